@@ -65,7 +65,7 @@ extern const struct nl_table_function *const nl_table_functions[];
 extern const struct nl_table_function nl_tf_time_breakdown, nl_tf_detected_steps,
     nl_tf_kernel_summary, nl_tf_name_stats, nl_tf_self_time, nl_tf_launch_ranges,
     nl_tf_kernel_owner, nl_tf_union, nl_tf_intersect, nl_tf_subtract, nl_tf_gaps, nl_tf_idle_gaps,
-    nl_tf_idle_causes, nl_tf_account, nl_tf_op_work, nl_tf_roofline;
+    nl_tf_idle_causes, nl_tf_account, nl_tf_op_work, nl_tf_roofline, nl_tf_llm_steps;
 
 /* The set an SQL value carries; NULL (and `message` filled, if given) when it is none. */
 const struct nl_intervals *nl_value_set(sqlite3_value *value, char message[NL_MESSAGE]);

@@ -124,6 +124,8 @@ static void show_place(const struct nl_tf_call *call, const struct nl_op_work *r
     case 17: nl_show_int(context, row->matrix_ns); break;
     case 18: nl_show_int(context, trace->slice.ts[row->first] - call->db->origin); break;
     case 21: nl_show_int(context, row->misaligned); break;
+    case 22: show_whole(context, row->rows); break;
+    case 23: nl_show_real(context, row->queries); break;
     default: show_least(call, row, column, context); break;
     }
 }
@@ -189,6 +191,8 @@ const struct nl_table_function nl_tf_op_work = {
             {"least_ns", "REAL", "its roof: the least time that the device needs for it"},
             {"bound", "TEXT", "compute or memory: what makes that time"},
             {"misaligned", "INTEGER", "1: a product whose N or K is no multiple of 16 bytes"},
+            {"rows", "INTEGER", "rows that a product multiplies by a matrix of weights: tokens"},
+            {"queries", "REAL", "of attention forward: queries of a sequence (1 in decode)"},
             {0}},
     .arguments = time_arguments,
     .listed = true,

@@ -1,10 +1,12 @@
 /* compute — how good the compute is, in at most five lines for the short report. */
 #include "base/sum.h"
+#include "base/units.h"
 #include "tables/answer.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
 
 #define LEAST_SHARE 0.01 /* of kernel time: headroom below is not worth a line */
+#define KNOWN_LEAST 0.2  /* of the time in products, that use of a peak is worth a line */
 #define NAME_MOST   28   /* bytes of a name in a line */
 
 static const struct nl_result_column columns[] = {
@@ -57,6 +59,51 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
                         work_type_name(worst->type) ? work_type_name(worst->type) : "?",
                         worst->peaks->estimated ? ", estimated" : "", over,
                         count > 1 ? ", the device used least" : ""));
+}
+
+/* Of the time in products of matrices: what has a model. Use of a peak by the little that is known says nothing. */
+static double known_products(const struct nl_op_works *works)
+{
+    int64_t known = 0, all = 0;
+    for (size_t i = 0; i < works->count; i++) {
+        nl_sum_add(&all, works->items[i].matrix_ns);
+        if (works->items[i].flops == works->items[i].flops || works->items[i].inside)
+            nl_sum_add(&known, works->items[i].matrix_ns);
+    }
+    return all > 0 ? (double)known / (double)all : 1;
+}
+
+/* Steps that decode: how long, how many tokens, and the least time of reading their weights. */
+static void say_decode(struct nl_result *result, const struct nl_llm_steps *steps)
+{
+    int64_t span = 0, products = 0, known = 0;
+    double tokens = 0, weights_s = 0;
+    size_t count = 0;
+    char length[NL_UNIT_TEXT], least[NL_UNIT_TEXT];
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct nl_llm_work *step = &steps->items[i];
+        if (step->told.phase != NL_LLM_DECODE || nl_llm_step_ns(step) == NL_NULL_I64)
+            continue;
+        count++;
+        nl_sum_add(&span, nl_llm_step_ns(step));
+        nl_sum_add(&products, step->product_ns);
+        nl_sum_add(&known, step->known_ns);
+        tokens += nl_llm_step_tokens(step);
+        weights_s += step->weight_bytes > 0 ? step->weight_bytes / step->memory_rate : 0;
+    }
+    if (!count || span <= 0)
+        return;
+    nl_format_ns(length, span / (int64_t)count);
+    nl_format_ns(least, nl_sum_near(weights_s * 1e9 / (double)count));
+    const char *rate =
+        tokens > 0 ? nl_arena_format(&result->arena, " (%.4g tokens per step, %.4g per second)",
+                                     tokens / (double)count, tokens / ((double)span / 1e9))
+                   : "";
+    bool sized = known >= products / 2 && weights_s > 0;
+    add(result, "decode", sized ? weights_s * 1e9 / (double)span : NAN,
+        nl_arena_format(&result->arena, "%s per step%s; reading weights takes %s%s", length, rate,
+                        sized ? least : "an unknown time: sizes of products are not recorded",
+                        sized ? " or more" : ""));
 }
 
 static void say_bounds(struct nl_result *result, const struct nl_roofs *roofs)
@@ -165,7 +212,9 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
     const struct nl_roofs *roofs = nl_memo_roofs(options->memo);
     const struct nl_op_works *works = nl_memo_works(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("compute", NULL, columns);
-    say_use(result, rows, count);
+    if (known_products(works) >= KNOWN_LEAST)
+        say_use(result, rows, count);
+    say_decode(result, nl_memo_llm_steps(options->memo));
     say_bounds(result, roofs);
     say_headroom(result, trace, roofs);
     say_broken(result, trace, roofs);
@@ -183,7 +232,10 @@ const struct nl_analysis nl_analysis_compute = {
     .need_count = 1,
     .run = compute_run,
     .doc =
-        "At most five lines: use of the peak (MFU or HFU), what bounds the kernels' time, headroom "
+        "At most five lines: use of the peak (MFU or HFU, where the work of a fifth of the time in "
+        "products is "
+        "known), decode steps of LLMs with the least time of reading their weights, what bounds "
+        "the kernels' time, headroom "
         "to the roofs with the operator that has most of it, what is faster than possible, and how "
         "much of the time has a work model.",
 };

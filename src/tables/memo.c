@@ -20,7 +20,8 @@ struct nl_memo {
     const struct nl_trace *trace;
     const struct nl_window *window;
     struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
-        owners_once, clocks_once, account_once, works_once, peaks_once, roofs_once, places_once;
+        owners_once, clocks_once, account_once, works_once, peaks_once, roofs_once, places_once,
+        llm_once;
     struct nl_idle *idle;
     struct nl_account_maker *maker; /* idle time went into it; NULL once the account is made */
     struct nl_account *account;
@@ -36,6 +37,7 @@ struct nl_memo {
     struct nl_device_peaks *peaks;
     struct nl_work_places places;
     struct nl_roofs roofs;
+    struct nl_llm_steps llm;
     struct once ranges_once[KINDS];
     struct nl_memo_ranges ranges[KINDS];
 };
@@ -59,7 +61,7 @@ static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
                           &memo->times_once,  &memo->roles_once,     &memo->self_once,
                           &memo->owners_once, &memo->clocks_once,    &memo->account_once,
                           &memo->works_once,  &memo->peaks_once,     &memo->roofs_once,
-                          &memo->places_once};
+                          &memo->places_once, &memo->llm_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -99,6 +101,7 @@ void nl_memo_free(struct nl_memo *memo)
     nl_clock_checks_release(&memo->clocks);
     nl_free(memo->self);
     nl_roofs_release(&memo->roofs);
+    nl_llm_steps_release(&memo->llm);
     nl_work_places_release(&memo->places);
     nl_op_works_release(&memo->works);
     nl_device_peaks_free(memo->peaks);
@@ -280,4 +283,29 @@ const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo)
         make_roofs(memo);
     finish(&memo->roofs_once);
     return &memo->roofs;
+}
+
+static void make_llm_steps(struct nl_memo *memo)
+{
+    struct nl_scope scope;
+    const struct nl_memo_ranges *ranges = nl_memo_ranges(memo, NL_KIND_NVTX);
+    nl_scope_init(&scope, memo->trace, memo->window);
+    nl_llm_steps_init(&memo->llm,
+                      &(struct nl_llm_sources){.trace = memo->trace,
+                                               .owners = nl_memo_owners(memo),
+                                               .ranges = &ranges->tree,
+                                               .range_of = ranges->owner,
+                                               .works = nl_memo_works(memo),
+                                               .peaks = nl_memo_peaks(memo),
+                                               .found = nl_memo_steps(memo),
+                                               .scope = {scope.start, scope.end, scope.lanes}});
+    nl_scope_release(&scope);
+}
+
+const struct nl_llm_steps *nl_memo_llm_steps(struct nl_memo *memo)
+{
+    if (begin(&memo->llm_once))
+        make_llm_steps(memo);
+    finish(&memo->llm_once);
+    return &memo->llm;
 }

@@ -15,7 +15,7 @@
 #include "timeline/idletime.h"
 #include "timeline/owner.h"
 #include "store/clockcheck.h"
-#include "work/roofline.h"
+#include "work/llmsteps.h"
 
 /* All ranges of one kind, and whose work is whose (timeline/owner.h). */
 struct nl_memo_ranges {
@@ -44,6 +44,7 @@ const struct nl_op_works *nl_memo_works(struct nl_memo *memo);
 const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo); /* per device of the trace */
 const struct nl_work_places *nl_memo_places(struct nl_memo *memo); /* modules, else ranges */
 const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo);
+const struct nl_llm_steps *nl_memo_llm_steps(struct nl_memo *memo);
 
 /* Modules own the work of backward operators too (nl_owners_layer). */
 const struct nl_memo_ranges *nl_memo_ranges(struct nl_memo *memo, enum nl_kind kind);

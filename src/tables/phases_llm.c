@@ -3,168 +3,70 @@
  * how many tokens, how far from what reading the weights takes.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sum.h"
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "tables/workrows.h"
-#include "work/llmphase.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
     {"phase", NULL, NL_MEANS_TEXT},
     {"steps", NULL, NL_MEANS_COUNT},
     {"step_ns", "GPU per step", NL_MEANS_NS},
+    {"weights_ns", "weights at peak", NL_MEANS_NS},
+    {"bound", "bound by", NL_MEANS_TEXT},
     {"tokens_per_step", "tokens", NL_MEANS_NUMBER},
     {"requests_per_step", "requests", NL_MEANS_NUMBER},
-    {"ns_per_token", "per token", NL_MEANS_NUMBER},
+    {"ns_per_token", "per token", NL_MEANS_NS},
     {"gap_ns", "gap to next", NL_MEANS_NS},
-    {"weights_ns", "weights at peak", NL_MEANS_NS},
     {"kv_tokens_per_step", "KV tokens", NL_MEANS_NUMBER},
     {"graph_share", "in graphs", NL_MEANS_SHARE},
     {"kernel_ns", "kernels", NL_MEANS_NS},
     {"source", NULL, NL_MEANS_TEXT},
+    {"limit_share", "weights of step", NL_MEANS_SHARE},
+    {"known_share", "products with sizes", NL_MEANS_SHARE},
+    {"padding_share", "padding", NL_MEANS_SHARE},
+    {"confidence", NULL, NL_MEANS_SHARE},
 };
 enum {
     RANK,
     PHASE,
     STEPS,
     STEP,
+    WEIGHTS,
+    BOUND,
     TOKENS,
     REQUESTS,
     PER_TOKEN,
     GAP,
-    WEIGHTS,
     KV,
     GRAPHS,
     KERNELS,
-    SOURCE
+    SOURCE,
+    LIMIT,
+    KNOWN,
+    PADDING,
+    CONFIDENCE
 };
 
-/* One step: a range with a name of a phase, and the device work launched in it. */
-struct step {
-    uint32_t slice;
-    int64_t rank;
-    struct nl_llm_step told;
-    int64_t first, last, kernel_ns, graph_ns;
-    int64_t gap_ns; /* to the next step's first work; NL_NULL_I64 without a next one */
-    double weights_s;
-};
-
-struct steps {
-    struct step *items;
-    size_t count, cap;
-};
+#define BOUND_LEAST 0.5 /* of a step's length: what takes that much bounds it */
 
 struct run {
     const struct nl_trace *trace;
     struct nl_memo *memo;
     struct nl_scope scope;
     const struct nl_memo_ranges *ranges;
-    uint32_t *step_of; /* per range: step + 1, of itself or what is around it */
-    struct steps steps;
 };
-
-static void find_steps(struct run *run)
-{
-    const struct nl_trace *trace = run->trace;
-    const struct nl_rangetree *tree = &run->ranges->tree;
-    uint8_t *asked = nl_zalloc(trace->names.count + (size_t)1); /* 1: tells nothing */
-    run->step_of = nl_zalloc((tree->count + (size_t)1) * sizeof *run->step_of);
-    for (uint32_t r = 0; r < tree->count; r++) {
-        uint32_t parent = tree->parents[r], name = trace->slice.name[tree->slices[r]];
-        if (parent != NL_NULL_ROW && run->step_of[parent]) {
-            run->step_of[r] = run->step_of[parent];
-            continue;
-        }
-        if (asked[name])
-            continue;
-        struct nl_llm_step told = nl_llm_step_of(nl_trace_name(trace, name));
-        asked[name] = told.phase == NL_LLM_NONE;
-        if (told.phase == NL_LLM_NONE || nl_scope_length(&run->scope, tree->slices[r]) < 0)
-            continue;
-        nl_grow(&run->steps.items, &run->steps.cap, run->steps.count + 1);
-        run->steps.items[run->steps.count++] =
-            (struct step){.slice = tree->slices[r],
-                          .rank = nl_slice_rank(trace, tree->slices[r]),
-                          .told = told,
-                          .first = INT64_MAX,
-                          .last = INT64_MIN};
-        run->step_of[r] = (uint32_t)run->steps.count;
-    }
-    nl_free(asked);
-}
-
-static void add_device_work(struct run *run)
-{
-    const struct nl_trace *trace = run->trace;
-    const struct nl_owners *owners = nl_memo_owners(run->memo);
-    for (uint32_t i = 0; i < owners->count; i++) {
-        uint32_t range = run->ranges->owner[i], slice = owners->work[i];
-        if (range == NL_NULL_ROW || !run->step_of[range] || trace->slice.dur[slice] == NL_NULL_I64)
-            continue;
-        struct step *step = &run->steps.items[run->step_of[range] - 1];
-        int64_t start = trace->slice.ts[slice], end = nl_slice_end(trace, slice);
-        step->first = start < step->first ? start : step->first;
-        step->last = end > step->last ? end : step->last;
-        if (trace->slice.kind[slice] != NL_KIND_KERNEL)
-            continue;
-        nl_sum_add(&step->kernel_ns, trace->slice.dur[slice]);
-        uint32_t kernel = trace->slice.detail[slice];
-        if (kernel != NL_NULL_U32 && trace->kernel.graph[kernel] != NL_NULL_U64)
-            nl_sum_add(&step->graph_ns, trace->slice.dur[slice]);
-    }
-}
-
-/* Time that reading what products of matrices must read takes at memory's peak, where operators tell. */
-static void add_weights(struct run *run)
-{
-    const struct nl_trace *trace = run->trace;
-    const struct nl_op_works *works = nl_memo_works(run->memo);
-    const struct nl_device_peaks *peaks = nl_memo_peaks(run->memo);
-    struct nl_moment *moments = nl_alloc((works->count + 1) * sizeof *moments);
-    size_t count = 0;
-    for (size_t i = 0; i < works->count; i++) {
-        const struct nl_op_work *work = &works->items[i];
-        if (work->slice == NL_NULL_ROW || !work->matrix || isnan(work->bytes) ||
-            trace->slice.kind[work->slice] != NL_KIND_OP)
-            continue;
-        uint32_t thread = trace->lane.thread[trace->slice.lane[work->slice]];
-        if (thread != NL_NULL_ROW)
-            moments[count++] =
-                (struct nl_moment){trace->slice.ts[work->slice], thread, (uint32_t)i};
-    }
-    struct nl_moments order;
-    uint32_t *found = nl_no_rows(works->count);
-    nl_moments_init(&order, moments, count, trace->thread.rows);
-    nl_rangetree_find(&run->ranges->tree, &order, found);
-    for (size_t i = 0; i < works->count; i++) {
-        if (found[i] == NL_NULL_ROW || !run->step_of[found[i]])
-            continue;
-        uint32_t device = nl_slice_device(trace, works->items[i].first);
-        double rate = device == NL_NULL_ROW ? NAN : peaks[device].figures[GPU_MEMORY];
-        run->steps.items[run->step_of[found[i]] - 1].weights_s += works->items[i].bytes / rate;
-    }
-    nl_moments_release(&order);
-    nl_free(found);
-    nl_free(moments);
-}
 
 static int by_phase(const void *a, const void *b)
 {
-    const struct step *x = a, *y = b;
+    const struct nl_llm_work *x = a, *y = b;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     if (x->told.phase != y->told.phase)
         return x->told.phase < y->told.phase ? -1 : 1;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct step *x = a, *y = b;
-    if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
@@ -175,7 +77,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Mean of what steps tell; NaN when none does. */
-static double mean(const struct step *steps, size_t count, size_t member)
+static double mean(const struct nl_llm_work *steps, size_t count, size_t member)
 {
     double sum = 0;
     size_t told = 0;
@@ -190,65 +92,119 @@ static double mean(const struct step *steps, size_t count, size_t member)
 
 static struct nl_cell median(int64_t *values, size_t count)
 {
-    qsort(values, count, sizeof *values, by_value);
+    if (count)
+        qsort(values, count, sizeof *values, by_value);
     return count ? nl_answer_percentile(values, count, 50) : nl_cell_i64(NL_NULL_I64);
 }
 
-static void add_phase(struct nl_result *result, const struct step *steps, size_t count)
+/* What the steps of a phase add up to. */
+struct sums {
+    int64_t kernels, graphs, spans, products, known, gaps;
+    double operands_s, compute_s, tokens, padded, rows;
+    size_t ran, tokened;
+    double confidence;
+};
+
+static struct sums add_up(const struct nl_llm_work *steps, size_t count)
 {
-    int64_t *values = nl_alloc((count + 1) * sizeof *values);
-    int64_t kernels = 0, graphs = 0, spans = 0;
-    double tokens = mean(steps, count, offsetof(struct nl_llm_step, tokens)), weights = 0;
-    size_t ran = 0;
+    struct sums sums = {.confidence = 1};
     for (size_t i = 0; i < count; i++) {
-        nl_sum_add(&kernels, steps[i].kernel_ns);
-        nl_sum_add(&graphs, steps[i].graph_ns);
-        weights += steps[i].weights_s;
-        if (steps[i].last > steps[i].first) {
-            values[ran++] = steps[i].last - steps[i].first;
-            nl_sum_add(&spans, values[ran - 1]);
+        const struct nl_llm_work *step = &steps[i];
+        int64_t ns = nl_llm_step_ns(step);
+        double tokens = nl_llm_step_tokens(step);
+        nl_sum_add(&sums.kernels, step->kernel_ns);
+        nl_sum_add(&sums.graphs, step->graph_ns);
+        nl_sum_add(&sums.products, step->product_ns);
+        nl_sum_add(&sums.known, step->known_ns);
+        nl_sum_add(&sums.gaps, step->gap_ns == NL_NULL_I64 ? 0 : step->gap_ns);
+        if (step->operand_bytes > 0)
+            sums.operands_s += step->operand_bytes / step->memory_rate;
+        sums.compute_s += step->compute_s;
+        sums.confidence = step->confidence < sums.confidence ? step->confidence : sums.confidence;
+        if (ns != NL_NULL_I64) {
+            sums.ran++;
+            nl_sum_add(&sums.spans, ns);
+        }
+        if (tokens == tokens) {
+            sums.tokens += tokens;
+            sums.tokened++;
+        }
+        if (step->told.tokens > 0 && step->rows >= (double)step->told.tokens) {
+            sums.padded += step->rows - (double)step->told.tokens;
+            sums.rows += step->rows;
         }
     }
+    return sums;
+}
+
+/* What makes the steps as long as they are; NULL unknown. */
+static const char *bound_of(const struct sums *sums)
+{
+    double span = (double)sums->spans / 1e9, gaps = (double)sums->gaps / 1e9;
+    double least = sums->operands_s > sums->compute_s ? sums->operands_s : sums->compute_s;
+    if (gaps > BOUND_LEAST * (span + gaps))
+        return "gaps between steps";
+    if (span > 0 && least >= BOUND_LEAST * span)
+        return sums->compute_s > sums->operands_s ? "arithmetic" : "reading weights";
+    if (!(least >= 0) || sums->known < sums->products / 2 || !sums->products)
+        return NULL;
+    return "kernels below their roofs";
+}
+
+static void add_phase(struct nl_result *result, const struct nl_llm_work *steps, size_t count)
+{
+    int64_t *values = nl_alloc((count + 1) * sizeof *values);
+    struct sums sums = add_up(steps, count);
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        if (nl_llm_step_ns(&steps[i]) != NL_NULL_I64)
+            values[known++] = nl_llm_step_ns(&steps[i]);
     struct nl_cell *cells = nl_result_row(result);
     cells[RANK] = nl_cell_i64(steps->rank);
     cells[PHASE] = nl_answer_static(nl_llm_phase_text(steps->told.phase));
     cells[STEPS] = nl_answer_count(count);
-    cells[STEP] = median(values, ran);
-    cells[TOKENS] = nl_cell_f64(tokens);
+    cells[STEP] = median(values, known);
+    cells[TOKENS] = nl_cell_f64(sums.tokened ? sums.tokens / (double)sums.tokened : NAN);
     cells[REQUESTS] = nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, requests)));
-    cells[PER_TOKEN] = nl_cell_f64(ran && tokens > 0 ? (double)spans / (double)ran / tokens : NAN);
-    size_t known = 0;
+    if (sums.ran && sums.tokens > 0 && sums.tokened)
+        cells[PER_TOKEN] = nl_cell_f64((double)sums.spans / (double)sums.ran /
+                                       (sums.tokens / (double)sums.tokened));
+    known = 0;
     for (size_t i = 0; i < count; i++)
         if (steps[i].gap_ns != NL_NULL_I64)
             values[known++] = steps[i].gap_ns;
     cells[GAP] = median(values, known);
-    if (weights > 0)
-        cells[WEIGHTS] = nl_cell_i64((int64_t)(weights / (double)count * 1e9));
+    if (sums.operands_s > 0) {
+        cells[WEIGHTS] = nl_cell_i64(nl_sum_near(sums.operands_s / (double)count * 1e9));
+        cells[LIMIT] =
+            nl_cell_f64(sums.spans > 0 ? sums.operands_s * 1e9 / (double)sums.spans : NAN);
+    }
+    cells[BOUND] = nl_answer_static(bound_of(&sums));
     cells[KV] = nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, kv_tokens)));
-    cells[GRAPHS] = nl_answer_share(graphs, kernels);
-    cells[KERNELS] = nl_cell_i64(kernels);
+    cells[GRAPHS] = nl_answer_share(sums.graphs, sums.kernels);
+    cells[KERNELS] = nl_cell_i64(sums.kernels);
     cells[SOURCE] = nl_answer_static(steps->told.source);
+    cells[KNOWN] = nl_answer_share(sums.known, sums.products);
+    cells[PADDING] = nl_cell_f64(sums.rows > 0 ? sums.padded / sums.rows : NAN);
+    cells[CONFIDENCE] = nl_cell_f64(sums.confidence);
     nl_free(values);
 }
 
-static void add_phases(struct run *run, struct nl_result *result)
+static void add_phases(const struct nl_llm_steps *steps, struct nl_result *result)
 {
-    struct step *items = run->steps.items;
-    size_t count = run->steps.count;
-    qsort(items, count, sizeof *items, by_time);
-    for (size_t i = 0; i < count; i++) {
-        bool next = i + 1 < count && items[i + 1].rank == items[i].rank &&
-                    items[i + 1].first != INT64_MAX && items[i].last != INT64_MIN;
-        int64_t gap = next ? items[i + 1].first - items[i].last : NL_NULL_I64;
-        items[i].gap_ns = next && gap < 0 ? 0 : gap;
+    size_t count = steps->count;
+    struct nl_llm_work *items = nl_alloc((count + 1) * sizeof *items);
+    if (count) {
+        memcpy(items, steps->items, count * sizeof *items);
+        qsort(items, count, sizeof *items, by_phase);
     }
-    qsort(items, count, sizeof *items, by_phase);
     for (size_t first = 0, next; first < count; first = next) {
         for (next = first + 1; next < count && items[next].rank == items[first].rank &&
                                items[next].told.phase == items[first].told.phase;)
             next++;
         add_phase(result, &items[first], next - first);
     }
+    nl_free(items);
 }
 
 /* ---- Training: kernels by the pass that launched them. ---- */
@@ -348,19 +304,13 @@ static struct nl_result *run_phases(const struct nl_trace *trace,
     struct run run = {.trace = trace, .memo = options->memo};
     nl_scope_init(&run.scope, trace, &options->window);
     run.ranges = nl_memo_ranges(run.memo, NL_KIND_NVTX);
-    find_steps(&run);
     struct nl_result *result = NL_ANSWER_NEW("phases_llm", NULL, columns);
-    if (run.steps.count) {
-        add_device_work(&run);
-        add_weights(&run);
-        add_phases(&run, result);
-    }
+    add_phases(nl_memo_llm_steps(run.memo), result);
     add_training(&run, result);
     if (!result->rows)
-        result->note = "no step is named as prefill or decode (vLLM, SGLang and TensorRT-LLM name "
-                       "theirs), and there is no backward pass";
-    nl_free(run.steps.items);
-    nl_free(run.step_of);
+        result->note =
+            "no step is named as prefill or decode (vLLM, SGLang and TensorRT-LLM name "
+            "theirs) or tells by its attention what it is, and there is no backward pass";
     nl_scope_release(&run.scope);
     return result;
 }
@@ -374,11 +324,18 @@ const struct nl_analysis nl_analysis_phases_llm = {
     .run = run_phases,
     .doc =
         "Inference, by steps whose range is named (vLLM, SGLang, TensorRT-LLM, or the word prefill "
-        "or "
-        "decode): steps, median time from a step's first to last device work, mean tokens and "
-        "requests where the name tells them, GPU time per token, median gap to the next step's "
-        "work, the time that reading the operands of its matrix products takes at memory's peak "
-        "(the limit of decode, where operators have shapes), and the share of kernel time in "
-        "graphs. Training: kernel time of the forward and backward pass, optimizer, communication "
+        "or decode), else by their attention (kernels for one phase, queries per sequence) or a "
+        "long "
+        "first step before many alike, with the confidence of that: steps, median time from a "
+        "step's "
+        "first to last device work, the time that reading the operands of its matrix products "
+        "takes at "
+        "memory's peak (the limit of decode, where operators have shapes) and its share, what "
+        "bounds "
+        "them (half of their length or more), mean tokens and requests (by name, else rows of "
+        "products), "
+        "GPU time per token, median gap to the next step's work, the share of kernel time in "
+        "graphs, rows of products that are no tokens (padding). Training: kernel time of the "
+        "forward and backward pass, optimizer, communication "
         "and data loading, by the operators that launched it; per step where steps are known.",
 };

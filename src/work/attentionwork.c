@@ -57,6 +57,15 @@ static bool is_causal(const struct work_call *call, int index)
            (work_integer_at(call->args, (unsigned)index, &number) && number > 0);
 }
 
+static bool heads_of(const struct work_call *call, const struct work_tensor *q,
+                     const struct work_tensor *k, const struct work_tensor *v, struct heads *heads)
+{
+    const signed char *at = call->model->at;
+    if (q->rank == 3)
+        return of_three(call, q, k, v, at[4], heads);
+    return q->rank == 4 && of_four(q, k, v, at[2], heads);
+}
+
 /* at: queries (keys and values follow), causal or -1, layout, 1 for backward, lengths or 0. */
 bool work_attention(const struct work_call *call, struct work_cost *cost)
 {
@@ -68,14 +77,14 @@ bool work_attention(const struct work_call *call, struct work_cost *cost)
     struct heads h;
     if (!q || !k || !v || q->rank != k->rank || k->rank != v->rank)
         return false;
-    if (q->rank == 3 ? !of_three(call, q, k, v, at[4], &h)
-                     : q->rank != 4 || !of_four(q, k, v, at[2], &h))
+    if (!heads_of(call, q, k, v, &h))
         return false;
     bool backward = at[3] == 1, causal = is_causal(call, at[1]);
     double pairs = 2 * h.batch * h.heads * h.queries * h.keys;
     double depth = backward ? 3 * h.depth + 2 * h.value_depth : h.depth + h.value_depth;
     cost->flops = pairs * depth;
     cost->flops_needed = causal && h.queries == h.keys ? cost->flops / 2 : cost->flops;
+    cost->queries = backward ? NAN : h.queries;
     cost->matrix = true;
     cost->estimated = q->rank == 3;
     cost->type = call->args->inputs[first].type;

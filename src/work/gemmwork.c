@@ -66,6 +66,8 @@ bool work_gemm(const struct work_call *call, struct work_cost *cost)
     if (type == WORK_TYPE_UNKNOWN)
         type = call->hint;
     cost->flops = cost->flops_needed = 2 * sizes.batch * sizes.m * sizes.n * sizes.k;
+    if (a->rank >= 2 && b->rank == 2)
+        cost->rows = sizes.batch * sizes.m;
     cost->matrix = true;
     cost->type = type;
     cost->misaligned = fmod(sizes.n * work_type_bits(type), 128) != 0 ||

@@ -128,3 +128,35 @@ struct nl_llm_step nl_llm_step_of(struct nl_str name)
     step.phase = prefill ? NL_LLM_PREFILL : NL_LLM_DECODE;
     return step;
 }
+
+enum nl_llm_phase nl_llm_phase_of_kernel(struct nl_str name)
+{
+    /* vLLM, FlashInfer, SGLang, FasterTransformer and TensorRT-LLM, AITER. FlashInfer's prefill kernels run
+     * decode, too, where it wants tensor cores, so they tell nothing. */
+    static const struct {
+        const char *part;
+        enum nl_llm_phase phase;
+    } parts[] = {
+        {"paged_attention_v1", NL_LLM_DECODE},
+        {"paged_attention_v2", NL_LLM_DECODE},
+        {"paged_attention_ll4mi", NL_LLM_DECODE},
+        {"unified_attention_3d", NL_LLM_DECODE},
+        {"BatchDecodeWith", NL_LLM_DECODE},
+        {"SingleDecodeWith", NL_LLM_DECODE},
+        {"masked_multihead_attention", NL_LLM_DECODE},
+        {"mla_decode", NL_LLM_DECODE},
+        {"flash_fwd_mla", NL_LLM_DECODE},
+        {"flash_mla_fwd_splitkv", NL_LLM_DECODE},
+        {"decode_attention", NL_LLM_DECODE},
+        {"fwd_grouped_kernel_stage1", NL_LLM_DECODE},
+        {"pa_decode", NL_LLM_DECODE},
+        {"flash_decode", NL_LLM_DECODE},
+        {"context_attention_fwd", NL_LLM_PREFILL},
+        {"extend_attention", NL_LLM_PREFILL},
+        {"prefill_attention", NL_LLM_PREFILL},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (nl_str_find_nocase(name, parts[i].part) >= 0)
+            return parts[i].phase;
+    return NL_LLM_NONE;
+}

@@ -29,6 +29,10 @@ struct nl_llm_step {
 /* NL_LLM_NONE when the name tells nothing of it. */
 struct nl_llm_step nl_llm_step_of(struct nl_str name);
 
+/* What the kernels of attention tell: those made for one query per sequence (decode), or for many (prefill).
+ * NL_LLM_NONE: nothing. */
+enum nl_llm_phase nl_llm_phase_of_kernel(struct nl_str name);
+
 const char *nl_llm_phase_text(enum nl_llm_phase phase); /* "prefill"; NULL for none */
 
 #endif

@@ -234,7 +234,7 @@ bool work_node_cost(const struct nl_trace *trace, uint32_t row, struct work_cost
     const struct nl_node_table *node = &trace->node;
     struct nl_str type = nl_trace_name(trace, node->type[row]);
     struct work_args in, out;
-    *cost = (struct work_cost){.flops = NAN, .flops_needed = NAN, .bytes = NAN};
+    *cost = nl_no_work_cost();
     *family = is_one_end(type) ? WORK_NO_FAMILY
                                : family_of(type, nl_trace_name(trace, node->operation[row]),
                                            nl_trace_name(trace, node->detail[row]));

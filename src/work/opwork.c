@@ -139,6 +139,8 @@ static struct nl_op_work *new_row(struct run *run, uint32_t slice, uint32_t name
                                .flops = NAN,
                                .flops_needed = NAN,
                                .bytes = NAN,
+                               .rows = NAN,
+                               .queries = NAN,
                                .counted_flops = NAN,
                                .counted_bytes = NAN};
     return row;
@@ -149,6 +151,8 @@ static void take_cost(struct nl_op_work *row, const struct work_cost *cost)
     row->flops = cost->flops;
     row->flops_needed = cost->flops_needed;
     row->bytes = cost->bytes;
+    row->rows = cost->rows;
+    row->queries = cost->queries;
     row->type = (uint8_t)cost->type;
     row->matrix = cost->matrix;
     row->estimated = cost->estimated;
@@ -185,7 +189,7 @@ static struct nl_op_work *op_work(struct run *run, uint32_t range, enum work_typ
     run->row_of[range] = (uint32_t)run->works->count;
     if (model_of(run, name))
         row->family = (uint8_t)model_of(run, name)->family;
-    struct work_cost cost = {.flops = NAN, .flops_needed = NAN, .bytes = NAN};
+    struct work_cost cost = nl_no_work_cost();
     if (known)
         take_cost(row, &known->cost);
     else if (row->family == WORK_CONVOLUTION && work_follow(run->ops, range, &cost))
@@ -309,7 +313,7 @@ static void drop_outer(struct run *run)
             if (!outer || outer->inside || !outer->matrix)
                 continue;
             outer->inside = true;
-            outer->flops = outer->flops_needed = outer->bytes = NAN;
+            outer->flops = outer->flops_needed = outer->bytes = outer->rows = outer->queries = NAN;
         }
     }
 }

@@ -39,6 +39,7 @@ struct nl_op_work {
     int64_t matrix_ns; /* of kernel_ns: kernels whose names say products of matrices */
     int64_t comm_ns;   /* of kernel_ns: communication */
     double flops, flops_needed, bytes;   /* as work_cost; NaN unknown */
+    double rows, queries;                /* as work_cost; NaN: not of this kind, or unknown */
     double counted_flops, counted_bytes; /* by hardware counters; NaN unknown */
     uint8_t type, family;                /* enum work_type, enum work_family */
     bool matrix, estimated, tensor_cores;

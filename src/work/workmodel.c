@@ -61,7 +61,7 @@ const struct work_model *work_model_find(struct nl_str name)
 bool work_model_cost(const struct work_model *model, const struct work_call *call,
                      struct work_cost *cost)
 {
-    *cost = (struct work_cost){.flops = NAN, .flops_needed = NAN, .bytes = NAN};
+    *cost = nl_no_work_cost();
     if (!model->cost || !call->args->count)
         return false;
     struct work_call own = *call;

@@ -45,11 +45,20 @@ struct work_cost {
     double flops;        /* as torch.utils.flop_counter: causal attention in full; NaN unknown */
     double flops_needed; /* with the half that causal attention masks left out */
     double bytes;        /* least traffic; NaN unknown */
+    double
+        rows; /* of a product with a matrix of weights: rows of the other factor (tokens); else NaN */
+    double queries;      /* of attention forward: queries of a sequence; else NaN */
     enum work_type type; /* that it computes in */
     bool matrix;         /* products of matrices: the peaks of tensor cores bound it */
     bool misaligned;     /* sizes of a product are no multiples of 16 bytes */
     bool estimated;      /* an assumption stands in for something not recorded */
 };
+
+static inline struct work_cost nl_no_work_cost(void)
+{
+    return (struct work_cost){
+        .flops = NAN, .flops_needed = NAN, .bytes = NAN, .rows = NAN, .queries = NAN};
+}
 
 struct work_call {
     const struct work_args *args, *parent; /* parent: inputs of the operator around it, or NULL */

@@ -1,0 +1,139 @@
+/* llm_steps: llmsteps.h as a table. */
+#include "base/mem.h"
+#include "sql/tablecells.h"
+#include "work/llmsteps.h"
+
+static bool open_steps(struct nl_tf_call *call, sqlite3_value **args)
+{
+    const struct nl_trace *trace = call->db->trace;
+    struct nl_window window = nl_argument_window(call, args, false);
+    struct nl_work_scope all = {INT64_MIN, INT64_MAX, NULL};
+    struct nl_work_scope scope = {.start = window.start, .end = window.end};
+    struct nl_llm_steps *steps = nl_zalloc(sizeof *steps);
+    struct nl_owners owners;
+    struct nl_rangetree ops, ranges;
+    struct nl_op_works works;
+    struct nl_found_steps found;
+    struct nl_device_peaks *peaks = nl_device_peaks_new(trace);
+    nl_owners_init(&owners, trace);
+    nl_rangetree_init(&ops, trace, NL_KIND_OP);
+    nl_rangetree_init(&ranges, trace, NL_KIND_NVTX);
+    nl_steps_find(trace, &found);
+    uint32_t *owner_of = nl_owners_op(&owners, &ops);
+    uint32_t *range_of = nl_owners_find(&owners, &ranges);
+    nl_op_works_init(&works, trace, &owners, &ops, owner_of, window.has_time ? &scope : NULL);
+    nl_llm_steps_init(steps, &(struct nl_llm_sources){.trace = trace,
+                                                      .owners = &owners,
+                                                      .ranges = &ranges,
+                                                      .range_of = range_of,
+                                                      .works = &works,
+                                                      .peaks = peaks,
+                                                      .found = &found,
+                                                      .scope = window.has_time ? scope : all});
+    nl_free(range_of);
+    nl_free(owner_of);
+    nl_op_works_release(&works);
+    nl_steps_release(&found);
+    nl_rangetree_release(&ranges);
+    nl_rangetree_release(&ops);
+    nl_owners_release(&owners);
+    nl_device_peaks_free(peaks);
+    call->state = steps;
+    call->rows = steps->count;
+    return true;
+}
+
+static void close_steps(struct nl_tf_call *call)
+{
+    nl_llm_steps_release(call->state);
+    nl_free(call->state);
+}
+
+/* Counts that a name tells; -1: it does not. */
+static void show_told(sqlite3_context *context, int64_t value)
+{
+    nl_show_int(context, value < 0 ? NL_NULL_I64 : value);
+}
+
+static void show_sizes(const struct nl_llm_work *step, int column, sqlite3_context *context)
+{
+    bool sizes = step->weight_bytes > 0;
+    switch (column) {
+    case 9: nl_show_real(context, step->rows); break;
+    case 10: nl_show_real(context, sizes ? step->weight_bytes : NAN); break;
+    case 11:
+        nl_show_real(context, sizes ? step->weight_bytes / step->memory_rate * 1e9 : NAN);
+        break;
+    case 12: nl_show_real(context, sizes ? step->compute_s * 1e9 : NAN); break;
+    case 13: nl_show_int(context, step->product_ns); break;
+    case 14: nl_show_int(context, step->known_ns); break;
+    case 15: nl_show_int(context, step->gap_ns); break;
+    case 16: nl_show_text(context, step->told.source); break;
+    default: nl_show_real(context, step->confidence); break;
+    }
+}
+
+static void step_column(const struct nl_tf_call *call, size_t index, int column,
+                        sqlite3_context *context)
+{
+    const struct nl_llm_work *step = &((const struct nl_llm_steps *)call->state)->items[index];
+    const struct nl_trace *trace = call->db->trace;
+    bool ran = nl_llm_step_ns(step) != NL_NULL_I64;
+    switch (column) {
+    case 0: nl_show_int(context, step->rank); break;
+    case 1:
+        nl_show_int(context, step->device == NL_NULL_ROW ? NL_NULL_I64
+                                                         : trace->device.ordinal[step->device]);
+        break;
+    case 2: nl_show_text(context, nl_llm_phase_text(step->told.phase)); break;
+    case 3: nl_show_int(context, ran ? step->first - call->db->origin : NL_NULL_I64); break;
+    case 4: nl_show_int(context, nl_llm_step_ns(step)); break;
+    case 5: nl_show_int(context, step->kernel_ns); break;
+    case 6: nl_show_int(context, step->graph_ns); break;
+    case 7: show_told(context, step->told.tokens); break;
+    case 8: show_told(context, step->told.requests); break;
+    default: show_sizes(step, column, context); break;
+    }
+}
+
+static const struct nl_tf_column time_arguments[] = {
+    {"window_start", "INTEGER", "first ns to look at"},
+    {"window_end", "INTEGER", "end of what to look at, not included"},
+    {0}};
+
+const struct nl_table_function nl_tf_llm_steps = {
+    .name = "llm_steps",
+    .signature = "llm_steps(window_start, window_end)",
+    .doc =
+        "Steps of LLM inference: prefill, decode or both, known by the names that serving engines "
+        "give them, else by attention kernels, queries per sequence or a pattern of steps "
+        "(source, confidence). weights_ns is the least time that reading their weights takes: "
+        "decode cannot be faster.",
+    .example = "SELECT phase, count(*), avg(dur), avg(weights_ns), avg(tokens) FROM llm_steps "
+               "GROUP BY phase",
+    .columns =
+        (const struct nl_tf_column[]){
+            {"rank", "INTEGER", "rank"},
+            {"device", "INTEGER", "device number within its rank"},
+            {"phase", "TEXT", "prefill, decode or mixed"},
+            {"ts", "INTEGER NS", "start of its first device work"},
+            {"dur", "INTEGER NS", "from its first to its last device work"},
+            {"kernel_ns", "INTEGER NS", "sum of its kernels"},
+            {"graph_ns", "INTEGER NS", "of that: kernels of replayed graphs"},
+            {"tokens", "INTEGER", "computed, as its name tells"},
+            {"requests", "INTEGER", "in it, as its name tells"},
+            {"rows", "REAL", "that most of its products multiply by weights: tokens with padding"},
+            {"weight_bytes", "REAL", "read by products with known sizes: weights and activations"},
+            {"weights_ns", "REAL", "the least time that takes at memory's peak"},
+            {"compute_ns", "REAL", "the least time that their arithmetic takes"},
+            {"product_ns", "INTEGER NS", "of kernel_ns: products with weights, experts"},
+            {"known_ns", "INTEGER NS", "of product_ns: products with known sizes"},
+            {"gap_ns", "INTEGER NS", "to the first work of the next step"},
+            {"source", "TEXT", "what tells that it is a step of this phase"},
+            {"confidence", "REAL", "0..1"},
+            {0}},
+    .arguments = time_arguments,
+    .listed = true,
+    .open = open_steps,
+    .column = step_column,
+    .close = close_steps};
