@@ -583,6 +583,46 @@ def phases(tally, folder):
                 mixed["kv_tokens_per_step"] == 908 and prefill["gap_ns"] == 200000, got)
 
 
+def phases_without_names(tally, folder):
+    """Marked steps tell their phase by kernels, queries or their pattern; look-alikes tell none."""
+    def answer(name, kernel, lengths, dims=None, more=()):
+        events = list(more)
+        for i, us in enumerate(lengths):
+            start, shape = 10000 * i, dims(i) if dims else []
+            events += [{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % i, "pid": 1,
+                        "tid": 1, "ts": start, "dur": 9000, "args": {}},
+                       op("aten::_flash_attention_forward", start + 100, 50, shape, [H] * len(shape))]
+            events += launched(kernel, start + 200, 2 * i + 1, us, start + 110)
+            events += launched("sm90_xmma_gemm_bf16_tile", start + 200 + us, 2 * i + 2, us, start + 155)
+        path = write(folder, "phases.json", trace_of(events, H100))
+        return [(row["phase"], row["steps"], row["source"], row["confidence"])
+                for row in table(path, "phases_llm")]
+
+    def sizes(queries):
+        return lambda i: [[4, queries(i), 16, 64], [4, 512, 16, 64], [4, 512, 16, 64]]
+
+    alike, flash = [200.0] * 10, "flash_fwd_kernel"
+    cases = [
+        ("attention kernels made for decode", [("decode", 10, "attention kernels", 0.9)],
+         ("BatchDecodeWithPagedKVCacheKernel", alike)),
+        ("queries of attention: one, after many",
+         [("prefill", 1, "queries of attention", 0.9), ("decode", 9, "queries of attention", 0.9)],
+         (flash, alike, sizes(lambda i: 1 if i else 512))),
+        ("a long step before many alike",
+         [("prefill", 1, "pattern of steps", 0.6), ("decode", 9, "pattern of steps", 0.6)],
+         (flash, [2000.0] + alike[1:])),
+        ("many queries in all steps (a vision transformer)", [], (flash, alike, sizes(lambda i: 197))),
+        ("all steps alike", [], (flash, alike)),
+        ("steps of all lengths", [], (flash, [2000.0, 200.0, 900.0, 300.0] * 3)),
+        ("no attention", [], ("softmax", [2000.0] + alike[1:])),
+        ("training", [], ("BatchDecodeWithPagedKVCacheKernel", alike, None,
+                          [op("autograd::engine::evaluate_function: MmBackward0", 5, 5, [])]))]
+    for what, want, arguments in cases:
+        got = answer(what, *arguments)
+        tally.check("phases without names: " + what, len(got) == len(want) and all(
+            a[:3] == b[:3] and abs(a[3] - b[3]) < 1e-9 for a, b in zip(got, want)), got)
+
+
 def training(tally, folder):
     events = [op("aten::mm", 0, 50, [[4, 4], [4, 4]], [F, F]),
               op("autograd::engine::evaluate_function: MmBackward0", 100, 50, []),
@@ -684,8 +724,41 @@ def rounds(slow):
     return [ADD + ({"steps": True, "slow": slow},), BIG]
 
 
+DECODE, PREFILL = "execute_context_0(0)_generation_8(8)", "execute_context_1(512)_generation_0(0)"
+
+
+def within(step, *calls):
+    """The calls in a range of that name, one a round; "steps": in marked steps without a name."""
+    more = {"steps": True} if step == "steps" else {"range": step}
+    return [call[:4] + (dict(call[4] if len(call) > 4 else {}, **more),) for call in calls]
+
+
+def product(rows, us, width=8192):
+    return ("aten::mm", [[rows, width], [width, width]], H, us)
+
+
+UNSIZED = ("my::product", [], H, 50.0, {"kernel": "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tile"})
+ONE_QUERY = ("aten::_flash_attention_forward", [[8, 1, 16, 64], [8, 1024, 16, 64], [8, 1024, 16, 64]], H, 6.0)
+
 # cause, found?, what, calls, device
 PLANTED = [
+    ("decode_weight_bound", True, "8 requests against 8192 × 8192", within(DECODE, SKINNY), None),
+    ("decode_weight_bound", True, "steps without names, one query per sequence",
+     within("steps", ONE_QUERY, SKINNY), None),
+    ("decode_weight_bound", False, "arithmetic takes longer", within(DECODE, product(1024, 160.0)), None),
+    ("decode_weight_bound", False, "other work takes most of a step",
+     within(DECODE, SKINNY, ADD, ADD), None),
+    ("decode_weight_bound", False, "the same products in prefill", within(PREFILL, SKINNY), None),
+    ("decode_weight_bound", False, "no steps of inference", [SKINNY], None),
+    ("decode_weight_bound", None, "products without shapes", within(DECODE, UNSIZED), None),
+    ("decode_weight_bound", None, "peaks not known", within(DECODE, SKINNY), OTHER),
+    ("padding_waste", True, "1024 rows for 512 tokens", within(PREFILL, product(1024, 160.0)), None),
+    ("padding_waste", False, "576 rows for 512 tokens", within(PREFILL, product(576, 90.0)), None),
+    ("padding_waste", False, "32 rows for 8 tokens, which wait for weights all the same",
+     within(DECODE, product(32, 50.0)), None),
+    ("padding_waste", False, "the number of tokens is not told",
+     within("step[PREFILL bs=4]", product(1024, 160.0)), None),
+    ("padding_waste", None, "products without shapes", within(PREFILL, UNSIZED), None),
     ("gemm_memory_bound", True, "8 rows against 8192 × 8192", [SKINNY], None),
     ("gemm_memory_bound", False, "large products", [BIG], None),
     ("gemm_memory_bound", False, "few rows, but far from memory's peak",
@@ -796,7 +869,8 @@ def coverage(tally, folder):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
-         roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, training, links, machine, causes,
+         roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
+         training, links, machine, causes,
          coverage]
 
 

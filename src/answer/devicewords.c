@@ -128,6 +128,7 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
         {"d2d_copy_or_cast_excess",
          "kernels that only copy, cast or change layout take much of it"},
         {"layout_copies", "operators that only move data take much of it"},
+        {"decode_weight_bound", "decode is bound by reading weights"},
     };
     if (!it->inside || (double)it->inside_ns < SHARE_DIFFERENCE_MOST * (double)it->parts.total)
         return;

@@ -139,7 +139,8 @@ static const struct nl_finding *inside_compute(const struct nl_judged *judged)
 {
     static const char *const causes[] = {"tensor_core_unused",      "elementwise_not_fused",
                                          "attention_not_fused",     "gemm_misaligned",
-                                         "d2d_copy_or_cast_excess", "layout_copies"};
+                                         "d2d_copy_or_cast_excess", "layout_copies",
+                                         "decode_weight_bound"};
     const struct nl_findings *findings = judged->report->findings;
     const struct nl_finding *best = NULL;
     for (size_t i = 0; findings && i < findings->count; i++)

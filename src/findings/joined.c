@@ -119,6 +119,13 @@ void nl_findings_join(struct nl_findings *findings)
         join_directions(findings, less == htod ? dtoh : htod, less);
         drop(findings, less);
     }
+    struct nl_finding *products = find(findings, "gemm_memory_bound");
+    struct nl_finding *decode = find(findings, "decode_weight_bound");
+    if (products && decode && is_mostly(products, decode)) {
+        add_evidence(decode, products, 2);
+        add_also(decode, products->cause);
+        drop(findings, products);
+    }
     for (size_t i = 0; i < 2; i++) {
         struct nl_finding *pageable = find(findings, "pageable_memcpy");
         struct nl_finding *copies =

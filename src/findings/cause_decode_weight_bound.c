@@ -1,0 +1,100 @@
+/*
+ * decode_weight_bound — steps that generate one token per request take as long as reading the weights does.
+ *
+ * Signal: decode steps (llmsteps.h) over 10 % of wall, at least half of whose length is the least time that
+ * their weights take to read at memory's peak (both sides: what must be read, and how long the steps are), while
+ * their arithmetic takes less. Sizes must be known of at least half of the time in products. Cost: time of these
+ * products beyond their arithmetic at 80 % of the peak.
+ */
+#include "base/sum.h"
+#include "findings/llmcause.h"
+
+#define LEAST_SHARE    0.10
+#define CRITICAL_SHARE 0.40
+#define LEAST_OF_STEP  0.50
+#define LEAST_KNOWN    0.50
+
+static void tell(struct nl_scene *scene, struct nl_finding *finding, const struct nl_llm_sum *sum)
+{
+    double steps = (double)sum->steps, limit = sum->weights_s * 1e9;
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "weights_ns_per_step",
+            .says = nl_say(
+                scene, "reading %s per step takes %s or more at memory's %s; a step takes %s",
+                nl_say_bytes(scene, (uint64_t)nl_sum_near(sum->weight_bytes / steps)),
+                nl_say_ns(scene, nl_sum_near(limit / steps)), nl_say_rate(scene, sum->memory_rate),
+                nl_say_ns(scene, sum->span_ns / (int64_t)sum->steps)),
+            .query = nl_llm_sql(scene, "CAST(avg(weights_ns) AS INTEGER)", NL_LLM_DECODE),
+            .meaning = NL_MEANS_NS,
+            .value = (double)nl_sum_near(limit / steps)});
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "weights_share_of_step",
+                    .says = nl_say(scene, "that is %s of the length of %s decode steps",
+                                   nl_say_share(scene, limit / (double)sum->span_ns),
+                                   nl_say_count(scene, sum->steps)),
+                    .threshold = ">= 50 % of the steps' length",
+                    .query = nl_llm_sql(scene, "sum(weights_ns) / sum(dur)", NL_LLM_DECODE),
+                    .meaning = NL_MEANS_SHARE,
+                    .value = limit / (double)sum->span_ns});
+    if (!(sum->rows > 0) || !(sum->compute_s > 0))
+        return;
+    double rows = sum->rows / (double)sum->with_rows;
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "rows_per_step",
+                    .says = nl_say(scene,
+                                   "products multiply %.3g rows by each weight; from about %.3g on "
+                                   "arithmetic would take as long as reading",
+                                   rows, rows * sum->weights_s / sum->compute_s),
+                    .query = nl_llm_sql(scene, "avg(rows)", NL_LLM_DECODE),
+                    .meaning = NL_MEANS_NUMBER,
+                    .value = rows});
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct nl_llm_sum sum = nl_llm_add_up(scene, NL_LLM_DECODE, &finding->where);
+    if (!sum.steps || sum.span_ns <= 0 || nl_scene_share(scene, sum.span_ns) < LEAST_SHARE)
+        return NL_CAUSE_ABSENT;
+    if ((double)sum.known_ns < LEAST_KNOWN * (double)sum.product_ns || !sum.product_ns)
+        return nl_abstain(
+            finding, sum.graph_ns > sum.kernel_ns / 2
+                         ? "decode steps are replayed graphs, which have no sizes of operators: "
+                           "record one run without graphs (vLLM: enforce_eager=True, SGLang: "
+                           "--disable-cuda-graph) and with record_shapes=True"
+                         : "sizes of matrix products in decode steps were not recorded: record "
+                           "with record_shapes=True");
+    if (sum.memory_rate != sum.memory_rate)
+        return nl_abstain(finding, "the peaks of the device are not known");
+    double of_step = sum.weights_s * 1e9 / (double)sum.span_ns;
+    double beyond = (double)sum.known_ns - sum.compute_s / NL_ROOF_TARGET * 1e9;
+    if (of_step < LEAST_OF_STEP || of_step > NL_ROOF_BROKEN || sum.compute_s >= sum.weights_s ||
+        beyond <= 0)
+        return NL_CAUSE_ABSENT;
+    nl_find(scene, finding, nl_sum_near(beyond), LEAST_SHARE / 2, CRITICAL_SHARE, sum.confidence);
+    finding->saving_ns[0] = 0;
+    nl_title(scene, finding, "Decode on %s is bound by reading weights: at least %s of %s per step",
+             nl_scene_name(scene),
+             nl_say_ns(scene, nl_sum_near(sum.weights_s * 1e9 / (double)sum.steps)),
+             nl_say_ns(scene, sum.span_ns / (int64_t)sum.steps));
+    tell(scene, finding, &sum);
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_decode_weight_bound = {
+    .id = "decode_weight_bound",
+    .doc = "Decode steps (by name, attention kernels or queries per sequence) take over 10 % of "
+           "wall, and "
+           "reading their weights takes at least half of their length at memory's peak, more than "
+           "their arithmetic. Cost: time of their products beyond arithmetic at 80 % of the peak. "
+           "Needs shapes of half of the time in products, and the device's peaks.",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "gaps between steps, attention over long contexts or kernels below memory's "
+                   "bandwidth take most of a step, or enough requests run together to make "
+                   "arithmetic the bound",
+};

@@ -1,0 +1,105 @@
+/*
+ * padding_waste — steps of inference compute more rows than they have tokens: batches padded to a size that was
+ * captured in a graph or compiled, prompts padded to the longest.
+ *
+ * Signal, from two sides: names of steps tell their tokens, shapes of their products the rows that were computed.
+ * Of all rows at least 20 % are padding (vLLM and SGLang pad to captured sizes; docs/findings.md), in steps over
+ * 10 % of wall. Cost: that share of the time of products, where arithmetic bounds it; padded rows that wait for
+ * the same weights cost little, so steps bound by reading weights do not count.
+ */
+#include "base/sum.h"
+#include "findings/llmcause.h"
+#include "tables/memo.h"
+
+#define LEAST_SHARE    0.05
+#define CRITICAL_SHARE 0.20
+#define LEAST_PADDING  0.20
+
+struct padding {
+    uint64_t steps;
+    double rows, tokens, cost;
+    int64_t span_ns;
+    double confidence;
+    bool named, sized; /* some step tells its tokens; some of these its rows */
+};
+
+static struct padding find(struct nl_scene *scene, struct nl_intervals *where)
+{
+    const struct nl_llm_steps *steps = nl_memo_llm_steps(scene->memo);
+    struct padding sum = {.confidence = 1};
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct nl_llm_work *step = &steps->items[i];
+        double tokens = (double)step->told.tokens;
+        if (!nl_llm_is_here(scene, step) || !(tokens > 0))
+            continue;
+        sum.named = true;
+        sum.sized |= step->rows == step->rows;
+        if (!(step->rows >= tokens) || !(step->compute_s * step->memory_rate > step->weight_bytes))
+            continue;
+        sum.steps++;
+        sum.rows += step->rows;
+        sum.tokens += tokens;
+        sum.cost += (1 - tokens / step->rows) * (double)step->known_ns;
+        nl_sum_add(&sum.span_ns, nl_llm_step_ns(step));
+        sum.confidence = step->confidence < sum.confidence ? step->confidence : sum.confidence;
+        nl_intervals_add(where, step->first, step->last);
+    }
+    return sum;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    struct padding sum = find(scene, &finding->where);
+    if (sum.named && !sum.sized)
+        return nl_abstain(finding,
+                          "shapes of the products in the steps were not recorded: they tell "
+                          "the rows that were computed");
+    double padding = sum.rows > 0 ? 1 - sum.tokens / sum.rows : 0;
+    int64_t cost = nl_sum_near(sum.cost);
+    if (padding < LEAST_PADDING || nl_scene_share(scene, cost) < LEAST_SHARE)
+        return NL_CAUSE_ABSENT;
+    nl_find(scene, finding, cost, LEAST_SHARE, CRITICAL_SHARE, sum.confidence);
+    finding->saving_ns[0] = 0;
+    nl_title(scene, finding, "%s of the rows that products on %s compute are padding",
+             nl_say_share(scene, padding), nl_scene_name(scene));
+    static const char which[] = "tokens > 0 AND rows >= tokens AND compute_ns > weights_ns";
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "padding_share",
+            .says = nl_say(scene, "%.4g rows for %.4g tokens in %s steps", sum.rows, sum.tokens,
+                           nl_say_count(scene, sum.steps)),
+            .threshold = ">= 20 % of rows",
+            .query = nl_say(scene, "%s AND %s",
+                            nl_llm_sql(scene, "1 - sum(tokens) / sum(rows)", NL_LLM_NONE), which),
+            .meaning = NL_MEANS_SHARE,
+            .value = padding});
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "padding_ns",
+                    .says = nl_say(scene, "their share of products that arithmetic bounds takes %s",
+                                   nl_say_ns(scene, cost)),
+                    .threshold = "> 5 % of wall",
+                    .query = nl_say(
+                        scene, "%s AND %s",
+                        nl_llm_sql(scene, "CAST(sum((1 - tokens / rows) * known_ns) AS INTEGER)",
+                                   NL_LLM_NONE),
+                        which),
+                    .meaning = NL_MEANS_NS,
+                    .value = (double)cost});
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_padding_waste = {
+    .id = "padding_waste",
+    .doc =
+        "Steps of inference whose names tell their tokens multiply more rows than that (shapes of "
+        "their products): 20 % of the rows or more are padding, in steps that arithmetic bounds, "
+        "and "
+        "their time is over 5 % of wall. Cost: that share of the time of products. Needs shapes.",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "the step reads its weights for longer than it computes (decode with few "
+                   "requests): padded rows then cost little",
+};
