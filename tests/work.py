@@ -832,6 +832,43 @@ def causes(tally, folder):
                         "%s, %s" % (got, evidence))
 
 
+def experts(tally, folder):
+    """Four ranks with experts, products and all-to-all: (µs of experts, products, all-to-all) each."""
+    cases = [("experts of one rank take twice the median", True,
+              [(100, 200, 130), (100, 200, 130), (200, 200, 30), (100, 200, 130)]),
+             ("a slow device", False,
+              [(100, 200, 330), (100, 200, 330), (200, 400, 30), (100, 200, 330)]),
+             ("nobody waits for it", False,
+              [(100, 200, 30), (100, 200, 30), (200, 200, 30), (100, 200, 30)]),
+             ("all alike", False, [(100, 200, 30)] * 4),
+             ("one rank alone", None, [(200, 200, 30)])]
+    for what, want, ranks in cases:
+        place = os.path.join(folder, "experts %d" % len(os.listdir(folder)))
+        os.mkdir(place)
+        for rank, lengths in enumerate(ranks):
+            events, at, correlation = [], 1000.0, 0
+            for _ in range(20):
+                for kernel, us in zip(("fused_moe_kernel", "sm90_xmma_gemm_bf16_tile",
+                                       "ncclDevKernel_SendRecv"), lengths):
+                    correlation += 1
+                    events += launched(kernel, at, correlation, us, correlation * 2)
+                    at += us
+            write(place, "rank%d.json" % rank, dict(
+                trace_of(events, H100), distributedInfo={"backend": "nccl", "rank": rank,
+                                                         "world_size": len(ranks)}))
+        result = ask("analyze", place)["result"]
+        found = [f for f in result["findings"] if f["cause"] == "moe_imbalance"]
+        abstained = [a for a in result["abstained"] if a["cause"] == "moe_imbalance"]
+        tally.check("moe_imbalance: " + what, bool(found) == bool(want) and
+                    bool(abstained) == (want is None), [f["cause"] for f in result["findings"]])
+        for finding in found:
+            tally.check("moe_imbalance names the rank", finding["scope"]["rank"] == 2, finding["scope"])
+            for evidence in finding["evidence"]:
+                got = rows(place, evidence["query"])[0][0]
+                tally.check("moe_imbalance: SQL gives " + evidence["metric"],
+                            got == evidence["value"], "%s, %s" % (got, evidence))
+
+
 # ---- roofs of this machine ----
 
 def machine(tally, folder):
@@ -870,7 +907,7 @@ def coverage(tally, folder):
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes,
+         training, links, machine, causes, experts,
          coverage]
 
 

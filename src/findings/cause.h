@@ -33,6 +33,12 @@ struct nl_slices_found {
     bool made;
 };
 
+/* Kernel time of one scene by what it is for (cause_moe_imbalance.c). */
+struct nl_expert_sums {
+    int64_t moe_ns, dense_ns, comm_ns;
+    uint64_t moe;
+};
+
 struct nl_scene {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -54,6 +60,9 @@ struct nl_scene {
     double linked;                    /* share of work whose launch is known, 0..1 */
     struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
     struct nl_slices_found *compiled; /* all scenes' (cause_recompilation.c) */
+    const struct nl_scene *peers;     /* all scenes */
+    size_t peer_count;
+    struct nl_expert_sums **experts; /* per scene, all scenes'; NULL until asked for */
     const struct nl_account *account;
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
     bool cpu;

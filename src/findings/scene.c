@@ -222,6 +222,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .memo = options->memo,
                                                            .arena = arena,
                                                            .compiled = &scenes->compiled,
+                                                           .experts = &scenes->experts,
                                                            .wall_ns = parts->wall_ns};
     }
     by_device_release(&by);
@@ -237,6 +238,10 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     for (size_t i = 0; i < scenes->count; i++)
         fill(&scenes->items[i], found, lanes, lane_count, &booked);
     nl_free(lanes);
+    for (size_t i = 0; i < scenes->count; i++) {
+        scenes->items[i].peers = scenes->items;
+        scenes->items[i].peer_count = scenes->count;
+    }
     if (scenes->count && clocks_contradict(trace))
         find_clocks(scenes, trace, nl_memo_clocks(options->memo));
     nl_free(dealer.lane_scene);
@@ -252,6 +257,7 @@ void nl_scenes_release(struct nl_scenes *scenes)
     nl_free(scenes->items);
     nl_free(scenes->rows);
     nl_free(scenes->compiled.rows);
+    nl_free(scenes->experts);
     nl_free(scenes->stand_ins);
     nl_free(scenes->no_parts);
     *scenes = (struct nl_scenes){0};

@@ -1,0 +1,189 @@
+/*
+ * moe_imbalance — the experts of one rank get more tokens than those of the others, which wait for it.
+ *
+ * Signal, from two sides: of ranks that run as many expert kernels (within a tenth), one takes 1.2 times the
+ * median or more for them (TraceLens' agents warn at 1.3 of sent bytes), while its other products take at most
+ * 1.1 times the median (else its device is slow); and it spends less time in communication than the median rank,
+ * because it comes last and the others wait for it there. Cost: the smaller of both differences, over 5 % of wall.
+ */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/sum.h"
+#include "findings/cause.h"
+#include "store/kernelcategory.h"
+
+#define LEAST_SHARE    0.05
+#define CRITICAL_SHARE 0.20
+#define LEAST_TIMES    1.2
+#define DENSE_TIMES    1.1
+#define COUNT_TIMES    1.1
+#define LEAST_OF_WALL  0.05 /* expert kernels, that the question arises */
+
+struct medians {
+    int64_t moe, dense, comm;
+    size_t ranks;
+};
+
+static struct nl_expert_sums sums_of(const struct nl_scene *scene)
+{
+    const struct nl_kernel_table *kernel = &scene->trace->kernel;
+    struct nl_expert_sums sums = {0};
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t row = scene->kernels[i];
+        int64_t ns = scene->trace->slice.dur[kernel->slice[row]];
+        if (kernel->class[row] == NL_CLASS_COMMUNICATION) {
+            nl_sum_add(&sums.comm_ns, ns);
+        } else if (kernel->category[row] == NL_CATEGORY_MOE) {
+            nl_sum_add(&sums.moe_ns, ns);
+            sums.moe++;
+        } else if (nl_category_is_matrix(kernel->category[row])) {
+            nl_sum_add(&sums.dense_ns, ns);
+        }
+    }
+    return sums;
+}
+
+/* Of all scenes, made once. */
+static const struct nl_expert_sums *all_sums(struct nl_scene *scene)
+{
+    if (!*scene->experts) {
+        *scene->experts = nl_alloc(scene->peer_count * sizeof **scene->experts);
+        for (size_t i = 0; i < scene->peer_count; i++)
+            (*scene->experts)[i] = sums_of(&scene->peers[i]);
+    }
+    return *scene->experts;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_alike(uint64_t a, uint64_t b)
+{
+    return (double)a <= COUNT_TIMES * (double)b && (double)b <= COUNT_TIMES * (double)a;
+}
+
+/* The lower median: as SQL below. */
+static int64_t median_of(int64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_value);
+    return values[(count - 1) / 2];
+}
+
+/* Of the devices that run as many expert kernels as the scene's. */
+static struct medians medians_of(struct nl_scene *scene, const struct nl_expert_sums *all,
+                                 uint64_t kernels)
+{
+    struct medians medians = {0};
+    int64_t *values = nl_alloc(3 * scene->peer_count * sizeof *values);
+    int64_t *dense = values + scene->peer_count, *comm = dense + scene->peer_count;
+    for (size_t i = 0; i < scene->peer_count; i++) {
+        if (!all[i].moe || !is_alike(all[i].moe, kernels))
+            continue;
+        values[medians.ranks] = all[i].moe_ns;
+        dense[medians.ranks] = all[i].dense_ns;
+        comm[medians.ranks++] = all[i].comm_ns;
+    }
+    medians.moe = median_of(values, medians.ranks);
+    medians.dense = median_of(dense, medians.ranks);
+    medians.comm = median_of(comm, medians.ranks);
+    nl_free(values);
+    return medians;
+}
+
+static const char *median_sql(const struct nl_scene *scene, const char *condition, size_t ranks)
+{
+    return nl_say(scene,
+                  "SELECT t FROM (SELECT sum(iif(%s, dur, 0)) AS t FROM kernels WHERE 1%s GROUP BY "
+                  "rank, device HAVING sum(category = 'moe') > 0 ORDER BY t) LIMIT 1 OFFSET %zu",
+                  condition, nl_scene_during(scene, ""), (ranks - 1) / 2);
+}
+
+static void tell(struct nl_scene *scene, struct nl_finding *finding,
+                 const struct nl_expert_sums *own, const struct medians *medians)
+{
+    const char *on = nl_scene_on(scene, "");
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "expert_ns",
+                    .says = nl_say(scene, "%s kernels of experts take %s",
+                                   nl_say_count(scene, own->moe), nl_say_ns(scene, own->moe_ns)),
+                    .threshold = ">= 1.2 times the median of ranks",
+                    .query = nl_say(
+                        scene, "SELECT sum(dur) FROM kernels WHERE category = 'moe' AND %s", on),
+                    .meaning = NL_MEANS_NS,
+                    .value = (double)own->moe_ns});
+    nl_evidence(finding,
+                (struct nl_evidence){.metric = "median_expert_ns",
+                                     .says = nl_say(scene, "the median of %zu ranks takes %s",
+                                                    medians->ranks, nl_say_ns(scene, medians->moe)),
+                                     .query = median_sql(scene, "category = 'moe'", medians->ranks),
+                                     .meaning = NL_MEANS_NS,
+                                     .value = (double)medians->moe});
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "median_communication_ns",
+            .says = nl_say(
+                scene, "the median rank is in communication for %s, this one for %s: it comes last",
+                nl_say_ns(scene, medians->comm), nl_say_ns(scene, own->comm_ns)),
+            .query = median_sql(scene, "class = 'communication'", medians->ranks),
+            .meaning = NL_MEANS_NS,
+            .value = (double)medians->comm});
+}
+
+static void claim(const struct nl_scene *scene, struct nl_intervals *where)
+{
+    const struct nl_kernel_table *kernel = &scene->trace->kernel;
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t row = scene->kernels[i], slice = kernel->slice[row];
+        if (kernel->category[row] == NL_CATEGORY_MOE)
+            nl_intervals_add(where, scene->trace->slice.ts[slice],
+                             nl_slice_end(scene->trace, slice));
+    }
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const struct nl_expert_sums *all = all_sums(scene), *own = &all[scene - scene->peers];
+    if (!own->moe || nl_scene_share(scene, own->moe_ns) < LEAST_OF_WALL || !own->comm_ns)
+        return NL_CAUSE_ABSENT;
+    if (scene->peer_count < 2)
+        return nl_abstain(finding,
+                          "one rank does not tell how its experts compare: give the profiles "
+                          "of all ranks");
+    struct medians medians = medians_of(scene, all, own->moe);
+    int64_t more = own->moe_ns - medians.moe, waits = medians.comm - own->comm_ns;
+    int64_t cost = more < waits ? more : waits;
+    if (medians.ranks < 2 || (double)own->moe_ns < LEAST_TIMES * (double)medians.moe ||
+        (double)own->dense_ns > DENSE_TIMES * (double)medians.dense || cost <= 0 ||
+        nl_scene_share(scene, cost) < LEAST_SHARE)
+        return NL_CAUSE_ABSENT;
+    claim(scene, &finding->where);
+    nl_find(scene, finding, cost, LEAST_SHARE, CRITICAL_SHARE, 1);
+    finding->saving_ns[0] = 0;
+    nl_title(scene, finding,
+             "Experts on %s take %.1f times the median of %zu ranks; the others wait",
+             nl_scene_name(scene), (double)own->moe_ns / (double)medians.moe, medians.ranks);
+    tell(scene, finding, own, &medians);
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_moe_imbalance = {
+    .id = "moe_imbalance",
+    .doc = "Of ranks that run as many kernels of experts, one takes 1.2 times the median or more "
+           "for them, "
+           "at most 1.1 times for other products, and less time in communication than the median, "
+           "because "
+           "the others wait for it. Cost: the smaller of both differences, over 5 % of wall. Needs "
+           "the "
+           "profiles of several ranks.",
+    .needs = {{NL_T_kernel, NULL}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if = "all products of the rank are slow (a slow device), or nobody waits for it in "
+                   "communication",
+};
