@@ -323,6 +323,26 @@ def model_runs(folder):
           found["culprit"] == "time without an operator", "time without an operator is the executor's", found)
 
 
+def waits_own_little(folder):
+    """A wait owns no more of the idle time after it than it lasted: work of 20 ms after a wait of 1 ms is that work's."""
+    def cost(wait, work):
+        trace, now = Trace(), 1000
+        for _ in range(20):
+            trace.launch(now, 5, now + 10, wait)
+            trace.slice("cuda_runtime", "cudaDeviceSynchronize", now + 10, wait + 5)
+            trace.slice("cpu_op", "aten::index", now + wait + 16, work)
+            now += wait + work + 20
+        result = json.loads(run([trace.write(folder, "waits.json")], "--all", "--format", "json")[1])["result"]
+        found = [f for f in result["findings"] if f["cause"] == "sync_calls"]
+        return (found[0]["cost_ns"], found[0]["saving_ns"][1]) if found else None
+
+    check(cost(100, 20000) is None, "a wait of 0.1 ms owns none of 20 ms of work after it", cost(100, 20000))
+    both = cost(5000, 2000)
+    check(both and both[0] == both[1] and 19 * 2e6 <= both[0] <= 20 * 2.05e6, "a long wait could hide all of the work after it", both)
+    part = cost(1000, 20000)
+    check(part and part[0] == part[1] and 19e6 <= part[0] <= 20.2e6, "a wait of 1 ms owns 1 ms of each gap", part)
+
+
 def sampled(folder, leaf):
     """100 samples of 1 ms as `perf script` prints them, nine of ten in one function."""
     path = os.path.join(folder, leaf + ".perf")
@@ -919,6 +939,7 @@ with tempfile.TemporaryDirectory() as scratch:
     thinned(scratch)
     engine(scratch)
     model_runs(scratch)
+    waits_own_little(scratch)
     hot(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))

@@ -133,6 +133,11 @@ int64_t nl_scene_sum_gaps(const struct nl_scene *scene, nl_gap_test *wanted, siz
 /* What would be won if the CPU did not wait there: it could run ahead by as long as the blocking call before the
  * gap lasted, and at best the gap is gone; 0 for gaps that no call precedes. */
 int64_t nl_scene_run_ahead(const struct nl_scene *scene, const struct nl_idle_gap *gap);
+/* The same over all gaps that pass, which is all that waits own: what the CPU works on for longer than it waited is
+ * not theirs. Their intervals go into `where`. The statement computes the sum; `more` are conditions (" AND …"). */
+int64_t nl_scene_waits(const struct nl_scene *scene, nl_gap_test *wanted,
+                       struct nl_intervals *where);
+const char *nl_scene_waits_sql(const struct nl_scene *scene, const char *more);
 
 /* The longest of the gaps that pass, as examples. */
 void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,

@@ -45,24 +45,20 @@ static uint64_t count_scalars(const struct nl_scene *scene)
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps, drained = 0;
-    int64_t cost = 0, ahead = 0;
+    int64_t cost = nl_scene_waits(scene, after_scalar, &finding->where), own = 0;
     const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
     for (size_t i = 0; i < gaps; i++, gap++) {
-        int64_t ns = after_scalar(scene, gap) ? nl_idle_sync_cost(scene->trace, gap) : 0;
-        if (ns <= 0)
+        if (!after_scalar(scene, gap))
             continue;
-        nl_sum_add(&cost, ns);
-        nl_sum_add(&ahead, nl_scene_run_ahead(scene, gap));
-        nl_sum_add(&ahead, own_ns(scene->trace, gap->before));
+        nl_sum_add(&own, own_ns(scene->trace, gap->before));
         drained++;
-        nl_intervals_add(&finding->where, gap->end - ns, gap->end);
     }
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     uint64_t scalars = count_scalars(scene);
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
-    finding->saving_ns[0] = ahead / 2;
-    finding->saving_ns[1] = ahead;
+    finding->saving_ns[0] = cost / 2;
+    finding->saving_ns[1] = nl_sum(cost, own);
     nl_title(scene, finding, "Reading single numbers back stops %s for %s", nl_scene_name(scene),
              nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(
@@ -70,15 +66,14 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         (struct nl_evidence){
             .metric = "scalar_sync_idle_ns",
             .says = nl_say(scene,
-                           "%s idle (%s of the time) after %s waits for a copy of at most 8 "
-                           "bytes to the host",
+                           "%s idle (%s of the time) that running ahead would hide, at %s "
+                           "waits for a copy of at most 8 bytes to the host",
                            nl_say_ns(scene, cost), nl_say_share(scene, finding->cost_share),
                            nl_say_count(scene, drained)),
             .threshold = "> 1 % of wall",
-            .query = nl_say(scene,
-                            "SELECT sum(g.sync_ns) FROM idle_gaps%s g JOIN copies c ON "
-                            "c.slice = g.before WHERE c.kind = 'DtoH' AND c.bytes <= 8 AND %s",
-                            nl_scene_args(scene), nl_scene_place(scene, "g.")),
+            .query = nl_scene_waits_sql(
+                scene,
+                " AND g.before IN (SELECT slice FROM copies WHERE kind = 'DtoH' AND bytes <= 8)"),
             .meaning = NL_MEANS_NS,
             .value = (double)cost});
     nl_scene_gap_examples(scene, after_scalar, evidence);
@@ -102,7 +97,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_item_scalar_readback = {
     .id = "item_scalar_readback",
     .doc = "Copies of at most 8 bytes to the host (tensor.item()) that end in front of a gap while "
-           "the launching thread waits in a blocking call; cost is the idle time after that call. "
+           "the launching thread waits in a blocking call; cost is the idle time, of each "
+           "gap no more than the call lasted. "
            "Warning over 1 % of wall.",
     .needs = {{NL_T_copy, "bytes"}, {NL_T_api, NULL}},
     .need_count = 2,

@@ -1,10 +1,10 @@
 /*
  * sync_calls — the CPU waits for the device and only then prepares the next work.
  *
- * Waiting for a busy device is free; what costs is the time after it: cost = Σ over host-late gaps
- * during whose start a blocking call was open on the launching thread, of [end of that call, next
- * work) (from nsys-ai's and TensorRT-LLM's sync rules). Warning over 2 % of
- * wall, critical over 10 %.
+ * Waiting for a busy device is free; what costs is that the CPU cannot prepare work meanwhile: cost = Σ over host-late
+ * gaps during whose start a blocking call was open on the launching thread, of the gap, but no more than the call
+ * lasted. What the CPU works on for longer than that is late without the wait, too, and belongs to that work.
+ * Warning over 2 % of wall, critical over 10 %.
  */
 #include "findings/cause.h"
 #include "base/sum.h"
@@ -36,45 +36,31 @@ static uint64_t blocking_calls(const struct nl_scene *scene, int64_t *ns)
     return count;
 }
 
-/* What running ahead would win in all. */
-static int64_t claim(const struct nl_scene *scene, struct nl_finding *finding)
-{
-    size_t gaps;
-    int64_t ahead = 0;
-    const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
-    for (size_t i = 0; i < gaps; i++, gap++) {
-        int64_t cost = nl_idle_sync_cost(scene->trace, gap);
-        if (cost > 0)
-            nl_intervals_add(&finding->where, gap->end - cost, gap->end);
-        nl_sum_add(&ahead, nl_scene_run_ahead(scene, gap));
-    }
-    return ahead;
-}
-
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
-    int64_t cost = scene->device->sync_ns, waited;
+    int64_t cost = nl_scene_waits(scene, after_sync, &finding->where), waited;
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     uint64_t calls = blocking_calls(scene, &waited);
     const char *where = nl_say(scene, "FROM idle_gaps%s WHERE sync IS NOT NULL AND %s",
                                nl_scene_args(scene), nl_scene_place(scene, ""));
-    int64_t ahead = claim(scene, finding);
+    int64_t all = nl_scene_sum_gaps(scene, after_sync, NULL, NULL);
     nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked > 0.5 ? 1 : 0.9);
-    finding->saving_ns[0] = ahead / 2;
-    finding->saving_ns[1] = ahead;
+    finding->saving_ns[0] = cost / 2;
+    finding->saving_ns[1] = cost;
     nl_title(scene, finding, "Synchronising calls leave %s without work for %s",
              nl_scene_name(scene), nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(
         finding,
         (struct nl_evidence){.metric = "sync_idle_ns",
                              .says = nl_say(scene,
-                                            "%s idle (%s of the time) between the return of a "
-                                            "blocking call and the next work",
+                                            "%s idle (%s of the time) that running ahead would "
+                                            "hide, of %s in gaps that begin in blocking calls",
                                             nl_say_ns(scene, cost),
-                                            nl_say_share(scene, finding->cost_share)),
+                                            nl_say_share(scene, finding->cost_share),
+                                            nl_say_ns(scene, all)),
                              .threshold = "> 2 % of wall",
-                             .query = nl_say(scene, "SELECT sum(sync_ns) %s", where),
+                             .query = nl_scene_waits_sql(scene, ""),
                              .meaning = NL_MEANS_NS,
                              .value = (double)cost});
     nl_scene_gap_examples(scene, after_sync, evidence);
@@ -82,7 +68,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                              .metric = "blocking_calls_that_drained",
                              .says = nl_say(scene,
                                             "%s blocking calls waited until the device had nothing "
-                                            "left to do; their own %s of waiting cost nothing",
+                                            "left to do, for %s in all",
                                             nl_say_count(scene, calls), nl_say_ns(scene, waited)),
                              .query = nl_say(scene, "SELECT count(DISTINCT sync) %s", where),
                              .meaning = NL_MEANS_COUNT,
@@ -92,9 +78,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 
 const struct nl_cause nl_cause_sync_calls = {
     .id = "sync_calls",
-    .doc = "Device idle from the return of a blocking call (…Synchronize, synchronous copies, "
-           "frees) that had waited for the device to run dry, to the next work. The call's own "
-           "length is not counted. Warning over 2 % of wall.",
+    .doc =
+        "Device idle in gaps that begin in a blocking call (…Synchronize, synchronous copies, "
+        "frees) that waited for the device to run dry; of each gap no more than the call lasted, "
+        "which is how far the CPU could have run ahead. Warning over 2 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -1,8 +1,8 @@
 /*
  * sync_memcpy — copies by a call that returns only when they are done.
  *
- * Signal: cudaMemcpy and its like without Async; cost = device idle under such a call, and after
- * one that had drained the device (nsys expert rule cuda_memcpy_sync).
+ * Signal: cudaMemcpy and its like without Async; cost = device idle in gaps that begin in such a call, of each no more
+ * than the call lasted (nsys expert rule cuda_memcpy_sync).
  */
 #include "findings/cause.h"
 
@@ -24,9 +24,10 @@ static bool after_copy(const struct nl_scene *scene, const struct nl_idle_gap *g
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps, drained;
-    int64_t cost = nl_scene_sum_gaps(scene, after_copy, &drained, &finding->where), called = 0;
+    int64_t cost = nl_scene_waits(scene, after_copy, &finding->where), called = 0;
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
+    int64_t all = nl_scene_sum_gaps(scene, after_copy, &drained, NULL);
     const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
     uint32_t name = NL_NO_NAME;
     for (size_t i = 0; i < gaps && name == NL_NO_NAME; i++)
@@ -43,16 +44,15 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         finding,
         (struct nl_evidence){
             .metric = "sync_memcpy_idle_ns",
-            .says = nl_say(scene,
-                           "%s idle (%s of the time) in %s gaps that begin inside "
-                           "a blocking copy call",
-                           nl_say_ns(scene, cost), nl_say_share(scene, finding->cost_share),
-                           nl_say_count(scene, drained)),
+            .says =
+                nl_say(scene,
+                       "%s idle (%s of the time) that running ahead would hide, of %s in %s gaps "
+                       "that begin inside a blocking copy call",
+                       nl_say_ns(scene, cost), nl_say_share(scene, finding->cost_share),
+                       nl_say_ns(scene, all), nl_say_count(scene, drained)),
             .threshold = "> 2 % of wall",
-            .query = nl_say(scene,
-                            "SELECT sum(dur) FROM idle_gaps%s WHERE %s AND sync IN "
-                            "(SELECT slice FROM api WHERE %s)",
-                            nl_scene_args(scene), nl_scene_place(scene, ""), names),
+            .query = nl_scene_waits_sql(
+                scene, nl_say(scene, " AND g.sync IN (SELECT slice FROM api WHERE %s)", names)),
             .meaning = NL_MEANS_NS,
             .value = (double)cost});
     nl_scene_gap_examples(scene, after_copy, evidence);
@@ -70,7 +70,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_sync_memcpy = {
     .id = "sync_memcpy",
     .doc = "Gaps that begin while the launching thread is inside a copy call that blocks "
-           "(cudaMemcpy without Async). Warning over 2 % of wall.",
+           "(cudaMemcpy without Async), of each gap no more than the call lasted. Warning over 2 % "
+           "of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_copy, NULL}},
     .need_count = 2,
     .evaluate = evaluate,

@@ -319,6 +319,28 @@ int64_t nl_scene_run_ahead(const struct nl_scene *scene, const struct nl_idle_ga
     return waited >= 0 && waited < length ? waited : length;
 }
 
+int64_t nl_scene_waits(const struct nl_scene *scene, nl_gap_test *wanted,
+                       struct nl_intervals *where)
+{
+    size_t gaps;
+    int64_t sum = 0;
+    const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
+    for (size_t i = 0; i < gaps; i++, gap++) {
+        int64_t ahead = wanted(scene, gap) ? nl_scene_run_ahead(scene, gap) : 0;
+        nl_intervals_add(where, gap->start, gap->start + ahead);
+        nl_sum_add(&sum, ahead);
+    }
+    return sum;
+}
+
+const char *nl_scene_waits_sql(const struct nl_scene *scene, const char *more)
+{
+    return nl_say(scene,
+                  "SELECT sum(min(g.dur, coalesce(s.dur, g.dur))) FROM idle_gaps%s g JOIN slices s "
+                  "ON s.id = g.sync WHERE %s%s",
+                  nl_scene_args(scene), nl_scene_place(scene, "g."), more);
+}
+
 /* Keeps the longest examples, longest first. */
 static void keep_example(struct nl_evidence *evidence, struct nl_example example)
 {
