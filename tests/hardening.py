@@ -16,6 +16,7 @@ from harness import PROGRAM, ROOT, Tally, scratch
 
 tally = Tally("hardening")
 BUILD = os.path.dirname(PROGRAM)
+WHEEL = ["_capture.abi3.so", "libneurolens-capture.so", "libneurolens.so.0", "neurolens"]
 # `mov %fs:40, …` and `sub` or `cmp` with it: the canary is taken and compared. The linker of the wheel keeps the name of what is
 # called then to itself.
 CANARY = re.compile(rb"\x64[\x48\x4c][\x2b\x3b\x8b].\x25\x28\0\0\0", re.S)
@@ -26,8 +27,8 @@ def ask(*words):
 
 
 def built():
-    """The program, the injected library, the C extensions; the wheel where `make wheel` left one."""
-    return [PROGRAM] + glob.glob(os.path.join(BUILD, "src", "capture", "*.so")) + \
+    """The program, the libraries, the C extensions; the wheel where `make wheel` left one."""
+    return [PROGRAM] + glob.glob(os.path.join(BUILD, "src", "capture", "*.so")) + glob.glob(os.path.join(BUILD, "src", "engine", "*.so.?.?.?")) + \
         glob.glob(os.path.join(BUILD, "python", "nlens", "*.so")) + glob.glob(os.path.join(ROOT, "dist", "*.whl"))
 
 
@@ -99,7 +100,8 @@ def main():
     for path in sys.argv[1:] or built():
         found = unpacked(path) if path.endswith(".whl") else [path]
         if path.endswith(".whl"):
-            tally.check("%s has three programs and libraries" % os.path.basename(path), len(found) == 3, found)
+            tally.check("the programs and libraries of %s" % os.path.basename(path),
+                        sorted(os.path.basename(name) for name in found) == WHEEL, found)
         for one in found:
             lacks = missing(one)
             tally.check(os.path.relpath(one, ROOT).split("hardening-wheel/")[-1], not lacks, "without " + ", ".join(lacks))

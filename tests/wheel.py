@@ -19,6 +19,7 @@ from harness import FIXTURES, PROGRAM, ROOT, Tally, environment, neurolens, scra
 TRACE = os.path.join(FIXTURES, "made_gpu_train.json.gz")
 PYTHON_FOLDER = os.path.join(os.path.dirname(PROGRAM), "python")
 IMPORT_MS = 50
+LONGEST = "SELECT name, dur FROM kernels ORDER BY dur DESC, name LIMIT 3"
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")  # before the home folder is an empty one
 tally = Tally("wheel")
 
@@ -391,6 +392,10 @@ def installed(version, path, wheel):
     if hooked != "[('pytest11', 'nlens', 'nlens.pytest_plugin')]\n":
         return False, "pytest would not find the plug-in: " + hooked
     read = run(python, "-c", "import nlens; p = nlens.open(%r); print(len(p.table('kernels')), nlens._capture.__name__)" % TRACE).split()
+    asked = json.loads(run(python, "-c", "import json, nlens; from nlens import _native; print(json.dumps([bool(_native.find()), "
+                           "nlens.open(%r).sql(%r).rows]))" % (TRACE, LONGEST)))
+    if asked != [True, command_json(["sql", TRACE, LONGEST])["result"]["rows"]]:
+        return False, "the wheel's libneurolens answers %r" % asked
     program = os.path.join(scratch(), "steps.py")
     with open(program, "w") as file:
         file.write("import nlens\nfor i in range(7):\n    with nlens.step():\n        with nlens.layer('encoder'):\n            sum(range(1000))\n")

@@ -23,31 +23,22 @@ import sys
 import time
 import zipfile
 
+import wheel_libraries
+from wheel_libraries import run, say
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = "build-wheel"
 TOOLS = os.path.join("build", "wheel-tools")
-ISAL = os.path.join(BUILD, "libisal")
 GLIBC = "2.28"
 DISTRIBUTION = "neurolens_profiler"
 READS = {"neurolens": None, "src/engine/libneurolens.so.0.1.0": "libneurolens.so.0"}  # what reads profiles; its name in the wheel
 # What is linked into those: name in the list of licences, Debian's source package and licence.
-INSIDE = [("bzip2", "libbz2-dev", "bzip2-1.0.6"), ("elfutils", "libelf-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
+INSIDE = [("elfutils", "libelf-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
           ("isa-l", "libisal-dev", "BSD-3-Clause"), ("jansson", "libjansson-dev", "MIT"), ("libbsd", "libbsd-dev", "BSD-3-Clause"),
           ("libedit", "libedit-dev", "BSD-3-Clause"), ("libmd", "libmd-dev", "BSD-3-Clause"), ("libyaml", "libyaml-dev", "MIT"),
           ("libstdc++", "libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1"), ("ncurses", "libncurses-dev", "MIT-open-group"),
-          ("OpenSSL", "libssl-dev", "Apache-2.0"), ("SQLite", "libsqlite3-dev", "blessing"), ("xz", "liblzma-dev", "0BSD"),
-          ("zlib", "zlib1g-dev", "Zlib"), ("zstd", "libzstd-dev", "BSD-3-Clause")]
-
-
-def say(text):
-    print("wheel: " + text, flush=True)
-
-
-def run(words, **more):
-    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
-    if done.returncode != 0:
-        sys.exit("wheel: %s ended with %d:\n%s" % (" ".join(words)[:300], done.returncode, done.stdout[-3000:]))
-    return done.stdout
+          ("OpenSSL", "libssl-dev", "Apache-2.0"), ("SQLite", "libsqlite3-dev", "blessing"), ("zlib", "zlib1g-dev", "Zlib"),
+         ("zstd", "libzstd-dev", "BSD-3-Clause")]
 
 
 def tools(packages):
@@ -75,50 +66,12 @@ def interpreter():
     sys.exit("wheel: no CPython 3.9 or later with headers is here; tools/setup.sh installs python3-dev")
 
 
-def static_isal():
-    """libisal.a of Debian's source package: Debian builds the shared library alone. None when it cannot be had."""
-    library = os.path.join(ISAL, "libisal.a")
-    if os.path.exists(library):
-        return library
-    os.makedirs(os.path.join(ISAL, "lists", "partial"), exist_ok=True)
-    os.makedirs(os.path.join(ISAL, "cache", "archives", "partial"), exist_ok=True)
-    where = os.path.abspath(ISAL)
-    release = re.search(r"VERSION_CODENAME=(\w+)", open("/etc/os-release").read())
-    with open(os.path.join(ISAL, "sources.list"), "w") as file:
-        for kind in ("deb", "deb-src"):
-            file.write("%s http://deb.debian.org/debian %s main\n" % (kind, release.group(1) if release else "stable"))
-    private = ["-o", "Dir::Etc::sourcelist=%s/sources.list" % where, "-o", "Dir::Etc::sourceparts=-", "-o",
-               "Dir::State::lists=%s/lists" % where, "-o", "Dir::Cache=%s/cache" % where]
-    for words in (["update"], ["source", "libisal"]) + ((["download", "nasm"],) if not shutil.which("nasm") else ()):
-        done = subprocess.run(["apt-get"] + private + ["-qq"] + words, cwd=ISAL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if done.returncode != 0:
-            say("no source of libisal: " + done.stdout.decode("utf-8", "replace").strip()[-300:])
-            return None
-    nasm = shutil.which("nasm")
-    for package in glob.glob(os.path.join(ISAL, "nasm_*.deb")):
-        run(["dpkg", "-x", package, os.path.join(ISAL, "nasm")])
-        nasm = os.path.join(ISAL, "nasm", "usr", "bin", "nasm")
-    source = [path for path in glob.glob(os.path.join(ISAL, "*isa*l-*")) if os.path.isdir(path)][0]
-    include = [word for folder in ("include", "igzip", "crc") for word in ("-I", os.path.join(source, folder) + "/")]
-    objects = []
-    for part in ("igzip", "crc"):  # inflate and checksums; not erasure codes and RAID
-        text = open(os.path.join(source, part, "Makefile.am")).read().replace("\\\n", " ")
-        for path in " ".join(re.findall(r"^lsrc(?:_x86_64)?\s*\+=(.*)$", text, re.M)).split():
-            out = os.path.join(ISAL, path.replace("/", "_") + ".o")
-            how = [nasm, "-f", "elf64", "-D", "AS_FEATURE_LEVEL=10", "-D", "HAVE_AS_KNOWS_AVX512"] if path.endswith(".asm") else \
-                ["cc", "-O2", "-fPIC", "-c"]
-            run(how + include + ["-o", out, os.path.join(source, path)])
-            objects.append(out)
-    run(["ar", "rcsD", library] + objects)
-    return library
-
-
-def compiled(python):
-    """The usual build, with static libraries."""
-    option = "-Dpythons=" + python
+def compiled(python, elfutils):
+    """The usual build, with static libraries. elfutils: the folder of its pkg-config files, or None: then there is no libneurolens."""
+    options = ["-Dpythons=" + python, "-Dpkg_config_path=" + (elfutils or "")]
     again = ["--reconfigure"] if os.path.exists(os.path.join(BUILD, "build.ninja")) else []
-    run(["meson", "setup", BUILD] + again + ["-Dprefer_static=true", "-Dprefix=/usr/local", "-Dlibdir=lib", option])
-    wanted = list(READS) + ["src/capture/libneurolens-capture.so"] + ["python/nlens/_capture.abi3.so"]
+    run(["meson", "setup", BUILD] + again + ["-Dprefer_static=true", "-Dprefix=/usr/local", "-Dlibdir=lib"] + options)
+    wanted = [target for target in READS if elfutils or target == "neurolens"] + ["src/capture/libneurolens-capture.so"] + ["python/nlens/_capture.abi3.so"]
     say("compiling %d targets in %s" % (len(wanted), BUILD))
     run(["ninja", "-C", BUILD, "-j", str(min(2, os.cpu_count() or 1))] + wanted)
     return wanted
@@ -263,8 +216,8 @@ def main():
     if os.uname().machine != "x86_64":
         sys.exit("wheel: only x86-64 machines make a wheel so far")
     python = tools(["auditwheel"] if options.no_zig else ["ziglang", "auditwheel"])
-    targets = compiled(interpreter())
-    isal = static_isal()
+    targets = compiled(interpreter(), wheel_libraries.elfutils(os.path.join(BUILD, "elfutils")))
+    isal = wheel_libraries.isal(os.path.join(BUILD, "libisal"))
     if not isal:
         say("libisal is linked as a shared library: auditwheel puts it into the wheel, and the command starts through Python")
     linked = {}

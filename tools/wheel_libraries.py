@@ -1,0 +1,113 @@
+"""Libraries that the wheel needs otherwise than Debian builds them, from Debian's source packages (tools/wheel.py).
+
+Each function gives None, and says why, when the source cannot be had.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+
+def say(text):
+    print("wheel: " + text, flush=True)
+
+
+def run(words, **more):
+    """What a command printed; ends this program where the command fails."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    if done.returncode != 0:
+        sys.exit("wheel: %s ended with %d:\n%s" % (" ".join(words)[:300], done.returncode, done.stdout[-3000:]))
+    return done.stdout
+
+
+def fetched(folder, *commands):
+    """Runs commands of apt-get in folder with Debian's own sources and lists of its own. False when one fails."""
+    where = os.path.abspath(folder)
+    for part in ("lists", os.path.join("cache", "archives")):
+        os.makedirs(os.path.join(where, part, "partial"), exist_ok=True)
+    release = re.search(r"VERSION_CODENAME=(\w+)", open("/etc/os-release").read())
+    with open(os.path.join(where, "sources.list"), "w") as file:
+        for kind in ("deb", "deb-src"):
+            file.write("%s http://deb.debian.org/debian %s main\n" % (kind, release.group(1) if release else "stable"))
+    private = ["-o", "Dir::Etc::sourcelist=%s/sources.list" % where, "-o", "Dir::Etc::sourceparts=-", "-o",
+               "Dir::State::lists=%s/lists" % where, "-o", "Dir::Cache=%s/cache" % where]
+    for words in (["update"],) + commands:
+        done = subprocess.run(["apt-get"] + private + ["-qq"] + words, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            say("%s: %s" % (" ".join(words), done.stdout.decode("utf-8", "replace").strip()[-300:]))
+            return False
+    return True
+
+
+def source_in(folder, pattern):
+    return [path for path in glob.glob(os.path.join(folder, pattern)) if os.path.isdir(path)][0]
+
+
+def unpacked(folder):
+    """The environment in which the programs of the packages downloaded into folder are found. Nothing is installed."""
+    root = os.path.join(os.path.abspath(folder), "root")
+    for package in glob.glob(os.path.join(folder, "*.deb")):
+        run(["dpkg", "-x", package, root])
+    return dict(os.environ, PATH=os.path.join(root, "usr", "bin") + ":" + os.environ["PATH"],
+                LD_LIBRARY_PATH=":".join(glob.glob(os.path.join(root, "usr", "lib", "*-linux-gnu"))))
+
+
+def isal(folder):
+    """libisal.a: Debian builds the shared library alone."""
+    library = os.path.join(folder, "libisal.a")
+    if os.path.exists(library):
+        return library
+    assembler = [] if shutil.which("nasm") else [["download", "nasm"]]
+    if not fetched(folder, ["source", "libisal"], *assembler):
+        return None
+    nasm = shutil.which("nasm", path=unpacked(folder)["PATH"])
+    source = source_in(folder, "*isa*l-*")
+    include = [word for part in ("include", "igzip", "crc") for word in ("-I", os.path.join(source, part) + "/")]
+    objects = []
+    for part in ("igzip", "crc"):  # inflate and checksums; not erasure codes and RAID
+        text = open(os.path.join(source, part, "Makefile.am")).read().replace("\\\n", " ")
+        for path in " ".join(re.findall(r"^lsrc(?:_x86_64)?\s*\+=(.*)$", text, re.M)).split():
+            out = os.path.join(folder, path.replace("/", "_") + ".o")
+            how = [nasm, "-f", "elf64", "-D", "AS_FEATURE_LEVEL=10", "-D", "HAVE_AS_KNOWS_AVX512"] if path.endswith(".asm") else \
+                ["cc", "-O2", "-fPIC", "-c"]
+            run(how + include + ["-o", out, os.path.join(source, path)])
+            objects.append(out)
+    run(["ar", "rcsD", library] + objects)
+    return library
+
+
+PKG_CONFIG = """Name: %(name)s
+Description: %(name)s of elfutils, for shared libraries
+Version: %(version)s
+Cflags: -I/usr/include
+Libs: -L%(where)s -l%(short)s
+Libs.private: -lz -lzstd
+"""
+
+
+def elfutils(folder):
+    """The folder of pkg-config files of a libelf.a and a libdw.a that shared libraries can contain.
+
+    Debian's are compiled for programs alone: their thread-local variables have places that only a program can give.
+    """
+    where = os.path.abspath(folder)
+    if os.path.exists(os.path.join(where, "libdw.pc")):
+        return where
+    os.makedirs(where, exist_ok=True)
+    macros = [] if shutil.which("m4") else [["download", "m4", "libsigsegv2"]]
+    if not fetched(folder, ["source", "elfutils"], *macros):
+        return None
+    around = unpacked(folder)
+    source = os.path.abspath(source_in(folder, "elfutils-*"))
+    say("compiling libelf and libdw for libneurolens")
+    run(["./configure", "--disable-debuginfod", "--disable-libdebuginfod", "--disable-nls", "--without-bzlib", "--without-lzma", "CFLAGS=-O2 -g0 -fPIC"], cwd=source, env=around)
+    for part, targets in (("lib", []), ("libelf", ["libelf.a"]), ("libcpu", []), ("backends", []), ("libebl", []), ("libdwelf", []),
+                          ("libdwfl", []), ("libdw", ["libdw.a"])):
+        run(["make", "-j", str(min(2, os.cpu_count() or 1)), "-C", part] + targets, cwd=source, env=around)
+    for name in ("libelf", "libdw"):
+        shutil.copy(os.path.join(source, name, name + ".a"), where)
+        with open(os.path.join(where, name + ".pc"), "w") as file:
+            file.write(PKG_CONFIG % {"name": name, "short": name[3:], "where": where, "version": source.rsplit("-", 1)[1]})
+    return where
