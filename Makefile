@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel deb deb-test asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -108,6 +108,13 @@ wheel:
 	@tools/setup.sh build
 	@python3 tools/wheel.py
 	@python3 tests/hardening.py dist/*.whl
+
+# Packages for this Debian: dist/*.deb (docs/packages.md); deb-test installs them into a clean root.
+deb:
+	@tools/setup.sh build
+	@tools/deb.sh
+deb-test:
+	@tools/deb_test.sh
 
 clean:
 	rm -rf build build-* dist

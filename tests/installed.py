@@ -46,7 +46,7 @@ if shutil.which("meson") and os.path.exists(os.path.join(build, "meson-info")):
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
     for path in ("man/man1/neurolens.1", "bash-completion/completions/neurolens",
                  "site-functions/_neurolens", "vendor_completions.d/neurolens.fish",
-                 "cmake/neurolens/neurolens-config.cmake", "cmake/neurolens/neurolens-config-version.cmake"):
+                 "neurolens/libneurolens-capture.so", "cmake/neurolens/neurolens-config.cmake", "cmake/neurolens/neurolens-config-version.cmake"):
         tally.check("installed: " + path, path in listed, listed[-600:])
 else:
     tally.skip("installed files", "no meson here")

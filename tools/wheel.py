@@ -23,6 +23,7 @@ import sys
 import time
 import zipfile
 
+import dist_info
 import wheel_libraries
 from wheel_libraries import run, say
 
@@ -30,7 +31,6 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = "build-wheel"
 TOOLS = os.path.join("build", "wheel-tools")
 GLIBC = "2.28"
-DISTRIBUTION = "neurolens_profiler"
 READS = {"neurolens": None, "src/engine/libneurolens.so.0.1.0": "libneurolens.so.0"}  # what reads profiles; its name in the wheel
 # What is linked into those: name in the list of licences, Debian's source package and licence.
 INSIDE = [("elfutils", "libelf-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
@@ -148,9 +148,9 @@ class Wheel:
 
     def __init__(self, version, tag):
         self.files = {}
-        self.info = "%s-%s.dist-info/" % (DISTRIBUTION, version)
-        self.scripts = "%s-%s.data/scripts/" % (DISTRIBUTION, version)
-        self.path = os.path.join("dist", "%s-%s-py3-none-%s.whl" % (DISTRIBUTION, version, tag))
+        self.info = "%s-%s.dist-info/" % (dist_info.DISTRIBUTION, version)
+        self.scripts = "%s-%s.data/scripts/" % (dist_info.DISTRIBUTION, version)
+        self.path = os.path.join("dist", "%s-%s-py3-none-%s.whl" % (dist_info.DISTRIBUTION, version, tag))
 
     def add(self, name, content, mode=0o644):
         self.files[name] = (content if isinstance(content, bytes) else content.encode(), mode)
@@ -170,7 +170,7 @@ class Wheel:
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, content)
         os.makedirs("dist", exist_ok=True)
-        for old in glob.glob("dist/%s-*.whl" % DISTRIBUTION):
+        for old in glob.glob("dist/%s-*.whl" % dist_info.DISTRIBUTION):
             os.remove(old)
         with open(self.path, "wb") as file:
             file.write(memory.getvalue())
@@ -189,12 +189,9 @@ def assemble(version, tag, linked):
         wheel.add(place, open(path, "rb").read(), 0o755)
     for name in ("neurolens.h", "neurolens-engine.h"):
         wheel.add("nlens/include/" + name, open(os.path.join("include", name), "rb").read())
-    wheel.add(wheel.info + "METADATA", "Metadata-Version: 2.4\nName: neurolens-profiler\nVersion: %s\n"
-              "Summary: Records, explains and compares profiles of machine-learning programs\nLicense-Expression: Apache-2.0\n"
-              "License-File: LICENSE\nLicense-File: LICENSES-inside.txt\nRequires-Python: >=3.9\n"
-              "Description-Content-Type: text/markdown\n\n%s" % (version, open("README.md", encoding="utf-8").read()))
+    wheel.add(wheel.info + "METADATA", dist_info.metadata(["LICENSE", "LICENSES-inside.txt"]))
     wheel.add(wheel.info + "WHEEL", "Wheel-Version: 1.0\nGenerator: neurolens tools/wheel.py\nRoot-Is-Purelib: false\nTag: py3-none-%s\n" % tag)
-    wheel.add(wheel.info + "entry_points.txt", "[pytest11]\nnlens = nlens.pytest_plugin\n")
+    wheel.add(wheel.info + "entry_points.txt", dist_info.ENTRY_POINTS)
     wheel.add(wheel.info + "licenses/LICENSE", open("LICENSE", "rb").read())
     wheel.add(wheel.info + "licenses/LICENSES-inside.txt", licences())
     wheel.add(wheel.info + "sboms/neurolens.cdx.json", bill(version))
@@ -224,7 +221,7 @@ def main():
     for target in targets:
         linked[target] = os.path.join(BUILD, "linked", os.path.basename(target))
         link(target, None if options.no_zig else python, isal, linked[target])
-    version = re.search(r"^\s*version: '([^']+)'", open("meson.build").read(), re.M).group(1)
+    version = dist_info.version()
     needed = max(glibc_of(linked.values()), (2, 28))
     path = assemble(version, "manylinux_%d_%d_x86_64" % needed, linked)
     if not isal:

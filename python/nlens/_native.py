@@ -220,7 +220,7 @@ _found: List[Optional[ctypes.CDLL]] = []
 
 
 def find() -> Optional[ctypes.CDLL]:
-    """The library beside this package (wheel, build folder, installation), or $NEUROLENS_LIBRARY; None without. "" = not wanted."""
+    """The library beside this package (wheel, build folder, installation), of the system, or $NEUROLENS_LIBRARY ("": not wanted)."""
     if not _found:
         _found.append(_load())
     return _found[0]
@@ -230,9 +230,9 @@ def _load() -> Optional[ctypes.CDLL]:
     package = os.path.dirname(os.path.abspath(__file__))
     given = os.environ.get("NEUROLENS_LIBRARY")
     places = [given] if given is not None else [os.path.normpath(os.path.join(package, place, _SONAME))
-                                                for place in (".", "../../..", "../../src/engine")]
+                                                for place in (".", "../../..", "../../src/engine")] + [_SONAME]
     for path in places:
-        if path and os.path.isfile(path):
+        if path and (path == _SONAME or os.path.isfile(path)):
             try:
                 return _declare(ctypes.CDLL(path))
             except OSError:

@@ -48,8 +48,9 @@
 /* Beside the program, in the build tree, in the package of a wheel, or where it was installed. */
 static char *find_library(struct nl_arena *arena)
 {
-    static const char *const places[] = {"/" LIBRARY, "/src/capture/" LIBRARY, "/../lib/" LIBRARY,
-                                         "/../lib64/" LIBRARY};
+    static const char *const places[] = {"/" LIBRARY, "/src/capture/" LIBRARY,
+                                         "/../lib/neurolens/" LIBRARY,
+                                         "/../lib64/neurolens/" LIBRARY};
     char *given = getenv("NEUROLENS_CAPTURE_LIBRARY"), *own = realpath("/proc/self/exe", NULL);
     char *found = NULL;
     if (given && given[0] == '/') {
@@ -67,7 +68,7 @@ static char *find_library(struct nl_arena *arena)
     if (slash && !found)
         found = nl_run_find_in_wheel(arena, own, LIBRARY);
     nl_free(own);
-    return found ? found : nl_arena_format(arena, "%s/%s", NL_LIBRARY_FOLDER, LIBRARY);
+    return found ? found : nl_arena_format(arena, "%s/neurolens/%s", NL_LIBRARY_FOLDER, LIBRARY);
 }
 
 /* "python3 train.py" is called train, "./a.out" a.out. */
