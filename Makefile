@@ -45,6 +45,7 @@ wholefuzz: asan
 # No share over 1 in the answers about any profile of ../shared: minutes.
 shares: all
 	@python3 tests/shares.py --all
+	@python3 tests/work.py coverage --all
 
 # Changes one line at a time and counts what no test notices; takes about half a minute each.
 mutants:

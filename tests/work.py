@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Work of operators, peaks and rooflines, against figures of others.
 
-    tests/work.py [WORD...]     the parts whose name contains a WORD
+    tests/work.py [WORD...]       the parts whose name contains a WORD
+    tests/work.py coverage --all  all profiles of ../shared, whatever made them (`make shares`)
 
 - FLOPs of real programs on the CPU: torch.utils.flop_counter (fixtures/record_flops.py).
 - FLOPs and bytes of operators of public GPU traces: AMD's TraceLens (../shared).
@@ -666,7 +667,7 @@ def planted(folder, name, calls, device=None):
     those rounds. With `range` of steps each round is one."""
     events, at, correlation = [], 0.0, 0
     for turn in range(20):
-        begin, spans = at, {}
+        begin, spans = correlation * 3 + 3, {}
         for operator, dims, dtype, us, *more in calls:
             more = more[0] if more else {}
             correlation += 1
@@ -685,7 +686,8 @@ def planted(folder, name, calls, device=None):
                            "ts": times[0] - 0.25, "dur": times[-1] - times[0] + 2.5, "args": {}})
         if any(len(call) > 4 and call[4].get("steps") for call in calls):
             events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % turn,
-                           "pid": 1, "tid": 1, "ts": 10000 + begin, "dur": at - begin, "args": {}})
+                           "pid": 1, "tid": 1, "ts": begin - 0.25,
+                           "dur": correlation * 3 + 2.5 - begin, "args": {}})
     return write(folder, name, trace_of(events, device or H100))
 
 
@@ -884,25 +886,47 @@ def machine(tally, folder):
 
 # ---- coverage of real profiles ----
 
-def coverage(tally, folder):
+def samples(every):
+    """Profiles of ../shared: those of PyTorch, whose operators have shapes; with `every` all that there are."""
+    if not every:
+        return sorted(glob.glob(os.path.join(SHARED, "torch", "**", "*.json*"), recursive=True))
+    return sorted(path for path in glob.glob(os.path.join(SHARED, "**", "*"), recursive=True)
+                  if os.path.isfile(path) and "_oracle" not in path)
+
+
+def coverage(tally, folder, every=False):
     """Of GEMM, convolution and attention kernels launched by operators with shapes, the share of time
-    with a model."""
-    seen = 0
-    for path in sorted(glob.glob(os.path.join(SHARED, "torch", "**", "*.json*"), recursive=True)):
+    with a model; rows add up to all kernels; what is over its roof says so."""
+    seen = asked = 0
+    sums, silent = [], []
+    for path in samples(every):
         try:
-            row = rows(path, "SELECT sum(w.matrix_ns), sum(iif(w.flops IS NOT NULL, w.matrix_ns, 0)), "
-                             "sum(w.kernel_ns), (SELECT sum(dur) FROM kernels) FROM op_work w JOIN "
-                             "ops o ON o.slice = w.op WHERE o.shapes IS NOT NULL")[0]
+            row = rows(path, "SELECT sum(w.matrix_ns), sum(iif(w.flops IS NOT NULL OR w.inside, w.matrix_ns, 0)), "
+                             "(SELECT sum(kernel_ns) FROM op_work), (SELECT sum(dur) FROM kernels), "
+                             "(SELECT count(*) FROM roofline WHERE roof_share > 1.05 AND kind = 'operator' "
+                             "AND NOT over_roof) FROM op_work w JOIN ops o ON o.slice = w.op WHERE "
+                             "o.shapes IS NOT NULL")[0]
         except Wrong:
             continue
+        name = os.path.relpath(path, SHARED)
+        asked += 1
+        if row[3] and row[2] != row[3]:
+            sums.append((name, row[2], row[3]))
+        if row[4]:
+            silent.append((name, row[4]))
         if not row[0]:
             continue
         seen += 1
         tally.check("%s: %.1f %% of %.1f ms of matrix kernels have a model" % (
             os.path.basename(path)[:40], 100.0 * row[1] / row[0], row[0] / 1e6),
             row[1] >= 0.9 * row[0])
-    if not seen:
+    if not asked:
         tally.skip("coverage", "no ../shared")
+        return
+    tally.check("rows of op_work add up to the kernels of %d profiles" % asked, not sums, sums)
+    tally.check("no operator of %d profiles is over its roof without being flagged" % asked, not silent,
+                silent)
+    tally.check("profiles with shapes", seen > 10, seen)
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
@@ -912,14 +936,18 @@ PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xl
 
 
 def main():
-    words = sys.argv[1:]
+    every = "--all" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "--all"]
     tally = Tally("work")
     with tempfile.TemporaryDirectory() as folder:
         for part in PARTS:
             if words and not any(word in part.__name__ for word in words):
                 continue
             try:
-                part(tally, folder)
+                if part is coverage:
+                    coverage(tally, folder, every)
+                else:
+                    part(tally, folder)
             except Wrong as wrong:
                 tally.fail(part.__name__, wrong)
     tally.finish()

@@ -1,4 +1,5 @@
 /* llm_steps: llmsteps.h as a table. */
+#include "account/devicesteps.h"
 #include "base/mem.h"
 #include "sql/tablecells.h"
 #include "work/llmsteps.h"
@@ -18,7 +19,7 @@ static bool open_steps(struct nl_tf_call *call, sqlite3_value **args)
     nl_owners_init(&owners, trace);
     nl_rangetree_init(&ops, trace, NL_KIND_OP);
     nl_rangetree_init(&ranges, trace, NL_KIND_NVTX);
-    nl_steps_find(trace, &found);
+    nl_steps_find_run(trace, &found);
     uint32_t *owner_of = nl_owners_op(&owners, &ops);
     uint32_t *range_of = nl_owners_find(&owners, &ranges);
     nl_op_works_init(&works, trace, &owners, &ops, owner_of, window.has_time ? &scope : NULL);

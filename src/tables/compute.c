@@ -99,10 +99,11 @@ static void say_decode(struct nl_result *result, const struct nl_llm_steps *step
         tokens > 0 ? nl_arena_format(&result->arena, " (%.4g tokens per step, %.4g per second)",
                                      tokens / (double)count, tokens / ((double)span / 1e9))
                    : "";
-    bool sized = known >= products / 2 && weights_s > 0;
+    bool sized =
+        known >= products / 2 && weights_s > 0 && weights_s * 1e9 <= NL_ROOF_BROKEN * (double)span;
     add(result, "decode", sized ? weights_s * 1e9 / (double)span : NAN,
         nl_arena_format(&result->arena, "%s per step%s; reading weights takes %s%s", length, rate,
-                        sized ? least : "an unknown time: sizes of products are not recorded",
+                        sized ? least : "an unknown time: sizes of products are not known",
                         sized ? " or more" : ""));
 }
 

@@ -176,8 +176,13 @@ static void add_phase(struct nl_result *result, const struct nl_llm_work *steps,
     cells[GAP] = median(values, known);
     if (sums.operands_s > 0) {
         cells[WEIGHTS] = nl_cell_i64(nl_sum_near(sums.operands_s / (double)count * 1e9));
+        bool over = sums.spans > 0 && sums.operands_s * 1e9 > NL_ROOF_BROKEN * (double)sums.spans;
+        if (over)
+            result->note =
+                "reading weights at memory's peak would take longer than the steps: a cache "
+                "holds them, or sizes, product or bandwidth are wrong";
         cells[LIMIT] =
-            nl_cell_f64(sums.spans > 0 ? sums.operands_s * 1e9 / (double)sums.spans : NAN);
+            nl_cell_f64(sums.spans > 0 && !over ? sums.operands_s * 1e9 / (double)sums.spans : NAN);
     }
     cells[BOUND] = nl_answer_static(bound_of(&sums));
     cells[KV] = nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, kv_tokens)));

@@ -117,7 +117,7 @@ static void take_found(struct run *run)
     for (size_t g = 0; g < found->group_count; g++) {
         const struct nl_step_group *group = &found->groups[g];
         for (size_t i = group->first; i < group->first + group->count; i++) {
-            if (!in_scope(run, found->items[i].start, NL_NULL_ROW))
+            if (!in_scope(run, found->items[i].marked_start, NL_NULL_ROW))
                 continue;
             (void)new_step(run, group->rank,
                            (struct nl_llm_step){
@@ -286,6 +286,8 @@ static void settle(struct run *run)
     for (size_t i = 0; i < run->steps->count; i++) {
         struct nl_llm_work *step = &run->steps->items[i];
         const struct draft *draft = &run->drafts[i];
+        if (step->known_ns > step->product_ns) /* an operator's kernels may lie in two steps */
+            step->product_ns = step->known_ns;
         for (size_t k = 0; k < ROWS_SEEN; k++)
             if (draft->seen[k].bytes > draft->bytes / 2)
                 step->rows = draft->seen[k].rows;
