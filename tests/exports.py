@@ -451,9 +451,35 @@ def sampled_stacks():
                 lines[stack] += int(weight)
     tally.check("stacks plain: collapsed stacks come out as they went in", folded == lines,
                 "%s\n%s" % (folded, lines))
-    done = neurolens(["export", TRAIN, "--to", "folded"])
-    tally.check("stacks: a profile without any says so", done.status == 3 and "record" in done.stderr,
-                done.describe())
+    done = neurolens(["export", os.path.join(os.path.dirname(FIXTURES), "corpus", "gputelemetry", "dmon.txt"), "--to", "folded"])
+    tally.check("stacks: a profile without any says so", done.status == 3 and "no stacks" in done.stderr, done.describe())
+
+
+def read_folded(lines):
+    """Weights of stacks; of frames what both writers have: `flame` takes out the middle of very long ones."""
+    weights = collections.Counter()
+    for line in lines:
+        stack, weight = line.rstrip("\n").rsplit(" ", 1)
+        weights[tuple(frame[:100] for frame in stack.split(";"))] += int(weight)
+    return weights
+
+
+def host_stacks():
+    """What `flame` draws of threads and allocations: two implementations, the same stacks."""
+    snapshots = os.path.join(SHARED, "torch_mem", "silmont2000+assignment2-systems", "769df2d4__memory_forward_fp32_128.pickle")
+    for name, profile, by, of in (("cpu", TRAIN, "host", "thread time"), ("ranks", os.path.join(FIXTURES, "made_gpu_train.json.gz"), "host", "thread time"),
+                                  ("snapshot", snapshots, "memory", "allocated")):
+        if not os.path.exists(profile):
+            tally.skip("stacks " + name, "no ../shared")
+            continue
+        with open(export(profile, "folded", name + ".of", "--of", of)[0], encoding="utf-8") as file:
+            written = read_folded(file)
+        drawn = read_folded(neurolens(["flame", profile, "--by", by]).stdout.splitlines())
+        tally.check("stacks %s: %d stacks of %s as flame draws them" % (name, len(written), of), written == drawn and len(written) > 10,
+                    ("%s\n%s" % (list((written - drawn).items())[:3], list((drawn - written).items())[:3]))[:2000])
+        types, samples = read_pprof(export(profile, "pprof", name + ".of.pb.gz", "--quiet")[0])
+        which = types.index(of)
+        tally.check("stacks %s: their sum in pprof" % name, sum(values[which] for _, values in samples) == sum(written.values()))
 
 
 # ---- sums for others ----
@@ -979,7 +1005,7 @@ def main():
     parts += [("windows", windows, ()), ("outputs", outputs, ()), ("folders", folders, ()),
               ("open", open_perfetto, ()), ("open page", open_page, ()), ("words alone", words_alone, ()),
               ("open nsight report", open_nsight_report, ()),
-              ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ()),
+              ("one table", one_table, ("train", TRAIN)), ("stacks plain", sampled_stacks, ()), ("stacks of threads", host_stacks, ()),
               ("otlp limit", otlp_limit, ()), ("chrome ranges", device_ranges, ()),
               ("openmetrics longest", longest_steps, ())]
     if not ZSTD:

@@ -76,7 +76,7 @@ class Window:
         self.start, self.end = times if isinstance(times, tuple) else exports.sql(FOLDER, times)[0].values()
         self.lanes = ("SELECT id FROM (SELECT l.id AS id, l.rank AS rank, d.ordinal AS device FROM lanes l "
                       "LEFT JOIN devices d ON d.id = l.device) WHERE " + lanes)
-        self.slices = self.sql("SELECT id, ts, dur, name, kind FROM slices WHERE %s" % self.overlaps())
+        self.slices = self.sql("SELECT id, ts, dur, name, kind, lane, parent FROM slices WHERE %s" % self.overlaps())
 
     def overlaps(self, lane="lane"):
         return "ts < %d AND (ts + dur > %d OR dur = 0 AND ts = %d) AND %s IN (%s)" % (
@@ -88,8 +88,8 @@ class Window:
     def sql(self, query):
         return exports.sql(FOLDER, query)
 
-    def export(self, form, ending):
-        return exports.export(self.profile, form, self.name + ending)[0]
+    def export(self, form, ending, *options):
+        return exports.export(self.profile, form, self.name + ending, *options)[0]
 
     def analysis(self):
         done = neurolens(["analyze", self.profile, "--format", "json", "-q"])
@@ -191,15 +191,29 @@ def device_time(window):
     return sum(r["dur"] for r in window.slices if r["kind"] in ("kernel", "memcpy", "memset"))
 
 
+def thread_time(window):
+    """Of outermost slices: what is inside them is part of their time."""
+    host = {r["id"] for r in exports.sql(FOLDER, "SELECT id FROM lanes WHERE device IS NULL AND kind IN "
+                                         "('thread', 'annotation', 'python', 'nvtx', 'process', 'generic')")}
+    return sum(r["dur"] for r in window.slices if r["lane"] in host and r["parent"] is None)
+
+
 def folded(window):
     with open(window.export("folded", ".folded"), encoding="utf-8") as file:
         found = sum(int(line.rsplit(" ", 1)[1]) for line in file)
     window.check("folded", "device time", found, device_time(window))
+    if not thread_time(window):
+        return
+    with open(window.export("folded", ".threads", "--of", "thread time"), encoding="utf-8") as file:
+        found = sum(int(line.rsplit(" ", 1)[1]) for line in file)
+    window.check("folded", "thread time", found, thread_time(window))
 
 
 def pprof(window):
-    _, samples = exports.read_pprof(window.export("pprof", ".pb.gz"))
-    window.check("pprof", "device time", sum(sum(values) for _, values in samples), device_time(window))
+    types, samples = exports.read_pprof(window.export("pprof", ".pb.gz"))
+    sums = {kind: sum(values[at] for _, values in samples) for at, kind in enumerate(types)}
+    window.check("pprof", "device and thread time", sums, {kind: total for kind, total in (
+        ("device time", device_time(window)), ("thread time", thread_time(window))) if total})
 
 
 def callgrind(window):
@@ -259,10 +273,9 @@ ABSENT = {"values of counters": "FROM counters c JOIN lanes l ON l.id = c.lane W
           "allocations": "FROM memory WHERE {moment:lane}",
           "slices one by one": "FROM slices WHERE {overlaps}",
           "shapes and types of operators": "FROM ops WHERE slice IN (SELECT id FROM slices WHERE {overlaps})",
-          "slices of threads": "FROM slices WHERE lane IN (SELECT id FROM lanes WHERE device IS NULL) AND {overlaps}",
           "links from launches": "FROM slices WHERE link IS NOT NULL AND lane IN (SELECT id FROM lanes WHERE device IS NOT NULL) AND {overlaps}"}
 LISTED = {"perfetto": [], "speedscope": ["values of counters", "allocations", "links from launches"],
-          "pprof": ["values of counters", "allocations", "slices of threads"],
+          "pprof": ["values of counters", "allocations"],
           "tensorboard": ["values of counters", "allocations", "slices one by one"], "otlp-traces": ["values of counters", "allocations"],
           "nsys-sqlite": ["values of counters", "allocations", "shapes and types of operators"]}
 

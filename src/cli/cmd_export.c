@@ -30,7 +30,7 @@ const struct nl_option nl_export_options[] = {
     {"table", 0, NL_OPTION_TEXT, TARGET(table), "NAME",
      "only this table, such as kernels, as one file", NULL},
     {"of", 0, NL_OPTION_TEXT, TARGET(of), "EVENT",
-     "folded, callgrind: which stacks, such as cycles or 'device time'", NULL},
+     "folded, callgrind: which stacks, such as cycles, 'device time' or 'thread time'", NULL},
     {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",

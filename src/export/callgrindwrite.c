@@ -136,7 +136,7 @@ bool nl_export_callgrind(struct nl_export *export, struct nl_err *err)
 {
     struct nl_stackfold fold;
     struct costs costs = {0};
-    nl_stackfold_make(&fold, export);
+    nl_stackfold_make(&fold, export, true);
     const struct nl_stacktree *tree = nl_stackfold_choose(&fold, export, err);
     if (tree) {
         add_up(&costs, tree, fold.frame_count);

@@ -43,7 +43,7 @@ static void write_tree(const struct nl_stackfold *fold, const struct nl_stacktre
 bool nl_export_folded(struct nl_export *export, struct nl_err *err)
 {
     struct nl_stackfold fold;
-    nl_stackfold_make(&fold, export);
+    nl_stackfold_make(&fold, export, true);
     const struct nl_stacktree *tree = nl_stackfold_choose(&fold, export, err);
     if (tree)
         write_tree(&fold, tree, export->out);

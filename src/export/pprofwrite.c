@@ -89,11 +89,10 @@ bool nl_export_pprof(struct nl_export *export, struct nl_err *err)
 {
     struct nl_stackfold fold;
     struct writer writer = {.fold = &fold};
-    nl_stackfold_make(&fold, export);
+    nl_stackfold_make(&fold, export, true);
     if (!fold.count) {
         nl_stackfold_release(&fold);
-        return nl_fail(err, NL_INCOMPARABLE,
-                       "the profile has neither CPU samples nor device work; record one of them");
+        return nl_fail(err, NL_INCOMPARABLE, NL_NO_STACKS);
     }
     nl_dict_init(&writer.texts);
     put_types(&writer);

@@ -212,7 +212,7 @@ bool nl_export_speedscope(struct nl_export *export, struct nl_err *err)
 {
     struct writer writer = {.export = export, .trace = export->trace};
     bool done = true;
-    nl_stackfold_make(&writer.fold, export);
+    nl_stackfold_make(&writer.fold, export, false);
     nl_tracks_make(&writer.tracks, export);
     nl_walk_cut(&writer.walk, export->trace, &export->scope, UINT32_MAX);
     writer.frame = nl_zalloc((export->trace->names.count + (size_t)1) * sizeof *writer.frame);

@@ -5,14 +5,14 @@
 
 #include "base/sort.h"
 #include "base/sum.h"
-#include "timeline/fold.h"
+#include "export/stackgrow.h"
 
 #define MOST_OPEN  512 /* slices open on a thread at a time, over all its lanes */
 #define MOST_KINDS 64
 
 /* ---- trees ---- */
 
-static uint32_t child(struct nl_stacktree *tree, uint32_t parent, uint32_t frame)
+uint32_t nl_stackgrow_child(struct nl_stacktree *tree, uint32_t parent, uint32_t frame)
 {
     uint64_t hash = nl_hash_number((uint64_t)parent << 32 | frame);
     uint32_t node = NL_LOOKUP(&tree->children, hash, i,
@@ -25,8 +25,8 @@ static uint32_t child(struct nl_stacktree *tree, uint32_t parent, uint32_t frame
     return tree->count++;
 }
 
-static struct nl_stacktree *add_tree(struct nl_stackfold *fold, struct nl_str event,
-                                     struct nl_str unit)
+struct nl_stacktree *nl_stackgrow_tree(struct nl_stackfold *fold, struct nl_str event,
+                                       struct nl_str unit)
 {
     nl_grow(&fold->trees, &fold->cap, fold->count + 1);
     struct nl_stacktree *tree = &fold->trees[fold->count++];
@@ -36,7 +36,7 @@ static struct nl_stacktree *add_tree(struct nl_stackfold *fold, struct nl_str ev
     return tree;
 }
 
-static uint32_t add_frame(struct nl_stackfold *fold, const struct nl_stackframe *frame)
+uint32_t nl_stackgrow_frame(struct nl_stackfold *fold, const struct nl_stackframe *frame)
 {
     nl_grow(&fold->frames, &fold->frame_cap, (size_t)fold->frame_count + 1);
     fold->frames[fold->frame_count] = *frame;
@@ -82,21 +82,24 @@ static uint32_t *frames_of_stacks(struct nl_stackfold *fold)
             frame.name = nl_str("(unknown)");
         if (!frame.file.len)
             frame.file = nl_trace_name(trace, stack->module[i]);
-        frames[i] = add_frame(fold, &frame);
+        frames[i] = nl_stackgrow_frame(fold, &frame);
     }
     nl_lookup_release(&known);
     return frames;
 }
 
-/* Node of a row of table stack, in a tree; made with all above it. Parents come before children. */
-static uint32_t node_of_stack(struct nl_stacktree *tree, const struct nl_stack_table *stack,
-                              const uint32_t *frames, uint32_t *nodes, uint32_t row)
+/* Made with all above it. Parents come before children. */
+uint32_t nl_stackgrow_stack(struct nl_stackgrow *grow, struct nl_stacktree *tree, uint32_t *nodes,
+                            uint32_t row)
 {
+    const struct nl_stack_table *stack = &grow->trace->stack;
+    if (!grow->by_stack)
+        grow->by_stack = frames_of_stacks(grow->fold);
     uint32_t above = row, depth = 0;
     while (!nodes[above] && stack->parent[above] != NL_NULL_ROW && stack->parent[above] < above)
         above = stack->parent[above];
     if (!nodes[above])
-        nodes[above] = child(tree, 0, frames[above]);
+        nodes[above] = nl_stackgrow_child(tree, 0, grow->by_stack[above]);
     uint32_t *way = NULL;
     size_t cap = 0;
     for (uint32_t at = row; at != above; at = stack->parent[at]) {
@@ -104,7 +107,7 @@ static uint32_t node_of_stack(struct nl_stacktree *tree, const struct nl_stack_t
         way[depth++] = at;
     }
     for (uint32_t node = nodes[above]; depth--; node = nodes[way[depth]])
-        nodes[way[depth]] = child(tree, node, frames[way[depth]]);
+        nodes[way[depth]] = nl_stackgrow_child(tree, node, grow->by_stack[way[depth]]);
     nl_free(way);
     return nodes[row];
 }
@@ -113,22 +116,22 @@ struct sample_kind {
     uint32_t event, unit;
 };
 
-static void fold_kind(struct nl_stackfold *fold, const struct sample_kind *kind,
-                      const uint32_t *frames)
+static void fold_kind(struct nl_stackgrow *grow, const struct sample_kind *kind)
 {
-    const struct nl_trace *trace = fold->export->trace;
+    struct nl_stackfold *fold = grow->fold;
+    const struct nl_trace *trace = grow->trace;
     const struct nl_sample_table *sample = &trace->sample;
     struct nl_str event = nl_trace_name(trace, kind->event),
                   unit = nl_trace_name(trace, kind->unit);
-    struct nl_stacktree *tree =
-        add_tree(fold, event.len ? event : nl_str("samples"), unit.len ? unit : nl_str("samples"));
+    struct nl_stacktree *tree = nl_stackgrow_tree(fold, event.len ? event : nl_str("samples"),
+                                                  unit.len ? unit : nl_str("samples"));
     uint32_t *nodes = nl_zalloc((trace->stack.rows + 1u) * sizeof *nodes);
     for (uint32_t i = 0; i < sample->rows; i++) {
         if (sample->event[i] != kind->event || sample->unit[i] != kind->unit ||
             sample->stack[i] == NL_NULL_ROW ||
             !nl_export_picks_moment(fold->export, sample->lane[i], sample->ts[i]))
             continue;
-        uint32_t node = node_of_stack(tree, &trace->stack, frames, nodes, sample->stack[i]);
+        uint32_t node = nl_stackgrow_stack(grow, tree, nodes, sample->stack[i]);
         int64_t weight = sample->weight[i] == NL_NULL_I64 ? 1 : sample->weight[i], sum;
         if (!__builtin_add_overflow(tree->nodes[node].self, weight, &sum))
             tree->nodes[node].self = sum;
@@ -138,8 +141,9 @@ static void fold_kind(struct nl_stackfold *fold, const struct sample_kind *kind,
     nl_free(nodes);
 }
 
-static void fold_samples(struct nl_stackfold *fold, struct nl_export *export)
+static void fold_samples(struct nl_stackgrow *grow)
 {
+    struct nl_export *export = grow->export;
     const struct nl_sample_table *sample = &export->trace->sample;
     struct sample_kind kinds[MOST_KINDS];
     size_t count = 0;
@@ -158,43 +162,36 @@ static void fold_samples(struct nl_stackfold *fold, struct nl_export *export)
     }
     nl_export_lost(export, bare, "samples without a stack");
     nl_export_lost(export, others, "samples of further events");
-    if (!count)
-        return;
-    uint32_t *frames = frames_of_stacks(fold);
     for (size_t k = 0; k < count; k++)
-        fold_kind(fold, &kinds[k], frames);
-    nl_free(frames);
+        fold_kind(grow, &kinds[k]);
 }
 
 /* ---- device work under what launched it ---- */
 
 struct device_fold {
-    struct nl_stackfold *fold;
+    struct nl_stackgrow *grow;
     const struct nl_trace *trace;
-    struct nl_fold names;
-    uint32_t *frames; /* per folded name: frame + 1 */
-    size_t frame_room;
     uint32_t *first, *lanes;        /* lanes of each thread */
     struct nl_lane_cursor *cursors; /* per lane */
     uint32_t none;                  /* frame of work without a launch; NL_NULL_ROW = not made yet */
 };
 
-static uint32_t frame_of_name(struct device_fold *work, uint32_t name)
+uint32_t nl_stackgrow_frame_of_name(struct nl_stackgrow *grow, uint32_t name)
 {
-    uint32_t id = nl_fold_id(&work->names, name);
-    if (id >= work->frame_room) {
-        size_t before = work->frame_room;
-        nl_grow(&work->frames, &work->frame_room, id + (size_t)1);
-        memset(work->frames + before, 0, (work->frame_room - before) * sizeof *work->frames);
+    uint32_t id = nl_fold_id(&grow->names, name);
+    if (id >= grow->by_name_room) {
+        size_t before = grow->by_name_room;
+        nl_grow(&grow->by_name, &grow->by_name_room, id + (size_t)1);
+        memset(grow->by_name + before, 0, (grow->by_name_room - before) * sizeof *grow->by_name);
     }
-    if (work->frames[id])
-        return work->frames[id] - 1;
-    struct nl_str text = nl_dict_text(&work->names.texts, id);
-    char *copy = nl_arena_text(&work->fold->arena, text.ptr, text.len);
+    if (grow->by_name[id])
+        return grow->by_name[id] - 1;
+    struct nl_str text = nl_dict_text(&grow->names.texts, id);
+    char *copy = nl_arena_text(&grow->fold->arena, text.ptr, text.len);
     struct nl_stackframe frame = {
         text.len ? (struct nl_str){copy, text.len} : nl_str("(no name)"), {"", 0}, 0};
-    work->frames[id] = add_frame(work->fold, &frame) + 1;
-    return work->frames[id] - 1;
+    grow->by_name[id] = nl_stackgrow_frame(grow->fold, &frame) + 1;
+    return grow->by_name[id] - 1;
 }
 
 /* Lanes of every thread, so that what is open on it is found in all of them. */
@@ -262,50 +259,61 @@ static void fold_work(struct device_fold *work, struct nl_stacktree *tree, uint3
     if (launch != NL_NULL_ROW)
         count = open_slices(work, launch, open);
     for (unsigned i = 0; i < count; i++)
-        node = child(tree, node, frame_of_name(work, trace->slice.name[open[i]]));
+        node = nl_stackgrow_child(
+            tree, node, nl_stackgrow_frame_of_name(work->grow, trace->slice.name[open[i]]));
     if (!count) {
         if (work->none == NL_NULL_ROW) {
             struct nl_stackframe frame = {nl_str("(no launch recorded)"), {"", 0}, 0};
-            work->none = add_frame(work->fold, &frame);
+            work->none = nl_stackgrow_frame(work->grow->fold, &frame);
         }
-        node = child(tree, node, work->none);
+        node = nl_stackgrow_child(tree, node, work->none);
     }
-    node = child(tree, node, frame_of_name(work, trace->slice.name[slice]));
+    node = nl_stackgrow_child(tree, node,
+                              nl_stackgrow_frame_of_name(work->grow, trace->slice.name[slice]));
     nl_sum_add(&tree->nodes[node].self, nl_slice_end(trace, slice) - trace->slice.ts[slice]);
     tree->nodes[node].count++;
     tree->samples++;
 }
 
-static void fold_device(struct nl_stackfold *fold)
+static void fold_device(struct nl_stackgrow *grow)
 {
-    const struct nl_trace *trace = fold->export->trace;
-    struct device_fold work = {.fold = fold, .trace = trace, .none = NL_NULL_ROW};
+    const struct nl_trace *trace = grow->trace;
+    struct device_fold work = {.grow = grow, .trace = trace, .none = NL_NULL_ROW};
     if (!trace->kernel.rows && !trace->copy.rows && !trace->memset.rows && !trace->graph.rows)
         return;
-    nl_fold_init(&work.names, trace, NL_FOLD_INSTANCES);
     find_lanes(&work);
-    struct nl_stacktree *tree = add_tree(fold, nl_str("device time"), nl_str("ns"));
+    struct nl_stacktree *tree = nl_stackgrow_tree(grow->fold, nl_str("device time"), nl_str("ns"));
     for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
         unsigned kind = trace->slice.kind[slice];
         bool device = kind == NL_KIND_KERNEL || kind == NL_KIND_MEMCPY || kind == NL_KIND_MEMSET ||
                       kind == NL_KIND_GRAPH;
-        if (device && nl_export_picks(fold->export, slice))
+        if (device && nl_export_picks(grow->export, slice))
             fold_work(&work, tree, slice);
     }
     nl_free(work.first);
     nl_free(work.lanes);
     nl_free(work.cursors);
-    nl_free(work.frames);
-    nl_fold_release(&work.names);
 }
 
-void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export)
+void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export, bool threads)
 {
+    struct nl_stackgrow grow = {.fold = fold, .export = export, .trace = export->trace};
     *fold = (struct nl_stackfold){.export = export};
     nl_arena_init(&fold->arena);
+    nl_fold_init(&grow.names, export->trace, NL_FOLD_INSTANCES);
+    nl_dict_init(&grow.labels);
     nl_job_phase(export->job, "preparing", 0);
-    fold_samples(fold, export);
-    fold_device(fold);
+    fold_samples(&grow);
+    fold_device(&grow);
+    nl_stackgrow_allocations(&grow);
+    nl_stackgrow_waits(&grow);
+    if (threads)
+        nl_stackgrow_threads(&grow);
+    nl_fold_release(&grow.names);
+    nl_dict_release(&grow.labels);
+    nl_free(grow.by_name);
+    nl_free(grow.by_stack);
+    nl_free(grow.by_label);
     size_t kept = 0;
     for (size_t i = 0; i < fold->count; i++) {
         if (fold->trees[i].samples) {
@@ -343,8 +351,7 @@ const struct nl_stacktree *nl_stackfold_choose(const struct nl_stackfold *fold,
         (void)nl_fail(err, NL_USAGE, "--of: no stacks of '%s'; there is %.*s", export->of,
                       (int)fold->trees[0].event.len, fold->trees[0].event.ptr);
     else if (!chosen)
-        (void)nl_fail(err, NL_INCOMPARABLE,
-                      "the profile has neither CPU samples nor device work; record one of them");
+        (void)nl_fail(err, NL_INCOMPARABLE, NL_NO_STACKS);
     for (size_t i = 0; chosen && i < fold->count; i++)
         if (&fold->trees[i] != chosen) {
             char *what = nl_arena_format(&export->arena, "stacks of %.*s (--of names them)",

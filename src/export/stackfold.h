@@ -1,9 +1,9 @@
 /*
  * stackfold — weighted call stacks for formats of flame graphs: a prefix tree per kind of weight.
  *
- * Two sources: CPU samples as they were recorded (one tree per event and unit), and device work under
- * what launched it: the slices that were open on the launching thread, outermost first, then the kernel,
- * weighing its length. Names of ranges lose the numbers of their instances (timeline/fold.h), so that a
+ * Sources: CPU samples as they were recorded (one tree per event and unit); device work under what launched it: the
+ * slices that were open on the launching thread, outermost first, then the kernel, weighing its length; bytes by what
+ * allocated them; time off the CPU by stack; what threads did, as nested slices. Names of ranges lose the numbers of their instances (timeline/fold.h), so that a
  * range that was opened a thousand times is one frame.
  *
  *     nl_stackfold_make(&fold, export);
@@ -16,6 +16,9 @@
 #include "export/export.h"
 
 #include "base/map.h"
+
+#define NL_NO_STACKS                                                                               \
+    "the profile has no stacks: neither samples, device work, allocations nor slices of threads"
 
 struct nl_stacknode {
     uint32_t parent; /* of the root: itself */
@@ -41,7 +44,7 @@ struct nl_stackframe {
 
 struct nl_stackfold {
     const struct nl_export *export;
-    struct nl_stacktree *trees; /* those with something in them, device time last */
+    struct nl_stacktree *trees; /* those with something in them, in the order above */
     size_t count, cap;
     struct nl_stackframe *frames;
     uint32_t frame_count;
@@ -49,8 +52,8 @@ struct nl_stackfold {
     struct nl_arena arena;
 };
 
-/* Counts samples without a stack as lost. */
-void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export);
+/* Counts samples without a stack as lost. `threads`: with what threads did, for formats that do not write lanes. */
+void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export, bool threads);
 void nl_stackfold_release(struct nl_stackfold *fold);
 
 /* The tree that export->of names, else the first; counts the others as lost. NULL with NL_USAGE or, when

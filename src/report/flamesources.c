@@ -3,6 +3,7 @@
 #include "report/flame.h"
 #include "report/pagepart.h"
 #include "timeline/fold.h"
+#include "tables/lanelabel.h"
 #include "tables/memo.h"
 #include "tables/scope.h"
 #include "tables/shortname.h"
@@ -21,7 +22,7 @@ static uint32_t below_lane(struct nl_flame *flame, const struct nl_trace *trace,
 {
     struct nl_buf label;
     nl_buf_init(&label, 4096);
-    nl_page_lane_label(&label, trace, lane);
+    nl_lane_label(&label, trace, lane);
     uint32_t node = nl_flame_below(flame, 0, (struct nl_str){label.ptr, label.len});
     nl_buf_release(&label);
     return node;

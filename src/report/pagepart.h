@@ -16,9 +16,6 @@ struct nl_page_source {
     struct nl_memo *memo;
 };
 
-/* What a lane is called: "stream 7", "thread 4711 · annotation". */
-void nl_page_lane_label(struct nl_buf *out, const struct nl_trace *trace, uint32_t lane);
-
 /* "timeline": the slices of one typical step on every lane, or of the window that was asked for. */
 void nl_page_timeline(struct nl_json *json, const struct nl_page_source *source);
 

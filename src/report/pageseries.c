@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "report/pagepart.h"
+#include "tables/lanelabel.h"
 #include "tables/scope.h"
 
 #define MOST_POINTS   1200
@@ -343,7 +344,7 @@ static bool put_counter(struct nl_json *json, const struct nl_page_source *sourc
         qsort(points, kept, sizeof *points, by_time);
     nl_buf_init(&label, 4096);
     if (lane != NL_NULL_ROW)
-        nl_page_lane_label(&label, trace, lane);
+        nl_lane_label(&label, trace, lane);
     nl_json_open(json, '{');
     nl_json_key(json, "name");
     nl_json_str(json, nl_trace_name(trace, trace->series.name[series]));

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "report/pagepart.h"
+#include "tables/lanelabel.h"
 #include "tables/scope.h"
 #include "tables/shortname.h"
 
@@ -266,7 +267,7 @@ static void put_label(struct nl_json *json, const struct nl_trace *trace, uint32
 {
     struct nl_buf text;
     nl_buf_init(&text, 4096);
-    nl_page_lane_label(&text, trace, lane);
+    nl_lane_label(&text, trace, lane);
     nl_json_put_text(json, "label", text.ptr);
     nl_buf_release(&text);
 }

@@ -1,10 +1,11 @@
-/* pagepart: what a lane is called — its own name, its thread's, its stream, and its kind where that tells more. */
+/* lanelabel — see lanelabel.h. */
+#include "tables/lanelabel.h"
+
 #include <inttypes.h>
 
-#include "report/pagepart.h"
 #include "tables/shortname.h"
 
-void nl_page_lane_label(struct nl_buf *out, const struct nl_trace *trace, uint32_t lane)
+void nl_lane_label(struct nl_buf *out, const struct nl_trace *trace, uint32_t lane)
 {
     const char *kind = nl_enum_text(NL_ENUM_lanekind, trace->lane.kind[lane]);
     struct nl_str name = nl_trace_name(trace, trace->lane.name[lane]);
