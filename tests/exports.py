@@ -20,6 +20,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
 from harness import (FIXTURES, PROGRAM, ROOT, Tally, environment, has_terminal, neurolens,  # noqa: E402
@@ -932,6 +933,38 @@ def words_alone():
     shown = neurolens(["open", TRAIN]).stdout.split("\n")
     tally.check("a profile alone on a terminal: open", shown[0].encode() in text and
                 shown[0] != piped.stdout.split("\n")[0], text[:300])
+    on_a_desktop()
+
+
+def on_a_desktop():
+    """One word on a terminal of a desktop: its browser, here a stand-in that notes the address, gets the page."""
+    tools, said = os.path.join(scratch(), "desktop"), os.path.join(scratch(), "browser.words")
+    os.makedirs(tools, exist_ok=True)
+    with open(os.path.join(tools, "xdg-open"), "w", encoding="utf-8") as file:
+        file.write('#!/bin/sh\nprintf "%%s" "$1" > "%s"\n' % said)
+    os.chmod(file.name, 0o755)
+    main_, side = os.openpty()
+    program = subprocess.Popen([PROGRAM, TRAIN], cwd=scratch(), stdin=side, stdout=side, stderr=subprocess.DEVNULL,
+                               env=dict(environment(scratch()), DISPLAY=":99", PATH=tools + ":" + os.environ["PATH"]))
+    os.close(side)
+    try:
+        text = b""
+        while b"\n" not in text:
+            text += os.read(main_, 65536)
+        url = text.decode().split()[0]
+        for _ in range(2000):  # the browser is started after the address is printed
+            if os.path.exists(said) and os.path.getsize(said):
+                break
+            time.sleep(0.01)
+        with open(said, encoding="utf-8") as file:
+            address = file.read()
+        match = re.fullmatch(r"http://(127\.0\.0\.1:\d+)(/[0-9a-f]{32}/)", url)
+        tally.check("a profile alone on a desktop: the browser gets the page", match is not None and address == url and
+                    b'id="answer"' in ask(*match.groups())[2], "%s %s" % (url, address))
+    finally:
+        program.send_signal(signal.SIGINT)
+        program.wait(20)
+        os.close(main_)
 
 
 # ---- through our own readers ----

@@ -273,13 +273,21 @@ sections:
       SELECT coalesce(category, 'other') AS kind, sum(dur) AS total_ns, count(*) AS count FROM kernels GROUP BY 1 ORDER BY 2 DESC
   - title: Nothing here
     sql: SELECT name FROM kernels WHERE dur < 0
+  - title: Three of ours
+    text: Chosen by us.
+    analysis: kernels
+    rows: 3
 hide: [flame, roofline]
 """
 LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 2" onload="window.hacked=1"><rect width="8" height="2"/><script>window.hacked=1</script></svg>'
 
 WRONG_TEMPLATES = [
     ("titel: x\n", "line 1, column 1: expected title, logo, front, sections or hide"),
-    ("sections:\n  - title: x\n", "line 2, column 5: expected title: and sql: in this section"),
+    ("sections:\n  - title: x\n", "line 2, column 5: expected title: and sql: or analysis: in this section"),
+    ("sections:\n  - title: x\n    analysis: kernel\n", "line 3, column 15: no analysis of that name; `neurolens help sections`"),
+    ("sections:\n  - title: x\n    analysis: kernels\n    rows: 0\n", "line 4, column 11: expected a number of rows"),
+    ("sections:\n  - title: x\n    analysis: kernels\n    sql: SELECT 1\n", "line 2, column 5: expected sql: or analysis: in this section, not both"),
+    ("sections:\n  - title: x\n    sql: SELECT 1\n    rows: 2\n", "line 2, column 5: rows: is for analysis:; SQL has LIMIT"),
     ("sections:\n  - title: x\n    sql: SELECT 1\n    draw: pie\n", "line 4, column 11: expected table or bars"),
     ("hide: [flames]\n", "line 1, column 8: expected findings, time"),
     ("title: [a]\n", "line 1, column 8: expected a text"),
@@ -310,7 +318,7 @@ def templates(home):
     answer, own = document(page, "answer"), document(page, "page")["own"]
     if base64.b64decode(own["logo"].split(",", 1)[1]).decode() != LOGO or not own["logo"].startswith("data:image/svg+xml;base64,"):
         faults.append("logo: " + own["logo"][:100])
-    if own["hide"] != ["flame", "roofline"] or [one["draw"] for one in own["sections"]] != ["bars", "table"]:
+    if own["hide"] != ["flame", "roofline"] or [one["draw"] for one in own["sections"]] != ["bars", "table", "table"]:
         faults.append(str(own))
     want = run(["sql", trace, "SELECT coalesce(category, 'other') AS kind, sum(dur) AS total_ns, count(*) AS count FROM kernels "
                 "GROUP BY 1 ORDER BY 2 DESC", "--format", "json", "-q", "--no-cache"], home)
@@ -319,6 +327,10 @@ def templates(home):
         faults.append("section_1: %s" % answer["result"].get("section_1"))
     if answer["result"]["section_2"] != []:
         faults.append("section_2: %s" % answer["result"].get("section_2"))
+    ours = run(["analyze", trace, "--section", "kernels", "-n", "3", "--format", "json", "-q", "--no-cache"], home)
+    ours = json.loads(ours.stdout)["result"]["kernels"]
+    if [row["name"] for row in answer["result"]["section_3"]] != [row["name"] for row in ours] or len(ours) != 3:
+        faults.append("section_3: %s" % answer["result"].get("section_3"))
     tally.check("a template's title, logo, front page and sections are in the page", not faults, "\n".join(faults))
     text = os.path.join(home, "own.md")
     run(["report", trace, "-q", "--no-cache", "--template", path, "-o", text], home)

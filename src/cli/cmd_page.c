@@ -82,14 +82,15 @@ static bool with_profile(struct nl_call *call, write_function *write, struct nl_
 
 /* Reads the template and asks what it asks of the profile. */
 static bool add_template(struct nl_template *own, struct nl_report *answer,
-                         const struct nl_trace *trace, const struct nl_call *call,
-                         struct nl_err *err)
+                         const struct nl_trace *trace, const struct nl_analyze_options *analyze,
+                         const struct nl_call *call, struct nl_err *err)
 {
     struct nl_db_options options = {.time_limit_ms = call->settings.timeout_ns / 1000000};
     if (!nl_template_open(own, call->settings.template, err))
         return false;
     struct nl_db *db = nl_db_open(trace, &options, call->job, err);
-    bool done = db && nl_template_answer(own, answer, db, err);
+    struct nl_template_asked asked = {db, trace, analyze, call->job};
+    bool done = db && nl_template_answer(own, answer, &asked, err);
     if (db)
         nl_db_close(db);
     if (own->title)
@@ -117,7 +118,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     if (!answer)
         return false;
     struct nl_template own, *added = call->settings.template ? &own : NULL;
-    if (added && !add_template(added, answer, trace, call, err)) {
+    if (added && !add_template(added, answer, trace, &options, call, err)) {
         nl_template_release(added);
         nl_report_free(answer);
         return false;

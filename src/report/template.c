@@ -64,6 +64,25 @@ static bool take_hide(struct reader *r, const yaml_node_t *node)
                   "memory, counters, tables or coverage");
 }
 
+static bool take_rows(struct reader *r, const yaml_node_t *node, size_t *rows)
+{
+    char *end;
+    long number = strtol(scalar(node), &end, 10);
+    if (*end || number < 1 || number > 10000)
+        return refuse(r, node, "expected a number of rows from 1 to 10000");
+    *rows = (size_t)number;
+    return true;
+}
+
+static bool take_analysis(struct reader *r, const yaml_node_t *node,
+                          struct nl_template_section *section)
+{
+    section->line = node->start_mark.line + 1;
+    section->analysis = nl_analysis_find(scalar(node));
+    return section->analysis ||
+           refuse(r, node, "no analysis of that name; `neurolens help sections` lists them");
+}
+
 static bool take_member(struct reader *r, struct nl_template_section *section,
                         const yaml_node_t *key, const yaml_node_t *value)
 {
@@ -74,8 +93,12 @@ static bool take_member(struct reader *r, struct nl_template_section *section,
         return take_text(r, value, &section->text);
     if (!strcmp(name, "draw"))
         return take_draw(r, value, &section->bars);
+    if (!strcmp(name, "rows"))
+        return take_rows(r, value, &section->rows);
+    if (!strcmp(name, "analysis"))
+        return take_analysis(r, value, section);
     if (strcmp(name, "sql") != 0)
-        return refuse(r, key, "expected title, text, draw or sql");
+        return refuse(r, key, "expected title, text, draw, sql, analysis or rows");
     section->line = value->start_mark.line + 1;
     return take_text(r, value, &section->sql);
 }
@@ -83,7 +106,7 @@ static bool take_member(struct reader *r, struct nl_template_section *section,
 static bool take_section(struct reader *r, const yaml_node_t *node)
 {
     if (node->type != YAML_MAPPING_NODE)
-        return refuse(r, node, "expected title: and sql:");
+        return refuse(r, node, "expected title: and sql: or analysis:");
     if (r->own->section_count == NL_TEMPLATE_SECTIONS)
         return refuse(r, node, "expected at most 32 sections");
     struct nl_template_section *section = &r->own->sections[r->own->section_count];
@@ -93,8 +116,12 @@ static bool take_section(struct reader *r, const yaml_node_t *node)
         if (!take_member(r, section, yaml_document_get_node(&r->document, pair->key),
                          yaml_document_get_node(&r->document, pair->value)))
             return false;
-    if (!section->title || !section->sql)
-        return refuse(r, node, "expected title: and sql: in this section");
+    if (!section->title || (!section->sql && !section->analysis))
+        return refuse(r, node, "expected title: and sql: or analysis: in this section");
+    if (section->sql && section->analysis)
+        return refuse(r, node, "expected sql: or analysis: in this section, not both");
+    if (section->sql && section->rows)
+        return refuse(r, node, "rows: is for analysis:; SQL has LIMIT");
     r->own->section_count++;
     return true;
 }
@@ -234,16 +261,26 @@ void nl_template_release(struct nl_template *own)
 
 /* ---- answers ---- */
 
-static struct nl_result *ask(const struct nl_template *own, size_t index, struct nl_db *db,
-                             struct nl_err *err)
+static struct nl_result *run(const struct nl_template_section *section,
+                             const struct nl_template_asked *asked, struct nl_err *err)
+{
+    if (section->sql)
+        return nl_db_query(asked->db, section->sql, err);
+    struct nl_analyze_options options = *asked->options;
+    options.limit = section->rows;
+    return nl_analysis_run(section->analysis, asked->trace, &options, asked->job, err);
+}
+
+static struct nl_result *ask(const struct nl_template *own, size_t index,
+                             const struct nl_template_asked *asked, struct nl_err *err)
 {
     const struct nl_template_section *section = &own->sections[index];
     struct nl_err wrong = {0};
-    struct nl_result *result = nl_db_query(db, section->sql, &wrong);
+    struct nl_result *result = run(section, asked, &wrong);
     if (!result) {
-        (void)nl_fail(err, wrong.text[0] ? wrong.code : NL_QUERY,
-                      "%s: line %zu: the SQL of '%s': %s", own->path, section->line, section->title,
-                      wrong.text[0] ? wrong.text : "it gives no table");
+        (void)nl_fail(err, wrong.text[0] ? wrong.code : NL_QUERY, "%s: line %zu: %s of '%s': %s",
+                      own->path, section->line, section->sql ? "the SQL" : "the analysis",
+                      section->title, wrong.text[0] ? wrong.text : "it gives no table");
         return NULL;
     }
     result->name = nl_arena_format(&result->arena, OWN_NAME "%zu", index + 1);
@@ -251,8 +288,8 @@ static struct nl_result *ask(const struct nl_template *own, size_t index, struct
     return result;
 }
 
-bool nl_template_answer(const struct nl_template *own, struct nl_report *report, struct nl_db *db,
-                        struct nl_err *err)
+bool nl_template_answer(const struct nl_template *own, struct nl_report *report,
+                        const struct nl_template_asked *asked, struct nl_err *err)
 {
     size_t count = report->result_count;
     struct nl_result **results =
@@ -261,7 +298,7 @@ bool nl_template_answer(const struct nl_template *own, struct nl_report *report,
         memcpy(results, report->results, count * sizeof *results);
     report->results = results;
     for (size_t i = 0; i < own->section_count; i++) {
-        struct nl_result *result = ask(own, i, db, err);
+        struct nl_result *result = ask(own, i, asked, err);
         if (!result)
             return false;
         results[report->result_count++] = result;

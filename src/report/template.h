@@ -1,6 +1,6 @@
 /*
  * template — what a user adds to the pages of `report`: a title, a logo, a front page of plain paragraphs, sections
- * of their own asked in SQL, and which of ours to leave out. A YAML file of at most 1 MiB:
+ * of their own, asked in SQL or answered by one of our analyses, and which of ours to leave out. A YAML file of at most 1 MiB:
  *
  *     title: Nightly training
  *     logo: logo.svg                # beside this file; svg, png, jpeg, gif or webp of at most 256 KiB
@@ -11,11 +11,14 @@
  *         text: What it is about.
  *         draw: bars                # or table; bars need a column of text and one of numbers
  *         sql: SELECT name, sum(dur) AS total_ns FROM kernels GROUP BY 1 ORDER BY 2 DESC
+ *       - title: Slowest kernels
+ *         analysis: kernels         # as in `analyze --section`
+ *         rows: 5
  *     hide: [flame, roofline]
  *
  *     struct nl_template own;
  *     if (nl_template_open(&own, "nightly.yaml", err)) {
- *         done = nl_template_answer(&own, report, db, err);      // its sections are results of the report now
+ *         done = nl_template_answer(&own, report, &asked, err);  // its sections are results of the report now
  *         ...
  *     }
  *     nl_template_release(&own);
@@ -31,8 +34,11 @@
 struct nl_db;
 
 struct nl_template_section {
-    const char *title, *text, *sql; /* text may be NULL */
-    size_t line;                    /* of the SQL, from 1 */
+    const char *title, *text;           /* text may be NULL */
+    const char *sql;                    /* or NULL, and then: */
+    const struct nl_analysis *analysis; /* of ours */
+    size_t rows;                        /* of it, at most; 0 = all */
+    size_t line;                        /* of the SQL or of its name, from 1 */
     bool bars;
 };
 
@@ -54,9 +60,17 @@ NL_MUST_CHECK bool nl_template_read(struct nl_template *own, const char *text, s
 NL_MUST_CHECK bool nl_template_open(struct nl_template *own, const char *path, struct nl_err *err);
 void nl_template_release(struct nl_template *own);
 
+/* Whom the sections ask: SQL sees the whole profile, analyses the window of `options`. */
+struct nl_template_asked {
+    struct nl_db *db;
+    const struct nl_trace *trace;
+    const struct nl_analyze_options *options;
+    struct nl_job *job;
+};
+
 /* Asks the sections and adds their answers to the report as results "section_1", "section_2", …. */
 NL_MUST_CHECK bool nl_template_answer(const struct nl_template *own, struct nl_report *report,
-                                      struct nl_db *db, struct nl_err *err);
+                                      const struct nl_template_asked *asked, struct nl_err *err);
 
 /* The section that a result is the answer of; NULL: a result of ours, or no template. */
 const struct nl_template_section *nl_template_section(const struct nl_template *own,

@@ -215,7 +215,7 @@ if (pages.own) {
   const { context, page, faults } = await open(pages.own, {});
   const heads = await page.locator("main section h2").allTextContents();
   say("template: own sections follow the findings; hidden ones are gone",
-    heads[0] === "Findings" && heads[1] === "Kernels <i>by kind</i>" && heads[2] === "Nothing here" && !heads.includes("Flame graphs"), heads.join(" | "));
+    heads[0] === "Findings" && heads[1] === "Kernels <i>by kind</i>" && heads[2] === "Nothing here" && heads[3] === "Three of ours" && !heads.includes("Flame graphs"), heads.join(" | "));
   const wide = await page.locator("#section_1 .bars .piece").evaluateAll((list) => list.map((one) => one.getBoundingClientRect().width));
   say("template: bars fall from the longest", wide.length > 1 && wide[0] > 50 && wide.every((value, at) => at === 0 || value <= wide[at - 1] + 0.5), wide.join(" "));
   const paragraphs = await page.locator(".front p").allTextContents();
