@@ -10,8 +10,9 @@
 #include "store/kernelname.h"
 #include "tables/shortname.h"
 
-#define NAME_MOST 4096
-#define ONE_TYPE  48 /* longer arguments of one-argument templates are cut */
+#define NAME_MOST    4096
+#define TILE_NUMBERS 3  /* of a tile: of attention there are up to nine */
+#define ONE_TYPE     48 /* longer arguments of one-argument templates are cut */
 
 static bool in_word(char c)
 {
@@ -126,12 +127,13 @@ static bool is_shell(struct nl_str function)
            nl_str_is(function, "device_kernel") || nl_str_is(function, "kentry");
 }
 
+/* Numbers are none. */
 static struct nl_str longest_word(struct nl_str text)
 {
     struct nl_str best = {NULL, 0};
     for (size_t at = 0; at < text.len;) {
         struct nl_str word = next_word(text, &at);
-        if (word.len > best.len)
+        if (word.len > best.len && !isdigit((unsigned char)word.ptr[0]))
             best = word;
     }
     return best;
@@ -181,6 +183,99 @@ static bool put_tensile(struct nl_buf *out, struct nl_str name)
     return true;
 }
 
+/* ---- Composable Kernel: ck_tile::kentry<numbers, what runs<… sequence<tile> …>> ---- */
+
+/* A number at *at, which moves behind it and what divides it from the next; -1 when there is none. */
+static long next_number(struct nl_str text, size_t *at)
+{
+    long value = -1;
+    while (*at < text.len && (text.ptr[*at] == ' ' || text.ptr[*at] == ','))
+        ++*at;
+    if (*at + 1 < text.len && text.ptr[*at] == 'L' && text.ptr[*at + 1] == 'i')
+        *at += 2;
+    for (; *at < text.len && isdigit((unsigned char)text.ptr[*at]) && value < 1000000; ++*at)
+        value = (value < 0 ? 0 : value * 10) + (text.ptr[*at] - '0');
+    if (value >= 0 && *at < text.len && text.ptr[*at] == 'E')
+        ++*at;
+    return value;
+}
+
+/* The first tile: "<256x128x64>". */
+static void put_tile(struct nl_buf *out, struct nl_str arguments)
+{
+    static const char *const starts[] = {"sequence<", "8sequenceIJ"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        ptrdiff_t found = nl_str_find_nocase(arguments, starts[i]);
+        if (found < 0)
+            continue;
+        size_t at = (size_t)found + strlen(starts[i]);
+        const char *before = "<";
+        long number = 0;
+        for (unsigned k = 0; k < TILE_NUMBERS && (number = next_number(arguments, &at)) >= 0; k++) {
+            nl_buf_format(out, "%s%ld", before, number);
+            before = "x";
+        }
+        nl_buf_text(out, *before != 'x'                     ? ""
+                         : number < 0                       ? ">"
+                         : next_number(arguments, &at) >= 0 ? "…>"
+                                                            : ">");
+        return;
+    }
+}
+
+/* The name of the next type at *at, which moves behind it: of mangled text a source name ("12Rmsnorm2dFwd"), else the
+ * last part of a qualified one. */
+static struct nl_str next_type(struct nl_str text, size_t *at, bool mangled)
+{
+    if (!mangled) {
+        size_t start = *at;
+        while (*at < text.len && (in_word(text.ptr[*at]) || text.ptr[*at] == ':'))
+            ++*at;
+        return last_part((struct nl_str){text.ptr + start, *at - start});
+    }
+    size_t length = 0;
+    for (; *at < text.len && isdigit((unsigned char)text.ptr[*at]) && length < text.len; ++*at)
+        length = length * 10 + (size_t)(text.ptr[*at] - '0');
+    if (!length || length > text.len - *at)
+        return (struct nl_str){NULL, 0};
+    *at += length;
+    return (struct nl_str){text.ptr + *at - length, length};
+}
+
+/* Neither a number nor an architecture. */
+static bool says_what_runs(struct nl_str type)
+{
+    return type.len && !isdigit((unsigned char)type.ptr[0]) && !nl_str_starts(type, "gfx") &&
+           !nl_str_is(type, "void");
+}
+
+static bool put_composable(struct nl_buf *out, struct nl_str name)
+{
+    bool mangled = nl_str_starts(name, "_Z");
+    const char *start = mangled ? "7ck_tile6kentryI" : "ck_tile::kentry<";
+    ptrdiff_t found = nl_str_find_nocase(name, start);
+    if (found < 0)
+        return false;
+    struct nl_str rest = {name.ptr + found + strlen(start),
+                          name.len - (size_t)found - strlen(start)};
+    for (size_t at = 0; at < rest.len && rest.ptr[at] != '>';) {
+        size_t from = at;
+        if (mangled && rest.ptr[at] == 'L') { /* a literal: its type and value up to E */
+            while (at < rest.len && rest.ptr[at++] != 'E')
+                continue;
+            continue;
+        }
+        struct nl_str type = next_type(rest, &at, mangled);
+        if (says_what_runs(type)) {
+            nl_buf_add(out, type.ptr, type.len);
+            put_tile(out, (struct nl_str){rest.ptr + at, rest.len - at});
+            return true;
+        }
+        at += at == from;
+    }
+    return false;
+}
+
 /* ROCm's code objects add these. */
 static struct nl_str without_marks(struct nl_str name)
 {
@@ -211,6 +306,8 @@ static void put_readable(struct nl_buf *out, struct nl_str name)
 
 void nl_read_kernel(struct nl_buf *out, struct nl_str name)
 {
+    if (put_composable(out, name))
+        return;
     if (nl_str_starts(name, "_Z")) {
         struct nl_buf base;
         nl_buf_init(&base, NAME_MOST);

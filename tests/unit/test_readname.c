@@ -24,6 +24,21 @@ static void reads_kernels(void)
          "cutlass_80_tensorop_s1688gemm_128x64_32x6_nn_align4"},
         {"Cijk_Ailk_Bljk_SB_MT128x64x16_MI32x32x2x1_SE_K1", "Cijk…MT128x64x16"},
         {"_ZN2at6native29vectorized_elementwise_kernelILi4EEEvi", "vectorized_elementwise_kernel"},
+        {"_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_27Rmsnorm2dFwdPipelineOnePassINS_"
+         "27Rmsnorm2dFwdPipelineProblemIDF16bDF16bfNS_19Generic2dBlockShapeINS_"
+         "8sequenceIJLi1ELi3072EEEENS5_IJLi1ELi128EEEEEEEEEEEEEvT0_",
+         "Rmsnorm2dFwd<1x3072>"},
+        {"_ZN7ck_tile6kentryILi64ELi2ENS_22FmhaBwdOGradDotOKernelIN3foo3barEEEEEvT1_",
+         "FmhaBwdOGradDotOKernel"},
+        {"_ZN7ck_tile6kentryILi256Ev25ProductionTransposeKernelIDF16_Lb1EEJPKDF16_EEEvDpT1_",
+         "ProductionTransposeKernel"},
+        {"void ck_tile::kentry<ck_tile::gfx950_t, 1, "
+         "ck_tile::GroupedGemmKernel<ck_tile::GemmSpatiallyLocalTilePartitioner<"
+         "ck_tile::TileGemmShape<ck_tile::sequence<256, 128, 64>, ck_tile::sequence<2, 2, 1> > > > "
+         ">(ck_tile::Args)",
+         "GroupedGemmKernel<256x128x64>"},
+        {"void ck_tile::kentry<256, 1>(int)", "kentry"},
+        {"_ZN7ck_tile6kentryILi9999999999999999999999E99999999999999999999NS_12Cut", "kentry"},
         {"gemm_fusion_dot.kd", "gemm_fusion_dot"},
         {"void f<>(int)", "f"},
         {"", ""},
