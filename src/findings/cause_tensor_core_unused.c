@@ -123,7 +123,7 @@ static bool has_tf32(const struct nl_scene *scene, uint32_t major)
     static const char *const nvidia[] = {"V100", "T4",       "TITAN V",  "RTX 20",   "2080", "2070",
                                          "2060", "RTX 5000", "RTX 6000", "RTX 8000", NULL};
     struct nl_str name = device_name(scene);
-    return major == NL_NULL_U32 ? !says_any(name, nvidia) : major >= 8;
+    return major == NL_NULL_U32 ? name.len && !says_any(name, nvidia) : major >= 8;
 }
 
 /* Turing chips that were made without them (TU116, TU117) are of capability 7.5 like the others. AMD's
@@ -135,6 +135,25 @@ static bool has_none(const struct nl_scene *scene, bool amd, uint32_t major)
                                        "VII",  "gfx900", "gfx906", NULL};
     struct nl_str name = device_name(scene);
     return amd ? major == 10 || says_any(name, vega) : says_any(name, turing);
+}
+
+/* What nobody knows the GPU of promises nothing. */
+static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
+                    bool amd, uint32_t major)
+{
+    bool known = major != NL_NULL_U32 || device_name(scene).len;
+    if (!known) {
+        finding->severity = NL_SEVERITY_INFO;
+        finding->saving_ns[0] = finding->saving_ns[1] = 0;
+        finding->confidence = 0.8;
+        finding->remedies = amd ? NULL : "tensor_core_unused:unknown";
+    } else if (!amd && has_tf32(scene, major)) {
+        finding->remedies = "tensor_core_unused:tf32";
+    }
+    nl_title(scene, finding, "Matrix products on %s do not use %s cores%s: %s of their %s",
+             nl_scene_name(scene), amd ? "matrix" : "tensor",
+             known ? "" : " (whether this GPU has them is not recorded)",
+             nl_say_ns(scene, time.without), nl_say_ns(scene, time.all));
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -157,12 +176,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t cost = time.without / 4 * 3;
     nl_find(scene, finding, cost, 0, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = time.without / 4;
-    finding->remedies = !amd && has_tf32(scene, major) ? "tensor_core_unused:tf32" : NULL;
-    bool known = major != NL_NULL_U32 || device_name(scene).len;
-    finding->confidence = !known ? 0.8 : share > 2 * LEAST_SHARE ? 0.95 : 0.85;
-    nl_title(scene, finding, "Matrix products on %s do not use %s cores: %s of their %s",
-             nl_scene_name(scene), amd ? "matrix" : "tensor", nl_say_ns(scene, time.without),
-             nl_say_ns(scene, time.all));
+    finding->confidence = share > 2 * LEAST_SHARE ? 0.95 : 0.85;
+    name_it(scene, finding, time, amd, major);
     tell(scene, finding, time, longest);
     return NL_CAUSE_FOUND;
 }
@@ -173,7 +188,7 @@ const struct nl_cause nl_cause_tensor_core_unused = {
         "Matrix products (GEMM, convolution, attention, …; not FP64, not with a vector) in kernels "
         "whose names say that they use no tensor cores (sgemm, ffma, simt; never from \"xmma\" "
         "alone), over 10 % of matrix time, on devices of compute capability 7 or unknown that have "
-        "some. Cost: 3/4 of their time; saving 1/4 to 3/4.",
+        "some. Cost: 3/4 of their time; saving 1/4 to 3/4; a remark where the GPU is not known.",
     .needs = {{NL_T_kernel, "category"}},
     .need_count = 1,
     .evaluate = evaluate,
