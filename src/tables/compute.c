@@ -1,12 +1,14 @@
 /* compute — how good the compute is, in at most five lines for the short report. */
 #include "base/sum.h"
 #include "base/units.h"
+#include "base/units.h"
 #include "tables/answer.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
 
 #define LEAST_SHARE 0.01 /* of kernel time: headroom below is not worth a line */
 #define KNOWN_LEAST 0.2  /* of the time in products, that use of a peak is worth a line */
+#define LEAST_NEAR  0.1  /* of its roof: what reaches less is bound by something else */
 #define NAME_MOST   28   /* bytes of a name in a line */
 
 static const struct nl_result_column columns[] = {
@@ -107,28 +109,59 @@ static void say_decode(struct nl_result *result, const struct nl_llm_steps *step
                         sized ? " or more" : ""));
 }
 
-static void say_bounds(struct nl_result *result, const struct nl_roofs *roofs)
+/* From first to last work, of all devices together; 0 unknown. */
+static int64_t devices_wall(const struct nl_analyze_options *options)
 {
-    int64_t by[NL_BOUNDS] = {0}, all = 0;
+    size_t count;
+    int64_t wall = 0;
+    const struct nl_device_breakdown *parts = nl_memo_breakdown(options->memo, &count);
+    for (size_t i = 0; i < count; i++)
+        nl_sum_add(&wall, parts[i].wall_ns);
+    return wall;
+}
+
+/* Shares are of the operators' time: how much that is stands in a row before, or a bound of hardly any time reads as that of the
+ * program. What is nearer to memory's roof than to arithmetic's says how near it comes. */
+static void say_bounds(struct nl_result *result, const struct nl_analyze_options *options,
+                       const struct nl_roofs *roofs)
+{
+    enum { FAR = NL_BOUNDS, SAID };
+    int64_t by[SAID] = {0}, all = 0, wall = devices_wall(options);
+    double least[SAID] = {0};
     for (size_t i = 0; i < roofs->count; i++) {
-        if (roofs->items[i].kind != NL_ROOF_OPERATOR)
+        const struct nl_roof *roof = &roofs->items[i];
+        if (roof->kind != NL_ROOF_OPERATOR)
             continue;
-        nl_sum_add(&by[roofs->items[i].bound], roofs->items[i].ns);
-        nl_sum_add(&all, roofs->items[i].ns);
+        bool near = roof->bound != NL_BOUND_MEMORY && roof->bound != NL_BOUND_COMPUTE;
+        unsigned bound = near || nl_roof_share(roof) >= LEAST_NEAR ? roof->bound : FAR;
+        nl_sum_add(&by[bound], roof->ns);
+        least[bound] += roof->least_s;
+        nl_sum_add(&all, roof->ns);
     }
     int64_t unjudged = by[NL_BOUND_UNKNOWN];
     nl_sum_add(&unjudged, by[NL_BOUND_COMMUNICATION]);
     if (!all || unjudged == all)
         return;
+    char part[NL_UNIT_TEXT], whole[NL_UNIT_TEXT];
+    if (wall >= all)
+        add(result, "operators", (double)all / (double)wall,
+            nl_arena_format(&result->arena, "%s in operators, of %s from first to last work",
+                            nl_format_ns(part, all), nl_format_ns(whole, wall)));
     struct nl_buf text;
     nl_buf_init(&text, 1024);
-    const char *names[NL_BOUNDS] = {"no roof known", "compute", "memory bandwidth",
-                                    "latency (short kernels)", "communication"};
-    for (unsigned k = 1; k <= NL_BOUNDS; k++) {
-        unsigned bound = k % NL_BOUNDS;
+    const char *names[SAID] = {"no roof known",          "compute",       "memory bandwidth",
+                               "latency (tiny kernels)", "communication", "far from any roof"};
+    const char *between = "";
+    for (unsigned k = 1; k <= SAID; k++) {
+        unsigned bound = k % SAID;
         double share = (double)by[bound] / (double)all;
-        if (share >= 0.005)
-            nl_buf_format(&text, "%s%s %.0f %%", text.len ? ", " : "", names[bound], 100 * share);
+        if (share < 0.005)
+            continue;
+        nl_buf_format(&text, "%s%s %.0f %%", between, names[bound], 100 * share);
+        double reached = by[bound] ? least[bound] * 1e9 / (double)by[bound] : 0;
+        if ((bound == NL_BOUND_MEMORY || bound == NL_BOUND_COMPUTE) && reached <= 1)
+            nl_buf_format(&text, " (reaches %.0f %%)", 100 * reached);
+        between = ", ";
     }
     add(result, "bound by", NAN, nl_arena_text(&result->arena, text.ptr, text.len));
     nl_buf_release(&text);
@@ -216,7 +249,7 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
     if (known_products(works) >= KNOWN_LEAST)
         say_use(result, rows, count);
     say_decode(result, nl_memo_llm_steps(options->memo));
-    say_bounds(result, roofs);
+    say_bounds(result, options, roofs);
     say_headroom(result, trace, roofs);
     say_broken(result, trace, roofs);
     if (!works->on_host)
@@ -233,10 +266,10 @@ const struct nl_analysis nl_analysis_compute = {
     .need_count = 1,
     .run = compute_run,
     .doc =
-        "At most five lines: use of the peak (MFU or HFU, where the work of a fifth of the time in "
+        "A few lines: use of the peak (MFU or HFU, where the work of a fifth of the time in "
         "products is "
-        "known), decode steps of LLMs with the least time of reading their weights, what bounds "
-        "the kernels' time, headroom "
+        "known), decode steps of LLMs with the least time of reading their weights, how much of "
+        "the time operators take, what bounds them and how much of that roof they reach, headroom "
         "to the roofs with the operator that has most of it, what is faster than possible, and how "
         "much of the time has a work model.",
 };

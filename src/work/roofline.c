@@ -7,7 +7,10 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-#define SHORT_NS 5000 /* kernels below this mean length that miss the roof are bound by latency */
+/* Kernels that miss the roof are bound by latency when their mean is short, or their work would take no longer at the
+ * roof than what a kernel takes without any: its start, its end and one trip to memory. */
+#define SHORT_NS 5000
+#define LITTLE_S 1e-6
 
 struct table {
     struct nl_roofs *roofs;
@@ -184,8 +187,9 @@ static void settle(struct nl_roof *roof)
     double share = nl_roof_share(roof);
     if (roof->bound == NL_BOUND_UNKNOWN)
         roof->bound = roof->compute_s >= roof->memory_s ? NL_BOUND_COMPUTE : NL_BOUND_MEMORY;
-    if (roof->kind == NL_ROOF_OPERATOR && share < 0.5 && roof->kernels &&
-        roof->ns / (int64_t)roof->kernels < SHORT_NS)
+    bool little = roof->kernels && (roof->ns / (int64_t)roof->kernels < SHORT_NS ||
+                                    roof->least_s < LITTLE_S * (double)roof->kernels);
+    if (roof->kind == NL_ROOF_OPERATOR && share < 0.5 && little)
         roof->bound = NL_BOUND_LATENCY;
     bool too_fast = share > NL_ROOF_BROKEN;
     roof->over = too_fast && roof->compute_s >= roof->memory_s;
