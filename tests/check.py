@@ -214,12 +214,44 @@ def simulation(tally, folder):
     tally.check("false alarms at the noise of a baseline of 3 %", rows[0]["fail_share"] <= 0.015, rows[0])
 
 
+def one_measurement(tally, folder):
+    """Under 4 steps of one capture a side nothing shows how much they vary: diff, check and rank say so alike."""
+    write(os.path.join(folder, "few0.json"), Plant(steps=3, seed=1))
+    write(os.path.join(folder, "few1.json"), Plant(steps=3, seed=2, capture=0.3))
+    result = check(folder, "few1.json", "--baseline", "few0.json")
+    tally.check("one measurement a side is inconclusive", result.status == 3 and
+                result.stdout.startswith("Inconclusive: step.p50 +") and "one measurement a side" in result.stdout, result.describe())
+    said = " ".join(neurolens(["diff", "few0.json", "few1.json"], cwd=folder).stdout.split())
+    tally.check("diff says the same", said.startswith("Inconclusive: ") and "too few for an interval" in said, said[:300])
+    said = neurolens(["rank", "few0.json", "few1.json"], cwd=folder).stdout
+    words = " ".join(said.split())
+    tally.check("rank recommends nothing by it", "times as long, by one measurement each" in words and "Recommendation: none yet" in words and
+                "95 %" not in words.split("Where:")[0], said[:600])
+    result = check(folder, "few0.json", "--baseline", "few0.json")
+    tally.check("nothing changed is no question of sureness", result.status == 0, result.describe())
+    write(os.path.join(folder, "enough0.json"), Plant(steps=5, seed=1))
+    write(os.path.join(folder, "enough1.json"), Plant(steps=5, seed=2, capture=0.3))
+    result = check(folder, "enough1.json", "--baseline", "enough0.json")
+    tally.check("4 steady steps a side decide", result.status == 1 and result.stdout.startswith("Regression: step.p50 +"), result.describe())
+
+
+def no_baseline(tally, folder):
+    """There is no A: no column of it, no table that compares."""
+    result = check(folder, "base0.json", "--fail-on", "step.p50 < 120ms")
+    tally.check("a budget's first line says which side is allowed", "(allowed ≥ 120.0 ms)" in result.stdout.split("\n")[0], result.stdout[:200])
+    tally.check("no table speaks of A or B", not re.search(r"^[^\n]*\b[AB]\b", result.stdout, re.M) and "compared" not in result.stdout, result.stdout)
+    text = check(folder, "base0.json", "--fail-on", "step.p50 < 120ms", "--format", "md").stdout
+    tally.check("nor does the comment", "baseline" not in text and "| rule | value | allowed |" in text, text)
+
+
 def main():
     tally = Tally("check")
     with tempfile.TemporaryDirectory(prefix="neurolens-check-") as folder:
         verdicts(tally, folder)
         names(tally, folder)
         outputs(tally, folder)
+        one_measurement(tally, folder)
+        no_baseline(tally, folder)
         wrong_rules(tally, folder)
         hostile(tally, folder)
         template(tally, folder)

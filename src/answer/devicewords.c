@@ -13,15 +13,27 @@
 #define WORTH_SAYING          0.02 /* of the time */
 
 /* "GPU 0", "Rank 3 GPU 0", "GPU 0 (1 of 2)". */
-static void put_place(struct nl_device_case *it, struct nl_buf *out)
+static void tell_place(const struct nl_device_case *it, struct nl_buf *out, const char *before,
+                       int64_t rank, int64_t ordinal)
 {
     const char *word = nl_answer_device_word(it->judged->trace, it->row.device);
-    if (it->row.rank != NL_NULL_I64)
-        nl_buf_format(out, "rank %lld ", (long long)it->row.rank);
-    if (it->row.ordinal == NL_NULL_I64)
+    nl_buf_text(out, before);
+    if (rank != NL_NULL_I64)
+        nl_buf_format(out, "rank %lld ", (long long)rank);
+    if (ordinal == NL_NULL_I64)
         nl_buf_text(out, "the device");
     else
-        nl_buf_format(out, "%s %lld", word, (long long)it->row.ordinal);
+        nl_buf_format(out, "%s %lld", word, (long long)ordinal);
+}
+
+static void put_place(struct nl_device_case *it, struct nl_buf *out)
+{
+    tell_place(it, out, "", it->row.rank, it->row.ordinal);
+}
+
+bool nl_device_is_place(const struct nl_device_case *it, const struct nl_finding *finding)
+{
+    return finding->rank == it->row.rank && finding->device == it->row.ordinal;
 }
 
 #define KINDS_MOST 64
@@ -136,6 +148,8 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
         if (!strcmp(it->inside->cause, rows[i].cause)) {
             nl_buf_format(out, "; %s", rows[i].words);
             nl_tell_time(out, ", which costs up to ", it->inside_ns);
+            if (!nl_device_is_place(it, it->inside))
+                tell_place(it, out, " on ", it->inside->rank, it->inside->device);
         }
 }
 
@@ -265,8 +279,10 @@ static void put_inside_input(struct nl_device_case *it, struct nl_buf *out, int6
 {
     const struct nl_time_part *host = &it->parts.parts[NL_TIME_HOST];
     int64_t inside = ns - it->parts.parts[NL_TIME_INPUT].ns;
-    if (inside > host->ns / 2 && host->names[0].name && host->names[0].ns <= inside)
-        put_names(it, out, ", most in ", NL_TIME_HOST, 1);
+    if (inside > host->ns / 2 && host->names[0].name && host->names[0].ns <= inside) {
+        nl_tell_time(out, ", ", host->names[0].ns);
+        nl_tell_name(out, " of it in ", nl_str(host->names[0].name));
+    }
 }
 
 void nl_device_tell_input(struct nl_device_case *it, int64_t ns)

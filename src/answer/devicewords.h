@@ -24,6 +24,9 @@ struct nl_device_case {
     int64_t inside_ns; /* that, of the time that the parts are about */
 };
 
+/* Whether the finding's time is that of the device that the sentence is about. */
+bool nl_device_is_place(const struct nl_device_case *it, const struct nl_finding *finding);
+
 /* Each writes sentence and culprit about `ns` of the device's time. */
 void nl_device_tell_compute(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_comm(struct nl_device_case *it, int64_t ns);

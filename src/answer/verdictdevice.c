@@ -405,6 +405,13 @@ static void tell_too_thin(struct nl_device_case *it)
     it->judged->verdict->class = NL_VERDICT_NONE;
 }
 
+/* The sentence promises what its own device can win. */
+static void put_saving_inside(struct nl_device_case *it)
+{
+    if (it->inside && nl_device_is_place(it, it->inside))
+        put_saving(it, it->inside_ns);
+}
+
 static bool judge_timeline(struct nl_judged *judged)
 {
     size_t count;
@@ -435,8 +442,8 @@ static bool judge_timeline(struct nl_judged *judged)
         tell_thinned(&it);
     else if (saving != NL_NULL_I64)
         put_saving(&it, saving);
-    else if (it.inside)
-        put_saving(&it, it.inside_ns);
+    else
+        put_saving_inside(&it);
     put_phase(&it);
     nl_device_tell_rest(&it, group.class);
     return true;

@@ -23,7 +23,7 @@
 const char *const nl_gate_sections[] = {"gate",        "rules",  "comparability", "parts",
                                         "attribution", "counts", "next",          NULL};
 
-#define GATE_LIST(C, P)                                                                            \
+#define GATE_ROWS(C, P, b)                                                                         \
     C(P, verdict, NULL, TEXT)                                                                      \
     C(P, exit_status, "exit", INTEGER)                                                             \
     C(P, rules, NULL, COUNT)                                                                       \
@@ -32,16 +32,19 @@ const char *const nl_gate_sections[] = {"gate",        "rules",  "comparability"
     C(P, inconclusive, NULL, COUNT)                                                                \
     C(P, unknown, NULL, COUNT)                                                                     \
     C(P, base_captures, "A captures", COUNT)                                                       \
-    C(P, new_captures, "B captures", COUNT)                                                        \
+    C(P, new_captures, b, COUNT)                                                                   \
     C(P, reason, NULL, TEXT)
+#define GATE_LIST(C, P) GATE_ROWS(C, P, "B captures")
+#define ONE_LIST(C, P)  GATE_ROWS(C, P, "captures")
 NL_TABLE_COLUMNS(gate_columns, GATE, GATE_LIST);
+NL_TABLE_COLUMNS(one_columns, ONE, ONE_LIST);
 
-#define RULE_LIST(C, P)                                                                            \
+#define RULE_ROWS(C, P, b)                                                                         \
     C(P, status, NULL, TEXT)                                                                       \
     C(P, rule, NULL, TEXT)                                                                         \
     C(P, metric, NULL, TEXT)                                                                       \
     C(P, base, "A", WEIGHT)                                                                        \
-    C(P, new, "B", WEIGHT)                                                                         \
+    C(P, new, b, WEIGHT)                                                                           \
     C(P, unit, NULL, UNIT)                                                                         \
     C(P, change_share, "change", CHANGE_SHARE)                                                     \
     C(P, change_low_share, "at least", CHANGE_SHARE)                                               \
@@ -49,7 +52,10 @@ NL_TABLE_COLUMNS(gate_columns, GATE, GATE_LIST);
     C(P, limit, "allowed", TEXT)                                                                   \
     C(P, captures_needed, "captures needed", COUNT)                                                \
     C(P, why, NULL, TEXT)
+#define RULE_LIST(C, P)  RULE_ROWS(C, P, "B")
+#define ALONE_LIST(C, P) RULE_ROWS(C, P, "value") /* without a baseline there are no A and B */
 NL_TABLE_COLUMNS(rule_columns, RULE, RULE_LIST);
+NL_TABLE_COLUMNS(alone_columns, ALONE, ALONE_LIST);
 
 struct gate {
     struct diff_doc *doc;
@@ -178,6 +184,17 @@ static void put_limit(struct nl_buf *out, const struct nl_rule *rule,
     put_number(out, fabs(answer->limit), rule->metric.meaning);
 }
 
+/* A rule says what fails; this what does not. */
+static const char *allowed_sign(enum nl_rule_op op)
+{
+    static const char *const allowed[] = {[NL_RULE_MORE] = "≤ ",
+                                          [NL_RULE_AT_LEAST] = "< ",
+                                          [NL_RULE_LESS] = "≥ ",
+                                          [NL_RULE_AT_MOST] = "> ",
+                                          [NL_RULE_OTHER] = "= "};
+    return allowed[op];
+}
+
 static const char *rule_name(const struct nl_rule *rule)
 {
     return rule->name ? rule->name : rule->metric.text;
@@ -204,7 +221,7 @@ static void put_answer(struct nl_buf *out, const struct nl_rule *rule,
         diff_put_percent(out, a->high - 1);
         nl_buf_text(out, "; ");
     }
-    nl_buf_text(out, "allowed ");
+    nl_buf_format(out, "allowed %s", rule->relative ? "" : allowed_sign(rule->op));
     put_limit(out, rule, a);
     nl_buf_char(out, ')');
     if (isnan(a->ratio))
@@ -213,6 +230,8 @@ static void put_answer(struct nl_buf *out, const struct nl_rule *rule,
     put_number(out, a->base, rule->metric.meaning);
     nl_buf_text(out, " → ");
     put_number(out, a->changed, rule->metric.meaning);
+    if (isnan(a->low) && a->status == NL_GATE_INCONCLUSIVE)
+        nl_buf_format(out, "; %s", a->why);
 }
 
 static void put_all(struct gate *gate, struct nl_buf *out, enum nl_gate_status status)
@@ -292,7 +311,8 @@ static const char *first_line(struct gate *gate)
 
 static struct nl_result *gate_table(const struct gate *gate)
 {
-    struct nl_result *result = NL_ANSWER_NEW("gate", "The gate", gate_columns);
+    struct nl_result *result = gate->base ? NL_ANSWER_NEW("gate", "The gate", gate_columns)
+                                          : NL_ANSWER_NEW("gate", "The gate", one_columns);
     struct nl_cell *cells = nl_result_row(result);
     cells[GATE_verdict] = nl_answer_static(gate->verdict);
     cells[GATE_exit_status] = nl_cell_i64(gate->status);
@@ -325,13 +345,8 @@ static struct nl_cell number_cell(double value, enum nl_meaning meaning)
 
 static struct nl_result *rules_table(const struct gate *gate)
 {
-    /* A rule says what fails; this what does not. */
-    static const char *const allowed[] = {[NL_RULE_MORE] = "≤ ",
-                                          [NL_RULE_AT_LEAST] = "< ",
-                                          [NL_RULE_LESS] = "≥ ",
-                                          [NL_RULE_AT_MOST] = "> ",
-                                          [NL_RULE_OTHER] = "= "};
-    struct nl_result *result = NL_ANSWER_NEW("rules", "Rules", rule_columns);
+    struct nl_result *result = gate->base ? NL_ANSWER_NEW("rules", "Rules", rule_columns)
+                                          : NL_ANSWER_NEW("rules", "Rules", alone_columns);
     struct nl_buf limit;
     nl_buf_init(&limit, 256);
     for (size_t i = 0; i < gate->rules->count; i++) {
@@ -349,7 +364,7 @@ static struct nl_result *rules_table(const struct gate *gate)
         cells[RULE_change_low_share] = nl_cell_f64(a->low - 1);
         cells[RULE_change_high_share] = nl_cell_f64(a->high - 1);
         nl_buf_clear(&limit);
-        nl_buf_text(&limit, allowed[rule->op]);
+        nl_buf_text(&limit, allowed_sign(rule->op));
         put_limit(&limit, rule, a);
         cells[RULE_limit] = nl_cell_text(result, (struct nl_str){limit.ptr, limit.len});
         cells[RULE_captures_needed] =
@@ -402,12 +417,14 @@ static void write_tables(struct gate *gate)
     write_headlines(gate, counts, next);
     diff_doc_add(doc, gate_table(gate));
     diff_doc_add(doc, rules_table(gate));
-    diff_doc_add(doc, doc->sureness.facts);
     if (!gate->base) {
+        nl_result_free(doc->sureness.facts);
+        doc->sureness.facts = NULL;
         nl_result_free(counts);
         nl_result_free(next);
         return;
     }
+    diff_doc_add(doc, doc->sureness.facts);
     diff_doc_add(doc, diff_parts_table(doc));
     diff_doc_add(doc, diff_rows_table(doc, "attribution", "What changed, largest first", &doc->rows,
                                       doc->base.units, doc->changed.units));

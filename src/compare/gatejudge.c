@@ -45,11 +45,13 @@ static bool all_positive(const struct nl_metric_value *values, size_t count)
     return count > 0;
 }
 
-static struct nl_value *logs_of(const struct nl_metric_value *values, size_t count)
+/* What a capture's steps do not tell covers the noise of captures, where that is `known`. */
+static struct nl_value *logs_of(const struct nl_metric_value *values, size_t count, bool known)
 {
     struct nl_value *logs = nl_alloc((count + 1) * sizeof *logs);
-    for (size_t i = 0; i < count; i++) /* what a capture's steps do not tell, its noise covers */
-        logs[i] = (struct nl_value){log(values[i].value), isnan(values[i].se) ? 0 : values[i].se};
+    for (size_t i = 0; i < count; i++)
+        logs[i] = (struct nl_value){log(values[i].value),
+                                    isnan(values[i].se) && known ? 0 : values[i].se};
     return logs;
 }
 
@@ -71,30 +73,22 @@ static bool under_floor(const struct nl_rule *rule, const struct nl_gate_answer 
     return fabs(answer->changed - answer->base) < floor;
 }
 
-/* A timed metric against the baseline, as a ratio. */
-static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rule,
-                        const struct nl_gate_values *v, const struct nl_noise *noise)
+/* By how far the captures lie apart and how surely. */
+static void judge_apart(struct nl_gate_answer *answer, const struct nl_rule *rule,
+                        const struct nl_gate_values *v, const struct nl_apart *apart)
 {
-    struct nl_value *a = logs_of(v->base, v->base_count);
-    struct nl_value *b = logs_of(v->changed, v->changed_count);
-    struct nl_apart apart = nl_apart_of(a, v->base_count, b, v->changed_count, noise);
-    nl_free(a);
-    nl_free(b);
     double limit = rule->percent ? log1p(answer->limit)
                                  : log1p(answer->limit / answer->base); /* a change in its unit */
     bool less = rule->op == NL_RULE_LESS || rule->op == NL_RULE_AT_MOST;
     double sign = less ? -1 : 1;
-    struct nl_apart towards = apart; /* mirrored, so that worse is up */
+    struct nl_apart towards = *apart; /* mirrored, so that worse is up */
     towards.shift *= sign;
     double over = sign * limit;
-    double tail = nl_apart_tail(&apart, NL_GATE_TAIL);
+    double tail = nl_apart_tail(apart, NL_GATE_TAIL);
     double sure = nl_apart_above(&towards, tail);
-    double most = towards.shift + (apart.high - apart.shift);
+    double most = towards.shift + (apart->high - apart->shift);
     double ruled = over > 0 ? NL_GATE_RESOLVED * over : 0;
     ruled = ruled > log1p(NL_GATE_LEAST) ? ruled : log1p(NL_GATE_LEAST);
-    answer->ratio = exp(apart.shift);
-    answer->low = exp(apart.low);
-    answer->high = exp(apart.high);
     bool beyond = towards.shift > over && !under_floor(rule, answer);
     if (beyond && sure > 0)
         answer->status = NL_GATE_FAIL;
@@ -104,8 +98,31 @@ static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rul
         answer->why = beyond ? "over the limit, but captures vary too much to be sure"
                              : "captures vary too much to rule out a change that matters";
         answer->more =
-            nl_captures_needed(&apart, v->base_count, v->changed_count,
+            nl_captures_needed(apart, v->base_count, v->changed_count,
                                over > 0 ? over : ruled / NL_GATE_RESOLVED, beyond ? tail : 0.025);
+    }
+}
+
+/* A timed metric against the baseline, as a ratio. One measurement a side shows nothing of how much it varies: as in
+ * diff, that decides nothing, unless nothing differs. */
+static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rule,
+                        const struct nl_gate_values *v, const struct nl_noise *noise)
+{
+    bool known = noise && noise->sd > 0;
+    struct nl_value *a = logs_of(v->base, v->base_count, known);
+    struct nl_value *b = logs_of(v->changed, v->changed_count, known);
+    struct nl_apart apart = nl_apart_of(a, v->base_count, b, v->changed_count, noise);
+    nl_free(a);
+    nl_free(b);
+    answer->ratio = exp(apart.shift);
+    answer->low = exp(apart.low);
+    answer->high = exp(apart.high);
+    if (!isnan(apart.low)) {
+        judge_apart(answer, rule, v, &apart);
+    } else if (answer->changed != answer->base) {
+        answer->status = NL_GATE_INCONCLUSIVE;
+        answer->why = "one measurement a side: how much it varies is not known; record 3 captures "
+                      "a side, or 4 steady steps";
     }
 }
 
@@ -134,7 +151,7 @@ static void judge_budget(struct nl_gate_answer *answer, const struct nl_rule *ru
         !all_positive(v->changed, v->changed_count) || !(answer->limit > 0))
         return;
     struct nl_value limit = {log(answer->limit), 0};
-    struct nl_value *b = logs_of(v->changed, v->changed_count);
+    struct nl_value *b = logs_of(v->changed, v->changed_count, true);
     struct nl_apart apart = nl_apart_of(&limit, 1, b, v->changed_count, noise);
     nl_free(b);
     apart.shift *= less ? -1 : 1;

@@ -152,11 +152,21 @@ static struct nl_metric_value step_value(const struct nl_metric *metric,
 
 /* ---- parts and counts ---- */
 
+/* What the steps show of how surely their mean is known: NaN where they are too few. */
+static double steps_se(const struct diff_side *capture)
+{
+    size_t count = 0;
+    double *lengths = step_lengths(capture, &count);
+    double se = nl_capture_of(lengths, count).mean_se;
+    nl_free(lengths);
+    return se;
+}
+
 static struct nl_metric_value time_value(const struct nl_metric *metric,
                                          const struct diff_side *capture)
 {
     if (metric->which == 1)
-        return capture->unit < DIFF_UNITS ? known((double)capture->mean, NAN)
+        return capture->unit < DIFF_UNITS ? known((double)capture->mean, steps_se(capture))
                                           : unknown("nothing that takes time");
     const struct nl_slice_table *slice = &capture->trace->slice;
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -165,7 +175,7 @@ static struct nl_metric_value time_value(const struct nl_metric *metric,
         first = slice->ts[i] < first ? slice->ts[i] : first;
         last = end > last ? end : last;
     }
-    return last > first ? known((double)(last - first), 0) : unknown("no times");
+    return last > first ? known((double)(last - first), NAN) : unknown("no times");
 }
 
 static struct nl_metric_value group_value(const struct nl_metric *metric,
@@ -177,8 +187,8 @@ static struct nl_metric_value group_value(const struct nl_metric *metric,
     for (size_t i = 0; i < capture->device_count; i++)
         sum += (double)capture->devices[i].groups[metric->which % 4];
     if (metric->which >= 4)
-        return known(all > 0 ? sum / all : NAN, 0);
-    return known(sum / (double)(capture->units ? capture->units : 1), 0);
+        return known(all > 0 ? sum / all : NAN, steps_se(capture));
+    return known(sum / (double)(capture->units ? capture->units : 1), steps_se(capture));
 }
 
 static struct nl_metric_value count_value(const struct nl_metric *metric, struct diff_side *capture)
@@ -254,7 +264,7 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
                         : NAN;
     nl_buf_release(&text);
     return isnan(number) ? unknown("an input of it is not known; docs/metrics.md names them")
-                         : known(number, 0);
+                         : known(number, steps_se(capture));
 }
 
 /* As everywhere, of the whole capture; where no accelerator's allocator told, the most that any record says. */

@@ -30,13 +30,12 @@ static void take_values(struct rank_candidate *c)
     c->values = nl_alloc((diff_capture_count(&c->side) + 1) * sizeof *c->values);
     for (size_t i = 0; i < diff_capture_count(&c->side); i++) {
         const struct diff_side *one = &diff_captures(&c->side)[i];
-        struct nl_capture capture = {.median = (double)one->mean, .median_se = 0, .steps = 1};
+        struct nl_capture capture = {.median = (double)one->mean, .median_se = NAN, .steps = 1};
         if (one->by_step)
             capture = nl_capture_of(one->lengths, one->length_count);
         if (!capture.steps || !(capture.median > 0))
             continue;
-        double se = isnan(capture.median_se) ? 0 : capture.median_se;
-        c->values[c->count++] = (struct nl_value){log(capture.median), se};
+        c->values[c->count++] = (struct nl_value){log(capture.median), capture.median_se};
         sum += log(capture.median);
     }
     c->time = c->count ? exp(sum / (double)c->count) : NAN;
@@ -74,7 +73,18 @@ static void order(struct ranking *r)
 
 struct nl_apart rank_apart(const struct rank_candidate *from, const struct rank_candidate *to)
 {
-    return nl_apart_of(from->values, from->count, to->values, to->count, &from->input->noise);
+    struct nl_apart apart =
+        nl_apart_of(from->values, from->count, to->values, to->count, &from->input->noise);
+    bool same =
+        from->count == 1 && to->count == 1 && !(from->time < to->time) && !(to->time < from->time);
+    if (same && isnan(apart.low)) /* nothing shows how much they vary, and nothing differs */
+        apart.low = apart.high = 0;
+    return apart;
+}
+
+bool rank_is_unsure(const struct ranking *r, const struct rank_candidate *c)
+{
+    return c != r->order[0] && isnan(rank_apart(r->order[0], c).low);
 }
 
 bool rank_is_tie(const struct ranking *r, const struct rank_candidate *c)
@@ -136,7 +146,9 @@ static struct nl_result *rank_table(const struct ranking *r)
         cells[RANK_ratio] = nl_cell_f64(i ? exp(apart.shift) : 1);
         cells[RANK_ratio_low] = nl_cell_f64(i ? exp(apart.low) : NAN);
         cells[RANK_ratio_high] = nl_cell_f64(i ? exp(apart.high) : NAN);
-        cells[RANK_tie] = nl_answer_static(!i ? NULL : rank_is_tie(r, c) ? "yes" : "no");
+        cells[RANK_tie] = nl_answer_static(!i || rank_is_unsure(r, c) ? NULL
+                                           : rank_is_tie(r, c)        ? "yes"
+                                                                      : "no");
         cells[RANK_device] = nl_cell_text(result, rank_device(c));
         cells[RANK_captures] = nl_answer_count(diff_capture_count(&c->side));
         cells[RANK_steps] =

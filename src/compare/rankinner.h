@@ -72,6 +72,8 @@ const char *rank_word(const struct rank_candidate *candidate);
 struct nl_str rank_device(const struct rank_candidate *candidate);
 /* How many times as long the second takes. */
 struct nl_apart rank_apart(const struct rank_candidate *from, const struct rank_candidate *to);
+/* Each is one measurement of unknown noise: the order of the two is no finding. */
+bool rank_is_unsure(const struct ranking *ranking, const struct rank_candidate *candidate);
 bool rank_is_tie(const struct ranking *ranking, const struct rank_candidate *candidate);
 
 /* Measured and ordered candidates. */

@@ -51,7 +51,10 @@ static void say_fastest(struct ranking *r, struct nl_buf *text)
     for (size_t i = 1; i < r->count && i < 4; i++) {
         const struct rank_candidate *c = r->order[i];
         struct nl_apart apart = rank_apart(best, c);
-        if (rank_is_tie(r, c))
+        if (rank_is_unsure(r, c))
+            nl_buf_format(text, "; %s takes %.3g times as long, by one measurement each",
+                          rank_word(c), exp(apart.shift));
+        else if (rank_is_tie(r, c))
             nl_buf_format(text, "; %s is within its noise (%.3g times, 95 %%: %.3g to %.3g)",
                           rank_word(c), exp(apart.shift), exp(apart.low), exp(apart.high));
         else
@@ -225,11 +228,13 @@ struct nl_result *rank_choice_table(const struct ranking *r)
                                        : (struct nl_cell){0};
         if (!known)
             continue;
-        cells[AT_choose] = nl_cell_text(result, nl_str(rank_word(&r->items[choice.best])));
+        bool unsure = which == BY_TIME && rank_is_unsure(r, r->order[1]);
+        if (!unsure)
+            cells[AT_choose] = nl_cell_text(result, nl_str(rank_word(&r->items[choice.best])));
         cells[AT_value] = nl_cell_f64(choice.values[choice.best]);
         cells[AT_next] = nl_cell_text(result, nl_str(rank_word(&r->items[choice.next])));
         cells[AT_ratio] = nl_cell_f64(choice.values[choice.best] / choice.values[choice.next]);
-        if (which == BY_TIME)
+        if (which == BY_TIME && !unsure)
             cells[AT_tie] = nl_answer_static(choice.tie ? "yes" : "no");
     }
     nl_buf_release(&same);
@@ -296,6 +301,11 @@ static void say_advice(struct ranking *r, struct nl_buf *text)
     else if (!r->comparable)
         nl_buf_text(text, "Recommendation: none; give all of them the same work first "
                           "(table conditions says what differs).");
+    else if (rank_is_unsure(r, r->order[1]))
+        nl_buf_format(text,
+                      "Recommendation: none yet between %s and %s: one measurement of each does "
+                      "not show how much it varies; record 3 captures of both, or 4 steady steps.",
+                      rank_word(r->order[0]), rank_word(r->order[1]));
     else if (rank_is_tie(r, r->order[1]))
         nl_buf_format(text,
                       is_close(r) ? "Recommendation: %s and %s are a tie: choose by price, or "

@@ -270,10 +270,21 @@ static void put_causes(struct nl_buf *out, const struct nl_result *rows)
         nl_buf_char(out, '\n');
 }
 
+/* Budgets alone have none. */
+static bool has_baseline(const struct nl_result *rules)
+{
+    for (size_t i = 0; i < rules->rows; i++)
+        if (!isnan(nl_lookup_f64(rules, i, "base")))
+            return true;
+    return false;
+}
+
 static void put_rules_md(struct nl_buf *out, const struct nl_result *rules)
 {
-    nl_buf_text(out,
-                "\n| | rule | baseline | new | change | allowed |\n|---|---|---|---|---|---|\n");
+    bool alone = !has_baseline(rules);
+    nl_buf_text(out, alone ? "\n| | rule | value | allowed |\n|---|---|---|---|\n"
+                           : "\n| | rule | baseline | new | change | allowed |\n"
+                             "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < rules->rows; i++) {
         nl_buf_format(out, "| %s | ",
                       is(rules, i, "pass")   ? "✅"
@@ -281,12 +292,16 @@ static void put_rules_md(struct nl_buf *out, const struct nl_result *rules)
                                              : "⚠️");
         put_md(out, nl_lookup_text(rules, i, "rule"));
         nl_buf_text(out, " | ");
-        put_value(out, rules, i, "base");
-        nl_buf_text(out, " | ");
+        if (!alone) {
+            put_value(out, rules, i, "base");
+            nl_buf_text(out, " | ");
+        }
         put_value(out, rules, i, "new");
         nl_buf_text(out, " | ");
-        put_change(out, rules, i);
-        nl_buf_text(out, " | ");
+        if (!alone) {
+            put_change(out, rules, i);
+            nl_buf_text(out, " | ");
+        }
         put_md(out, nl_lookup_text(rules, i, "limit"));
         nl_buf_text(out, " |\n");
     }
