@@ -1,0 +1,72 @@
+/*
+ * small_products — many products of matrices are too small to fill the device, and each runs far from its roof.
+ *
+ * Signal: products (GEMM) whose least time at the roof is below 5 µs, of which a kernel's start and its last wave
+ * are a large part, take over 10 % of wall, are 20 or more, and reach less than half of their roofs together.
+ * Cost: their headroom. Products that wait for their operands near memory's peak are gemm_memory_bound.
+ */
+#include "findings/workcause.h"
+
+#define LEAST_SHARE    0.10
+#define CRITICAL_SHARE 0.40
+#define LEAST_CALLS    20
+#define SMALL_S        5e-6
+#define MOST_OF_ROOF   0.50
+
+static bool is_small(const struct nl_op_work *work, struct nl_least_time least)
+{
+    return work->family == WORK_GEMM && !work->inside && least.both < SMALL_S;
+}
+
+static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+{
+    const char *lacks = nl_work_lacks(scene, true);
+    if (lacks)
+        return nl_abstain(finding, lacks);
+    struct nl_evidence longest = {0};
+    struct nl_work_sum sum = nl_work_add_up(scene, is_small, &finding->where, &longest);
+    double reached = sum.ns > 0 ? sum.least_s * 1e9 / (double)sum.ns : 1;
+    if (sum.calls < LEAST_CALLS || nl_scene_share(scene, sum.ns) < LEAST_SHARE ||
+        reached >= MOST_OF_ROOF)
+        return NL_CAUSE_ABSENT;
+    nl_find(scene, finding, sum.headroom_ns, LEAST_SHARE / 2, CRITICAL_SHARE, 1);
+    finding->saving_ns[0] = 0;
+    nl_title(scene, finding,
+             "%s matrix products on %s are too small to fill it: %s at %s of their roofs",
+             nl_say_count(scene, sum.calls), nl_scene_name(scene), nl_say_ns(scene, sum.ns),
+             nl_say_share(scene, reached));
+    static const char which[] = "model = 'gemm' AND least_ns < 5000 AND inside = 0";
+    longest.metric = "small_products_ns";
+    longest.says = nl_say(scene, "%s in %s products whose roof is below 5 µs each",
+                          nl_say_ns(scene, sum.ns), nl_say_count(scene, sum.calls));
+    longest.threshold = "> 10 % of wall";
+    longest.query = nl_work_sql(scene, "sum(kernel_ns)", which);
+    longest.meaning = NL_MEANS_NS;
+    longest.value = (double)sum.ns;
+    nl_evidence(finding, longest);
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "small_products_roof_share",
+                    .says = nl_say(scene, "together they reach %s of their roofs",
+                                   nl_say_share(scene, reached)),
+                    .threshold = "< 50 % of the roof",
+                    .query = nl_work_sql(scene, "sum(least_ns) * 1.0 / sum(kernel_ns)", which),
+                    .meaning = NL_MEANS_SHARE,
+                    .value = reached});
+    return NL_CAUSE_FOUND;
+}
+
+const struct nl_cause nl_cause_small_products = {
+    .id = "small_products",
+    .doc =
+        "20 or more products of matrices whose least time at the roof is below 5 µs take over 10 % "
+        "of "
+        "wall and reach less than half of their roofs together: starting them and their last wave "
+        "take the time. Cost: their headroom. Needs shapes and the device's peaks.",
+    .needs = {{NL_T_op, "shapes"}},
+    .need_count = 1,
+    .evaluate = evaluate,
+    .not_this_if =
+        "they reach memory's peak (then they wait for their operands: gemm_memory_bound), or "
+        "large products take the time",
+};
