@@ -96,6 +96,7 @@ docs: all
 	build/neurolens schema sql -o docs/sql.md
 	build/neurolens schema metrics -o docs/metrics.md
 	@build/neurolens schema analyses | tools/fill.py docs/analysis.md analyses
+	@tools/llms.py
 
 test-frameworks:
 	tools/test_frameworks.sh
