@@ -39,6 +39,14 @@ struct nl_expert_sums {
     uint64_t moe;
 };
 
+/* Of all scenes, made once: per scene, and the medians of those that run `of_moe` such kernels or about as many. */
+struct nl_experts_found {
+    struct nl_expert_sums *sums; /* NULL until asked for */
+    struct nl_expert_sums medians;
+    uint64_t of_moe;
+    size_t ranks;
+};
+
 struct nl_scene {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -62,7 +70,7 @@ struct nl_scene {
     struct nl_slices_found *compiled; /* all scenes' (cause_recompilation.c) */
     const struct nl_scene *peers;     /* all scenes */
     size_t peer_count;
-    struct nl_expert_sums **experts; /* per scene, all scenes'; NULL until asked for */
+    struct nl_experts_found *experts; /* all scenes' (cause_moe_imbalance.c) */
     const struct nl_account *account;
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
     bool cpu;

@@ -20,11 +20,6 @@
 #define COUNT_TIMES    1.1
 #define LEAST_OF_WALL  0.05 /* expert kernels, that the question arises */
 
-struct medians {
-    int64_t moe, dense, comm;
-    size_t ranks;
-};
-
 static struct nl_expert_sums sums_of(const struct nl_scene *scene)
 {
     const struct nl_kernel_table *kernel = &scene->trace->kernel;
@@ -47,12 +42,13 @@ static struct nl_expert_sums sums_of(const struct nl_scene *scene)
 /* Of all scenes, made once. */
 static const struct nl_expert_sums *all_sums(struct nl_scene *scene)
 {
-    if (!*scene->experts) {
-        *scene->experts = nl_alloc(scene->peer_count * sizeof **scene->experts);
+    struct nl_experts_found *found = scene->experts;
+    if (!found->sums) {
+        found->sums = nl_alloc(scene->peer_count * sizeof *found->sums);
         for (size_t i = 0; i < scene->peer_count; i++)
-            (*scene->experts)[i] = sums_of(&scene->peers[i]);
+            found->sums[i] = sums_of(&scene->peers[i]);
     }
-    return *scene->experts;
+    return found->sums;
 }
 
 static int by_value(const void *a, const void *b)
@@ -73,25 +69,27 @@ static int64_t median_of(int64_t *values, size_t count)
     return values[(count - 1) / 2];
 }
 
-/* Of the devices that run as many expert kernels as the scene's. */
-static struct medians medians_of(struct nl_scene *scene, const struct nl_expert_sums *all,
-                                 uint64_t kernels)
+/* Of the devices that run as many expert kernels as the scene's; of the next scenes, too, if they run as many. */
+static void find_medians(struct nl_scene *scene, const struct nl_expert_sums *all, uint64_t kernels)
 {
-    struct medians medians = {0};
+    struct nl_experts_found *found = scene->experts;
+    if (found->of_moe == kernels)
+        return;
+    found->of_moe = kernels;
+    found->ranks = 0;
     int64_t *values = nl_alloc(3 * scene->peer_count * sizeof *values);
     int64_t *dense = values + scene->peer_count, *comm = dense + scene->peer_count;
     for (size_t i = 0; i < scene->peer_count; i++) {
         if (!all[i].moe || !is_alike(all[i].moe, kernels))
             continue;
-        values[medians.ranks] = all[i].moe_ns;
-        dense[medians.ranks] = all[i].dense_ns;
-        comm[medians.ranks++] = all[i].comm_ns;
+        values[found->ranks] = all[i].moe_ns;
+        dense[found->ranks] = all[i].dense_ns;
+        comm[found->ranks++] = all[i].comm_ns;
     }
-    medians.moe = median_of(values, medians.ranks);
-    medians.dense = median_of(dense, medians.ranks);
-    medians.comm = median_of(comm, medians.ranks);
+    found->medians.moe_ns = median_of(values, found->ranks);
+    found->medians.dense_ns = median_of(dense, found->ranks);
+    found->medians.comm_ns = median_of(comm, found->ranks);
     nl_free(values);
-    return medians;
 }
 
 static const char *median_sql(const struct nl_scene *scene, const char *condition, size_t ranks)
@@ -103,8 +101,10 @@ static const char *median_sql(const struct nl_scene *scene, const char *conditio
 }
 
 static void tell(struct nl_scene *scene, struct nl_finding *finding,
-                 const struct nl_expert_sums *own, const struct medians *medians)
+                 const struct nl_expert_sums *own)
 {
+    const struct nl_expert_sums *medians = &scene->experts->medians;
+    size_t ranks = scene->experts->ranks;
     const char *on = nl_scene_on(scene, "");
     nl_evidence(finding,
                 (struct nl_evidence){
@@ -119,20 +119,20 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding,
     nl_evidence(finding,
                 (struct nl_evidence){.metric = "median_expert_ns",
                                      .says = nl_say(scene, "the median of %zu ranks takes %s",
-                                                    medians->ranks, nl_say_ns(scene, medians->moe)),
-                                     .query = median_sql(scene, "category = 'moe'", medians->ranks),
+                                                    ranks, nl_say_ns(scene, medians->moe_ns)),
+                                     .query = median_sql(scene, "category = 'moe'", ranks),
                                      .meaning = NL_MEANS_NS,
-                                     .value = (double)medians->moe});
+                                     .value = (double)medians->moe_ns});
     nl_evidence(
         finding,
         (struct nl_evidence){
             .metric = "median_communication_ns",
             .says = nl_say(
                 scene, "the median rank is in communication for %s, this one for %s: it comes last",
-                nl_say_ns(scene, medians->comm), nl_say_ns(scene, own->comm_ns)),
-            .query = median_sql(scene, "class = 'communication'", medians->ranks),
+                nl_say_ns(scene, medians->comm_ns), nl_say_ns(scene, own->comm_ns)),
+            .query = median_sql(scene, "class = 'communication'", ranks),
             .meaning = NL_MEANS_NS,
-            .value = (double)medians->comm});
+            .value = (double)medians->comm_ns});
 }
 
 static void claim(const struct nl_scene *scene, struct nl_intervals *where)
@@ -155,11 +155,13 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return nl_abstain(finding,
                           "one rank does not tell how its experts compare: give the profiles "
                           "of all ranks");
-    struct medians medians = medians_of(scene, all, own->moe);
-    int64_t more = own->moe_ns - medians.moe, waits = medians.comm - own->comm_ns;
+    find_medians(scene, all, own->moe);
+    const struct nl_expert_sums medians = scene->experts->medians;
+    size_t ranks = scene->experts->ranks;
+    int64_t more = own->moe_ns - medians.moe_ns, waits = medians.comm_ns - own->comm_ns;
     int64_t cost = more < waits ? more : waits;
-    if (medians.ranks < 2 || (double)own->moe_ns < LEAST_TIMES * (double)medians.moe ||
-        (double)own->dense_ns > DENSE_TIMES * (double)medians.dense || cost <= 0 ||
+    if (ranks < 2 || (double)own->moe_ns < LEAST_TIMES * (double)medians.moe_ns ||
+        (double)own->dense_ns > DENSE_TIMES * (double)medians.dense_ns || cost <= 0 ||
         nl_scene_share(scene, cost) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
     claim(scene, &finding->where);
@@ -167,8 +169,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     finding->saving_ns[0] = 0;
     nl_title(scene, finding,
              "Experts on %s take %.1f times the median of %zu ranks; the others wait",
-             nl_scene_name(scene), (double)own->moe_ns / (double)medians.moe, medians.ranks);
-    tell(scene, finding, own, &medians);
+             nl_scene_name(scene), (double)own->moe_ns / (double)medians.moe_ns, ranks);
+    tell(scene, finding, own);
     return NL_CAUSE_FOUND;
 }
 

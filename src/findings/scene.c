@@ -257,7 +257,7 @@ void nl_scenes_release(struct nl_scenes *scenes)
     nl_free(scenes->items);
     nl_free(scenes->rows);
     nl_free(scenes->compiled.rows);
-    nl_free(scenes->experts);
+    nl_free(scenes->experts.sums);
     nl_free(scenes->stand_ins);
     nl_free(scenes->no_parts);
     *scenes = (struct nl_scenes){0};

@@ -14,7 +14,7 @@ struct nl_scenes {
     struct nl_idle_device *stand_ins; /* of processes: what stands where a device would */
     struct nl_device_breakdown *no_parts;
     struct nl_slices_found compiled;
-    struct nl_expert_sums *experts;
+    struct nl_experts_found experts;
 };
 
 /* Texts are made in `arena`. */
