@@ -327,9 +327,9 @@ static void say_renamed(const struct diff_doc *doc, struct nl_buf *text, size_t 
     if (!first)
         return;
     nl_buf_text(text, said ? ". Renamed, same time a call: " : "Renamed, same time a call: ");
-    nl_elide_name(text, nl_short_kernel(first->base), DIFF_NAME_WIDTH);
+    diff_put_apart(text, first->base, first->changed);
     nl_buf_text(text, " → ");
-    nl_elide_name(text, nl_short_kernel(first->changed), DIFF_NAME_WIDTH);
+    diff_put_apart(text, first->changed, first->base);
     if (count > 1)
         nl_buf_format(text, " and %zu more", count - 1);
 }

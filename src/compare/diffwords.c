@@ -1,6 +1,7 @@
 /* See diffwords.h. */
 #include "compare/diffwords.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -54,22 +55,47 @@ static struct nl_str brief(struct nl_buf *out, const struct diff_row *row)
     return (struct nl_str){out->ptr, out->len};
 }
 
-/* Whether another of the rows that sentences speak of would be called the same. */
-static bool has_namesake(const struct diff_doc *doc, const struct diff_row *row, struct nl_str name)
+/* Another of the rows that sentences speak of that would be called the same; NULL without. */
+static const struct diff_row *namesake(const struct diff_doc *doc, const struct diff_row *row,
+                                       struct nl_str name)
 {
     struct nl_buf other;
-    bool found = false;
+    const struct diff_row *found = NULL;
     nl_buf_init(&other, DIFF_SENTENCE);
     for (size_t i = 0; i < doc->rows.count && i < DIFF_TOP_ROWS && !found; i++) {
         const struct diff_row *top = &doc->rows.items[i];
-        found = top != row && !nl_str_eq(name_of(top), name_of(row)) &&
-                nl_str_eq(brief(&other, top), name);
+        if (top != row && !nl_str_eq(name_of(top), name_of(row)) &&
+            nl_str_eq(brief(&other, top), name))
+            found = top;
     }
     nl_buf_release(&other);
     return found;
 }
 
-/* A short name, the whole one where the short one does not tell two apart. */
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+}
+
+void diff_put_apart(struct nl_buf *text, struct nl_str name, struct nl_str other)
+{
+    struct nl_str a = nl_short_kernel(name), b = nl_short_kernel(other);
+    if (nl_str_eq(a, b)) { /* they differ in their parameters */
+        a = name;
+        b = other;
+    }
+    size_t same = 0;
+    while (same < a.len && same < b.len && a.ptr[same] == b.ptr[same])
+        same++;
+    while (same && same < a.len && in_word(a.ptr[same - 1]))
+        same--;
+    if (a.len <= DIFF_NAME_WIDTH)
+        same = 0;
+    nl_elide_name(text, (struct nl_str){a.ptr, same}, DIFF_NAME_WIDTH / 2);
+    nl_elide_name(text, (struct nl_str){a.ptr + same, a.len - same}, DIFF_NAME_WIDTH);
+}
+
+/* A short name, with what tells two apart where short ones do not. */
 void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
 {
     struct nl_buf short_name;
@@ -77,7 +103,11 @@ void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct
     struct nl_str name = brief(&short_name, row);
     if (row->group == DIFF_IDLE)
         nl_buf_text(text, "idle, ");
-    nl_elide_name(text, has_namesake(doc, row, name) ? name_of(row) : name, DIFF_SENTENCE / 4);
+    const struct diff_row *other = namesake(doc, row, name);
+    if (other)
+        diff_put_apart(text, name_of(row), name_of(other));
+    else
+        nl_buf_add(text, name.ptr, name.len);
     nl_buf_release(&short_name);
     if (row->match != DIFF_SAME)
         nl_buf_format(text, " (%s)", diff_match_text(row->match));

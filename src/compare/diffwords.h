@@ -15,7 +15,10 @@ void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t valu
 void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t change);
 void diff_put_percent(struct nl_buf *out, double share);
 
-/* A short name, the whole one where the short one does not tell two apart; and how it was paired. */
+/* A name beside another that it may share its beginning with: its beginning, shortened, and from where they differ. */
+void diff_put_apart(struct nl_buf *text, struct nl_str name, struct nl_str other);
+
+/* A short name, with what tells two apart where short ones do not; and how it was paired. */
 void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
 
 /* ", calls 1 → 2, a call 200 us → 220 us (+10.0 %)": what of a row changed. */

@@ -68,6 +68,8 @@ static void say_fastest(struct ranking *r, struct nl_buf *text)
 static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_row *row)
 {
     char time[NL_UNIT_TEXT];
+    bool idle = row->group == DIFF_IDLE;
+    nl_buf_text(text, idle ? "idle, " : "");
     nl_elide_name(text, nl_short_kernel(row->name), NL_RANK_NAME_WIDTH);
     if (row->alone) {
         nl_buf_format(text, " (%s) is in the time compared of %s alone",
@@ -75,8 +77,8 @@ static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_ro
                       rank_word(&r->items[row->fastest]));
         return;
     }
-    nl_buf_format(text, " is fastest in %s, by %s", rank_word(&r->items[row->fastest]),
-                  nl_format_ns(time, row->lead));
+    nl_buf_format(text, " is %s in %s, by %s", idle ? "least" : "fastest",
+                  rank_word(&r->items[row->fastest]), nl_format_ns(time, row->lead));
     if (row->because && strlen(row->because) < REASON)
         nl_buf_format(text, " (%s)", row->because);
 }
