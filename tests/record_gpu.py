@@ -18,6 +18,7 @@ from harness import Noise, Tally, calmly, neurolens, scratch
 tally = Tally("record_gpu")
 MOCK = os.path.join(scratch(), "libmock_cupti.so")
 APP = os.path.join(scratch(), "mock_app")
+NVML = os.path.join(scratch(), "libmock_nvml.so")
 
 
 # What is asserted here is the GPU's side. Samples of the CPU have coverage of their own, which the load decides.
@@ -443,6 +444,37 @@ def no_driver():
     return None if said != there else run.done.describe()
 
 
+def energy():
+    """Power, energy and kernels of one recording: rank integrates what was read over the time compared, and prices it. The power
+    is 612.5 W throughout, and the energy counter goes up accordingly."""
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record", "nvmlmock.c")
+    subprocess.run([races.compiler(), "-O1", "-shared", "-fPIC", "-o", NVML, source], check=True)
+    runs = [Run(threads=1, rounds=rounds, extra={"NEUROLENS_NVML": NVML, "NVML_MOCK": mock})
+            for mock, rounds in (("metered", 25000), ("metered", 30000), ("unsupported", 400))]
+    spans = [float(run.sql("SELECT max(ts + dur) - min(ts) FROM (SELECT ts, dur FROM kernels UNION ALL SELECT ts, dur FROM copies "
+                           "UNION ALL SELECT ts, dur FROM memsets UNION ALL SELECT ts, dur FROM graph_launches)")[0][0]) for run in runs]
+    done = neurolens(["rank", runs[0].path, runs[1].path, "--price", "mock=7.2", "--format", "json", "--quiet"], timeout=60)
+    none = neurolens(["rank", runs[0].path, runs[2].path, "--quiet"], timeout=60)
+    answer = json.loads(done.stdout)["result"]
+    cost = {row["candidate"]: row for row in answer["cost"]}
+    for run in runs:
+        run.remove()
+    if done.status or none.status or "energy (record power" not in " ".join(none.stdout.split()):
+        return done.describe() + none.describe()
+    for run, span in list(zip(runs, spans))[:2]:
+        row = cost[run.path]
+        price = 7.2 * span / 3.6e12
+        if not abs(row["price_usd"] - price) <= 1e-6 * price:
+            return "price %s, not %g" % (row, price)
+        if row["energy_j"] is None:
+            return Noise("power was read in %s of the time" % row["energy_known_share"])
+        if not abs(row["power_w"] / 612.5 - 1) < 0.01 or not abs(row["energy_j"] / (612.5 * span / 1e9) - 1) < 0.01:
+            return "%s, not 612.5 W over %g ns" % (row, span)
+    least = min(cost.values(), key=lambda row: row["energy_j"])["candidate"]
+    choice = {row["aim"]: row["choose"] for row in answer["recommendation"]}
+    return None if choice["energy"] == least else "%s, not %s" % (choice, least)
+
+
 def thread_sanitizer():
     return races.watch("mock_cupti.c", "mock_app.c", ["4", "2000", "gpus=2"], MOCK="small=100", NEUROLENS_CUPTI="{mock}")
 
@@ -464,7 +496,7 @@ def main():
             ("links", links), ("devices, pools, overhead", devices), ("unified memory", paging),
             ("unified memory that cannot be had", no_paging), ("compiling", compiling), ("huge names", names),
             ("the wall's clock", wall_clock), ("clock error", clock_error),
-            ("a skewed device clock", skewed), ("breakdown", breakdown),
+            ("a skewed device clock", skewed), ("breakdown", breakdown), ("energy and price", energy),
             ("dropped by CUPTI", counted("droppy=10", "dropped: GPU records")),
             ("kernels without times", counted("", "skipped: GPU work without a time", kinds=("kernel",),
                                               words=["zero=5"])),

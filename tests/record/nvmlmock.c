@@ -9,6 +9,7 @@
  *   unsupported   nothing but the name and memory     slow       every call takes 60 ms
  *   hang          a call never comes back             hot        temperature, memory and throttling over thresholds
  *   many          more processes than fit             slowstart  nvmlInit takes a second
+ *   metered       energy goes up as power says
  *
  * The driver's own samples, one in 20 ms of which 2.4 s are kept; one in 10 of power is a peak of 690 W:
  *
@@ -153,7 +154,11 @@ int nvmlDeviceGetEnforcedPowerLimit(void *device, unsigned *mw)
 
 int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
 {
-    *mj = 1000000ull + calls;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    *mj = word("metered") ? (unsigned long long)(seconds * 1e3 * (number(device) ? 71 : 612.5))
+                          : 1000000ull + calls;
     return before(device);
 }
 
