@@ -277,6 +277,7 @@ sections:
     text: Chosen by us.
     analysis: kernels
     rows: 3
+    draw: bars
 hide: [flame, roofline]
 """
 LOGO = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 2" onload="window.hacked=1"><rect width="8" height="2"/><script>window.hacked=1</script></svg>'
@@ -318,7 +319,7 @@ def templates(home):
     answer, own = document(page, "answer"), document(page, "page")["own"]
     if base64.b64decode(own["logo"].split(",", 1)[1]).decode() != LOGO or not own["logo"].startswith("data:image/svg+xml;base64,"):
         faults.append("logo: " + own["logo"][:100])
-    if own["hide"] != ["flame", "roofline"] or [one["draw"] for one in own["sections"]] != ["bars", "table", "table"]:
+    if own["hide"] != ["flame", "roofline"] or [one["draw"] for one in own["sections"]] != ["bars", "table", "bars"]:
         faults.append(str(own))
     want = run(["sql", trace, "SELECT coalesce(category, 'other') AS kind, sum(dur) AS total_ns, count(*) AS count FROM kernels "
                 "GROUP BY 1 ORDER BY 2 DESC", "--format", "json", "-q", "--no-cache"], home)

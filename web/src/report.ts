@@ -76,10 +76,10 @@ function bars(answer: Answer | null, section: Section | undefined): HTMLElement 
   const rows = section ? rowsOf(answer, section.name) : [];
   const first = rows[0];
   const name = section?.columns.find((column) => typeof first?.[column.name] === "string");
-  const value = section?.columns.find((column) => typeof first?.[column.name] === "number");
+  const value = section?.columns.find((column) => column.meaning === "ns") ?? section?.columns.find((column) => column.meaning !== "id" && rows.some((row) => typeof row[column.name] === "number"));
   if (!name || !value) return null;
   const most = Math.max(...rows.map((row) => numberOf(row, value.name)).filter(Number.isFinite));
-  return h("div", { class: "bars" }, ...rows.slice(0, 15).map((row) => {
+  return aligned(h("div", { class: "bars" }, ...rows.slice(0, 15).map((row) => {
     const label = textOf(row, name.name);
     const size = numberOf(row, value.name);
     const shown = number(size, value.meaning);
@@ -87,7 +87,14 @@ function bars(answer: Answer | null, section: Section | undefined): HTMLElement 
     piece.style.flexGrow = String(size > 0 && most > 0 ? size / most : 0);
     return h("div", { class: "bar-row" }, h("span", { class: "bar-label", title: label }, label),
       h("div", { class: "stack", role: "img", "aria-label": `${label}: ${shown}` }, piece), h("span", { class: "bar-value" }, shown));
-  }));
+  })));
+}
+
+/** Bars that begin where the longest of their names ends. */
+function aligned(list: HTMLElement): HTMLElement {
+  const longest = [...list.querySelectorAll(".bar-label")].reduce((most, label) => Math.max(most, label.textContent?.length ?? 0), 0);
+  list.style.setProperty("--names", `${Math.max(5.5, Math.min(22, 1 + 0.5 * longest))}rem`);
+  return list;
 }
 
 // ---- findings ----
@@ -186,7 +193,11 @@ function breakdown(answer: Answer | null): HTMLElement | null {
     stack(placeOf(row["rank"] as number | null, row["device"] as number | null), partsOf(row), "ns", numberOf(row, "wall_ns")),
     h("span", { class: "bar-value" }, ns(numberOf(row, "wall_ns"))));
   const list = h("div", { class: "bars" }, ...rows.slice(0, MOST_DEVICES).map(line));
-  if (rows.length > MOST_DEVICES) list.append(button(`Show all ${rows.length} devices`, () => list.replaceChildren(...rows.map(line)), { class: "more" }));
+  if (rows.length > MOST_DEVICES) list.append(button(`Show all ${rows.length} devices`, () => {
+    list.replaceChildren(...rows.map(line));
+    aligned(list);
+  }, { class: "more" }));
+  aligned(list);
   return h("div", {}, legend(used), list, h("p", { class: "note" }, "Of the time from the first to the last work of each device. The parts add up to it exactly."));
 }
 

@@ -218,6 +218,9 @@ if (pages.own) {
     heads[0] === "Findings" && heads[1] === "Kernels <i>by kind</i>" && heads[2] === "Nothing here" && heads[3] === "Three of ours" && !heads.includes("Flame graphs"), heads.join(" | "));
   const wide = await page.locator("#section_1 .bars .piece").evaluateAll((list) => list.map((one) => one.getBoundingClientRect().width));
   say("template: bars fall from the longest", wide.length > 1 && wide[0] > 50 && wide.every((value, at) => at === 0 || value <= wide[at - 1] + 0.5), wide.join(" "));
+  const begins = await page.locator("#section_3 .bars .stack").evaluateAll((list) => list.map((one) => one.getBoundingClientRect().left));
+  const told = await page.locator("#section_3 .bars .bar-value").allTextContents();
+  say("template: bars of an analysis are times, and begin at one line", begins.length === 3 && new Set(begins).size === 1 && told.every((text) => /s$/.test(text)), `${begins} ${told}`);
   const paragraphs = await page.locator(".front p").allTextContents();
   const logo = await page.locator("img.own-logo").evaluate((one) => one.naturalWidth > 0);
   say("template: front page and logo", paragraphs.length === 2 && paragraphs[0].includes("<script>") && logo && faults.length === 0, paragraphs.join(" / ") + faults.join(" "));
