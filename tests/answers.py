@@ -323,6 +323,58 @@ def model_runs(folder):
           found["culprit"] == "time without an operator", "time without an operator is the executor's", found)
 
 
+def profilers_start(folder):
+    """What switching the profiler on takes is its own; what the program loads is start-up."""
+    def told(name, child):
+        trace = Trace()
+        trace.slice("python_function", "train.py(1): main", 500, 8100000)
+        trace.slice("python_function", name, 1000, 5000000)
+        trace.slice("python_function", child, 1100, 4900000)
+        for i in range(300):
+            trace.slice("cpu_op", "aten::mm", 5002000 + 10000 * i, 30)
+            trace.launch(5002010 + 10000 * i, 5, 5002050 + 10000 * i, 9900)
+        result = json.loads(run([trace.write(folder, "profiler.json")], "--format", "json")[1])["result"]
+        titles = [f["title"] for f in result["findings"] if f["cause"] == "startup_dominated"]
+        return result["answer"], " ".join([result["answer"]["sentence"], *result["answer"]["notes"]]), titles
+
+    answer, text, titles = told("torch/profiler/profiler.py(209): start_trace", "<built-in method _enable_profiler>")
+    check(answer["class"] == "compute" and "Profiler: 5.000 s of 8." in text and "no time of the program" in text and
+          titles and titles[0].startswith("The profiler's own start takes 5.0"), "the profiler's start is its own", (text, titles))
+    answer, text, titles = told("model.py(5): load", "<built-in method load_state>")
+    check(answer["class"] == "startup" and "Profiler" not in text and titles and titles[0].startswith("Start-up takes"),
+          "loading a model is start-up", (text, titles))
+
+
+def one_of_two(folder):
+    """A sentence about one GPU has the kernels and costs of that GPU alone."""
+    trace = Trace()
+    for device, kernel, length in ((0, "alpha_kernel", 900), (1, "beta_sgemm_128x64_tn", 950)):
+        for i in range(100):
+            trace.launch(1000 + 1000 * i + device, 1, 1500 + 1000 * i, length, kernel, stream=7 + device, device=device)
+    answer = json.loads(run([trace.write(folder, "two.json")], "--format", "json")[1])["result"]["answer"]
+    number = int(re.search(r"GPU (\d)", answer["sentence"])[1])
+    own, other = (("alpha", "beta") if number == 0 else ("beta", "alpha"))
+    check(own in answer["sentence"] and other not in answer["sentence"] and "100 %" in answer["sentence"] and
+          ("tensor cores" in answer["sentence"]) <= (number == 1), "a sentence about one GPU has its own kernels", answer)
+
+
+def one_idle(folder):
+    """The idle share of the sentence is the whole idle share that the bar shows."""
+    trace, now = Trace(), 1000
+    for i in range(60):
+        for _ in range(20):
+            trace.slice("cpu_op", "aten::add", now, 80)
+            trace.launch(now + 70, 5, now + 90, 10)
+            now += 100
+        now += 9000
+    result = json.loads(run([trace.write(folder, "idle.json")], "--format", "json")[1])["result"]
+    sentence = result["answer"]["sentence"]
+    said = re.search(r"is idle .* \((\d+) %\)", sentence)
+    share = result["breakdown"][0]["idle_ns"] / result["breakdown"][0]["wall_ns"]
+    check(not said or abs(int(said[1]) / 100 - share) < 0.02, "one share of idle time in an answer", (sentence, share))
+    check(said, "long pauses are idle time", sentence)
+
+
 def waits_own_little(folder):
     """A wait owns no more of the idle time after it than it lasted: work of 20 ms after a wait of 1 ms is that work's."""
     def cost(wait, work):
@@ -743,6 +795,9 @@ def pasted(folder):
             if done.returncode or abs(float(line or "nan") - value) > 1e-9 * abs(value):
                 check(False, "the check of %s in %s" % (finding["cause"], os.path.basename(path)), (value, line, done.stderr))
     check(seen > 15, "checks of findings can be pasted (%d)" % seen)
+    lines = [line for line in run([paths[1]], "--section", "findings", columns=80)[1].split("\n") if line.startswith("     neurolens ") and "BEFORE" not in line]
+    codes = [subprocess.run(["sh", "-c", line], capture_output=True, env=environment).returncode for line in lines]
+    check(lines and not any(codes) and any(" sql " in line for line in lines), "commands of findings stand on lines of their own", (lines, codes))
 
 
 def pages(folder):
@@ -940,6 +995,9 @@ with tempfile.TemporaryDirectory() as scratch:
     engine(scratch)
     model_runs(scratch)
     waits_own_little(scratch)
+    profilers_start(scratch)
+    one_of_two(scratch)
+    one_idle(scratch)
     hot(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))

@@ -52,7 +52,8 @@ enum nl_account_part {
 struct nl_account_row {
     uint32_t device; /* index in nl_account.devices */
     uint8_t phase, part;
-    bool lead;        /* before_device: before the thread's own first record, see below */
+    bool
+        lead; /* before_device, after_device: not the program; before the thread's own first record, see below */
     bool inside;      /* in devices with starts_unknown it means nothing */
     bool elsewhere;   /* idle: another thread did that, for which the launching one waited */
     uint8_t activity; /* enum nl_idle_activity; of device work NL_DID_COUNT */
@@ -74,7 +75,8 @@ struct nl_account_row {
     int64_t open_start, open_ns; /* while it is made: the gap at hand */
 };
 
-/* lead: other threads, the profiler or the system were recorded before the thread that feeds the device. That is no
+/* lead: other threads, the profiler or the system were recorded before the thread that feeds the device; of after_device,
+ * the profiler is being switched off. That is no
  * time of the program's start-up, as far as one knows. */
 struct nl_account_device {
     uint32_t device, process;    /* rows; NL_NULL_ROW unknown, device of a CPU-only account */

@@ -5,6 +5,7 @@
 #include "account/devicesteps.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/profilercalls.h"
 #include "timeline/feeder.h"
 #include "timeline/idleclass.h"
 
@@ -77,7 +78,8 @@ static bool leads(struct nl_account_group *group, const struct nl_trace *trace,
     case NL_DID_WAITING:
     case NL_DID_READY: break;
     default:
-        if (!nl_str_contains(nl_trace_name(trace, did->name), "start_trace"))
+        if (!nl_in_profiler_call(trace, did->slice) &&
+            !nl_is_profiler_call(nl_trace_name(trace, did->name)))
             group->begun = true;
     }
     return !group->begun;
@@ -99,7 +101,10 @@ static void take_idle(void *context, const struct nl_idle_segment *segment)
     if (segment->where == NL_IDLE_INSIDE)
         key.class = segment->gap ? segment->gap->class : NL_IDLE_SHORT;
     if (segment->where == NL_IDLE_BEFORE)
-        key.lead = leads(&maker->groups[group], maker->trace, &segment->did);
+        key.lead = leads(&maker->groups[group], maker->trace, &segment->did) ||
+                   nl_in_profiler_call(maker->trace, segment->did.slice);
+    if (segment->where == NL_IDLE_AFTER)
+        key.lead = nl_in_profiler_call(maker->trace, segment->did.slice);
     key.op = operator_around(maker, &segment->did);
     if (segment->gap)
         key.open_start = segment->gap->start;

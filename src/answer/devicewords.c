@@ -7,9 +7,11 @@
 #include "base/sum.h"
 #include "tables/lookup.h"
 #include "tables/scope.h"
+#include "timeline/profilercalls.h"
 #include "timeline/quantile.h"
 
 #define SHARE_DIFFERENCE_MOST 0.05 /* of the time */
+#define PROFILER_LEAST        0.1  /* of the recording */
 #define WORTH_SAYING          0.02 /* of the time */
 
 /* "GPU 0", "Rank 3 GPU 0", "GPU 0 (1 of 2)". */
@@ -86,7 +88,14 @@ static void put_kernels(struct nl_device_case *it, struct nl_buf *out, const cha
                         size_t most)
 {
     const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
+    const struct nl_time_part *own = &it->parts.parts[NL_TIME_COMPUTE];
     int64_t whole = 0;
+    for (size_t i = 0; it->devices > 1 && i < most && own->names[i].name; i++) {
+        nl_tell_name(out, i ? ", " : before, nl_str(own->names[i].name));
+        nl_tell_ratio(out, " ", own->names[i].ns, own->ns);
+    }
+    if (it->devices > 1 && own->names[0].name)
+        return; /* the table is about all devices */
     for (size_t i = 0; kernels && i < kernels->rows; i++)
         if (is_computing(kernels, i))
             nl_sum_add(&whole, nl_lookup_i64(kernels, i, "total_ns"));
@@ -101,6 +110,8 @@ static void put_kernels(struct nl_device_case *it, struct nl_buf *out, const cha
 static const char *top_kernel(struct nl_device_case *it)
 {
     const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
+    if (it->devices > 1 && first_name(it, NL_TIME_COMPUTE))
+        return first_name(it, NL_TIME_COMPUTE);
     for (size_t i = 0; kernels && i < kernels->rows; i++)
         if (is_computing(kernels, i))
             return nl_keep_kernel(it->judged, nl_lookup_text(kernels, i, "name"));
@@ -163,7 +174,8 @@ void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
     put_inside(it, out);
     close_sentence(it, out, top_kernel(it));
     out = nl_tell_begin(it->judged);
-    put_kinds(it, out, "Kernel time by kind: ");
+    put_kinds(it, out,
+              it->devices > 1 ? "Kernel time by kind, all devices: " : "Kernel time by kind: ");
     const struct nl_result *ops = nl_judged_part(it->judged, "op_gpu");
     for (size_t i = 0, said = 0; ops && i < ops->rows && said < 2; i++) {
         struct nl_str name = nl_lookup_text(ops, i, "name");
@@ -414,7 +426,7 @@ void nl_device_tell_idle(struct nl_device_case *it, int64_t ns)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
     put_place(it, out);
-    put_of(out, " is idle ", ns, it->parts.total);
+    put_of(out, " is idle ", it->parts.idle > ns ? it->parts.idle : ns, it->parts.total);
     if (it->parts.parts[NL_TIME_UNKNOWN].ns > ns / 2) {
         nl_buf_text(out, "; why is not in the file: launches were not recorded");
         nl_tell_time(out, "; the longest gap takes ", it->parts.longest_gap);
@@ -534,9 +546,27 @@ static void tell_unrecorded(struct nl_device_case *it)
     }
 }
 
+/* What the profiler itself took, where it is much of the recording. */
+static void tell_profiler(struct nl_device_case *it)
+{
+    const struct nl_trace *trace = it->judged->trace;
+    struct nl_profiler_calls calls = nl_profiler_calls(trace);
+    int64_t ns = nl_sum(calls.start_ns, calls.stop_ns), span = trace->last_ts - trace->first_ts;
+    if (nl_judged_in_window(it->judged) || (double)ns < PROFILER_LEAST * (double)span)
+        return;
+    bool start = calls.start_ns >= calls.stop_ns;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    put_of(out, "Profiler: ", ns, span);
+    nl_tell_name(out, " of the recording are its own cost, most in ",
+                 nl_trace_name(trace, start ? calls.start_name : calls.stop_name));
+    nl_buf_text(out, ": no time of the program.");
+    nl_tell_note(it->judged);
+}
+
 void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
 {
     tell_unrecorded(it);
+    tell_profiler(it);
     tell_steady(it);
     tell_ending(it);
     if (it->thinned != it->thinned)

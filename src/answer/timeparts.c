@@ -205,7 +205,10 @@ static void add_row(struct division *division, const struct nl_account_row *row)
         if (!row->lead && row->activity != NL_DID_QUEUED)
             add_before(division, row);
         return;
-    case NL_BOOKED_AFTER: add_after(division, row); return;
+    case NL_BOOKED_AFTER:
+        if (!row->lead)
+            add_after(division, row);
+        return;
     case NL_BOOKED_PARTS: break;
     }
 }
@@ -271,6 +274,11 @@ static const char *keep(struct division *division, uint32_t name)
     return nl_keep_name(division->judged, nl_gap_fold(nl_trace_name(division->trace, name)));
 }
 
+static const char *keep_kernel(struct division *division, uint32_t name)
+{
+    return nl_keep_kernel(division->judged, nl_trace_name(division->trace, name));
+}
+
 static void name_parts(struct division *division)
 {
     if (division->count)
@@ -281,14 +289,15 @@ static void name_parts(struct division *division)
         size_t place = 0;
         while (place < NL_TIME_NAMES && names[place].ns)
             place++;
-        if (place == NL_TIME_NAMES || tally->what < NL_TIME_DISPATCH)
+        bool computes = tally->what == NL_TIME_COMPUTE;
+        if (place == NL_TIME_NAMES || (tally->what < NL_TIME_DISPATCH && !computes))
             continue;
         bool inside = tally->inside != NL_NO_NAME && tally->inside != tally->name;
-        names[place] =
-            (struct nl_time_name){.name = keep(division, tally->name),
-                                  .inside = inside ? keep(division, tally->inside) : NULL,
-                                  .ns = tally->ns,
-                                  .count = tally->count};
+        names[place] = (struct nl_time_name){
+            .name = computes ? keep_kernel(division, tally->name) : keep(division, tally->name),
+            .inside = inside ? keep(division, tally->inside) : NULL,
+            .ns = tally->ns,
+            .count = tally->count};
     }
 }
 

@@ -29,13 +29,20 @@ struct group {
     int64_t ns;
 };
 
+/* Numbers of a finding are those of its worst device: not of any other that a sentence is about. */
+static bool is_of_device(const struct nl_device_case *it, const struct nl_finding *finding)
+{
+    return it->devices < 2 || finding->device == NL_NULL_I64 ||
+           (finding->device == it->row.ordinal && finding->rank == it->row.rank);
+}
+
 /* What the finding of the cause costs in the time that the answer is about. */
 static int64_t finding_ns(const struct nl_device_case *it, const char *cause)
 {
     const struct nl_findings *findings = it->judged->report->findings;
     for (size_t i = 0; findings && i < findings->count; i++) {
         const struct nl_finding *finding = &findings->items[i];
-        if (strcmp(finding->cause, cause) != 0)
+        if (strcmp(finding->cause, cause) != 0 || !is_of_device(it, finding))
             continue;
         if (!it->in_steps)
             return finding->cost_ns;
@@ -135,18 +142,19 @@ static int64_t cpu_late(const struct nl_device_case *it)
 
 /* The finding about how the device computes that can win most, or NULL. It must be sure: a device that is
  * not known may have no tensor cores. */
-static const struct nl_finding *inside_compute(const struct nl_judged *judged)
+static const struct nl_finding *inside_compute(const struct nl_device_case *it)
 {
     static const char *const causes[] = {"tensor_core_unused",      "elementwise_not_fused",
                                          "attention_not_fused",     "gemm_misaligned",
                                          "d2d_copy_or_cast_excess", "layout_copies",
                                          "decode_weight_bound"};
-    const struct nl_findings *findings = judged->report->findings;
+    const struct nl_findings *findings = it->judged->report->findings;
     const struct nl_finding *best = NULL;
     for (size_t i = 0; findings && i < findings->count; i++)
         for (size_t c = 0; c < sizeof causes / sizeof causes[0]; c++)
             if (!strcmp(findings->items[i].cause, causes[c]) &&
                 findings->items[i].confidence >= CONFIDENCE_LEAST &&
+                is_of_device(it, &findings->items[i]) &&
                 (!best || findings->items[i].wins_ns > best->wins_ns))
                 best = &findings->items[i];
     return best;
@@ -187,7 +195,7 @@ static struct group choose(const struct nl_device_case *it)
     bool weighty = best.class != NL_VERDICT_IDLE &&
                    (double)ns >= CAUSE_SHARE_LEAST * (double)total &&
                    (double)compute < MOST_COMPUTE * (double)total;
-    bool wins_more = won_inside(it, inside_compute(it->judged)) > ns;
+    bool wins_more = won_inside(it, inside_compute(it)) > ns;
     if (compute >= best.ns && (!weighty || wins_more))
         return (struct group){NL_VERDICT_COMPUTE, compute};
     return best;
@@ -431,7 +439,7 @@ static bool judge_timeline(struct nl_judged *judged)
          group.class == NL_VERDICT_STARTUP) &&
         nl_device_tell_capture(&it))
         return true;
-    it.inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(judged) : NULL;
+    it.inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(&it) : NULL;
     it.inside_ns = won_inside(&it, it.inside);
     if (it.thinned == it.thinned && group.ns < it.parts.total / 10)
         tell_too_thin(&it);

@@ -9,6 +9,7 @@
 
 #include "findings/bookcause.h"
 #include "base/sum.h"
+#include "timeline/profilercalls.h"
 
 #define LEAST_SHARE 0.5
 #define LEAST_NS    100000000
@@ -27,6 +28,32 @@ static bool is_cpus(const struct nl_scene *scene, const struct nl_account_row *r
            row->name != NL_NO_NAME;
 }
 
+/* Most of it is the profiler's own start: then the title says so. */
+static bool tell_profiler(struct nl_scene *scene, struct nl_finding *finding, int64_t startup,
+                          int64_t total)
+{
+    struct nl_profiler_calls calls = nl_profiler_calls(scene->trace);
+    if (calls.start_ns < startup / 2 || scene->window->has_time)
+        return false;
+    int64_t ns = calls.start_ns < startup ? calls.start_ns : startup;
+    finding->culprit = nl_booked_text(scene, calls.start_name);
+    finding->remedies = "startup_dominated:profiler";
+    nl_title(scene, finding,
+             "The profiler's own start takes %s of the recording, no time of the program: %s",
+             nl_say_ns(scene, ns), finding->culprit);
+    nl_prove(scene, finding,
+             (struct nl_evidence){
+                 .metric = "profiler_start_ns",
+                 .threshold = "> 50 % of start-up",
+                 .query = "SELECT interval_length(intervals(ts, dur)) FROM slices WHERE name GLOB "
+                          "'*" NL_PROFILER_START "*' OR name GLOB '*ProfilerStart*'",
+                 .meaning = NL_MEANS_NS,
+                 .value = (double)calls.start_ns},
+             "%s pass in %s, of %s that the account is about", nl_say_ns(scene, calls.start_ns),
+             finding->culprit, nl_say_ns(scene, total));
+    return true;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked all = nl_booked_sum(scene, is_startup);
@@ -43,10 +70,11 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     bool tells = most.top && most.top_ns >= all.ns / 10;
     if (tells)
         finding->culprit = nl_booked_text(scene, most.top);
-    nl_title(scene, finding, "Start-up takes %s of %s (%s)%s%s%s%s", nl_say_ns(scene, all.ns),
-             nl_say_ns(scene, total), nl_say_share(scene, share), tells ? ", " : "",
-             tells ? nl_say_ns(scene, most.top_ns) : "", tells ? " of it in " : "",
-             tells ? finding->culprit : "");
+    if (!tell_profiler(scene, finding, all.ns, total))
+        nl_title(scene, finding, "Start-up takes %s of %s (%s)%s%s%s%s", nl_say_ns(scene, all.ns),
+                 nl_say_ns(scene, total), nl_say_share(scene, share), tells ? ", " : "",
+                 tells ? nl_say_ns(scene, most.top_ns) : "", tells ? " of it in " : "",
+                 tells ? finding->culprit : "");
     nl_prove(scene, finding,
              (struct nl_evidence){.metric = "startup_ns",
                                   .threshold = "> 50 % of the account, 100 ms",

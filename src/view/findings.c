@@ -265,6 +265,14 @@ static void end_line(struct note *note, size_t indent)
     nl_buf_clear(&note->line);
 }
 
+/* Ends the line as it is, whatever the width: what is there to be copied. */
+static void end_whole_line(struct note *note)
+{
+    nl_buf_add(note->out, note->line.ptr ? note->line.ptr : "", note->line.len);
+    nl_buf_char(note->out, '\n');
+    nl_buf_clear(&note->line);
+}
+
 static void put_weight(struct note *note, const struct nl_finding *finding)
 {
     char text[NL_UNIT_TEXT], more[NL_UNIT_TEXT];
@@ -328,7 +336,7 @@ static void put_proof(struct note *note, const struct nl_finding *finding, bool 
             nl_buf_text(&note->line, note->width ? "       SQL: " : "  SQL: `");
             nl_buf_text(&note->line, evidence->query);
             nl_buf_text(&note->line, note->width ? "" : "`");
-            end_line(note, 12);
+            end_whole_line(note);
         }
     }
 }
@@ -339,9 +347,9 @@ static void put_value(struct note *note, const struct nl_evidence *evidence)
     char text[NL_UNIT_TEXT];
     bool fits = fabs(evidence->value) < 0x1p63; /* what takes longer has no other unit */
     if (is_whole(evidence->meaning))
-        nl_buf_format(&note->line, "   (now %.0f", evidence->value);
+        nl_buf_format(&note->line, " (now %.0f", evidence->value);
     else
-        nl_buf_format(&note->line, "   (now %.6g", evidence->value);
+        nl_buf_format(&note->line, " (now %.6g", evidence->value);
     if (evidence->meaning == NL_MEANS_NS && fits)
         nl_buf_format(&note->line, " ns, %s", nl_format_ns(text, (int64_t)evidence->value));
     if (evidence->meaning == NL_MEANS_BYTES && fits && evidence->value >= 0)
@@ -351,7 +359,7 @@ static void put_value(struct note *note, const struct nl_evidence *evidence)
     nl_buf_char(&note->line, ')');
 }
 
-/* One line, whatever the width: it is there to be copied. */
+/* The command has a line of its own, whatever the width. */
 static void put_pasteable(struct note *note, const struct nl_finding *finding)
 {
     struct nl_buf line;
@@ -360,14 +368,13 @@ static void put_pasteable(struct note *note, const struct nl_finding *finding)
         struct nl_buf safe;
         nl_buf_init(&safe, LINE_BYTES);
         nl_celltext_safe(&safe, (struct nl_str){line.ptr, line.len});
-        nl_buf_text(&note->line, note->width ? "   Check: " : "\n*Check:* `");
+        nl_buf_text(&note->line, note->width ? "   Check" : "\n*Check*");
+        put_value(note, &finding->evidence[0]);
+        nl_buf_text(&note->line, note->width ? ":\n     " : ": `");
         nl_buf_add(&note->line, safe.ptr, safe.len);
         nl_buf_release(&safe);
         nl_buf_text(&note->line, note->width ? "" : "`");
-        put_value(note, &finding->evidence[0]);
-        nl_buf_add(note->out, note->line.ptr, note->line.len);
-        nl_buf_char(note->out, '\n');
-        nl_buf_clear(&note->line);
+        end_whole_line(note);
     }
     nl_buf_release(&line);
 }
@@ -376,6 +383,51 @@ static void put_pasteable(struct note *note, const struct nl_finding *finding)
 static bool says_more(const struct nl_suggestion *it)
 {
     return strncmp(it->verify, "neurolens sql PROFILE", strlen("neurolens sql PROFILE")) != 0;
+}
+
+/* "neurolens analyze PROFILE: what is seen then": the colon, when the command needs no other file than the user's. */
+static const char *command_end(const char *verify)
+{
+    static const char *const places[] = {"BEFORE", "AFTER",   "OLD", "NEW",
+                                         "RANKS",  "WITHOUT", "[",   " then"};
+    const char *end = strstr(verify, ": ");
+    if (strncmp(verify, "neurolens ", strlen("neurolens ")) != 0 || !strstr(verify, " PROFILE") ||
+        !end)
+        return NULL;
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const char *at = strstr(verify, places[i]);
+        if (at && at < end)
+            return NULL;
+    }
+    return end;
+}
+
+/* How one sees that it helped; a command has a line of its own. */
+static void put_verify(struct note *note, const char *verify)
+{
+    struct nl_buf line;
+    nl_buf_init(&line, LINE_BYTES);
+    nl_findings_command(&line, verify, note->options);
+    const char *end = note->width ? command_end(verify) : NULL;
+    nl_buf_text(&note->line, note->width ? ". It helped when: " : ". *It helped when:* ");
+    if (!end) {
+        put(note, line.ptr ? line.ptr : "");
+        end_line(note, 5);
+        nl_buf_release(&line);
+        return;
+    }
+    put(note, end + 2);
+    nl_buf_text(&note->line, ", in");
+    end_line(note, 5);
+    line.len -= strlen(end);
+    struct nl_buf safe;
+    nl_buf_init(&safe, LINE_BYTES);
+    nl_celltext_safe(&safe, (struct nl_str){line.ptr, line.len});
+    nl_buf_text(&note->line, "     ");
+    nl_buf_add(&note->line, safe.ptr, safe.len);
+    end_whole_line(note);
+    nl_buf_release(&safe);
+    nl_buf_release(&line);
 }
 
 static void put_advice(struct note *note, const struct nl_finding *finding)
@@ -389,13 +441,10 @@ static void put_advice(struct note *note, const struct nl_finding *finding)
         put(note, verify.ptr ? verify.ptr : "");
         nl_buf_text(&note->line, note->width ? " — " : ". *Why:* ");
         put(note, it->why);
-        if (says_more(it)) {
-            nl_buf_clear(&verify);
-            nl_findings_command(&verify, it->verify, note->options);
-            nl_buf_text(&note->line, note->width ? ". It helped when: " : ". *It helped when:* ");
-            put(note, verify.ptr ? verify.ptr : "");
-        }
-        end_line(note, 5);
+        if (says_more(it))
+            put_verify(note, it->verify);
+        else
+            end_line(note, 5);
     }
     nl_buf_release(&verify);
     put_pasteable(note, finding);
