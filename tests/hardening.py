@@ -16,6 +16,7 @@ from harness import PROGRAM, ROOT, Tally, scratch
 
 tally = Tally("hardening")
 BUILD = os.path.dirname(PROGRAM)
+# Of a wheel; without the source of elfutils tools/wheel.py leaves libneurolens out, and says so.
 WHEEL = ["_capture.abi3.so", "libneurolens-capture.so", "libneurolens.so.0", "neurolens"]
 # `mov %fs:40, …` and `sub` or `cmp` with it: the canary is taken and compared. The linker of the wheel keeps the name of what is
 # called then to itself.
@@ -101,7 +102,7 @@ def main():
         found = unpacked(path) if path.endswith(".whl") else [path]
         if path.endswith(".whl"):
             tally.check("the programs and libraries of %s" % os.path.basename(path),
-                        sorted(os.path.basename(name) for name in found) == WHEEL, found)
+                        sorted(os.path.basename(name) for name in found) in (WHEEL, [name for name in WHEEL if name != "libneurolens.so.0"]), found)
         for one in found:
             lacks = missing(one)
             tally.check(os.path.relpath(one, ROOT).split("hardening-wheel/")[-1], not lacks, "without " + ", ".join(lacks))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes Debian packages in dist/ from the files of this tree, in build/deb/. `make deb` calls it; needs debhelper
-# and what tools/setup.sh build installs. The same tree gives the same bytes.
+# and what tools/setup.sh build installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -235,7 +235,7 @@ def _load() -> Optional[ctypes.CDLL]:
         if path and (path == _SONAME or os.path.isfile(path)):
             try:
                 return _declare(ctypes.CDLL(path))
-            except OSError:
+            except (OSError, AttributeError):  # not to be loaded; of an older version, without one of the functions
                 continue
     return None
 
