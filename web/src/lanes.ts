@@ -114,11 +114,14 @@ export class LanePainter {
     this.element = h("div", { class: "lanes" }, this.scroller);
     this.scroller.style.maxHeight = `${Math.min(top + 2, TALL)}px`;
     if (top > TALL + ROW) this.element.append(this.grower());
+    let onScreen = "";
     addEventListener("beforeprint", () => {
+      onScreen = this.scroller.style.maxHeight;
       this.width = Math.min(this.width, PAPER_WIDE);
       this.grow(PAPER_TALL);
     });
     addEventListener("afterprint", () => {
+      this.scroller.style.maxHeight = onScreen;
       this.width = Math.floor(this.scroller.clientWidth);
       this.size();
     });
