@@ -279,16 +279,17 @@ def engine(folder):
 
 def model_runs(folder):
     """Runs of a model: stalls are told apart from slow operators, and time without an operator from both."""
-    def runs(name, length, lead=0, gap=0):
+    def runs(name, length, lead=0, gap=0, count=10, shape=None):
         events = [{"cat": "Session", "pid": 1, "tid": 1, "dur": 100, "ts": 1, "ph": "X", "name": "model_loading_uri", "args": {}}]
         now = 1000
-        for number in range(10):
+        for number in range(count):
             start = now
             now += lead
+            inputs = {"input_type_shape": [{"float": shape(number)}]} if shape else {}
             for node, kind in (("conv_a", "Conv"), ("conv_b", "Conv"), ("slice_c", "Slice"), ("gemm_d", "Gemm")):
                 events.append({"cat": "Node", "pid": 1, "tid": 1, "dur": length(number, node), "ts": now, "ph": "X",
                                "name": node + "_kernel_time",
-                               "args": {"op_name": kind, "provider": "CPUExecutionProvider", "node_index": "1"}})
+                               "args": {"op_name": kind, "provider": "CPUExecutionProvider", "node_index": "1", **inputs}})
                 now += length(number, node) + gap
             for session in ("SequentialExecutor::Execute", "model_run"):
                 events.append({"cat": "Session", "pid": 1, "tid": 1, "dur": now - start, "ts": start, "ph": "X", "name": session,
@@ -321,6 +322,28 @@ def model_runs(folder):
     found, told = answer(runs("handover", usual, lead=3000, gap=100))
     check("no operator 34.00 ms (77 %)" in told and "30.00 ms before the first operator of a run, 3.000 ms between" in told and
           found["culprit"] == "time without an operator", "time without an operator is the executor's", found)
+
+    # Every fifth run has six times the sequence: its operators are slow together, no thread was held up.
+    def longer(number, node):
+        return usual(number, node) * (6 if number % 5 == 4 else 1)
+
+    found, told = answer(runs("longer", longer, count=20))
+    check("held up" not in told and "not slow" not in told and "stall" not in told.lower() and found["culprit"] == "Conv" and
+          "in 4 of 20 runs more than a tenth of the calls" in told and "whole runs are slower (larger inputs" in told,
+          "larger inputs are no stalls", found)
+    found, told = answer(runs("shapes", longer, count=20, shape=lambda number: [1, 768 if number % 5 == 4 else 128]))
+    check("held up" not in told and "stall" not in told.lower() and "Slower" not in told and found["culprit"] == "Conv" and
+          "Conv 90 %, Gemm 8.0 %, Slice 2.0 % of 40.00 ms" in told, "with shapes, each has its own median", found)
+    found, told = answer(runs("busy", longer, count=20, shape=lambda number: [1, 128]))
+    check("with the same shapes: whole runs are slower" in told and "larger inputs" not in told and "held up" not in told,
+          "a busy machine slows whole runs", found)
+
+    # The same operator in each slow run: nothing changes.
+    found, told = answer(runs("again", lambda number, node: usual(number, node) * (
+        9 if number % 5 == 4 and node in ("conv_a", "conv_b") else 1), count=20))
+    check("changing operators" not in told and "held up:" not in told, "the same operators each time are not changing ones", found)
+    found, told = answer(runs("stalls", stalled, shape=lambda number: [1, 128]))
+    check("They hit changing operators" in told, "stalls among calls of one shape are told", found)
 
 
 def profilers_start(folder):

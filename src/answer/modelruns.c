@@ -1,6 +1,8 @@
 /* modelruns — see modelruns.h. A call stalled when it took STALL_MEDIANS times the median of its operator and is
  * longer than that by a tenth of a median run: short calls vary by themselves. Three calls at least make a median.
- * Stalls that are less than a tenth of all runs are left in the operators. */
+ * Stalls that are less than a tenth of all runs are left in the operators. Calls of one operator with other shapes are
+ * held against each other only where shapes were not recorded; so a run in which more than a tenth of the calls are
+ * slow is a slower run, whatever made it slower, and no stall of single calls. */
 #include "answer/modelruns.h"
 
 #include <stdlib.h>
@@ -14,9 +16,11 @@
 #define STALL_MEDIANS 3
 #define STALL_SHARE   10 /* a tenth of runs */
 #define LEAST_CALLS   3
+#define FEW_SHARE     10 /* a tenth of the calls of a run */
+#define ONE_OF        4  /* calls of a run, of which a single one is few, too */
 
 struct call {
-    uint32_t name, type;
+    uint32_t name, type, shapes;
     int64_t start, ns;
 };
 
@@ -26,11 +30,13 @@ struct calls {
     struct nl_intervals busy, runs;
 };
 
-static int by_name_and_length(const void *left, const void *right)
+static int by_operator_and_length(const void *left, const void *right)
 {
     const struct call *a = left, *b = right;
     if (a->name != b->name)
         return a->name < b->name ? -1 : 1;
+    if (a->shapes != b->shapes)
+        return a->shapes < b->shapes ? -1 : 1;
     if (a->ns != b->ns)
         return a->ns < b->ns ? -1 : 1;
     return a->start < b->start ? -1 : a->start > b->start;
@@ -73,9 +79,9 @@ static void find_calls(struct calls *calls, const struct nl_trace *trace)
             nl_intervals_find(&calls->runs, trace->slice.ts[slice]) < 0)
             continue;
         nl_grow(&calls->items, &calls->cap, calls->count + 1);
-        calls->items[calls->count++] =
-            (struct call){trace->slice.name[slice], trace->node.type[row], trace->slice.ts[slice],
-                          trace->slice.dur[slice]};
+        calls->items[calls->count++] = (struct call){
+            trace->slice.name[slice], trace->node.type[row], trace->node.input_shapes[row],
+            trace->slice.ts[slice], trace->slice.dur[slice]};
         nl_intervals_add(&calls->busy, trace->slice.ts[slice], nl_slice_end(trace, slice));
     }
     nl_intervals_normalise(&calls->busy);
@@ -139,14 +145,23 @@ static bool has_stalled(const struct nl_model_runs *it, size_t count, int64_t me
            ns - median > it->median_ns / STALL_SHARE;
 }
 
-/* Calls of one operator, shortest first. */
-static void book_operator(struct nl_model_runs *it, const struct call *calls, size_t count,
+/* End of the calls of one operator with the same shapes. */
+static size_t group_end(const struct calls *calls, size_t first)
+{
+    size_t next = first + 1;
+    while (next < calls->count && calls->items[next].name == calls->items[first].name &&
+           calls->items[next].shapes == calls->items[first].shapes)
+        next++;
+    return next;
+}
+
+/* Calls of one operator with the same shapes, shortest first; whether some stalled. */
+static bool book_operator(struct nl_model_runs *it, const struct call *calls, size_t count,
                           size_t *type_of)
 {
     int64_t median = calls[(count - 1) / 2].ns;
-    struct nl_model_sum *own = &it->names[it->name_count++];
+    struct nl_model_sum *own = &it->names[it->name_count - 1];
     bool stalled = false;
-    own->median_ns = median;
     for (size_t i = 0; i < count; i++) {
         bool slow = has_stalled(it, count, median, calls[i].ns);
         if (!type_of[calls[i].type])
@@ -165,7 +180,7 @@ static void book_operator(struct nl_model_runs *it, const struct call *calls, si
             it->worst = calls[i].name;
         }
     }
-    it->stalled_names += stalled;
+    return stalled;
 }
 
 static void book_operators(struct nl_model_runs *it, const struct calls *calls,
@@ -177,34 +192,67 @@ static void book_operators(struct nl_model_runs *it, const struct calls *calls,
     it->operator_ns = it->stall_ns = it->worst_ns = 0;
     it->stalls = it->stalled_names = 0;
     size_t *type_of = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *type_of);
+    bool stalled = false;
     for (size_t first = 0, next; first < calls->count; first = next) {
-        for (next = first + 1;
-             next < calls->count && calls->items[next].name == calls->items[first].name;)
-            next++;
-        book_operator(it, calls->items + first, next - first, type_of);
+        next = group_end(calls, first);
+        bool same = first && calls->items[first].name == calls->items[first - 1].name;
+        it->name_count += !same;
+        bool slow = book_operator(it, calls->items + first, next - first, type_of);
+        it->stalled_names += slow && !(same && stalled);
+        stalled = slow || (same && stalled);
     }
     nl_free(type_of);
     qsort(it->names, it->name_count, sizeof *it->names, by_usual);
     qsort(it->types, it->type_count, sizeof *it->types, by_usual);
 }
 
-/* Runs that hold a call which stalled. */
+/* Of one run: its calls, those that stalled, and by how much. */
+struct hits {
+    uint64_t calls, slow;
+    int64_t ns;
+};
+
+static bool are_few(const struct hits *run)
+{
+    return run->slow <= run->calls / FEW_SHARE || (run->slow == 1 && run->calls >= ONE_OF);
+}
+
+static struct hits *count_hits(const struct nl_model_runs *it, const struct calls *calls)
+{
+    struct hits *hits = nl_zalloc((calls->runs.count + 1) * sizeof *hits);
+    for (size_t first = 0, next; first < calls->count; first = next) {
+        next = group_end(calls, first);
+        int64_t median = calls->items[first + (next - first - 1) / 2].ns;
+        for (size_t i = first; i < next; i++) {
+            const struct call *call = &calls->items[i];
+            struct hits *run = &hits[nl_intervals_find(&calls->runs, call->start)];
+            run->calls++;
+            if (!has_stalled(it, next - first, median, call->ns))
+                continue;
+            run->slow++;
+            nl_sum_add(&run->ns, call->ns - median);
+        }
+    }
+    return hits;
+}
+
+/* Runs that hold calls which stalled, and those that are slow as a whole. */
 static void count_runs(struct nl_model_runs *it, const struct calls *calls)
 {
-    uint8_t *hit = nl_zalloc(calls->runs.count + 1);
-    for (size_t first = 0, next; first < calls->count; first = next) {
-        for (next = first + 1;
-             next < calls->count && calls->items[next].name == calls->items[first].name;)
-            next++;
-        int64_t median = calls->items[first + (next - first - 1) / 2].ns;
-        for (size_t i = first; i < next; i++)
-            if (has_stalled(it, next - first, median, calls->items[i].ns))
-                hit[nl_intervals_find(&calls->runs, calls->items[i].start)] = 1;
+    struct hits *hits = count_hits(it, calls);
+    for (size_t i = 0; i < calls->runs.count; i++) {
+        it->stalled_runs += hits[i].slow > 0;
+        if (are_few(&hits[i]))
+            continue;
+        it->slow_runs++;
+        nl_sum_add(&it->slow_ns, hits[i].ns);
     }
-    for (size_t i = 0; i < calls->runs.count; i++)
-        it->stalled_runs += hit[i];
-    it->first_stalled = hit[0];
-    nl_free(hit);
+    it->first_stalled = hits[0].slow > 0;
+    it->changing = it->stalled_names > 1 && it->stalls <= it->stalled_runs * it->stalled_names / 2;
+    it->same_shapes = true;
+    for (size_t i = 0; i < calls->count; i++)
+        it->same_shapes = it->same_shapes && calls->items[i].shapes != NL_NO_NAME;
+    nl_free(hits);
 }
 
 bool nl_model_runs_init(struct nl_model_runs *it, const struct nl_trace *trace)
@@ -220,7 +268,7 @@ bool nl_model_runs_init(struct nl_model_runs *it, const struct nl_trace *trace)
         book_runs(it, &calls);
         it->names = nl_alloc((calls.count + 1) * sizeof *it->names);
         it->types = nl_alloc((calls.count + 1) * sizeof *it->types);
-        qsort(calls.items, calls.count, sizeof *calls.items, by_name_and_length);
+        qsort(calls.items, calls.count, sizeof *calls.items, by_operator_and_length);
         book_operators(it, &calls, trace);
         it->no_stalls = it->stall_ns <= it->run_ns / STALL_SHARE;
         if (it->no_stalls && it->stalls)

@@ -4,7 +4,7 @@
  *
  * Runs are marked steps (ONNX Runtime's model_run), operators slices of nodes that lie in no other node. Totals per
  * operator mislead where a thread was stopped: the stall lands in whichever operator was running. So each call is
- * held against the median of its own operator. What follows leaves out runs of which no operator was recorded.
+ * held against the median of its own operator with the same shapes. What follows leaves out runs of which no operator was recorded.
  */
 #ifndef NL_MODELRUNS_H
 #define NL_MODELRUNS_H
@@ -14,7 +14,7 @@
 /* A name and what its calls take, each at its median at most where it stalled. */
 struct nl_model_sum {
     uint32_t name;
-    int64_t usual_ns, median_ns; /* median_ns: of operators only */
+    int64_t usual_ns;
     uint64_t calls;
 };
 
@@ -27,7 +27,11 @@ struct nl_model_runs {
     int64_t lead_ns, inner_ns, end_ns; /* before the first, between, after the last operator */
     int64_t stall_ns;                  /* by which slow calls exceed their median */
     uint64_t stalls, stalled_names, stalled_runs;
-    bool first_stalled, no_stalls;     /* the first run has stalls; they are too small to tell */
+    bool first_stalled, no_stalls; /* the first run has stalls; they are too small to tell */
+    uint64_t slow_runs;            /* with too many slow calls to be stalls of single ones */
+    int64_t slow_ns;               /* of stall_ns, in these runs */
+    bool changing;                 /* an operator stalls in at most half of stalled_runs */
+    bool same_shapes;              /* shapes were recorded: slow calls had those of their median */
     int64_t worst_ns, worst_median_ns; /* the longest slow call */
     uint32_t worst;
     struct nl_model_sum *names, *types; /* most usual_ns first */

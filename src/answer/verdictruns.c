@@ -28,6 +28,17 @@ static void put_runs(const struct nl_model_runs *it, struct nl_buf *out)
                        "without recorded operators");
 }
 
+static bool is_warm_up(const struct nl_model_runs *it)
+{
+    return it->stalled_runs == 1 && it->first_stalled;
+}
+
+/* Most of what slow calls take too long passes in runs that are slow as a whole. */
+static bool whole_runs(const struct nl_model_runs *it)
+{
+    return !is_warm_up(it) && it->slow_ns > it->stall_ns / 2;
+}
+
 /* What the runs are made of; operators that run side by side are more than the time they take. */
 static void put_parts(const struct nl_model_runs *it, struct nl_buf *out)
 {
@@ -39,7 +50,8 @@ static void put_parts(const struct nl_model_runs *it, struct nl_buf *out)
         nl_tell_ratio(out, " (", it->operator_ns, it->run_ns);
     if (it->stall_ns) {
         nl_tell_time(out, beside ? ", " : "; ", it->stall_ns);
-        nl_buf_text(out, " of it stalls in single calls");
+        nl_buf_text(out, whole_runs(it) ? " of it above the operators' medians"
+                                        : " of it stalls in single calls");
     }
     nl_buf_text(out, beside ? "" : ")");
     nl_tell_time(out, ", no operator ", it->none_ns);
@@ -61,10 +73,27 @@ static void put_kinds(struct nl_judged *judged, const struct nl_model_runs *it, 
     }
     nl_tell_time(out, " of ", whole);
     if (it->stall_ns)
-        nl_buf_text(out, " without the stalls");
+        nl_buf_text(out, whole_runs(it) ? " at the operators' medians" : " without the stalls");
     nl_tell_name(out, "; the longest operator is ", nl_trace_name(trace, it->names[0].name));
     nl_tell_ratio(out, " ", it->names[0].usual_ns, whole);
     nl_tell_number(out, " in ", (int64_t)it->names[0].calls, "call", "calls");
+}
+
+/* What made whole runs slower is not recorded. */
+static void tell_slow_runs(struct nl_judged *judged, const struct nl_model_runs *it)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Slower runs: in ", (int64_t)it->slow_runs, "of", "of");
+    nl_tell_number(out, " ", (int64_t)it->runs, "run", "runs");
+    nl_buf_text(out, " more than a tenth of the calls took over 3 times the operator's median, "
+                     "together ");
+    nl_tell_time(out, "", it->slow_ns);
+    nl_buf_text(out, it->same_shapes
+                         ? " more, with the same shapes: whole runs are slower (other values of "
+                           "inputs, warm-up or a busy machine), not single calls."
+                         : " more: whole runs are slower (larger inputs, warm-up or a busy "
+                           "machine), not single calls.");
+    nl_tell_note(judged);
 }
 
 static void tell_stalls(struct nl_judged *judged, const struct nl_model_runs *it)
@@ -79,9 +108,8 @@ static void tell_stalls(struct nl_judged *judged, const struct nl_model_runs *it
     nl_tell_time(out, "", it->worst_ns);
     nl_tell_name(out, " in ", nl_trace_name(judged->trace, it->worst));
     nl_tell_time(out, " (median ", it->worst_median_ns);
-    nl_buf_text(out, it->stalled_runs == 1 && it->first_stalled
-                         ? "), all in the first run: warm-up."
-                     : it->stalled_names > 1
+    nl_buf_text(out, is_warm_up(it) ? "), all in the first run: warm-up."
+                     : it->changing && !it->slow_runs
                          ? "). They hit changing operators: the thread was held up, the operators "
                            "are not slow; totals per operator hold the stalls."
                          : "): first calls, other input, or the thread was held up.");
@@ -116,7 +144,7 @@ bool nl_judge_runs(struct nl_judged *judged, struct nl_buf *out, int64_t span)
         return false;
     struct nl_verdict_words *verdict = judged->verdict;
     double runs = (double)it.run_ns;
-    int64_t usual = usual_of(&it);
+    int64_t usual = whole_runs(&it) ? it.operator_ns : usual_of(&it);
     put_runs(&it, out);
     put_parts(&it, out);
     put_kinds(judged, &it, out);
@@ -127,7 +155,9 @@ bool nl_judge_runs(struct nl_judged *judged, struct nl_buf *out, int64_t span)
                            : nl_keep_name(judged, nl_trace_name(judged->trace, it.types[0].name));
     verdict->class = NL_VERDICT_CPU_ONLY;
     nl_tell_end(judged, &verdict->sentence);
-    if (it.stalls)
+    if (it.stalls && whole_runs(&it))
+        tell_slow_runs(judged, &it);
+    else if (it.stalls)
         tell_stalls(judged, &it);
     if ((double)it.none_ns > NONE_SHARE * runs)
         tell_none(judged, &it);
