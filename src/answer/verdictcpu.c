@@ -108,13 +108,13 @@ static const struct {
 static size_t top_row(const struct cpu_case *it, const struct nl_result *rows, size_t rank)
 {
     size_t best = rows->rows;
-    int64_t below = INT64_MAX;
+    int64_t below = 0;
     for (size_t found = 0; found <= rank; found++) {
         int64_t most = -1;
         best = rows->rows;
         for (size_t row = 0; row < rows->rows; row++) {
             int64_t self = nl_lookup_i64(rows, row, "self_ns");
-            if (self > most && self < below && is_work(it, rows, row)) {
+            if (self > most && (!found || self < below) && is_work(it, rows, row)) {
                 most = self;
                 best = row;
             }
@@ -147,7 +147,7 @@ static bool find_table(struct cpu_case *it)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *rows = nl_judged_part(it->judged, tables[i].part);
         int64_t sum = rows ? nl_lookup_sum(rows, "self_ns") : 0;
-        if (sum <= 0 || sum * 10 < most || top_row(it, rows, 0) == rows->rows)
+        if (sum <= 0 || sum < most / 10 || top_row(it, rows, 0) == rows->rows)
             continue;
         it->rows = rows;
         it->what = tables[i].what;
@@ -282,7 +282,7 @@ static bool judge_startup(struct cpu_case *it)
     nl_tell_ratio(out, " (", first, it->span);
     nl_buf_text(out, "), spent on loading and initialisation");
     for (size_t row = 0, said = 0; ranges && row < ranges->rows && said < 2; row++) {
-        if (nl_lookup_i64(ranges, row, "self_ns") * 20 < it->span ||
+        if (nl_lookup_i64(ranges, row, "self_ns") < it->span / 20 ||
             nl_lookup_i64(ranges, row, "count") > 2)
             continue;
         nl_tell_name(out, said++ ? ", " : ": ", nl_lookup_text(ranges, row, "name"));
