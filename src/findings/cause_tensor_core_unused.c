@@ -21,6 +21,13 @@ struct matrix_time {
     uint64_t kernels;
 };
 
+/* What kernels tell of a GPU: the name of a library's kernel gives the oldest generation that it is made for, never
+ * the newest. Nothing follows from volta_ and turing_: Turing chips without tensor cores run them. */
+struct shown {
+    bool cores;  /* a kernel used them, or runs from Ampere on, which has them everywhere */
+    bool ampere; /* or later */
+};
+
 /* Products of a matrix with a vector; the SQL of `tell` leaves out the same. */
 static bool says_vector(struct nl_str name)
 {
@@ -116,6 +123,20 @@ static struct nl_str device_name(const struct nl_scene *scene)
                                  : nl_trace_name(scene->trace, scene->trace->device.name[device]);
 }
 
+static struct shown shown_by_kernels(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct shown shown = {0};
+    for (size_t i = 0; i < scene->kernel_count && !(shown.cores && shown.ampere); i++) {
+        uint32_t row = scene->kernels[i];
+        struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->kernel.slice[row]]);
+        shown.ampere = shown.ampere || nl_str_starts(name, "ampere_");
+        shown.cores =
+            shown.cores || shown.ampere || trace->kernel.tensor_core[row] == NL_TENSORCORE_YES;
+    }
+    return shown;
+}
+
 /* Volta and Turing have tensor cores but no TF32. Names count where the capability is not told: "RTX
  * 6000" is of two generations. */
 static bool has_tf32(const struct nl_scene *scene, uint32_t major)
@@ -137,18 +158,22 @@ static bool has_none(const struct nl_scene *scene, bool amd, uint32_t major)
     return amd ? major == 10 || says_any(name, vega) : says_any(name, turing);
 }
 
-/* What nobody knows the GPU of promises nothing. */
+/* Nothing is promised where nobody knows whether the GPU has them, and no TF32 where nobody knows its generation. */
 static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
                     bool amd, uint32_t major)
 {
-    bool known = major != NL_NULL_U32 || device_name(scene).len;
+    bool told = major != NL_NULL_U32 || device_name(scene).len;
+    struct shown shown = told ? (struct shown){0} : shown_by_kernels(scene);
+    bool known = told || shown.cores;
     if (!known) {
         finding->severity = NL_SEVERITY_INFO;
         finding->saving_ns[0] = finding->saving_ns[1] = 0;
         finding->confidence = 0.8;
         finding->remedies = amd ? NULL : "tensor_core_unused:unknown";
-    } else if (!amd && has_tf32(scene, major)) {
+    } else if (!amd && (shown.ampere || has_tf32(scene, major))) {
         finding->remedies = "tensor_core_unused:tf32";
+    } else if (!amd && !told) {
+        finding->remedies = "tensor_core_unused:unknown";
     }
     nl_title(scene, finding, "Matrix products on %s do not use %s cores%s: %s of their %s",
              nl_scene_name(scene), amd ? "matrix" : "tensor",

@@ -84,6 +84,44 @@ static inline void sgemm_without(struct gputrace *make)
     sgemm(make);
 }
 
+/* Matrix products without tensor cores, and others. */
+static inline void mixed(struct gputrace *make, const char *without, const char *with)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, i % 2 ? without : with, i * 5, 4, 100 + i * 1000, 1000);
+}
+
+static inline void some_on_ampere(struct gputrace *make)
+{
+    mixed(make, "ampere_sgemm_128x64_nn", "softmax_warp_forward");
+}
+
+static inline void some_on_volta(struct gputrace *make)
+{
+    mixed(make, "volta_sgemm_128x64_nn", "volta_h884gemm_128x64_ldg8_nn");
+}
+
+static inline void none_on_turing(struct gputrace *make)
+{
+    mixed(make, "turing_sgemm_128x64_nn", "softmax_warp_forward");
+}
+
+static inline void some_on_v100(struct gputrace *make)
+{
+    struct nl_device_row *device = nl_builder_device_row(make->builder, make->device);
+    device->name = nl_builder_name(make->builder, nl_str("Tesla V100-SXM2-16GB"));
+    some_on_volta(make);
+}
+
+static const struct {
+    void (*fill)(struct gputrace *make);
+    bool known;
+    const char *remedies;
+} shown[] = {{some_on_ampere, true, "tensor_core_unused:tf32"},
+             {some_on_volta, true, "tensor_core_unused:unknown"},
+             {none_on_turing, false, "tensor_core_unused:unknown"},
+             {some_on_v100, true, ""}};
+
 static inline void xmma(struct gputrace *make)
 {
     for (int64_t i = 0; i < ROUNDS; i++)

@@ -513,6 +513,25 @@ static int64_t most_of_doubles(void (*fill)(struct gputrace *make), int64_t *cos
     return saving;
 }
 
+/* Kernels of libraries show what a GPU has where nothing names it; TF32 is for Ampere and later. */
+static void knows_tensor_cores(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(shown); i++) {
+        struct nl_err err = {0};
+        struct nl_trace *trace = build(shown[i].fill);
+        struct nl_findings *findings =
+            nl_findings_new(trace, &(struct nl_analyze_options){.all = true}, NULL, &err);
+        const struct nl_finding *finding = find(findings, "tensor_core_unused");
+        check_case(shown[i].remedies);
+        REQUIRE(finding);
+        CHECK_INT(strstr(finding->title, "not recorded") == NULL, shown[i].known);
+        CHECK_INT(finding->saving_ns[1] > 0, shown[i].known);
+        CHECK_TEXT(finding->remedies ? finding->remedies : "", shown[i].remedies);
+        nl_findings_free(findings);
+        nl_trace_free(trace);
+    }
+}
+
 /* Arithmetic gets 32 times as fast in 32 bits, kernels that wait for memory twice. */
 static void promises_by_bytes(void)
 {
@@ -572,6 +591,6 @@ static void is_documented(void)
 
 CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", knows_phases},
            {"weighs clocks", weighs_clocks}, {"promises by bytes", promises_by_bytes},
-           {"parts gaps", parts_gaps}, {"keeps the contract, evidence is SQL", keeps_the_contract},
-           {"ranks", ranks}, {"keeps to windows", keeps_to_windows},
-           {"is documented", is_documented})
+           {"knows tensor cores", knows_tensor_cores}, {"parts gaps", parts_gaps},
+           {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
+           {"keeps to windows", keeps_to_windows}, {"is documented", is_documented})
