@@ -223,8 +223,36 @@ static void put_tile(struct nl_buf *out, struct nl_str arguments)
     }
 }
 
-/* The name of the next type at *at, which moves behind it: of mangled text a source name ("12Rmsnorm2dFwd"), else the
- * last part of a qualified one. */
+/* The source name at *at of mangled text ("12Rmsnorm2dFwd"), which moves behind it; empty when there is none. */
+static struct nl_str source_name(struct nl_str text, size_t *at)
+{
+    size_t length = 0;
+    for (; *at < text.len && isdigit((unsigned char)text.ptr[*at]) && length < text.len; ++*at)
+        length = length * 10 + (size_t)(text.ptr[*at] - '0');
+    if (!length || length > text.len - *at)
+        return (struct nl_str){NULL, 0};
+    *at += length;
+    return (struct nl_str){text.ptr + *at - length, length};
+}
+
+/* Behind "N", or behind "NS_" or "NS3_", which stand for what was named before. */
+static bool is_qualified(struct nl_str text, size_t at)
+{
+    if (at && text.ptr[at - 1] == '_') {
+        at--;
+        while (at &&
+               (isupper((unsigned char)text.ptr[at - 1]) ||
+                isdigit((unsigned char)text.ptr[at - 1])) &&
+               text.ptr[at - 1] != 'S')
+            at--;
+        if (!at || text.ptr[at - 1] != 'S')
+            return false;
+        at--;
+    }
+    return at && text.ptr[at - 1] == 'N';
+}
+
+/* The name of the next type at *at, which moves behind it: the last part of a qualified one ("N3foo10GemmKernelI"). */
 static struct nl_str next_type(struct nl_str text, size_t *at, bool mangled)
 {
     if (!mangled) {
@@ -233,13 +261,13 @@ static struct nl_str next_type(struct nl_str text, size_t *at, bool mangled)
             ++*at;
         return last_part((struct nl_str){text.ptr + start, *at - start});
     }
-    size_t length = 0;
-    for (; *at < text.len && isdigit((unsigned char)text.ptr[*at]) && length < text.len; ++*at)
-        length = length * 10 + (size_t)(text.ptr[*at] - '0');
-    if (!length || length > text.len - *at)
-        return (struct nl_str){NULL, 0};
-    *at += length;
-    return (struct nl_str){text.ptr + *at - length, length};
+    bool qualified = is_qualified(text, *at);
+    struct nl_str best = source_name(text, at);
+    for (struct nl_str next = best; qualified && next.len;) {
+        next = source_name(text, at);
+        best = next.len ? next : best;
+    }
+    return best;
 }
 
 /* Neither a number nor an architecture. */

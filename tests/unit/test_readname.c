@@ -32,6 +32,12 @@ static void reads_kernels(void)
          "FmhaBwdOGradDotOKernel"},
         {"_ZN7ck_tile6kentryILi256Ev25ProductionTransposeKernelIDF16_Lb1EEJPKDF16_EEEvDpT1_",
          "ProductionTransposeKernel"},
+        {"_ZN7ck_tile6kentryILi256ELi2EN3foo10GemmKernelINS_8sequenceIJLi256ELi128EEEEEEEEvT1_",
+         "GemmKernel<256x128>"},
+        {"_ZN7ck_tile6kentryILi256ELi2EN3foo3bar10GemmKernelEJPKDF16_EEEvDpT1_", "GemmKernel"},
+        {"_ZN7ck_tile6kentryILi256ELi2EN3foo", "foo"},
+        {"_ZN7ck_tile6kentryILi256ENS_3foo10GemmKernelIfEEEEvT1_", "GemmKernel"},
+        {"_ZN7ck_tile6kentryILi256E4GemmS1_4RestEEvT1_", "Gemm"},
         {"void ck_tile::kentry<ck_tile::gfx950_t, 1, "
          "ck_tile::GroupedGemmKernel<ck_tile::GemmSpatiallyLocalTilePartitioner<"
          "ck_tile::TileGemmShape<ck_tile::sequence<256, 128, 64>, ck_tile::sequence<2, 2, 1> > > > "
