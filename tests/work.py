@@ -839,6 +839,30 @@ def causes(tally, folder):
                         "%s, %s" % (got, evidence))
 
 
+def devices_of_steps(tally, folder):
+    """A process that drives several devices: a step is the work of one of them, weights too."""
+    events, at, correlation = [], 10000.0, 0
+    for step in range(20):
+        start = 1000 * step
+        events.append({"ph": "X", "cat": "user_annotation", "name": DECODE, "pid": 1, "tid": 1,
+                       "ts": start, "dur": 900, "args": {}})
+        for device in range(8):
+            correlation += 1
+            events.append(op("aten::mm", start + 10 * device + 10, 5, [[8, 8192], [8192, 8192]], [H, H]))
+            pair = launched("sm90_xmma_gemm_bf16_tile", at, correlation, 400.0, start + 10 * device + 11,
+                            device)
+            events += pair
+        at += 1000
+    path = write(folder, "devices.json", dict(
+        trace_of(events), deviceProperties=[dict(H100, id=device) for device in range(8)]))
+    got = rows(path, "SELECT device, dur, kernel_ns, weight_bytes FROM llm_steps")
+    one = 2 * (8 * 8192 * 2 + 8192 * 8192)
+    tally.check("steps of one process on eight devices", len(got) == 20 and
+                all(row == (0, 400000, 400000, one) for row in got), got[:3])
+    found = [f["cause"] for f in ask("analyze", path)["result"]["findings"]]
+    tally.check("weights of eight devices are not read by one", "decode_weight_bound" not in found, found)
+
+
 def experts(tally, folder):
     """Four ranks with experts, products and all-to-all: (µs of experts, products, all-to-all) each."""
     cases = [("experts of one rank take twice the median", True,
@@ -936,7 +960,7 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes, experts,
+         training, links, machine, causes, devices_of_steps, experts,
          coverage]
 
 

@@ -7,7 +7,8 @@
 #include "base/search.h"
 #include "base/sum.h"
 
-#define ROWS_SEEN 4
+#define ROWS_SEEN    4
+#define DEVICES_SEEN 8
 
 #define CONFIDENCE_WORD    0.9
 #define CONFIDENCE_KERNELS 0.9
@@ -27,6 +28,11 @@ struct draft {
         double rows, bytes;
     } seen[ROWS_SEEN]; /* products by their rows */
     double bytes;      /* of all of them */
+    struct {
+        uint32_t device;
+        int64_t ns;
+    } on[DEVICES_SEEN]; /* work by its device; the first that are seen */
+    size_t devices;
 };
 
 struct run {
@@ -36,8 +42,9 @@ struct run {
     struct draft *drafts;
     uint32_t *step_of;                 /* per range: step + 1; NULL: steps as they were found */
     uint32_t *of_found;                /* per found step: step + 1 */
-    const struct nl_step_group *group; /* last asked for, of that rank */
+    const struct nl_step_group *group; /* last asked for, of that rank; NULL: it has none */
     int64_t rank;
+    bool asked;
     uint8_t *replays;  /* per name of a call: 2 replays a graph, 1 does not; 0 = not asked */
     uint8_t *phase_of; /* per name of a kernel: enum nl_llm_phase + 1; 0 = not asked */
 };
@@ -132,13 +139,17 @@ static void take_found(struct run *run)
 static const struct nl_step_group *group_of(struct run *run, int64_t rank)
 {
     const struct nl_found_steps *found = run->from->found;
-    if (run->group && run->rank == rank)
+    if (run->asked && run->rank == rank)
         return run->group;
     run->group = NULL;
-    for (size_t g = 0; g < found->group_count && !run->group; g++)
-        if (found->groups[g].rank == rank || found->group_count == 1)
+    for (size_t g = 0; g < found->group_count && !run->group; g++) {
+        int64_t marked = found->groups[g].rank;
+        bool unknown = marked == NL_NULL_I64 || rank == NL_NULL_I64;
+        if (marked == rank || (unknown && found->group_count == 1))
             run->group = &found->groups[g];
+    }
     run->rank = rank;
+    run->asked = true;
     return run->group;
 }
 
@@ -206,6 +217,45 @@ static void add_kernel(struct run *run, uint32_t at, uint32_t slice, uint32_t la
         nl_sum_add(&draft->prefill_ns, ns);
 }
 
+static void note_device(struct draft *draft, uint32_t device, int64_t ns)
+{
+    size_t i = 0;
+    while (i < draft->devices && draft->on[i].device != device)
+        i++;
+    if (i == DEVICES_SEEN)
+        return;
+    if (i == draft->devices)
+        draft->on[draft->devices++].device = device;
+    nl_sum_add(&draft->on[i].ns, ns);
+}
+
+/* One process may drive several devices in a step (tensor parallelism): their bytes and times do not add up. The
+ * step is that of the first device with half as much work as any, or more: the same one in steps that are alike. */
+static void choose_device(struct nl_llm_work *step, const struct draft *draft)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < draft->devices; i++)
+        most = draft->on[i].ns > most ? draft->on[i].ns : most;
+    for (size_t i = 0; i < draft->devices; i++)
+        if (draft->on[i].ns >= most / 2 && draft->on[i].device < step->device)
+            step->device = draft->on[i].device;
+}
+
+static void choose_devices(struct run *run)
+{
+    const struct nl_trace *trace = run->trace;
+    const struct nl_owners *owners = run->from->owners;
+    for (uint32_t i = 0; i < owners->count; i++) {
+        uint32_t slice = owners->work[i];
+        uint32_t at = trace->slice.dur[slice] == NL_NULL_I64 ? 0 : step_at(run, i, slice);
+        if (at)
+            note_device(&run->drafts[at - 1], nl_slice_device(trace, slice),
+                        trace->slice.dur[slice]);
+    }
+    for (size_t i = 0; i < run->steps->count; i++)
+        choose_device(&run->steps->items[i], &run->drafts[i]);
+}
+
 static void add_device_work(struct run *run)
 {
     const struct nl_trace *trace = run->trace;
@@ -213,14 +263,11 @@ static void add_device_work(struct run *run)
     for (uint32_t i = 0; i < owners->count; i++) {
         uint32_t slice = owners->work[i];
         uint32_t at = trace->slice.dur[slice] == NL_NULL_I64 ? 0 : step_at(run, i, slice);
-        if (!at)
+        if (!at || run->steps->items[at - 1].device != nl_slice_device(trace, slice))
             continue;
         struct nl_llm_work *step = &run->steps->items[at - 1];
         int64_t start = trace->slice.ts[slice], end = nl_slice_end(trace, slice);
-        if (start < step->first) {
-            step->first = start;
-            step->device = nl_slice_device(trace, slice);
-        }
+        step->first = start < step->first ? start : step->first;
         step->last = end > step->last ? end : step->last;
         if (trace->slice.kind[slice] == NL_KIND_KERNEL)
             add_kernel(run, at - 1, slice, owners->launch[i]);
@@ -276,7 +323,7 @@ static void add_works(struct run *run)
         if (work->slice == NL_NULL_ROW || work->place == NL_NULL_ROW)
             continue;
         uint32_t at = step_at(run, work->place, work->first);
-        if (at)
+        if (at && run->steps->items[at - 1].device == nl_slice_device(run->trace, work->first))
             add_work(run, work, at - 1);
     }
 }
@@ -432,6 +479,7 @@ void nl_llm_steps_init(struct nl_llm_steps *steps, const struct nl_llm_sources *
         run.drafts = nl_zalloc(steps->count * sizeof *run.drafts);
         run.phase_of = nl_zalloc(sources->trace->names.count + (size_t)1);
         run.replays = nl_zalloc(sources->trace->names.count + (size_t)1);
+        choose_devices(&run);
         add_device_work(&run);
         add_works(&run);
         settle(&run);

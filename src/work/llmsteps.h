@@ -41,7 +41,7 @@ struct nl_llm_work {
     struct nl_llm_step told;
     double confidence; /* 0..1 */
     int64_t rank;
-    uint32_t device;     /* row, of its first work; NL_NULL_ROW without */
+    uint32_t device;     /* row; the step is its work on this device alone; NL_NULL_ROW without */
     int64_t first, last; /* from the first to the last work; INT64_MAX, INT64_MIN without */
     int64_t gap_ns;      /* to the next step's first work of the rank; NL_NULL_I64 unknown */
     int64_t kernel_ns, graph_ns;
