@@ -839,6 +839,21 @@ def causes(tally, folder):
                         "%s, %s" % (got, evidence))
 
 
+def weights_stay(tally, folder):
+    """What reading the weights takes cannot be saved: 4-bit weights are a quarter of those of 16 bits."""
+    path = planted(folder, "weights.json", within(DECODE, SKINNY))
+    result = ask("analyze", path)["result"]
+    found = [f for f in result["findings"] if f["cause"] == "decode_weight_bound"]
+    reading = rows(path, "SELECT sum(weights_ns) FROM llm_steps")[0][0]
+    most = 20 * 50e3 - reading / 0.8 + 0.75 * reading
+    tally.check("decode_weight_bound saves no more than smaller weights can", len(found) == 1 and
+                abs(found[0]["saving_ns"][1] - most) <= 1, found)
+    text = neurolens(["analyze", path]).stdout
+    tally.check("the answer promises no more", "Could save at most" in text and
+                "%.1f µs" % (most / 1e3) in text.split("Could save")[1].split("\n")[0] and
+                "972.9" not in text, text[:400])
+
+
 def devices_of_steps(tally, folder):
     """A process that drives several devices: a step is the work of one of them, weights too."""
     events, at, correlation = [], 10000.0, 0
@@ -960,7 +975,7 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes, devices_of_steps, experts,
+         training, links, machine, causes, weights_stay, devices_of_steps, experts,
          coverage]
 
 

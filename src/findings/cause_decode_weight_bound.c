@@ -13,6 +13,7 @@
 #define CRITICAL_SHARE 0.40
 #define LEAST_OF_STEP  0.50
 #define LEAST_KNOWN    0.50
+#define MOST_SMALLER   0.75 /* of 16-bit weights, that 4-bit weights leave out */
 
 static void tell(struct nl_scene *scene, struct nl_finding *finding, const struct nl_llm_sum *sum)
 {
@@ -54,6 +55,14 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding, const struc
                     .value = rows});
 }
 
+static int64_t most_saved(const struct nl_llm_sum *sum, double beyond)
+{
+    double reading = sum->weights_s * 1e9;
+    double most = (double)sum->known_ns - reading / NL_ROOF_TARGET + MOST_SMALLER * reading;
+    most = most < beyond ? most : beyond;
+    return nl_sum_near(most > 0 ? most : 0);
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_llm_sum sum = nl_llm_add_up(scene, NL_LLM_DECODE, &finding->where);
@@ -76,6 +85,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, nl_sum_near(beyond), LEAST_SHARE / 2, CRITICAL_SHARE, sum.confidence);
     finding->saving_ns[0] = 0;
+    finding->saving_ns[1] = most_saved(&sum, beyond);
     nl_title(scene, finding, "Decode on %s is bound by reading weights: at least %s of %s per step",
              nl_scene_name(scene),
              nl_say_ns(scene, nl_sum_near(sum.weights_s * 1e9 / (double)sum.steps)),
