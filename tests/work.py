@@ -702,6 +702,7 @@ SCORES = [("aten::bmm", [[64, 1024, 64], [64, 64, 1024]], H, 60.0),
 FLASH = ("aten::_flash_attention_forward", [[4, 1024, 16, 64]] * 3, H, 60.0)
 OTHER = dict(H100, name="Accelerator X", computeMajor=77)
 A100 = dict(H100, name="NVIDIA A100-SXM4-80GB", computeMajor=8, numSms=108)
+SOME_A100 = dict(A100, name="NVIDIA A100", totalGlobalMem=0)  # of 40 or 80 GB: bandwidth not known
 TF32 = {"kernel": "cutlass_80_tensorop_s1688gemm_128x128_tn_align4"}
 WIDE = ("aten::mm", [[4096, 4096], [4096, 4096]], F, 330.0, TF32)
 GATHER = ("aten::embedding", [[1 << 20, 64], [1 << 20]], [F, "long int"], 900.0)
@@ -854,6 +855,28 @@ def weights_stay(tally, folder):
                 "972.9" not in text, text[:400])
 
 
+def bounds_of_steps(tally, folder):
+    """What bounds steps, and what reading their weights takes, is said only where it is known."""
+    long = ("aten::_flash_attention_forward",
+            [[8, 1, 64, 128], [8, 16384, 8, 128], [8, 16384, 8, 128]], H, 200.0)
+    cases = [  # what, calls, device, bound, whether the weights have a time
+        ("weights", within(DECODE, SKINNY), None, "reading weights", True),
+        ("a long KV cache", within(DECODE, SKINNY, long), None, "reading the KV cache", True),
+        ("few products with sizes", within(DECODE, UNSIZED, product(8, 20.0, 2048)), None, None, False),
+        ("slow kernels", within(DECODE, product(8, 500.0)), None, "kernels below their roofs", True),
+        ("no bandwidth", within(DECODE, SKINNY), SOME_A100, None, False),
+        ("no bandwidth, arithmetic", within(PREFILL, product(4096, 2200.0)), SOME_A100, "arithmetic", False),
+        ("faster than memory", within(DECODE, product(8, 9.0)), None, None, True)]
+    for what, calls, device, bound, timed in cases:
+        path = planted(folder, "bounds.json", calls, device)
+        got = table(path, "phases_llm")
+        tally.check("what bounds steps: " + what, len(got) == 1 and got[0]["bound"] == bound and
+                    (got[0]["weights_ns"] is not None) == timed, got)
+        if what == "a long KV cache":
+            reading = rows(path, "SELECT avg(weights_ns) FROM llm_steps")[0][0]
+            tally.check("weights are no KV cache", abs(got[0]["weights_ns"] - reading) < 1, got)
+
+
 def devices_of_steps(tally, folder):
     """A process that drives several devices: a step is the work of one of them, weights too."""
     events, at, correlation = [], 10000.0, 0
@@ -975,7 +998,8 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes, weights_stay, devices_of_steps, experts,
+         training, links, machine, causes, weights_stay, bounds_of_steps,
+         devices_of_steps, experts,
          coverage]
 
 

@@ -100,7 +100,8 @@ static struct nl_cell median(int64_t *values, size_t count)
 /* What the steps of a phase add up to. */
 struct sums {
     int64_t kernels, graphs, spans, products, known, gaps;
-    double operands_s, compute_s, tokens, padded, rows;
+    double weights_s, operands_s, compute_s, tokens, padded, rows;
+    double weight_bytes, attention_bytes, operand_bytes;
     size_t ran, tokened;
     double confidence;
 };
@@ -119,6 +120,11 @@ static struct sums add_up(const struct nl_llm_work *steps, size_t count)
         nl_sum_add(&sums.gaps, step->gap_ns == NL_NULL_I64 ? 0 : step->gap_ns);
         if (step->operand_bytes > 0)
             sums.operands_s += step->operand_bytes / step->memory_rate;
+        if (step->weight_bytes > 0)
+            sums.weights_s += step->weight_bytes / step->memory_rate;
+        sums.operand_bytes += step->operand_bytes;
+        sums.weight_bytes += step->weight_bytes;
+        sums.attention_bytes += step->attention_bytes;
         sums.compute_s += step->compute_s;
         sums.confidence = step->confidence < sums.confidence ? step->confidence : sums.confidence;
         if (ns != NL_NULL_I64) {
@@ -137,18 +143,47 @@ static struct sums add_up(const struct nl_llm_work *steps, size_t count)
     return sums;
 }
 
+/* Whether the products that tell their sizes stand for all. */
+static bool is_sized(const struct sums *sums)
+{
+    return sums->products > 0 && sums->known >= sums->products / 2;
+}
+
+/* What is read for longest, where reading takes most of the steps. */
+static const char *read_most(const struct sums *sums)
+{
+    if (sums->attention_bytes > sums->operand_bytes / 2)
+        return "reading the KV cache";
+    return sums->weight_bytes >= sums->operand_bytes / 2 ? "reading weights" : "reading operands";
+}
+
 /* What makes the steps as long as they are; NULL unknown. */
 static const char *bound_of(const struct sums *sums)
 {
     double span = (double)sums->spans / 1e9, gaps = (double)sums->gaps / 1e9;
-    double least = sums->operands_s > sums->compute_s ? sums->operands_s : sums->compute_s;
     if (gaps > BOUND_LEAST * (span + gaps))
         return "gaps between steps";
-    if (span > 0 && least >= BOUND_LEAST * span)
-        return sums->compute_s > sums->operands_s ? "arithmetic" : "reading weights";
-    if (!(least >= 0) || sums->known < sums->products / 2 || !sums->products)
+    if (span <= 0 || sums->operands_s > NL_ROOF_BROKEN * span ||
+        sums->compute_s > NL_ROOF_BROKEN * span)
         return NULL;
-    return "kernels below their roofs";
+    if (sums->compute_s >= BOUND_LEAST * span && !(sums->operands_s > sums->compute_s))
+        return "arithmetic";
+    if (sums->operands_s >= BOUND_LEAST * span)
+        return read_most(sums);
+    return sums->operands_s >= 0 && is_sized(sums) ? "kernels below their roofs" : NULL;
+}
+
+static void show_weights(struct nl_result *result, struct nl_cell *cells, const struct sums *sums,
+                         size_t count)
+{
+    if (!(sums->weights_s > 0) || !is_sized(sums))
+        return;
+    cells[WEIGHTS] = nl_cell_i64(nl_sum_near(sums->weights_s / (double)count * 1e9));
+    if (sums->spans > 0 && sums->weights_s * 1e9 <= NL_ROOF_BROKEN * (double)sums->spans)
+        cells[LIMIT] = nl_cell_f64(sums->weights_s * 1e9 / (double)sums->spans);
+    else if (sums->spans > 0)
+        result->note = "reading weights at memory's peak would take longer than the steps: a cache "
+                       "holds them, or sizes, product or bandwidth are wrong";
 }
 
 static void add_phase(struct nl_result *result, const struct nl_llm_work *steps, size_t count)
@@ -174,16 +209,7 @@ static void add_phase(struct nl_result *result, const struct nl_llm_work *steps,
         if (steps[i].gap_ns != NL_NULL_I64)
             values[known++] = steps[i].gap_ns;
     cells[GAP] = median(values, known);
-    if (sums.operands_s > 0) {
-        cells[WEIGHTS] = nl_cell_i64(nl_sum_near(sums.operands_s / (double)count * 1e9));
-        bool over = sums.spans > 0 && sums.operands_s * 1e9 > NL_ROOF_BROKEN * (double)sums.spans;
-        if (over)
-            result->note =
-                "reading weights at memory's peak would take longer than the steps: a cache "
-                "holds them, or sizes, product or bandwidth are wrong";
-        cells[LIMIT] =
-            nl_cell_f64(sums.spans > 0 && !over ? sums.operands_s * 1e9 / (double)sums.spans : NAN);
-    }
+    show_weights(result, cells, &sums, count);
     cells[BOUND] = nl_answer_static(bound_of(&sums));
     cells[KV] = nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, kv_tokens)));
     cells[GRAPHS] = nl_answer_share(sums.graphs, sums.kernels);
@@ -333,7 +359,7 @@ const struct nl_analysis nl_analysis_phases_llm = {
         "long "
         "first step before many alike, with the confidence of that: steps, median time from a "
         "step's "
-        "first to last device work, the time that reading the operands of its matrix products "
+        "first to last device work, the time that reading the weights of its matrix products "
         "takes at "
         "memory's peak (the limit of decode, where operators have shapes) and its share, what "
         "bounds "

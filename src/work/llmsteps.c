@@ -301,6 +301,7 @@ static void add_work(struct run *run, const struct nl_op_work *work, uint32_t at
     if (!work->matrix || isnan(work->bytes) || work->inside)
         return;
     step->operand_bytes += work->bytes;
+    step->attention_bytes += work->family == WORK_ATTENTION ? work->bytes : 0;
     if (!weights)
         return;
     uint32_t device = nl_slice_device(run->trace, work->first);

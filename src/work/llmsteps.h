@@ -46,13 +46,14 @@ struct nl_llm_work {
     int64_t gap_ns;      /* to the next step's first work of the rank; NL_NULL_I64 unknown */
     int64_t kernel_ns, graph_ns;
     uint64_t kernels;
-    int64_t product_ns;   /* of kernel_ns: GEMM and MoE kernels, or operators */
-    int64_t known_ns;     /* of that: whose bytes are known */
-    double weight_bytes;  /* read by products with weights and by experts, those that tell */
-    double compute_s;     /* their least time by arithmetic */
-    double operand_bytes; /* all products and attention */
-    double memory_rate;   /* bytes per second of its device; NaN unknown */
-    double rows;          /* that most of its products have; NaN unknown */
+    int64_t product_ns;     /* of kernel_ns: GEMM and MoE kernels, or operators */
+    int64_t known_ns;       /* of that: whose bytes are known */
+    double weight_bytes;    /* read by products with weights and by experts, those that tell */
+    double compute_s;       /* their least time by arithmetic */
+    double operand_bytes;   /* all products and attention */
+    double attention_bytes; /* of that: attention, in decode the KV cache */
+    double memory_rate;     /* bytes per second of its device; NaN unknown */
+    double rows;            /* that most of its products have; NaN unknown */
 };
 
 struct nl_llm_steps {
