@@ -740,6 +740,10 @@ def product(rows, us, width=8192):
     return ("aten::mm", [[rows, width], [width, width]], H, us)
 
 
+def exchange(kernel):
+    return ("c10d::some_", [[1 << 20]], H, 10.0, {"kernel": kernel})
+
+
 UNSIZED = ("my::product", [], H, 50.0, {"kernel": "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tile"})
 ONE_QUERY = ("aten::_flash_attention_forward", [[8, 1, 16, 64], [8, 1024, 16, 64], [8, 1024, 16, 64]], H, 6.0)
 
@@ -755,7 +759,20 @@ PLANTED = [
     ("decode_weight_bound", False, "no steps of inference", [SKINNY], None),
     ("decode_weight_bound", None, "products without shapes", within(DECODE, UNSIZED), None),
     ("decode_weight_bound", None, "peaks not known", within(DECODE, SKINNY), OTHER),
-    ("padding_waste", True, "1024 rows for 512 tokens", within(PREFILL, product(1024, 160.0)), None),
+    ("padding_waste", True, "832 rows for 512 tokens", within(PREFILL, product(832, 130.0)), None),
+    ("padding_waste", True, "832 rows for 512 tokens, and sums between ranks",
+     within(PREFILL, product(832, 130.0), exchange("ncclDevKernel_AllReduce_Sum_bf16_RING_LL")), None),
+    ("padding_waste", None, "tokens of other ranks, gathered",
+     within(PREFILL, product(832, 130.0), exchange("ncclDevKernel_AllGather_RING_LL")), None),
+    ("padding_waste", None, "tokens of other ranks, exchanged",
+     within(PREFILL, product(832, 130.0), exchange("ncclDevKernel_SendRecv")), None),
+    ("padding_waste", None, "a whole multiple of the tokens", within(PREFILL, product(1024, 160.0)), None),
+    ("padding_waste", None, "three tokens for each request",
+     within("execute_context_0(0)_generation_512(512)", product(1536, 240.0)), None),
+    ("padding_waste", False, "TensorRT-LLM does not tell the tokens that are generated",
+     within("_forward_step 12: 1 ctx reqs, 512 ctx tokens, 64 gen reqs", product(832, 130.0)), None),
+    ("padding_waste", True, "TensorRT-LLM tells those of prompts",
+     within("_forward_step 12: 1 ctx reqs, 512 ctx tokens, 0 gen reqs", product(832, 130.0)), None),
     ("padding_waste", False, "576 rows for 512 tokens", within(PREFILL, product(576, 90.0)), None),
     ("padding_waste", False, "32 rows for 8 tokens, which wait for weights all the same",
      within(DECODE, product(32, 50.0)), None),

@@ -6,27 +6,43 @@
  * Of all rows at least 20 % are padding (vLLM and SGLang pad to captured sizes; docs/findings.md), in steps over
  * 10 % of wall. Cost: that share of the time of products, where arithmetic bounds it; padded rows that wait for
  * the same weights cost little, so steps bound by reading weights do not count.
+ *
+ * Rows beyond the tokens of a name may also be tokens: those of other ranks (attention with data parallelism and
+ * experts of all: gathers or exchanges between), or several for each request (speculation: a whole multiple).
+ * Then the cause abstains.
  */
+#include <math.h>
+#include <string.h>
+
 #include "base/sum.h"
 #include "findings/llmcause.h"
+#include "store/kernelclass.h"
 #include "tables/memo.h"
 
 #define LEAST_SHARE    0.05
 #define CRITICAL_SHARE 0.20
 #define LEAST_PADDING  0.20
+#define MULTIPLE_NEAR  0.05 /* rows over tokens, from a whole number */
 
 struct padding {
     uint64_t steps;
     double rows, tokens, cost;
-    int64_t span_ns;
+    int64_t span_ns, first, last; /* from the first step to the end of the last */
     double confidence;
-    bool named, sized; /* some step tells its tokens; some of these its rows */
+    uint64_t multiples; /* steps whose rows are a whole multiple of their tokens */
+    bool named, sized;  /* some step tells its tokens; some of these its rows */
 };
+
+static bool is_multiple(double times)
+{
+    double whole = floor(times + 0.5);
+    return whole >= 2 && fabs(times - whole) <= MULTIPLE_NEAR;
+}
 
 static struct padding find(struct nl_scene *scene, struct nl_intervals *where)
 {
     const struct nl_llm_steps *steps = nl_memo_llm_steps(scene->memo);
-    struct padding sum = {.confidence = 1};
+    struct padding sum = {.confidence = 1, .first = INT64_MAX, .last = INT64_MIN};
     for (size_t i = 0; i < steps->count; i++) {
         const struct nl_llm_work *step = &steps->items[i];
         double tokens = (double)step->told.tokens;
@@ -42,9 +58,30 @@ static struct padding find(struct nl_scene *scene, struct nl_intervals *where)
         sum.cost += (1 - tokens / step->rows) * (double)step->known_ns;
         nl_sum_add(&sum.span_ns, nl_llm_step_ns(step));
         sum.confidence = step->confidence < sum.confidence ? step->confidence : sum.confidence;
+        sum.multiples += is_multiple(step->rows / tokens);
+        sum.first = step->first < sum.first ? step->first : sum.first;
+        sum.last = step->last > sum.last ? step->last : sum.last;
         nl_intervals_add(where, step->first, step->last);
     }
     return sum;
+}
+
+/* Whether what runs between ranks in these steps may bring rows of others: anything but sums. */
+static bool gathers(const struct nl_scene *scene, const struct padding *sum)
+{
+    const struct nl_trace *trace = scene->trace;
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
+        if (trace->kernel.class[row] != NL_CLASS_COMMUNICATION ||
+            trace->slice.ts[slice] >= sum->last || nl_slice_end(trace, slice) <= sum->first)
+            continue;
+        const char *operation =
+            nl_collective_operation(nl_trace_name(trace, trace->slice.name[slice]));
+        if (!operation ||
+            (strcmp(operation, "all_reduce") != 0 && strcmp(operation, "barrier") != 0))
+            return true;
+    }
+    return false;
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -58,6 +95,12 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t cost = nl_sum_near(sum.cost);
     if (padding < LEAST_PADDING || nl_scene_share(scene, cost) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
+    if (gathers(scene, &sum))
+        return nl_abstain(finding, "ranks gather or exchange rows in these steps: those beyond the "
+                                   "step's own tokens may be tokens of other ranks");
+    if (sum.multiples > sum.steps / 2)
+        return nl_abstain(finding, "rows are a whole multiple of the steps' tokens: they may be "
+                                   "tokens of other ranks, or several for each request");
     nl_find(scene, finding, cost, LEAST_SHARE, CRITICAL_SHARE, sum.confidence);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding, "%s of the rows that products on %s compute are padding",

@@ -92,8 +92,9 @@ static bool read_tensorrt(struct nl_str name, struct nl_llm_step *step)
     step->source = "TensorRT-LLM";
     set_phase(step, context, generating);
     int64_t tokens = number_before(name, " ctx tokens");
-    if (tokens >= 0)
-        step->tokens = tokens + generating;
+    if (tokens >= 0 &&
+        !generating) /* a request may generate several tokens in a step: speculation */
+        step->tokens = tokens;
     return true;
 }
 
