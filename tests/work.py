@@ -894,6 +894,31 @@ def bounds_of_steps(tally, folder):
             tally.check("weights are no KV cache", abs(got[0]["weights_ns"] - reading) < 1, got)
 
 
+def decode_line(tally, folder):
+    """Tokens per second count the gaps between steps; what is not known says why."""
+    def line(path):
+        return [row["says"] for row in table(path, "compute") if row["what"] == "decode"]
+
+    def steps(count):
+        events = []
+        for i in range(count):
+            events.append({"ph": "X", "cat": "user_annotation", "name": DECODE, "pid": 1, "tid": 1,
+                           "ts": 1000 * i, "dur": 90, "args": {}})
+            events += launched("k", 1000 * i + 50, i + 1, 100.0, 1000 * i + 10)
+        return write(folder, "line of %d.json" % count, trace_of(events, H100))
+
+    for what, path, says in [
+            ("with gaps", steps(5), "(8 tokens per step, 8000 per second)"),
+            ("one step", steps(1), "(8 tokens per step)"),
+            ("no sizes", planted(folder, "line1.json", within(DECODE, UNSIZED)), "sizes of products are not"),
+            ("no bandwidth", planted(folder, "line2.json", within(DECODE, SKINNY), SOME_A100),
+             "memory bandwidth is not known"),
+            ("over the roof", planted(folder, "line3.json", within(DECODE, product(8, 9.0))),
+             "longer at memory's peak than the steps")]:
+        got = line(path)
+        tally.check("the line of decode: " + what, len(got) == 1 and says in got[0], got)
+
+
 def devices_of_steps(tally, folder):
     """A process that drives several devices: a step is the work of one of them, weights too."""
     events, at, correlation = [], 10000.0, 0
@@ -1015,7 +1040,7 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes, weights_stay, bounds_of_steps,
+         training, links, machine, causes, weights_stay, bounds_of_steps, decode_line,
          devices_of_steps, experts,
          coverage]
 

@@ -1,7 +1,6 @@
 /* compute — how good the compute is, in at most five lines for the short report. */
 #include "base/sum.h"
 #include "base/units.h"
-#include "base/units.h"
 #include "tables/answer.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
@@ -75,38 +74,71 @@ static double known_products(const struct nl_op_works *works)
     return all > 0 ? (double)known / (double)all : 1;
 }
 
-/* Steps that decode: how long, how many tokens, and the least time of reading their weights. */
-static void say_decode(struct nl_result *result, const struct nl_llm_steps *steps)
+/* What the steps that decode add up to. */
+struct decoding {
+    int64_t span, products, known;
+    int64_t turn; /* of steps whose gap to the next is known, with it */
+    size_t count, turns;
+    double tokens, turn_tokens, weight_bytes, weights_s;
+};
+
+static struct decoding decoding_of(const struct nl_llm_steps *steps)
 {
-    int64_t span = 0, products = 0, known = 0;
-    double tokens = 0, weights_s = 0;
-    size_t count = 0;
-    char length[NL_UNIT_TEXT], least[NL_UNIT_TEXT];
+    struct decoding sum = {0};
     for (size_t i = 0; i < steps->count; i++) {
         const struct nl_llm_work *step = &steps->items[i];
         if (step->told.phase != NL_LLM_DECODE || nl_llm_step_ns(step) == NL_NULL_I64)
             continue;
-        count++;
-        nl_sum_add(&span, nl_llm_step_ns(step));
-        nl_sum_add(&products, step->product_ns);
-        nl_sum_add(&known, step->known_ns);
-        tokens += nl_llm_step_tokens(step);
-        weights_s += step->weight_bytes > 0 ? step->weight_bytes / step->memory_rate : 0;
+        sum.count++;
+        nl_sum_add(&sum.span, nl_llm_step_ns(step));
+        nl_sum_add(&sum.products, step->product_ns);
+        nl_sum_add(&sum.known, step->known_ns);
+        sum.tokens += nl_llm_step_tokens(step);
+        sum.weight_bytes += step->weight_bytes;
+        sum.weights_s += step->weight_bytes > 0 ? step->weight_bytes / step->memory_rate : 0;
+        if (step->gap_ns == NL_NULL_I64)
+            continue;
+        sum.turns++;
+        nl_sum_add(&sum.turn, nl_llm_step_ns(step));
+        nl_sum_add(&sum.turn, step->gap_ns);
+        sum.turn_tokens += nl_llm_step_tokens(step);
     }
-    if (!count || span <= 0)
+    return sum;
+}
+
+/* Why it is not known what reading the weights takes; NULL when it is. */
+static const char *no_weights(const struct decoding *sum)
+{
+    if (sum->known < sum->products / 2 || !(sum->weight_bytes > 0))
+        return "an unknown time: sizes of products are not known";
+    if (sum->weights_s != sum->weights_s)
+        return "an unknown time: the device's memory bandwidth is not known";
+    return sum->weights_s * 1e9 > NL_ROOF_BROKEN * (double)sum->span
+               ? "longer at memory's peak than the steps: a cache holds them, or sizes, product or "
+                 "bandwidth are wrong"
+               : NULL;
+}
+
+/* Steps that decode: how long, how many tokens, and the least time of reading their weights. */
+static void say_decode(struct nl_result *result, const struct nl_llm_steps *steps)
+{
+    struct decoding sum = decoding_of(steps);
+    char length[NL_UNIT_TEXT], least[NL_UNIT_TEXT];
+    if (!sum.count || sum.span <= 0)
         return;
-    nl_format_ns(length, span / (int64_t)count);
-    nl_format_ns(least, nl_sum_near(weights_s * 1e9 / (double)count));
-    const char *rate =
-        tokens > 0 ? nl_arena_format(&result->arena, " (%.4g tokens per step, %.4g per second)",
-                                     tokens / (double)count, tokens / ((double)span / 1e9))
-                   : "";
-    bool sized =
-        known >= products / 2 && weights_s > 0 && weights_s * 1e9 <= NL_ROOF_BROKEN * (double)span;
-    add(result, "decode", sized ? weights_s * 1e9 / (double)span : NAN,
+    const char *why = no_weights(&sum), *rate = "";
+    nl_format_ns(length, sum.span / (int64_t)sum.count);
+    nl_format_ns(least, why ? 0 : nl_sum_near(sum.weights_s * 1e9 / (double)sum.count));
+    if (sum.tokens > 0 && sum.turns && sum.turn > 0)
+        rate = nl_arena_format(&result->arena, " (%.4g tokens per step, %.4g per second)",
+                               sum.tokens / (double)sum.count,
+                               sum.turn_tokens / ((double)sum.turn / 1e9));
+    else if (sum.tokens > 0)
+        rate = nl_arena_format(&result->arena, " (%.4g tokens per step)",
+                               sum.tokens / (double)sum.count);
+    add(result, "decode", why ? NAN : sum.weights_s * 1e9 / (double)sum.span,
         nl_arena_format(&result->arena, "%s per step%s; reading weights takes %s%s", length, rate,
-                        sized ? least : "an unknown time: sizes of products are not known",
-                        sized ? " or more" : ""));
+                        why ? why : least, why ? "" : " or more"));
 }
 
 /* From first to last work, of all devices together; 0 unknown. */
