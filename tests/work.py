@@ -788,6 +788,8 @@ PLANTED = [
     ("small_products", False, "large products", [BIG], None),
     ("small_products", False, "small, but near their roofs", [product(64, 1.2, 1024)] * 5, None),
     ("small_products", False, "small beside large products", [product(64, 6.0, 256), BIG], None),
+    ("small_products", False, "small, but held up for long", [product(64, 60.0, 256)] * 5, None),
+    ("small_products", False, "as short as kernels are", [product(64, 2.0, 256)] * 5, None),
     ("small_products", None, "peaks not known", [product(64, 6.0, 256)] * 5, OTHER),
     ("gemm_misaligned", True, "N and K of 4095", [ODD], None),
     ("gemm_misaligned", False, "N and K of 4096", [BIG], None),
@@ -870,6 +872,14 @@ def weights_stay(tally, folder):
     tally.check("the answer promises no more", "Could save at most" in text and
                 "%.1f µs" % (most / 1e3) in text.split("Could save")[1].split("\n")[0] and
                 "972.9" not in text, text[:400])
+
+
+def small_products_save(tally, folder):
+    """No kernel is shorter than 2 µs: 100 products of 6 µs each."""
+    result = ask("analyze", planted(folder, "small.json", [product(64, 6.0, 256)] * 5))["result"]
+    found = [f for f in result["findings"] if f["cause"] == "small_products"]
+    tally.check("small_products saves what is beyond 2 µs", len(found) == 1 and
+                found[0]["saving_ns"][1] == 100 * 4000, found)
 
 
 def bounds_of_steps(tally, folder):
@@ -1040,7 +1050,7 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes, weights_stay, bounds_of_steps, decode_line,
+         training, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line,
          devices_of_steps, experts,
          coverage]
 
