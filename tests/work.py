@@ -954,9 +954,13 @@ def devices_of_steps(tally, folder):
 
 
 def experts(tally, folder):
-    """Four ranks with experts, products and all-to-all: (µs of experts, products, all-to-all) each."""
+    """Four ranks with experts, products and all-to-all: (µs of experts, products, all-to-all) each;
+    a fourth number: rounds of these, 20 else."""
     cases = [("experts of one rank take twice the median", True,
               [(100, 200, 130), (100, 200, 130), (200, 200, 30), (100, 200, 130)]),
+             ("ranks with fewer expert kernels are not compared", True,
+              [(100, 200, 130), (100, 200, 130), (200, 200, 30), (100, 200, 130)] +
+              [(1, 200, 5, 10)] * 4),
              ("a slow device", False,
               [(100, 200, 330), (100, 200, 330), (200, 400, 30), (100, 200, 330)]),
              ("nobody waits for it", False,
@@ -968,7 +972,7 @@ def experts(tally, folder):
         os.mkdir(place)
         for rank, lengths in enumerate(ranks):
             events, at, correlation = [], 1000.0, 0
-            for _ in range(20):
+            for _ in range(lengths[3] if len(lengths) > 3 else 20):
                 for kernel, us in zip(("fused_moe_kernel", "sm90_xmma_gemm_bf16_tile",
                                        "ncclDevKernel_SendRecv"), lengths):
                     correlation += 1

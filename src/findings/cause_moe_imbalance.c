@@ -92,12 +92,15 @@ static void find_medians(struct nl_scene *scene, const struct nl_expert_sums *al
     nl_free(values);
 }
 
-static const char *median_sql(const struct nl_scene *scene, const char *condition, size_t ranks)
+static const char *median_sql(const struct nl_scene *scene, const char *condition, uint64_t kernels)
 {
+    const char *experts = "sum(category = 'moe')";
     return nl_say(scene,
                   "SELECT t FROM (SELECT sum(iif(%s, dur, 0)) AS t FROM kernels WHERE 1%s GROUP BY "
-                  "rank, device HAVING sum(category = 'moe') > 0 ORDER BY t) LIMIT 1 OFFSET %zu",
-                  condition, nl_scene_during(scene, ""), (ranks - 1) / 2);
+                  "rank, device HAVING %s <= 1.1 * %llu AND %llu <= 1.1 * %s ORDER BY t) "
+                  "LIMIT 1 OFFSET %zu",
+                  condition, nl_scene_during(scene, ""), experts, (unsigned long long)kernels,
+                  (unsigned long long)kernels, experts, (scene->experts->ranks - 1) / 2);
 }
 
 static void tell(struct nl_scene *scene, struct nl_finding *finding,
@@ -120,7 +123,7 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding,
                 (struct nl_evidence){.metric = "median_expert_ns",
                                      .says = nl_say(scene, "the median of %zu ranks takes %s",
                                                     ranks, nl_say_ns(scene, medians->moe_ns)),
-                                     .query = median_sql(scene, "category = 'moe'", ranks),
+                                     .query = median_sql(scene, "category = 'moe'", own->moe),
                                      .meaning = NL_MEANS_NS,
                                      .value = (double)medians->moe_ns});
     nl_evidence(
@@ -130,7 +133,7 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding,
             .says = nl_say(
                 scene, "the median rank is in communication for %s, this one for %s: it comes last",
                 nl_say_ns(scene, medians->comm_ns), nl_say_ns(scene, own->comm_ns)),
-            .query = median_sql(scene, "class = 'communication'", ranks),
+            .query = median_sql(scene, "class = 'communication'", own->moe),
             .meaning = NL_MEANS_NS,
             .value = (double)medians->comm_ns});
 }
