@@ -904,6 +904,23 @@ def bounds_of_steps(tally, folder):
             tally.check("weights are no KV cache", abs(got[0]["weights_ns"] - reading) < 1, got)
 
 
+def words(tally, folder):
+    """A range with the word decode is an LLM's step only if attention runs in it, of one query each."""
+    many = ("aten::_flash_attention_forward", [[1, 4096, 1, 64]] * 3, H, 6.0)
+    for name, calls, want in [
+            ("decode_step", [ONE_QUERY, SKINNY], "decode"),
+            ("decode", [ADD + ({"kernel": "paged_attention_v1_kernel"},), SKINNY], "decode"),
+            ("prefill", [many, BIG], "prefill"), ("forward_decode", [SKINNY], "decode"),
+            ("decode_jpeg", [ADD], None), ("decode_predictions", [SKINNY], None),
+            ("vae_decode", [many, BIG], None)]:
+        path = planted(folder, "words.json", within(name, *calls))
+        got = [(row["phase"], row["steps"]) for row in table(path, "phases_llm")]
+        tally.check("words: %s is %s" % (name, want), got == ([(want, 20)] if want else []), got)
+    path = planted(folder, "words.json", within("decode_jpeg", ADD) + within(DECODE, SKINNY))
+    got = [(row["phase"], row["steps"]) for row in table(path, "phases_llm")]
+    tally.check("words: images beside steps of vLLM", got == [("decode", 20)], got)
+
+
 def decode_line(tally, folder):
     """Tokens per second count the gaps between steps; what is not known says why."""
     def line(path):
@@ -1054,7 +1071,7 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line,
+         training, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts,
          coverage]
 

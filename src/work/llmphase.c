@@ -126,6 +126,7 @@ struct nl_llm_step nl_llm_step_of(struct nl_str name)
         nl_str_find_nocase(name, "::") >= 0)
         return step;
     step.source = "name of the range";
+    step.word = true;
     step.phase = prefill ? NL_LLM_PREFILL : NL_LLM_DECODE;
     return step;
 }

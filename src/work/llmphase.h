@@ -5,7 +5,7 @@
  *   vLLM          execute_context_2(510)_generation_30(30); newer: execute_540_context_2(sq510sk510…)_…
  *   TensorRT-LLM  [Executor] _forward_step 12: 2 ctx reqs, 510 ctx tokens, 30 gen reqs
  *   SGLang        step[DECODE bs=30 toks=30], forward_extend, forward_decode
- *   others        a name with the word prefill or decode
+ *   others        a name with the word prefill or decode: an LLM's if attention runs in it
  */
 #ifndef NL_LLMPHASE_H
 #define NL_LLMPHASE_H
@@ -24,6 +24,7 @@ struct nl_llm_step {
     int64_t generated;  /* requests that generate: one token each; -1 unknown */
     int64_t kv_tokens;  /* keys that attention reads, all requests; -1 unknown */
     double pairs;       /* Σ queries × keys over requests; 0 unknown */
+    bool word; /* a word alone tells the phase: also of an image or a file that is decoded */
 };
 
 /* NL_LLM_NONE when the name tells nothing of it. */

@@ -206,7 +206,7 @@ static void add_kernel(struct run *run, uint32_t at, uint32_t slice, uint32_t la
     if (trace->kernel.category[kernel] == NL_CATEGORY_GEMM ||
         trace->kernel.category[kernel] == NL_CATEGORY_MOE)
         nl_sum_add(&step->product_ns, ns);
-    if (run->step_of || trace->kernel.category[kernel] != NL_CATEGORY_ATTENTION)
+    if (trace->kernel.category[kernel] != NL_CATEGORY_ATTENTION)
         return;
     struct draft *draft = &run->drafts[at];
     enum nl_llm_phase phase = phase_of(run, trace->slice.name[slice]);
@@ -344,6 +344,27 @@ static void settle(struct run *run)
     }
 }
 
+static bool is_llm(const struct nl_llm_work *step, const struct draft *draft)
+{
+    if (!step->told.word)
+        return true;
+    bool one = draft->one_query || draft->decode_ns;
+    if (step->told.phase == NL_LLM_DECODE && draft->many_queries && !one)
+        return false;
+    return draft->attention_ns || draft->one_query || draft->many_queries;
+}
+
+/* Steps by a word alone that are no LLM's: of images, files, predictions. */
+static void drop_words(struct run *run)
+{
+    struct nl_llm_steps *steps = run->steps;
+    size_t kept = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        if (is_llm(&steps->items[i], &run->drafts[i]))
+            steps->items[kept++] = steps->items[i];
+    steps->count = kept;
+}
+
 /* ---- Phases of steps that no name tells. ---- */
 
 static void tell(struct nl_llm_work *step, enum nl_llm_phase phase, const char *source,
@@ -468,26 +489,34 @@ static void find_gaps(struct nl_llm_steps *steps)
     }
 }
 
+/* What ran in the steps that are known so far. */
+static void add_up(struct run *run)
+{
+    if (!run->steps->count)
+        return;
+    nl_free(run->drafts);
+    run->drafts = nl_zalloc((run->steps->count + 1) * sizeof *run->drafts);
+    choose_devices(run);
+    add_device_work(run);
+    add_works(run);
+    settle(run);
+}
+
 void nl_llm_steps_init(struct nl_llm_steps *steps, const struct nl_llm_sources *sources)
 {
     struct run run = {.from = sources, .trace = sources->trace, .steps = steps};
     *steps = (struct nl_llm_steps){0};
+    run.phase_of = nl_zalloc(sources->trace->names.count + (size_t)1);
+    run.replays = nl_zalloc(sources->trace->names.count + (size_t)1);
     find_named(&run);
-    bool named = steps->count > 0;
-    if (!named && may_infer(sources->trace, sources->works))
+    add_up(&run);
+    drop_words(&run);
+    if (!steps->count && may_infer(sources->trace, sources->works)) {
         take_found(&run);
-    if (steps->count) {
-        run.drafts = nl_zalloc(steps->count * sizeof *run.drafts);
-        run.phase_of = nl_zalloc(sources->trace->names.count + (size_t)1);
-        run.replays = nl_zalloc(sources->trace->names.count + (size_t)1);
-        choose_devices(&run);
-        add_device_work(&run);
-        add_works(&run);
-        settle(&run);
-        if (!named)
-            find_phases(&run);
-        find_gaps(steps);
+        add_up(&run);
+        find_phases(&run);
     }
+    find_gaps(steps);
     nl_free(run.drafts);
     nl_free(run.phase_of);
     nl_free(run.replays);

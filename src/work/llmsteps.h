@@ -9,7 +9,8 @@
  *
  * How a step and its phase are known, the first that answers, with the confidence that stands in each step:
  *
- *   names      ranges that serving engines name (llmphase.h): 1; a name with the word prefill or decode: 0.9.
+ *   names      ranges that serving engines name (llmphase.h): 1; a name with the word prefill or decode: 0.9,
+ *              if attention runs in it.
  *              Device work launched in the range is the step's.
  *   kernels    steps as stepfind.h knows them, by attention kernels that are made for one phase: 0.9
  *   shapes     the same steps, by queries per sequence of attention: one is decode; more are prefill where other
