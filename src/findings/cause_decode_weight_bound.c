@@ -100,6 +100,8 @@ const struct nl_cause nl_cause_decode_weight_bound = {
            "wall, and "
            "reading their weights takes at least half of their length at memory's peak, more than "
            "their arithmetic. Cost: time of their products beyond arithmetic at 80 % of the peak. "
+           "Saving at most 3/4 of reading (4-bit weights), and what products take beyond 80 % of "
+           "memory's peak. "
            "Needs shapes of half of the time in products, and the device's peaks.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,

@@ -139,7 +139,8 @@ const struct nl_cause nl_cause_padding_waste = {
         "Steps of inference whose names tell their tokens multiply more rows than that (shapes of "
         "their products): 20 % of the rows or more are padding, in steps that arithmetic bounds, "
         "and "
-        "their time is over 5 % of wall. Cost: that share of the time of products. Needs shapes.",
+        "their time is over 5 % of wall. Cost: that share of the time of products. Needs shapes. "
+        "Abstains where ranks gather or exchange rows, or rows are a whole multiple of tokens.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,
