@@ -87,6 +87,12 @@ def ask(tally, folder, name, profile, series=SERIES):
     verdict = answer("diff", profile, profile).get("verdict", [{}])[0]
     if verdict.get("unit") == "step":
         said["diff"] = (verdict["base_ns"], mean)
+    ranked = answer("rank", profile, profile)
+    if verdict.get("unit") == "step" and ranks == 1:
+        said["rank"] = (ranked["rank"][0]["time_ns"], typical)
+    headline = " ".join(ranked.get("headline", []))
+    tally.check("%s: rank speaks of the time of a step where it compares steps alone" % name,
+                ("a step takes" in headline) == (verdict.get("unit") == "step"), headline[:200])
     report = answer("analyze", profile, "--section", "step_summary")
     rows = report.get("step_summary", [])
     if ranks == 1:
@@ -99,7 +105,7 @@ def ask(tally, folder, name, profile, series=SERIES):
         said["analyze, of all ranks"] = (int(told) if told.isdigit() else None, typical)
     wrong = {who: pair for who, pair in said.items() if not close(*pair)}
     tally.check("%s: %d commands have one typical step, %.6g ms" % (name, len(said), typical / 1e6), not wrong, wrong)
-    pairs = {metric: (book[metric], check[metric]) for metric in series[1:] if metric != "step.mean" and book[metric] is not None}
+    pairs = {metric: (book[metric], check[metric]) for metric in series[1:] if metric != "step.mean"}
     pairs["kernels_per_step"] = (check["kernels_per_step"], check["kernels.count"] if check["kernels_per_step"] is not None else None)
     wrong = {metric: pair for metric, pair in pairs.items() if not close_share(*pair)}
     tally.check("%s: what a step is made of: trend and check have the same %d numbers" % (name, len(pairs)), not wrong, wrong)

@@ -7,7 +7,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Tally, neurolens  # noqa: E402
+from harness import ROOT, Tally, neurolens  # noqa: E402
 from plantedsteps import KERNELS, Plant, write  # noqa: E402
 
 
@@ -17,6 +17,46 @@ def candidate(folder, name, count=3, **changes):
         mean += write(os.path.join(folder, "%s%d.json" % (name, i)),
                       Plant(**dict(changes, capture=rng.gauss(0, 0.004), seed=rng.random()))) / count
     return ",".join("%s%d.json" % (name, i) for i in range(count)), mean
+
+
+def other_work(tally, folder, fast):
+    """What a diff refuses a ranking refuses, too; another backend may fuse, and name what it does as it likes."""
+    mask = [name for name, _, _ in KERNELS]
+    fused, _ = candidate(folder, "fused", fuse=(tuple(mask), ("all_in_one", 3000)), clock=0.6)
+    named, _ = candidate(folder, "named", names={name: "other_" + name for name in mask}, ops="other::")
+    for name, other in (("operations in a step: 33 against 3", fused), ("no name of an operator in common", named)):
+        result = neurolens(["rank", fast, other, "--quiet"], cwd=folder)
+        said = " ".join(result.stdout.split())
+        diff = neurolens(["diff", fast, other, "--format", "json", "--quiet"], cwd=folder)
+        facts = json.loads(diff.stdout)["result"]["comparability"]
+        against = {row["fact"] for row in facts if row["decides"] == "yes" and row["agrees"] == "no"} - {"device model"}
+        tally.check("%s: no ranking, as diff says" % name, result.status == 3 and said.startswith("Not the same workload; by time alone") and
+                    "Recommendation: none" in said and against, (said[:200], against))
+    corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "ort")
+    result = neurolens(["rank", os.path.join(corpus, "cuda.json"), os.path.join(corpus, "tensorrt_fused.json"), "--quiet"])
+    tally.check("other execution providers are ranked", result.status == 0 and result.stdout.startswith("Fastest: "), result.stdout[:200])
+    samples = os.path.join(ROOT, "..", "shared", "samples")
+    if not os.path.isdir(samples):
+        return tally.skip("samples that do other work", "no ../shared")
+    healthy = os.path.join(samples, "nsys", "GindaChen+nsys-ai__tests__fixtures__healthy_")
+    sync = os.path.join(samples, "torch/facebookresearch+HolisticTraceAnalysis/tests/data/critical_path/cuda_event_sync")
+    for what, pair, fact in (("400 GPU operations against 20", (healthy + "1pct.sqlite", healthy + "judged_1pct.sqlite"), "GPU operations"),
+                             ("other operators", (sync, sync + "_multi_stream"), "names of operators")):
+        result = neurolens(["rank", *pair, "--format", "json", "--quiet"])
+        rows = json.loads(result.stdout)["result"]["conditions"]
+        tally.check("a sample: " + what, result.status == 3 and fact in {row["fact"] for row in rows if row["decides"] == "yes" and row["agrees"] == "no"}, rows)
+
+
+def same_times(tally, folder):
+    """Two captures of which nothing shows how they vary, and nothing differs: no interval is made up."""
+    write(os.path.join(folder, "short.json"), Plant(steps=3, seed=1))
+    write(os.path.join(folder, "again.json"), Plant(steps=3, seed=1))
+    result = neurolens(["rank", "short.json", "again.json", "--format", "json", "--quiet"], cwd=folder)
+    answer = json.loads(result.stdout)["result"]
+    row = answer["rank"][1]
+    tally.check("identical captures take the same time, without an interval", result.status == 0 and row["ratio"] == 1 and row["ratio_low"] is None and
+                row["ratio_high"] is None and row["tie"] == "yes" and "; again.json takes the same time" in answer["headline"][0] and
+                "a tie" in " ".join(answer["headline"]), answer["headline"])
 
 
 def main():
@@ -101,7 +141,10 @@ def main():
         types = {row["name"]: row for row in answer["types"]}
         tally.check("kinds of nodes, and what one alone has", types["Conv"]["time_1_ns"] == 28000 and types["Conv"]["fastest"] is None and
                     sum(row["time_2_ns"] or 0 for row in answer["types"]) == 4000000 and
-                    "TRTKernel_graph_main_graph_123_0 (4.000 ms) is in" in " ".join(answer["headline"]), answer)
+                    " has TRTKernel_graph_main_graph_123_0 (4.000 ms)" in " ".join(answer["headline"]) and
+                    "only %s has Conv" % nodes[0] in " ".join(answer["headline"]), answer)
+        other_work(tally, folder, fast)
+        same_times(tally, folder)
         result = neurolens(["rank", "slow0.json", "nothing.json"], cwd=folder)
         tally.check("a file that is not there", result.status == 4, result.describe())
     return tally.finish()

@@ -18,6 +18,11 @@ static const struct nl_result_column columns[DIFF_FACT_COLUMNS] = {
     [DIFF_FACT_DECIDES] = {"decides", NULL, NL_MEANS_TEXT},
 };
 
+struct nl_result *diff_facts_table(void)
+{
+    return NL_ANSWER_NEW("comparability", "Can they be compared?", columns);
+}
+
 const char *diff_verdict_text(enum diff_verdict verdict)
 {
     static const char *const texts[DIFF_VERDICTS] = {
@@ -47,16 +52,18 @@ static struct nl_capture *captures_of(struct diff_side *side)
 
 enum what { TYPICAL, MEAN };
 
-/* Values of the captures that have any. */
+/* Values of the captures that have any. What steps do not tell covers the noise of captures, where that is `known`. */
 static size_t values_of(struct nl_value *values, const struct nl_capture *captures, size_t count,
-                        enum what what)
+                        enum what what, bool known)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (captures[i].steps)
-            values[kept++] = what == TYPICAL
-                                 ? (struct nl_value){log(captures[i].median), captures[i].median_se}
-                                 : (struct nl_value){log(captures[i].mean), captures[i].mean_se};
+    for (size_t i = 0; i < count; i++) {
+        const struct nl_capture *c = &captures[i];
+        double se = what == TYPICAL ? c->median_se : c->mean_se;
+        if (c->steps)
+            values[kept++] = (struct nl_value){log(what == TYPICAL ? c->median : c->mean),
+                                               isnan(se) && known ? 0 : se};
+    }
     return kept;
 }
 
@@ -68,10 +75,11 @@ struct sides {
 
 static struct nl_apart apart_of(const struct sides *sides, enum what what)
 {
+    bool known = sides->noise->sd > 0;
     struct nl_value *a = nl_alloc((sides->counts[0] + 1) * sizeof *a);
     struct nl_value *b = nl_alloc((sides->counts[1] + 1) * sizeof *b);
-    size_t n = values_of(a, sides->captures[0], sides->counts[0], what);
-    size_t m = values_of(b, sides->captures[1], sides->counts[1], what);
+    size_t n = values_of(a, sides->captures[0], sides->counts[0], what, known);
+    size_t m = values_of(b, sides->captures[1], sides->counts[1], what, known);
     struct nl_apart apart = nl_apart_of(a, n, b, m, sides->noise);
     nl_free(a);
     nl_free(b);
@@ -243,13 +251,14 @@ void diff_judge(struct diff_sureness *s, const struct diff_judged *a, const stru
                                 .mean_high = NAN,
                                 .p95_ratio = NAN,
                                 .more = SIZE_MAX};
-    s->facts = NL_ANSWER_NEW("comparability", "Can they be compared?", columns);
+    s->facts = diff_facts_table();
     nl_buf_init(&against, LIST_BYTES);
     diff_find_facts(s, a, b, &against);
     if (a->side->sum > 0)
         s->ratio = (double)b->side->mean / (double)a->side->mean;
     bool steps = a->side->by_step && b->side->by_step;
-    if (a->side->unit < DIFF_UNITS && (steps || (a->side->captures && b->side->captures)))
+    if (a->side->unit < DIFF_UNITS &&
+        (steps || noise->sd > 0 || (a->side->captures && b->side->captures)))
         judge_captures(s, a, b, noise);
     s->reason = reason_of(s, a->side, b->side);
     if (against.len) {

@@ -64,6 +64,7 @@ const char *diff_unit_words(const struct diff_side *side)
 struct judging {
     struct diff_sureness *sureness;
     struct nl_buf *against; /* facts that decide and disagree */
+    double least;           /* share of names that both must have */
 };
 
 static bool is_known(const char *value)
@@ -258,7 +259,7 @@ static void put_likeness(struct judging *judging, const char *fact, const struct
     double jaccard = either ? (double)both / (double)either : 1;
     put_fact(judging, fact, nl_arena_format(arena, "%zu", a_count),
              nl_arena_format(arena, "%zu, %zu in both (%.0f %%)", b_count, both, 100 * jaccard),
-             jaccard >= DIFF_JACCARD, decides);
+             jaccard >= judging->least, decides);
     nl_free(a);
     nl_free(b);
 }
@@ -351,6 +352,15 @@ static void put_steps(struct judging *judging, const struct diff_side *base,
                  base->stepless == changed->stepless, false);
 }
 
+static void put_work(struct judging *judging, const struct diff_judged *a,
+                     const struct diff_judged *b)
+{
+    if (a->operators && b->operators)
+        put_likeness(judging, "names of operators", a->operators, b->operators, true);
+    put_likeness(judging, names_fact(a->side), a->parts, b->parts, !a->operators);
+    put_pieces(judging, a->side, a->parts, b->side, b->parts);
+}
+
 static void put_facts(struct judging *judging, const struct diff_judged *a,
                       const struct diff_judged *b)
 {
@@ -367,10 +377,7 @@ static void put_facts(struct judging *judging, const struct diff_judged *a,
     if (base->unit <= DIFF_BY_WORK)
         put_equal(judging, "element types of kernels", types(base, arena), types(changed, arena),
                   false);
-    if (a->operators && b->operators)
-        put_likeness(judging, "names of operators", a->operators, b->operators, true);
-    put_likeness(judging, names_fact(base), a->parts, b->parts, !a->operators);
-    put_pieces(judging, base, a->parts, changed, b->parts);
+    put_work(judging, a, b);
     put_steps(judging, base, changed);
     put_workload(judging, a, b);
     put_equal(judging, "format", formats(base, arena), formats(changed, arena), false);
@@ -378,10 +385,17 @@ static void put_facts(struct judging *judging, const struct diff_judged *a,
 
 /* ---- in all ---- */
 
+void diff_find_work_facts(struct diff_sureness *sureness, const struct diff_judged *a,
+                          const struct diff_judged *b, double least, struct nl_buf *against)
+{
+    struct judging judging = {sureness, against, least};
+    put_work(&judging, a, b);
+}
+
 void diff_find_facts(struct diff_sureness *sureness, const struct diff_judged *a,
                      const struct diff_judged *b, struct nl_buf *against)
 {
-    struct judging judging = {.sureness = sureness, .against = against};
+    struct judging judging = {sureness, against, DIFF_JACCARD};
     if (a->side->unit < DIFF_UNITS)
         put_facts(&judging, a, b);
     else if (a->side->too_long || b->side->too_long)

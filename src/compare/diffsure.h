@@ -77,6 +77,13 @@ struct diff_judged {
 void diff_find_facts(struct diff_sureness *sureness, const struct diff_judged *base,
                      const struct diff_judged *changed, struct nl_buf *against);
 
+/* Of them, which work was done and how much of it; `least`: share of names that both must have. */
+void diff_find_work_facts(struct diff_sureness *sureness, const struct diff_judged *base,
+                          const struct diff_judged *changed, double least, struct nl_buf *against);
+
+/* An empty table of facts. */
+struct nl_result *diff_facts_table(void);
+
 /* `noise`: how captures differ, as far as history tells. */
 void diff_judge(struct diff_sureness *sureness, const struct diff_judged *base,
                 const struct diff_judged *changed, const struct nl_noise *noise);

@@ -35,15 +35,32 @@ static void take_values(struct rank_candidate *c)
             capture = nl_capture_of(one->lengths, one->length_count);
         if (!capture.steps || !(capture.median > 0))
             continue;
-        c->values[c->count++] = (struct nl_value){log(capture.median), capture.median_se};
+        /* what steps do not tell covers the noise of captures, where that is known */
+        double se = isnan(capture.median_se) && c->noise.sd > 0 ? 0 : capture.median_se;
+        c->values[c->count++] = (struct nl_value){log(capture.median), se};
         sum += log(capture.median);
     }
     c->time = c->count ? exp(sum / (double)c->count) : NAN;
 }
 
+/* As in a diff: the largest, and none where what other programs took is left out. */
+static void find_noise(struct ranking *r)
+{
+    struct nl_noise most = {0};
+    bool kept = false;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct nl_noise *noise = &r->items[i].input->noise;
+        most = noise->sd > most.sd ? *noise : most;
+        kept |= r->items[i].side.preempt != NULL;
+    }
+    for (size_t i = 0; i < r->count && !kept; i++)
+        r->items[i].noise = most;
+}
+
 static bool measure(struct ranking *r)
 {
     bool done = true;
+    find_noise(r);
     for (size_t i = 0; i < r->count; i++) {
         struct rank_candidate *c = &r->items[i];
         done = diff_side_measure(&c->side, r->unit, &c->parts) && done;
@@ -73,18 +90,19 @@ static void order(struct ranking *r)
 
 struct nl_apart rank_apart(const struct rank_candidate *from, const struct rank_candidate *to)
 {
-    struct nl_apart apart =
-        nl_apart_of(from->values, from->count, to->values, to->count, &from->input->noise);
-    bool same =
-        from->count == 1 && to->count == 1 && !(from->time < to->time) && !(to->time < from->time);
-    if (same && isnan(apart.low)) /* nothing shows how much they vary, and nothing differs */
-        apart.low = apart.high = 0;
-    return apart;
+    return nl_apart_of(from->values, from->count, to->values, to->count, &from->noise);
+}
+
+bool rank_is_same(const struct ranking *r, const struct rank_candidate *c)
+{
+    const struct rank_candidate *best = r->order[0];
+    return c != best && best->count == 1 && c->count == 1 && !(best->time < c->time) &&
+           isnan(rank_apart(best, c).low);
 }
 
 bool rank_is_unsure(const struct ranking *r, const struct rank_candidate *c)
 {
-    return c != r->order[0] && isnan(rank_apart(r->order[0], c).low);
+    return c != r->order[0] && isnan(rank_apart(r->order[0], c).low) && !rank_is_same(r, c);
 }
 
 bool rank_is_tie(const struct ranking *r, const struct rank_candidate *c)
@@ -173,10 +191,6 @@ static void find_facts(struct ranking *r)
         struct rank_candidate *other = r->order[i ? i : 1];
         struct diff_workload *w = &r->order[i]->facts;
         diff_workload_find(w, &r->order[0]->side, r->order[0]->input, &other->side, other->input);
-        for (size_t k = 0; k < w->count; k++)
-            if (w->items[k].base && w->items[k].changed && !w->items[k].agrees &&
-                w->items[k].decides == DIFF_DECIDES)
-                r->comparable = false;
     }
 }
 
@@ -265,6 +279,7 @@ static bool run(struct ranking *r, const struct nl_rank_options *options, struct
     if (!rank_costs_find(r, options->prices, options->price_count, err))
         return false;
     rank_levels_find(r);
+    rank_work_compare(r);
     rank_steps_compare(r);
     write_report(r);
     return true;

@@ -2,7 +2,7 @@
  * rankinner — what the files that make up a ranking use of each other; for nobody else.
  *
  * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which operator, module or range,
- * rankmarks.c what a step of each is, rankwhy.c through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
+ * ranksame.c whether they did the same work, rankmarks.c what a step of each is, rankwhy.c through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
  */
 #ifndef NL_COMPARE_RANKINNER_H
 #define NL_COMPARE_RANKINNER_H
@@ -20,7 +20,8 @@ struct rank_candidate {
     struct diff_parts parts; /* by name */
     struct nl_value *values; /* of its captures */
     size_t count;
-    double time; /* typical, ns; NaN not known */
+    struct nl_noise noise; /* of captures, as far as history tells: the same of all */
+    double time;           /* typical, ns; NaN not known */
     size_t place;
     struct diff_workload facts; /* beside the fastest's; of the fastest beside the second's */
     double batch;               /* NaN not known */
@@ -72,6 +73,8 @@ const char *rank_word(const struct rank_candidate *candidate);
 struct nl_str rank_device(const struct rank_candidate *candidate);
 /* How many times as long the second takes. */
 struct nl_apart rank_apart(const struct rank_candidate *from, const struct rank_candidate *to);
+/* One measurement each, of the same time: a tie without an interval. */
+bool rank_is_same(const struct ranking *ranking, const struct rank_candidate *candidate);
 /* Each is one measurement of unknown noise: the order of the two is no finding. */
 bool rank_is_unsure(const struct ranking *ranking, const struct rank_candidate *candidate);
 bool rank_is_tie(const struct ranking *ranking, const struct rank_candidate *candidate);
@@ -93,6 +96,10 @@ struct nl_result *rank_speedups_table(const struct ranking *ranking);
 NL_MUST_CHECK bool rank_costs_find(struct ranking *ranking, const struct nl_rank_price *prices,
                                    size_t count, struct nl_err *err);
 struct nl_result *rank_cost_table(const struct ranking *ranking);
+
+/* Adds names and amount of the work to the facts of the candidates, and sets `comparable` by all of these; the levels
+ * are known. */
+void rank_work_compare(struct ranking *ranking);
 
 /* Sets unlike_steps and nothing_common; the levels are known. */
 void rank_steps_compare(struct ranking *ranking);

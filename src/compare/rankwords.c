@@ -24,6 +24,33 @@ static void add_headline(struct ranking *r, struct nl_buf *text)
 
 /* ---- who and where ---- */
 
+/* Of what is compared: it is the time a step takes only where devices ran steps. */
+static const char *verb(const struct ranking *r)
+{
+    return r->unit == DIFF_BY_HOST || r->unit > DIFF_BY_LAYER ? "has" : "takes";
+}
+
+static const char *as_much(const struct ranking *r)
+{
+    return r->unit == DIFF_BY_HOST || r->unit > DIFF_BY_LAYER ? "as much" : "as long";
+}
+
+static void say_other(const struct ranking *r, struct nl_buf *text, const struct rank_candidate *c)
+{
+    struct nl_apart apart = rank_apart(r->order[0], c);
+    if (rank_is_same(r, c))
+        nl_buf_format(text, "; %s takes the same time", rank_word(c));
+    else if (rank_is_unsure(r, c))
+        nl_buf_format(text, "; %s %s %.3g times %s, by one measurement each", rank_word(c), verb(r),
+                      exp(apart.shift), as_much(r));
+    else if (rank_is_tie(r, c))
+        nl_buf_format(text, "; %s is within its noise (%.3g times, 95 %%: %.3g to %.3g)",
+                      rank_word(c), exp(apart.shift), exp(apart.low), exp(apart.high));
+    else
+        nl_buf_format(text, "; %s %s %.3g times %s (95 %%: %.3g to %.3g)", rank_word(c), verb(r),
+                      exp(apart.shift), as_much(r), exp(apart.low), exp(apart.high));
+}
+
 static void say_fastest(struct ranking *r, struct nl_buf *text)
 {
     char time[NL_UNIT_TEXT];
@@ -46,21 +73,10 @@ static void say_fastest(struct ranking *r, struct nl_buf *text)
     if (device.len)
         nl_buf_format(text, " (%.*s)", (int)device.len, device.ptr);
     nl_buf_format(text, ", %s %s",
-                  best->side.by_step ? "a step takes" : diff_unit_words(&best->side),
+                  r->unit == DIFF_BY_STEP ? "a step takes" : diff_unit_words(&best->side),
                   nl_format_ns(time, llround(best->time)));
-    for (size_t i = 1; i < r->count && i < 4; i++) {
-        const struct rank_candidate *c = r->order[i];
-        struct nl_apart apart = rank_apart(best, c);
-        if (rank_is_unsure(r, c))
-            nl_buf_format(text, "; %s takes %.3g times as long, by one measurement each",
-                          rank_word(c), exp(apart.shift));
-        else if (rank_is_tie(r, c))
-            nl_buf_format(text, "; %s is within its noise (%.3g times, 95 %%: %.3g to %.3g)",
-                          rank_word(c), exp(apart.shift), exp(apart.low), exp(apart.high));
-        else
-            nl_buf_format(text, "; %s takes %.3g times as long (95 %%: %.3g to %.3g)", rank_word(c),
-                          exp(apart.shift), exp(apart.low), exp(apart.high));
-    }
+    for (size_t i = 1; i < r->count && i < 4; i++)
+        say_other(r, text, r->order[i]);
     nl_buf_char(text, '.');
     add_headline(r, text);
 }
@@ -69,12 +85,12 @@ static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_ro
 {
     char time[NL_UNIT_TEXT];
     bool idle = row->group == DIFF_IDLE;
+    if (row->alone)
+        nl_buf_format(text, "only %s has ", rank_word(&r->items[row->fastest]));
     nl_buf_text(text, idle ? "idle, " : "");
     nl_elide_name(text, nl_short_kernel(row->name), NL_RANK_NAME_WIDTH);
     if (row->alone) {
-        nl_buf_format(text, " (%s) is in the time compared of %s alone",
-                      nl_format_ns(time, row->times[row->fastest]),
-                      rank_word(&r->items[row->fastest]));
+        nl_buf_format(text, " (%s)", nl_format_ns(time, row->times[row->fastest]));
         return;
     }
     nl_buf_format(text, " is %s in %s, by %s", idle ? "least" : "fastest",
@@ -285,7 +301,8 @@ static void say_unknown(struct ranking *r, struct nl_buf *text, const struct nl_
 /* A tie that more captures would hardly undo. */
 static bool is_close(const struct ranking *r)
 {
-    return rank_apart(r->order[0], r->order[1]).high < log(1 + CLOSE_RATIO);
+    return rank_is_same(r, r->order[1]) ||
+           rank_apart(r->order[0], r->order[1]).high < log(1 + CLOSE_RATIO);
 }
 
 static void say_advice(struct ranking *r, struct nl_buf *text)
