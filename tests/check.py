@@ -235,6 +235,23 @@ def one_measurement(tally, folder):
     tally.check("4 steady steps a side decide", result.status == 1 and result.stdout.startswith("Regression: step.p50 +"), result.describe())
 
 
+def one_measurement_with_history(tally, folder):
+    """What the ledger knows of how captures differ decides where their steps are too few: in check, diff and rank alike."""
+    rng, ledger = random.Random(5), ["--ledger", "noisebook"]
+    for i in range(9):
+        write(os.path.join(folder, "run%d.json" % i), Plant(steps=3, clock=rng.gauss(1, 0.002), seed=rng.random()))
+        neurolens(["add", "run%d.json" % i, "--set", "name=short", *ledger], cwd=folder)
+    for i, clock in enumerate((1, 1.3)):
+        write(os.path.join(folder, "short%d.json" % i), Plant(steps=3, clock=clock, seed=i + 50))
+        neurolens(["add", "short%d.json" % i, "--set", "name=short", *ledger], cwd=folder)
+    result = check(folder, "@", "--baseline", "@~1", *ledger)
+    tally.check("one measurement a side, and a history: check", result.status == 1 and result.stdout.startswith("Regression: step.p50 +"), result.describe())
+    diff = json.loads(neurolens(["diff", "@~1", "@", "--format", "json", *ledger], cwd=folder).stdout)["result"]["verdict"][0]
+    tally.check("diff", diff["verdict"] == "slower" and diff["ratio_low"] > 1.2, diff)
+    rank = json.loads(neurolens(["rank", "@~1", "@", "--format", "json", *ledger], cwd=folder).stdout)["result"]["rank"][1]
+    tally.check("rank", rank["tie"] == "no" and rank["ratio_low"] > 1.2 and abs(rank["ratio_low"] - diff["ratio_low"]) < 1e-9, (rank, diff))
+
+
 def no_baseline(tally, folder):
     """There is no A: no column of it, no table that compares."""
     result = check(folder, "base0.json", "--fail-on", "step.p50 < 120ms")
@@ -251,6 +268,7 @@ def main():
         names(tally, folder)
         outputs(tally, folder)
         one_measurement(tally, folder)
+        one_measurement_with_history(tally, folder)
         no_baseline(tally, folder)
         wrong_rules(tally, folder)
         hostile(tally, folder)

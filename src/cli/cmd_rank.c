@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/capturenoise.h"
 #include "cli/captures.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -71,12 +72,16 @@ static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_outp
                  const struct nl_rank_options *options, struct nl_err *err)
 {
     struct nl_diff_input inputs[NL_RANK_MOST];
+    struct nl_captures *all[NL_RANK_MOST];
     bool comparable;
     for (int i = 0; i < call->count; i++) {
+        all[i] = &sides[i];
         if (!nl_captures_load(&sides[i], call->argument + i, 1, call, err))
             return false;
-        inputs[i] = sides[i].input;
     }
+    nl_capture_noise(all, (size_t)call->count, call);
+    for (int i = 0; i < call->count; i++)
+        inputs[i] = sides[i].input;
     nl_job_phase(call->job, "comparing", 0);
     struct nl_report *report =
         nl_rank_new(inputs, (size_t)call->count, options, &comparable, call->job, err);
