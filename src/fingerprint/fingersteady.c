@@ -1,4 +1,4 @@
-/* Steps that are not steady, per rank, as spans that are searched by halves. */
+/* Steps of warm-up and compilation, per rank, as spans that are searched by halves. */
 #include "fingerprint/fingersteady.h"
 
 #include "base/mem.h"
@@ -12,6 +12,12 @@ static bool has_steady(const struct nl_found_step *steps, size_t count)
     return false;
 }
 
+/* Of launches the last period ends with its last kernel: its length is no step's, its work is whole. */
+static bool is_counted(enum nl_step_phase phase)
+{
+    return phase == NL_STEP_STEADY || phase == NL_STEP_LAST;
+}
+
 void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps *steps)
 {
     *excluded = (struct fp_excluded){.one_rank = steps->group_count == 1};
@@ -22,7 +28,7 @@ void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps 
             continue;
         size_t before = excluded->count;
         for (size_t i = 0; i < group->count; i++) {
-            if (step[i].phase == NL_STEP_STEADY)
+            if (is_counted(step[i].phase))
                 continue;
             nl_grow(&excluded->spans, &excluded->cap, excluded->count + 1);
             excluded->spans[excluded->count++] =

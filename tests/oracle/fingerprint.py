@@ -82,7 +82,7 @@ def excluded(program, profile):
     steps = {}
     for rank, ts, dur, phase in program.rows(profile, "SELECT rank, marked_ts, marked_dur, phase FROM detected_steps"):
         steps.setdefault(rank, []).append((ts, ts + dur, phase))
-    return {rank: [s[:2] for s in of if s[2] != "steady"] for rank, of in steps.items()
+    return {rank: [s[:2] for s in of if s[2] not in ("steady", "last")] for rank, of in steps.items()
             if any(s[2] == "steady" for s in of)}
 
 
