@@ -252,6 +252,53 @@ def one_measurement_with_history(tally, folder):
     tally.check("rank", rank["tie"] == "no" and rank["ratio_low"] > 1.2 and abs(rank["ratio_low"] - diff["ratio_low"]) < 1e-9, (rank, diff))
 
 
+def idle_trace(path, rng, extra=0.0):
+    """12 steps of 9 ms of kernels and idle time of 0.1 to 1.9 ms."""
+    events, at, names = [], 1000.0, ("gemm", "softmax", "norm")
+    for step in range(13):
+        begin = at
+        for i, name in enumerate(names):
+            call = {"ph": "X", "pid": 100, "tid": 100, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at, "dur": 4,
+                    "args": {"correlation": step * 3 + i + 1}}
+            events += [call, {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": name, "ts": at + 5, "dur": 3000,
+                              "args": {"device": 0, "stream": 7, "context": 1, "correlation": step * 3 + i + 1}}]
+            at += 3000 + (5 if i == 2 else 0)
+        at += (rng.uniform(100, 1900) + extra)
+        events.append({"ph": "X", "pid": 100, "tid": 100, "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "ts": begin, "dur": at - begin})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": events}, file)
+
+
+def parts_of_steps(tally, folder):
+    """A tenth of the step that varies by half of itself: what the step varies by is much of that part."""
+    rng, seen = random.Random(11), []
+    rules = [word for rule in ("idle.ns > +2%", "idle.share > +2%", "step_idle_share > +2%") for word in ("--fail-on", rule)]
+    for pair in range(14):
+        for side in "ab":
+            idle_trace(os.path.join(folder, "idle-%s.json" % side), rng)
+        answer = json.loads(check(folder, "idle-b.json", "-b", "idle-a.json", *rules, "--format", "json").stdout)["result"]
+        seen.append([(row["status"], row["change_share"]) for row in answer["rules"]])
+    tally.check("14 pairs of one distribution: no part of a step fails", len(seen) == 14 and
+                all(status != "fail" for row in seen for status, _ in row), seen)
+    tally.check("and parts did differ by much", max(abs(change) for row in seen for _, change in row) > 0.2, seen)
+    idle_trace(os.path.join(folder, "idle-c.json"), rng, extra=3000)
+    result = check(folder, "idle-c.json", "-b", "idle-a.json", *rules)
+    tally.check("four times the idle time does", result.status == 1, result.describe())
+
+
+def why_inconclusive(tally, folder):
+    """What would decide is advised of what it helps, and a budget says why it decides nothing."""
+    result = check(folder, "enough1.json", "--baseline", "enough0.json", "--fail-on", "run.duration > +2%")
+    tally.check("steps are no help to the length of a recording", result.status == 3 and "record 3 captures a side." in " ".join(result.stdout.split()), result.describe())
+    mean = json.loads(check(folder, "base0.json", "--fail-on", "step.p50 < 1000s", "--format", "json").stdout)["result"]["rules"][0]["new"]
+    result = check(folder, "base0.json", "--fail-on", "step.p50 > %dns" % (mean * 0.9995))
+    said = " ".join(result.stdout.split())
+    tally.check("an inconclusive budget says why", result.status == 3 and "over the budget, but by less than captures vary" in said[:400], result.describe())
+    fixture = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixtures", "torch_cpu_train.json.gz")
+    result = check(folder, fixture, "--fail-on", "kernels.count > 5")
+    tally.check("no device: no kernels is not 0 kernels", result.status == 3 and "kernels.count is unknown" in result.stdout, result.describe())
+
+
 def no_baseline(tally, folder):
     """There is no A: no column of it, no table that compares."""
     result = check(folder, "base0.json", "--fail-on", "step.p50 < 120ms")
@@ -269,6 +316,8 @@ def main():
         outputs(tally, folder)
         one_measurement(tally, folder)
         one_measurement_with_history(tally, folder)
+        parts_of_steps(tally, folder)
+        why_inconclusive(tally, folder)
         no_baseline(tally, folder)
         wrong_rules(tally, folder)
         hostile(tally, folder)

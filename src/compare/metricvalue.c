@@ -18,6 +18,7 @@
 
 #define DOCUMENT_MOST ((size_t)1 << 28)
 #define MEMORY_PEAK   11   /* of metricnames.def */
+#define DEVICE_LAST   5    /* of metricnames.def: kernels, launches, calls that wait, copies */
 #define TABLE_SE      0.01 /* of one row's statistics, besides how captures differ */
 
 static struct nl_metric_value unknown(const char *missing)
@@ -178,6 +179,12 @@ static struct nl_metric_value time_value(const struct nl_metric *metric,
     return last > first ? known((double)(last - first), NAN) : unknown("no times");
 }
 
+/* Of a part of a step: what all of it varies by may be the part's alone, of which that is the larger share. */
+static double part_se(double se, double share)
+{
+    return share > 0 && share < 1 ? se / share : se;
+}
+
 static struct nl_metric_value group_value(const struct nl_metric *metric,
                                           const struct diff_side *capture)
 {
@@ -186,9 +193,17 @@ static struct nl_metric_value group_value(const struct nl_metric *metric,
         return unknown("no GPU activity with times");
     for (size_t i = 0; i < capture->device_count; i++)
         sum += (double)capture->devices[i].groups[metric->which % 4];
+    double se = part_se(steps_se(capture), all > 0 ? sum / all : NAN);
     if (metric->which >= 4)
-        return known(all > 0 ? sum / all : NAN, steps_se(capture));
-    return known(sum / (double)(capture->units ? capture->units : 1), steps_se(capture));
+        return known(all > 0 ? sum / all : NAN, se);
+    return known(sum / (double)(capture->units ? capture->units : 1), se);
+}
+
+/* Whether none is a count, not a gap: of the work of devices where any was seen at work. */
+static bool would_have(const struct nl_trace *trace, int which)
+{
+    bool device = trace->kernel.rows || trace->copy.rows || trace->device.rows;
+    return which <= DEVICE_LAST ? device : trace->kernel.rows || trace->op.rows;
 }
 
 static struct nl_metric_value count_value(const struct nl_metric *metric, struct diff_side *capture)
@@ -222,7 +237,7 @@ static struct nl_metric_value count_value(const struct nl_metric *metric, struct
         any = true;
     }
     nl_result_free(counts);
-    bool recorded = capture->trace->kernel.rows || capture->trace->op.rows;
+    bool recorded = would_have(capture->trace, metric->which);
     bool level = metric->class == NL_METRIC_level;
     return any ? known(sum, 0) : !level && recorded ? known(0, 0) : unknown("not recorded");
 }
@@ -263,8 +278,10 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
                         ? document_number(&text, metric->column)
                         : NAN;
     nl_buf_release(&text);
-    return isnan(number) ? unknown("an input of it is not known; docs/metrics.md names them")
-                         : known(number, steps_se(capture));
+    if (isnan(number))
+        return unknown("an input of it is not known; docs/metrics.md names them");
+    bool part = strstr(metric->column, "share") != NULL;
+    return known(number, part ? part_se(steps_se(capture), number) : steps_se(capture));
 }
 
 /* As everywhere, of the whole capture; where no accelerator's allocator told, the most that any record says. */
