@@ -224,12 +224,12 @@ static void put_answer(struct nl_buf *out, const struct nl_rule *rule,
     nl_buf_format(out, "allowed %s", rule->relative ? "" : allowed_sign(rule->op));
     put_limit(out, rule, a);
     nl_buf_char(out, ')');
-    if (isnan(a->ratio))
-        return;
-    nl_buf_text(out, ": ");
-    put_number(out, a->base, rule->metric.meaning);
-    nl_buf_text(out, " → ");
-    put_number(out, a->changed, rule->metric.meaning);
+    if (!isnan(a->ratio)) {
+        nl_buf_text(out, ": ");
+        put_number(out, a->base, rule->metric.meaning);
+        nl_buf_text(out, " → ");
+        put_number(out, a->changed, rule->metric.meaning);
+    }
     if (isnan(a->low) && a->status == NL_GATE_INCONCLUSIVE)
         nl_buf_format(out, "; %s", a->why);
 }

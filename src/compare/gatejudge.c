@@ -103,6 +103,12 @@ static void judge_apart(struct nl_gate_answer *answer, const struct nl_rule *rul
     }
 }
 
+/* Whether steps show how much it varies: not of the whole recording. */
+static bool by_steps(const struct nl_metric *metric)
+{
+    return metric->source != NL_METRIC_TIME || metric->which != 0;
+}
+
 /* A timed metric against the baseline, as a ratio. One measurement a side shows nothing of how much it varies: as in
  * diff, that decides nothing, unless nothing differs. */
 static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rule,
@@ -121,8 +127,11 @@ static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rul
         judge_apart(answer, rule, v, &apart);
     } else if (answer->changed != answer->base) {
         answer->status = NL_GATE_INCONCLUSIVE;
-        answer->why = "one measurement a side: how much it varies is not known; record 3 captures "
-                      "a side, or 4 steady steps";
+        answer->why = by_steps(&rule->metric)
+                          ? "one measurement a side: how much it varies is not known; record 3 "
+                            "captures a side, or 4 steady steps"
+                          : "one measurement a side: how much it varies is not known; record 3 "
+                            "captures a side";
     }
 }
 
