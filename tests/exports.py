@@ -468,6 +468,11 @@ def read_folded(lines):
 def host_stacks():
     """What `flame` draws of threads and allocations: two implementations, the same stacks."""
     snapshots = os.path.join(SHARED, "torch_mem", "silmont2000+assignment2-systems", "769df2d4__memory_forward_fp32_128.pickle")
+    kinds = os.path.join(ROOT, "tests", "corpus", "perf", "branches.txt")
+    result = neurolens(["export", kinds, "--to", "folded", "--of", "WRONG"])
+    named = [line.split("; there are ", 1)[1].strip().split(", ") for line in result.stderr.splitlines() if "; there are " in line]
+    tally.check("--of WRONG names every kind of stacks", result.status == 2 and named and len(named[0]) > 1 and
+                all(neurolens(["export", kinds, "--to", "folded", "--of", kind]).status == 0 for kind in named[0]), result.describe())
     for name, profile, by, of in (("cpu", TRAIN, "host", "thread time"), ("ranks", os.path.join(FIXTURES, "made_gpu_train.json.gz"), "host", "thread time"),
                                   ("snapshot", snapshots, "memory", "allocated")):
         if not os.path.exists(profile):

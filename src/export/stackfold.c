@@ -7,8 +7,9 @@
 #include "base/sum.h"
 #include "export/stackgrow.h"
 
-#define MOST_OPEN  512 /* slices open on a thread at a time, over all its lanes */
-#define MOST_KINDS 64
+#define MOST_OPEN   512 /* slices open on a thread at a time, over all its lanes */
+#define MOST_KINDS  64
+#define KINDS_BYTES 4096
 
 /* ---- trees ---- */
 
@@ -338,6 +339,19 @@ void nl_stackfold_release(struct nl_stackfold *fold)
     *fold = (struct nl_stackfold){0};
 }
 
+/* Every kind of stacks that there is. */
+static void refuse_of(const struct nl_stackfold *fold, struct nl_export *export, struct nl_err *err)
+{
+    struct nl_buf all;
+    nl_buf_init(&all, KINDS_BYTES);
+    for (size_t i = 0; i < fold->count; i++)
+        nl_buf_format(&all, "%s%.*s", i ? ", " : "", (int)fold->trees[i].event.len,
+                      fold->trees[i].event.ptr);
+    const char *text = nl_arena_text(&export->arena, all.ptr, all.len);
+    nl_buf_release(&all);
+    (void)nl_fail(err, NL_USAGE, "--of: no stacks of '%s'; there are %s", export->of, text);
+}
+
 const struct nl_stacktree *nl_stackfold_choose(const struct nl_stackfold *fold,
                                                struct nl_export *export, struct nl_err *err)
 {
@@ -348,8 +362,7 @@ const struct nl_stacktree *nl_stackfold_choose(const struct nl_stackfold *fold,
             chosen = &fold->trees[i];
     }
     if (!chosen && fold->count)
-        (void)nl_fail(err, NL_USAGE, "--of: no stacks of '%s'; there is %.*s", export->of,
-                      (int)fold->trees[0].event.len, fold->trees[0].event.ptr);
+        refuse_of(fold, export, err);
     else if (!chosen)
         (void)nl_fail(err, NL_INCOMPARABLE, NL_NO_STACKS);
     for (size_t i = 0; chosen && i < fold->count; i++)
