@@ -84,7 +84,8 @@ def changes(tally, folder):
 def wrong(tally, folder):
     path = os.path.join(folder, "ledger60")
     for words, status, says in ((["no_such_thing"], 2, "is nothing that a run has"),
-                                (["mfu"], 4, "is nothing that a run has"),
+                                (["mfu"], 4, "'mfu' is nothing that a run has"),
+                                (["memory.peak"], 2, "'memory.peak' is nothing that a run has"),
                                 (["step.mean", "--magnitude", "much"], 2, "expected a share"),
                                 (["step.mean", "--window", "3"], 2, "5 points")):
         result = trend(path, *words)

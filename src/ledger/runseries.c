@@ -173,12 +173,18 @@ static bool fact_values(struct nl_ledger *ledger, const char *metric, struct nl_
                         struct numbers *numbers, struct nl_err *err)
 {
     struct nl_field field = {0};
+    const char *asked = metric;
     bool known;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(metric, words[i].word) == 0)
+        if (strcmp(asked, words[i].word) == 0)
             metric = words[i].fact;
-    if (!nl_runfield_find(ledger, metric, &field, &known, &series->arena, err))
-        return false;
+    if (!nl_runfield_find(ledger, metric, &field, &known, &series->arena, err)) {
+        if (metric == asked || err->code != NL_USAGE)
+            return false;
+        nl_err_clear(err); /* it names what nobody typed */
+        return nl_fail(err, NL_USAGE,
+                       "'%s' is nothing that a run has; `neurolens show @` lists the names", asked);
+    }
     if (!known)
         return true;
     if (field.kind != NL_FIELD_FACT)
