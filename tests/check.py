@@ -286,6 +286,68 @@ def parts_of_steps(tally, folder):
     tally.check("four times the idle time does", result.status == 1, result.describe())
 
 
+def part_trace(path, rng, share=0.1, idle=1.0, idle_step=0.01, idle_capture=0.01):
+    """20 steps of 10 ms, `share` of it idle. Compute and idle time differ between captures (1 % and `idle_capture`) and between steps, each by
+    itself; `idle` more idle time is as much less compute."""
+    compute = 10000 * (1 - share * idle) * (1 + rng.gauss(0, 0.01))
+    wait, follows, at, events = 10000 * share * idle * (1 + rng.gauss(0, idle_capture)), 0.0, 1000.0, []
+    for step in range(20):
+        follows, begin = 0.3 * follows + rng.gauss(0, 0.0095), at
+        for i in range(2):
+            length, correlation = compute / 2 * (1 + follows), step * 2 + i + 1
+            events += [{"ph": "X", "pid": 100, "tid": 100, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at, "dur": 4,
+                        "args": {"correlation": correlation}},
+                       {"ph": "X", "pid": 0, "tid": 7, "cat": "kernel", "name": "k%d" % i, "ts": at + 5, "dur": length,
+                        "args": {"device": 0, "stream": 7, "context": 1, "correlation": correlation}}]
+            at += length + 5 * i
+        at += max(wait * (1 + rng.gauss(0, idle_step)), 50)
+        events.append({"ph": "X", "pid": 100, "tid": 100, "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "ts": begin, "dur": at - begin})
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": events}, file)
+
+
+def part_noise(tally, folder):
+    """The noise of a part decides about the part, not that of its step. NEUROLENS_WHOLE=1: 20 times as many pairs."""
+    many = 20 if os.environ.get("NEUROLENS_WHOLE") else 1
+    words = [word for rule in ("idle.ns", "idle.share", "compute.ns", "step_idle_share") for word in ("--fail-on", rule + " > +%s%%")]
+
+    def statuses(rng, name, count, pairs, kinds, limit):
+        pools = {kind: [] for kind in kinds}
+        for kind, plant in kinds.items():
+            for i in range(max(2 * count, 8) * (4 if many > 1 else 1)):
+                pools[kind].append("%s-%s%d.json" % (name, kind, i))
+                part_trace(os.path.join(folder, pools[kind][-1]), rng, **plant)
+        out = []
+        for _ in range(pairs):
+            both = [rng.sample(pools[kind], count) for kind in kinds] if len(kinds) > 1 else None
+            one = rng.sample(next(iter(pools.values())), 2 * count)
+            base, new = both or (one[:count], one[count:])
+            rules = [word % limit if "%s" in word else word for word in words]
+            answer = json.loads(check(folder, ",".join(new), "-b", ",".join(base), *rules, "--format", "json").stdout)["result"]
+            out.append({row["metric"]: (row["status"], row["change_share"]) for row in answer["rules"]})
+        return out
+
+    rng = random.Random(18)
+    for name, count, plant in (("calm", 1, {}), ("calm", 3, {}), ("restless", 1, {"idle_step": 0.3, "idle_capture": 0.05})):
+        seen = statuses(rng, name, count, 8 * many, {"same": plant}, 2 if count > 2 else 5)
+        failed = sum(status == "fail" for row in seen for status, _ in row.values())
+        tally.check("%s parts, %d × %d captures of one program: no part fails" % (name, count, count),
+                    failed <= len(seen) * 4 // 100 if many > 1 else not failed, [failed, seen[:8]])
+        if name == "calm":
+            passed = sum(row["idle.ns"][0] == "pass" for row in seen)
+            tally.check("and %d × %d decide" % (count, count), passed >= 0.9 * len(seen) - 1, [passed, seen[:8]])
+    seen = statuses(rng, "more", 3, 5 * many, {"a": {"share": 0.3}, "b": {"share": 0.3, "idle": 1.05}}, 2)
+    found = sum(row["idle.ns"][0] == "fail" for row in seen)
+    tally.check("+5 % of idle time, the step as long as before: found, and compute passes",
+                found >= 0.95 * len(seen) - 1 and all(row["compute.ns"][0] == "pass" for row in seen), seen[:5])
+    result = check(folder, "more-b0.json,more-b1.json,more-b2.json", "-b", "more-a0.json,more-a1.json,more-a2.json")
+    tally.check("the step itself passes", result.status == 0, result.describe())
+    parts = json.loads(neurolens(["diff", "calm-same0.json", "more-b0.json", "--format", "json", "--no-cache"], cwd=folder).stdout)["result"]["parts"]
+    rows = {row["part"]: row for row in parts}
+    tally.check("diff says of each part what it varies by", rows["idle"]["beyond_noise"] == "yes" and
+                rows["idle"]["change_low_ns"] < rows["idle"]["change_ns"] < rows["idle"]["change_high_ns"], parts)
+
+
 def why_inconclusive(tally, folder):
     """What would decide is advised of what it helps, and a budget says why it decides nothing."""
     result = check(folder, "enough1.json", "--baseline", "enough0.json", "--fail-on", "run.duration > +2%")
@@ -317,6 +379,7 @@ def main():
         one_measurement(tally, folder)
         one_measurement_with_history(tally, folder)
         parts_of_steps(tally, folder)
+        part_noise(tally, folder)
         why_inconclusive(tally, folder)
         no_baseline(tally, folder)
         wrong_rules(tally, folder)

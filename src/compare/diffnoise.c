@@ -5,7 +5,9 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "compare/diffinner.h"
 #include "compare/diffpair.h"
+#include "compare/partnoise.h"
 #include "compare/statdist.h"
 #include "compare/stattest.h"
 
@@ -15,8 +17,9 @@ struct spread {
     double variance, df; /* of the side's mean; NaN not known */
 };
 
+/* `wider`: a capture differs from the next by so many times what steps do (partnoise.h). */
 static struct spread spread_of(const int64_t blocks[DIFF_BLOCKS], const struct diff_side *side,
-                               const struct nl_noise *noise)
+                               const struct nl_noise *noise, double wider)
 {
     double values[DIFF_BLOCKS], sum = 0, squares = 0;
     size_t n = 0;
@@ -34,6 +37,7 @@ static struct spread spread_of(const int64_t blocks[DIFF_BLOCKS], const struct d
     double sd = noise->sd > 0 ? noise->sd : several ? NL_NOISE_SEVERAL : NL_NOISE_SINGLE;
     double df = noise->sd > 0 ? noise->df : several ? NL_NOISE_DF : NL_NOISE_DF_ONE;
     double capture = sd * mean * sd * mean;
+    capture *= several ? 1 : wider * wider;
     if (several)
         return (struct spread){(df * capture + squares) / (df + count - 1) / count, df + count - 1};
     double inner = squares / (count - 1) / count, all = capture + inner;
@@ -42,10 +46,10 @@ static struct spread spread_of(const int64_t blocks[DIFF_BLOCKS], const struct d
 }
 
 static void judge_row(struct diff_row *row, const struct diff_side *base,
-                      const struct diff_side *changed, const struct nl_noise *noise)
+                      const struct diff_side *changed, const struct nl_noise *noise, double wider)
 {
-    struct spread a = spread_of(row->base_blocks, base, noise),
-                  b = spread_of(row->changed_blocks, changed, noise);
+    struct spread a = spread_of(row->base_blocks, base, noise, wider),
+                  b = spread_of(row->changed_blocks, changed, noise, wider);
     double change = (double)(row->changed_ns - row->base_ns), all = a.variance + b.variance;
     if (isnan(all))
         return;
@@ -61,22 +65,62 @@ static void judge_row(struct diff_row *row, const struct diff_side *base,
     row->p = 2 * nl_student_above(fabs(change) / sqrt(all), df);
 }
 
+/* Benjamini–Hochberg over rows that were judged, and large enough to matter. */
+static void flag(struct diff_row *rows, size_t count, const struct diff_side *base,
+                 const struct diff_side *changed)
+{
+    double *p = nl_alloc((count + 1) * sizeof *p);
+    bool *flagged = nl_alloc((count + 1) * sizeof *flagged);
+    for (size_t i = 0; i < count; i++)
+        p[i] = rows[i].p;
+    (void)nl_benjamini_hochberg(p, count, FALSE_SHARE, flagged);
+    double least =
+        DIFF_MATERIAL * (double)(base->mean > changed->mean ? base->mean : changed->mean);
+    for (size_t i = 0; i < count; i++)
+        rows[i].flagged =
+            flagged[i] && fabs((double)(rows[i].changed_ns - rows[i].base_ns)) >= least;
+    nl_free(p);
+    nl_free(flagged);
+}
+
 void diff_rows_judge(struct diff_rows *rows, const struct diff_side *base,
                      const struct diff_side *changed, const struct nl_noise *noise)
 {
-    double *p = nl_alloc((rows->count + 1) * sizeof *p);
-    bool *flagged = nl_alloc((rows->count + 1) * sizeof *flagged);
-    for (size_t i = 0; i < rows->count; i++) {
-        judge_row(&rows->items[i], base, changed, noise);
-        p[i] = rows->items[i].p;
+    for (size_t i = 0; i < rows->count; i++)
+        judge_row(&rows->items[i], base, changed, noise, 1);
+    flag(rows->items, rows->count, base, changed);
+}
+
+/* ---- parts of the time ---- */
+
+static void add_row(struct diff_row *group, const struct diff_row *row)
+{
+    group->base_ns += row->base_ns;
+    group->changed_ns += row->changed_ns;
+    for (size_t k = 0; k < DIFF_BLOCKS; k++) {
+        group->base_blocks[k] = diff_sum(group->base_blocks[k], row->base_blocks[k]);
+        group->changed_blocks[k] = diff_sum(group->changed_blocks[k], row->changed_blocks[k]);
     }
-    (void)nl_benjamini_hochberg(p, rows->count, FALSE_SHARE, flagged);
-    double least =
-        DIFF_MATERIAL * (double)(base->mean > changed->mean ? base->mean : changed->mean);
-    for (size_t i = 0; i < rows->count; i++) {
-        struct diff_row *row = &rows->items[i];
-        row->flagged = flagged[i] && fabs((double)(row->changed_ns - row->base_ns)) >= least;
+}
+
+static double wider_of(const struct diff_side *side, enum diff_group group)
+{
+    bool steps = side->unit == DIFF_BY_STEP && side->by_step && !side->captures;
+    return steps && group < DIFF_HOST ? nl_part_noise_of(side, group, false).wider : 1;
+}
+
+void diff_groups_judge(struct diff_row groups[DIFF_GROUPS], const struct diff_rows *rows,
+                       const struct diff_side *base, const struct diff_side *changed,
+                       const struct nl_noise *noise)
+{
+    for (size_t i = 0; i < DIFF_GROUPS; i++)
+        groups[i] =
+            (struct diff_row){.group = (enum diff_group)i, .p = NAN, .low = NAN, .high = NAN};
+    for (size_t i = 0; i < rows->count; i++)
+        add_row(&groups[rows->items[i].group], &rows->items[i]);
+    for (size_t i = 0; i < DIFF_GROUPS; i++) {
+        double a = wider_of(base, (enum diff_group)i), b = wider_of(changed, (enum diff_group)i);
+        judge_row(&groups[i], base, changed, noise, a > b ? a : b);
     }
-    nl_free(p);
-    nl_free(flagged);
+    flag(groups, DIFF_GROUPS, base, changed);
 }

@@ -71,6 +71,12 @@ void diff_rows_release(struct diff_rows *rows);
 void diff_rows_judge(struct diff_rows *rows, const struct diff_side *base,
                      const struct diff_side *changed, const struct nl_noise *noise);
 
+/* The same of the parts of the time, by group: sums of the rows. Their captures, where there is one a side, may differ by
+ * more than steps do (partnoise.h). */
+void diff_groups_judge(struct diff_row groups[DIFF_GROUPS], const struct diff_rows *rows,
+                       const struct diff_side *base, const struct diff_side *changed,
+                       const struct nl_noise *noise);
+
 #define DIFF_MATERIAL 0.005
 
 /* Whole length of a call; NaN when there are none. */

@@ -2,6 +2,7 @@
  * Parts of device work by name, operator, module or range; and the rounding that makes means add up.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "tables/shortname.h"
 #include "base/map.h"
@@ -218,6 +219,8 @@ static void share_all(struct diff_side *side, const struct diff_sink *sink)
         device->sum = 0;
         for (size_t group = 0; group < DIFF_GROUPS; group++)
             device->groups[group] = 0;
+        for (size_t k = 0; k < device->spans; k++)
+            memset(side->spans[device->first_span + k].groups, 0, sizeof side->spans->groups);
         if (side->unit == DIFF_BY_WORK)
             diff_work_add(side, device, sink);
         else

@@ -43,6 +43,8 @@ void diff_side_release(struct diff_side *side)
     nl_free(side->devices);
     nl_free(side->spans);
     nl_free(side->lengths);
+    for (size_t group = 0; group < DIFF_HOST; group++)
+        nl_free(side->part_lengths[group]);
     if (side->functions)
         nl_result_free(side->functions);
     if (side->idle)
@@ -233,6 +235,21 @@ static int by_index(const void *left, const void *right)
     return a->again < b->again ? -1 : a->again > b->again;
 }
 
+static void take_length(struct diff_side *side, const struct diff_span *spans, size_t count)
+{
+    double sum = 0, groups[DIFF_HOST] = {0};
+    for (size_t i = 0; i < count; i++) {
+        sum += (double)spans[i].sum;
+        for (size_t group = 0; group < DIFF_HOST; group++)
+            groups[group] += (double)spans[i].groups[group];
+    }
+    if (!(sum > 0))
+        return;
+    for (size_t group = 0; group < DIFF_HOST; group++)
+        side->part_lengths[group][side->length_count] = groups[group] / (double)count;
+    side->lengths[side->length_count++] = sum / (double)count;
+}
+
 /* Steps of the same number on several ranks or devices are one measurement; of several on one device,
  * the first on each, the second on each and so on. */
 static void take_lengths(struct diff_side *side)
@@ -240,6 +257,8 @@ static void take_lengths(struct diff_side *side)
     size_t count = side->span_count;
     struct diff_span *spans = nl_alloc((count + 1) * sizeof *spans);
     side->lengths = nl_alloc((count + 1) * sizeof *side->lengths);
+    for (size_t group = 0; group < DIFF_HOST; group++)
+        side->part_lengths[group] = nl_alloc((count + 1) * sizeof *side->lengths);
     if (count)
         memcpy(spans, side->spans, count * sizeof *spans);
     qsort(spans, count, sizeof *spans, by_device);
@@ -248,11 +267,9 @@ static void take_lengths(struct diff_side *side)
             spans[i].again = spans[i - 1].again + 1;
     qsort(spans, count, sizeof *spans, by_index);
     for (size_t i = 0, next; i < count; i = next) {
-        double sum = 0;
-        for (next = i; next < count && !by_index(&spans[next], &spans[i]); next++)
-            sum += (double)spans[next].sum;
-        if (sum > 0)
-            side->lengths[side->length_count++] = sum / (double)(next - i);
+        for (next = i; next < count && !by_index(&spans[next], &spans[i]);)
+            next++;
+        take_length(side, spans + i, next - i);
     }
     nl_free(spans);
 }

@@ -115,6 +115,8 @@ struct diff_span {
     uint32_t device;    /* in diff_side.devices */
     uint8_t block;      /* of its device's steps */
     int64_t sum;        /* what of it is compared */
+    int64_t
+        groups[DIFF_HOST]; /* of units step and wall: what the device did in it, by diff_group */
 };
 
 struct diff_side {
@@ -134,6 +136,7 @@ struct diff_side {
     uint64_t units; /* what `sum` is divided by: spans, else devices, else 1 */
     int64_t sum, mean;
     double *lengths; /* of the steps, ns: a step of several ranks is one, their mean */
+    double *part_lengths[DIFF_HOST]; /* the same of their parts, by diff_group; unit step */
     size_t length_count;
     size_t warm_up, compile;    /* excluded steps */
     size_t stepless;            /* devices without steps, which are left out */

@@ -74,6 +74,16 @@ static void put_unit(const struct diff_doc *doc, struct nl_result *result, struc
         cells[result->column_count - 1] = nl_cell_text(result, doc->base.weight);
 }
 
+static void put_noise(const struct diff_row *row, struct nl_cell *low, struct nl_cell *high,
+                      struct nl_cell *beyond)
+{
+    if (isnan(row->p))
+        return;
+    *low = nl_cell_i64(llround(row->low));
+    *high = nl_cell_i64(llround(row->high));
+    *beyond = nl_answer_static(row->flagged ? "yes" : "no");
+}
+
 static struct nl_cell samples_of(const struct diff_side *side, size_t value)
 {
     return side->by_step ? nl_answer_count(value) : (struct nl_cell){0};
@@ -182,36 +192,34 @@ struct nl_result *diff_pace_table(const struct diff_doc *doc)
     C(P, change_ns, "change", CHANGE_NS)                                                           \
     C(P, change_share, "of A", CHANGE_SHARE)                                                       \
     C(P, base_share, "share of A", SHARE)                                                          \
-    C(P, new_share, "share of B", SHARE)
+    C(P, new_share, "share of B", SHARE)                                                           \
+    C(P, beyond_noise, "beyond noise", TEXT)                                                       \
+    C(P, change_low_ns, "at least", CHANGE_NS)                                                     \
+    C(P, change_high_ns, "at most", CHANGE_NS)
 NL_TABLE_COLUMNS(part_columns, PART, PART_LIST);
-
-static void group_sums(const struct diff_rows *rows, int64_t base[DIFF_GROUPS],
-                       int64_t changed[DIFF_GROUPS])
-{
-    for (size_t i = 0; i < rows->count; i++) {
-        base[rows->items[i].group] += rows->items[i].base_ns;
-        changed[rows->items[i].group] += rows->items[i].changed_ns;
-    }
-}
 
 struct nl_result *diff_parts_table(const struct diff_doc *doc)
 {
-    int64_t a[DIFF_GROUPS] = {0}, b[DIFF_GROUPS] = {0};
+    struct diff_row groups[DIFF_GROUPS];
     struct nl_result *result =
         new_table(doc, "parts", "What the change is made of", part_columns, PART_COUNT);
-    group_sums(&doc->rows, a, b);
-    for (size_t group = 0; group < DIFF_GROUPS; group++) {
-        bool device = doc->base.unit <= DIFF_BY_WALL && group != DIFF_HOST;
-        if (doc->base.unit == DIFF_UNITS || (!device && !a[group] && !b[group]))
+    diff_groups_judge(groups, &doc->rows, &doc->base, &doc->changed, &doc->noise);
+    for (size_t i = 0; i < DIFF_GROUPS; i++) {
+        const struct diff_row *group = &groups[i];
+        bool device = doc->base.unit <= DIFF_BY_WALL && i != DIFF_HOST;
+        if (doc->base.unit == DIFF_UNITS || (!device && !group->base_ns && !group->changed_ns))
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[PART_part] = nl_answer_static(diff_group_text((enum diff_group)group));
-        cells[PART_base_ns] = nl_cell_i64(a[group]);
-        cells[PART_new_ns] = nl_cell_i64(b[group]);
-        cells[PART_change_ns] = nl_cell_i64(b[group] - a[group]);
-        cells[PART_change_share] = nl_answer_share(b[group] - a[group], doc->base.mean);
-        cells[PART_base_share] = nl_answer_share(a[group], doc->base.mean);
-        cells[PART_new_share] = nl_answer_share(b[group], doc->changed.mean);
+        cells[PART_part] = nl_answer_static(diff_group_text(group->group));
+        cells[PART_base_ns] = nl_cell_i64(group->base_ns);
+        cells[PART_new_ns] = nl_cell_i64(group->changed_ns);
+        cells[PART_change_ns] = nl_cell_i64(group->changed_ns - group->base_ns);
+        cells[PART_change_share] =
+            nl_answer_share(group->changed_ns - group->base_ns, doc->base.mean);
+        cells[PART_base_share] = nl_answer_share(group->base_ns, doc->base.mean);
+        cells[PART_new_share] = nl_answer_share(group->changed_ns, doc->changed.mean);
+        put_noise(group, &cells[PART_change_low_ns], &cells[PART_change_high_ns],
+                  &cells[PART_beyond_noise]);
         put_unit(doc, result, cells);
     }
     return result;
@@ -365,11 +373,7 @@ static void put_row(const struct diff_doc *doc, struct nl_result *result,
     cells[ROW_category] = nl_answer_enum(NL_ENUM_category, row->category);
     cells[ROW_base_count] = a ? nl_answer_count(row->base_count) : (struct nl_cell){0};
     cells[ROW_new_count] = b ? nl_answer_count(row->changed_count) : (struct nl_cell){0};
-    if (!isnan(row->p)) {
-        cells[ROW_change_low_ns] = nl_cell_i64(llround(row->low));
-        cells[ROW_change_high_ns] = nl_cell_i64(llround(row->high));
-        cells[ROW_beyond_noise] = nl_answer_static(row->flagged ? "yes" : "no");
-    }
+    put_noise(row, &cells[ROW_change_low_ns], &cells[ROW_change_high_ns], &cells[ROW_beyond_noise]);
     cells[ROW_base_call_ns] = call_ns(row->base_gross, row->base_count);
     cells[ROW_new_call_ns] = call_ns(row->changed_gross, row->changed_count);
     put_unit(doc, result, cells);

@@ -68,8 +68,9 @@ static void add(struct diff_device *device, struct diff_part *part, enum diff_gr
 static void give(struct sharing *s, enum diff_group group, uint32_t part, int64_t ns)
 {
     struct diff_part *to = &s->sink->parts->items[part];
-    uint8_t block = s->side->spans[s->device->first_span + s->span].block;
-    to->blocks[block] = diff_sum(to->blocks[block], ns);
+    struct diff_span *span = &s->side->spans[s->device->first_span + s->span];
+    to->blocks[span->block] = diff_sum(to->blocks[span->block], ns);
+    span->groups[group] = diff_sum(span->groups[group], ns);
     add(s->device, to, group, ns);
 }
 

@@ -109,6 +109,22 @@ static bool by_steps(const struct nl_metric *metric)
     return metric->source != NL_METRIC_TIME || metric->which != 0;
 }
 
+/* What is known beforehand of how captures of a metric differ: of one a side, that its steps vary more than steps do. */
+static struct nl_noise noise_of(const struct nl_gate_values *v, const struct nl_noise *known)
+{
+    struct nl_noise noise = known ? *known : (struct nl_noise){0};
+    double wider = 1;
+    for (size_t i = 0; i < v->base_count; i++)
+        wider = v->base[i].wider > wider ? v->base[i].wider : wider;
+    for (size_t i = 0; i < v->changed_count; i++)
+        wider = v->changed[i].wider > wider ? v->changed[i].wider : wider;
+    if (v->base_count + v->changed_count > 2 || !(wider > 1))
+        return noise;
+    noise.df = noise.sd > 0 ? noise.df : NL_NOISE_DF_ONE;
+    noise.sd = wider * (noise.sd > 0 ? noise.sd : NL_NOISE_SINGLE);
+    return noise;
+}
+
 /* A timed metric against the baseline, as a ratio. One measurement a side shows nothing of how much it varies: as in
  * diff, that decides nothing, unless nothing differs. */
 static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rule,
@@ -117,7 +133,8 @@ static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rul
     bool known = noise && noise->sd > 0;
     struct nl_value *a = logs_of(v->base, v->base_count, known);
     struct nl_value *b = logs_of(v->changed, v->changed_count, known);
-    struct nl_apart apart = nl_apart_of(a, v->base_count, b, v->changed_count, noise);
+    struct nl_noise own = noise_of(v, noise);
+    struct nl_apart apart = nl_apart_of(a, v->base_count, b, v->changed_count, &own);
     nl_free(a);
     nl_free(b);
     answer->ratio = exp(apart.shift);
@@ -161,7 +178,8 @@ static void judge_budget(struct nl_gate_answer *answer, const struct nl_rule *ru
         return;
     struct nl_value limit = {log(answer->limit), 0};
     struct nl_value *b = logs_of(v->changed, v->changed_count, true);
-    struct nl_apart apart = nl_apart_of(&limit, 1, b, v->changed_count, noise);
+    struct nl_noise own = noise_of(v, noise);
+    struct nl_apart apart = nl_apart_of(&limit, 1, b, v->changed_count, &own);
     nl_free(b);
     apart.shift *= less ? -1 : 1;
     if (nl_apart_above(&apart, nl_apart_tail(&apart, NL_GATE_TAIL)) > 0)

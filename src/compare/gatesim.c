@@ -78,10 +78,10 @@ static void simulate(struct nl_result *result, double change, double sd,
                            .metric = {.class = NL_METRIC_timed, .meaning = NL_MEANS_NS}};
     for (int trial = 0; trial < TRIALS; trial++) {
         for (size_t i = 0; i < v->base_count; i++)
-            v->base[i] = (struct nl_metric_value){1e8 * exp(sd * normal(&state)), 0, NULL};
+            v->base[i] = (struct nl_metric_value){1e8 * exp(sd * normal(&state)), 0, NULL, 0};
         for (size_t i = 0; i < v->changed_count; i++)
             v->changed[i] =
-                (struct nl_metric_value){1e8 * (1 + change) * exp(sd * normal(&state)), 0, NULL};
+                (struct nl_metric_value){1e8 * (1 + change) * exp(sd * normal(&state)), 0, NULL, 0};
         seen[nl_gate_judge(&rule, v, tolerance, noise).status]++;
     }
     struct nl_cell *cells = nl_result_row(result);

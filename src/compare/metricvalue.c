@@ -11,6 +11,7 @@
 #include "compare/diffcounts.h"
 #include "compare/diffinner.h"
 #include "compare/metricspan.h"
+#include "compare/partnoise.h"
 #include "compare/shift.h"
 #include "rundoc/rundoc.h"
 #include "tables/lookup.h"
@@ -23,14 +24,14 @@
 
 static struct nl_metric_value unknown(const char *missing)
 {
-    return (struct nl_metric_value){NAN, NAN, missing};
+    return (struct nl_metric_value){NAN, NAN, missing, 0};
 }
 
 static struct nl_metric_value known(double value, double se)
 {
     if (isnan(value))
         return unknown("not recorded");
-    return (struct nl_metric_value){value, se, NULL};
+    return (struct nl_metric_value){value, se, NULL, 0};
 }
 
 /* ---- steps ---- */
@@ -185,6 +186,17 @@ static double part_se(double se, double share)
     return share > 0 && share < 1 ? se / share : se;
 }
 
+/* That part of each step tells itself how it varies, where steps were cut out. */
+static void set_part_noise(struct nl_metric_value *value, const struct diff_side *capture,
+                           enum diff_group group, bool share)
+{
+    if (!capture->by_step || capture->unit != DIFF_BY_STEP || !(value->value > 0))
+        return;
+    struct nl_part_noise noise = nl_part_noise_of(capture, group, share);
+    value->se = noise.se;
+    value->wider = noise.wider;
+}
+
 static struct nl_metric_value group_value(const struct nl_metric *metric,
                                           const struct diff_side *capture)
 {
@@ -192,11 +204,13 @@ static struct nl_metric_value group_value(const struct nl_metric *metric,
     if (capture->unit > DIFF_BY_WALL)
         return unknown("no GPU activity with times");
     for (size_t i = 0; i < capture->device_count; i++)
-        sum += (double)capture->devices[i].groups[metric->which % 4];
-    double se = part_se(steps_se(capture), all > 0 ? sum / all : NAN);
-    if (metric->which >= 4)
-        return known(all > 0 ? sum / all : NAN, se);
-    return known(sum / (double)(capture->units ? capture->units : 1), se);
+        sum += (double)capture->devices[i].groups[metric->which % DIFF_HOST];
+    bool share = metric->which >= DIFF_HOST;
+    struct nl_metric_value value = known(
+        share ? (all > 0 ? sum / all : NAN) : sum / (double)(capture->units ? capture->units : 1),
+        part_se(steps_se(capture), all > 0 ? sum / all : NAN));
+    set_part_noise(&value, capture, (enum diff_group)(metric->which % DIFF_HOST), share);
+    return value;
 }
 
 /* Whether none is a count, not a gap: of the work of devices where any was seen at work. */
@@ -263,6 +277,10 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
                                              const struct diff_side *capture,
                                              const struct nl_diff_input *input)
 {
+    static const char *const shares[DIFF_HOST] = {[DIFF_COMPUTE] = "step_compute_share",
+                                                  [DIFF_COMM] = "step_exposed_comm_share",
+                                                  [DIFF_COPY] = "step_exposed_copy_share",
+                                                  [DIFF_IDLE] = "step_idle_share"};
     struct nl_rundoc_setting settings[64];
     size_t count = 0;
     struct nl_buf text;
@@ -281,7 +299,12 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
     if (isnan(number))
         return unknown("an input of it is not known; docs/metrics.md names them");
     bool part = strstr(metric->column, "share") != NULL;
-    return known(number, part ? part_se(steps_se(capture), number) : steps_se(capture));
+    struct nl_metric_value value =
+        known(number, part ? part_se(steps_se(capture), number) : steps_se(capture));
+    for (size_t group = 0; group < DIFF_HOST; group++)
+        if (strcmp(metric->column, shares[group]) == 0)
+            set_part_noise(&value, capture, (enum diff_group)group, true);
+    return value;
 }
 
 /* As everywhere, of the whole capture; where no accelerator's allocator told, the most that any record says. */
@@ -354,7 +377,7 @@ static double sum_rows(const struct nl_metric *metric, const struct nl_result *r
 
 static struct nl_metric_value table_value(const struct nl_metric *metric, struct diff_side *capture)
 {
-    struct nl_metric_value span = {NAN, TABLE_SE, NULL};
+    struct nl_metric_value span = {NAN, TABLE_SE, NULL, 0};
     if (nl_metric_span(metric, capture, &span))
         return span;
     const struct nl_analysis *analysis = nl_analysis_find(metric->table);

@@ -99,6 +99,26 @@ static void find_errors(struct nl_capture *c, const double *lengths, const doubl
     nl_free(sorted);
 }
 
+double nl_mean_error(const double *values, size_t count, double *spread)
+{
+    double *sorted = nl_alloc((count + 1) * sizeof *sorted);
+    if (count)
+        memcpy(sorted, values, count * sizeof *sorted);
+    double middle = nl_median_f64(sorted, count), robust = NORMAL_MAD * nl_mad(sorted, count);
+    nl_free(sorted);
+    double variance = count ? variance_of(values, count, mean_of(values, count)) : 0;
+    double deviation = robust > 0 ? robust : sqrt(variance);
+    if (spread)
+        *spread = deviation;
+    if (count < LEAST_STEPS)
+        return NAN;
+    double r = following(values, count, middle, deviation);
+    double free = (double)count * (1 - r) / (1 + r);
+    double mean = variance / (free > LEAST_FREE ? free : LEAST_FREE);
+    double blocks = blocks_variance(values, count);
+    return sqrt(mean > blocks ? mean : blocks);
+}
+
 struct nl_capture nl_capture_of(const double *lengths, size_t count)
 {
     struct nl_capture c = {.steps = count,

@@ -52,6 +52,10 @@ struct nl_capture {
 /* Of lengths > 0 in the order of time. */
 struct nl_capture nl_capture_of(const double *lengths, size_t count);
 
+/* Standard error of the mean of values in the order of time, found as that of steps; under 4: NaN. `*spread`, where
+ * given, is the deviation of one, less what single far ones add to it. */
+double nl_mean_error(const double *values, size_t count, double *spread);
+
 struct nl_value {
     double log, se; /* of one capture; se NaN = not known */
 };
