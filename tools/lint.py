@@ -314,8 +314,22 @@ def bounds():
     return find(r"^[ \t]*#[ \t]*define[ \t]+(?:%s)[ \t]+[-(.\w]" % QUANTIFIERS, sources(), "bounds what?")
 
 
+def fields():
+    """fields of protobuf messages have names, not numbers"""
+    paths = [p for p in sources() if re.search(r"\bstruct wire\b|\bwire_field\b", read(p)) and not p.startswith("src/parse/")]
+    breaches = find(r"(?<=[.>])number\s*(?:[=!<>]=|[<>])\s*\d+\b", paths, "name the field in the format's header of fields")
+    breaches += find(r"\b(?:hlo_[a-z_]+|ncu_(?:text|number)_in)\((?:[^(),;]|\([^()]*\))+,\s*\d+\s*[,)]", paths, "name the field")
+    for path in paths:
+        code = code_of(path)
+        for switch in re.finditer(r"^([ \t]*)switch \([^\n]*\bnumber\) \{\n(.*?)^\1\}", code, re.M | re.S):
+            for match in re.finditer(r"\bcase \d+:", switch.group(2)):
+                line = code.count("\n", 0, switch.start(2) + match.start()) + 1
+                breaches.append("%s:%d: name the field: %s" % (path, line, match.group(0)))
+    return breaches
+
+
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, notes, machine_paths, references, pages, words, described, formatted]
+         no_state, wide_is_static, bounds, fields, notes, machine_paths, references, pages, words, described, formatted]
 
 
 def main():

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "parse/wire.h"
 
 #define USUAL_PLACE "/usr/src/tensorrt/bin/trtexec"
 #define WORDS_MOST  16
@@ -59,50 +60,51 @@ const char *trtexec_find(const char *given, struct nl_arena *arena, struct nl_er
 
 /* ---- the kind of the model ---- */
 
-enum wire { VARINT = 0, BYTES = 2, NO_WIRE = 7 };
+/* Fields of ModelProto (onnx.proto). */
+enum {
+    MODEL_IR_VERSION = 1,
+    MODEL_PRODUCER_NAME = 2,
+    MODEL_PRODUCER_VERSION = 3,
+    MODEL_DOMAIN = 4,
+    MODEL_MODEL_VERSION = 5,
+    MODEL_DOC_STRING = 6,
+    MODEL_GRAPH = 7,
+    MODEL_OPSET_IMPORT = 8,
+    MODEL_METADATA_PROPS = 14,
+    MODEL_TRAINING_INFO = 20,
+    MODEL_FUNCTIONS = 25,
+    MODEL_CONFIGURATION = 26
+};
 
-/* Fields of ModelProto (onnx.proto): how each is written. */
-static enum wire wire_of(uint64_t field)
+static bool is_model_field(const struct wire_field *field)
 {
-    static const struct {
-        uint64_t field;
-        enum wire wire;
-    } fields[] = {{1, VARINT}, {2, BYTES}, {3, BYTES},  {4, BYTES},  {5, VARINT}, {6, BYTES},
-                  {7, BYTES},  {8, BYTES}, {14, BYTES}, {20, BYTES}, {25, BYTES}, {26, BYTES}};
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        if (fields[i].field == field)
-            return fields[i].wire;
-    return NO_WIRE;
-}
-
-static bool read_varint(const uint8_t **at, const uint8_t *end, uint64_t *value)
-{
-    *value = 0;
-    for (unsigned shift = 0; shift < 64 && *at < end; shift += 7) {
-        uint8_t byte = *(*at)++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return true;
+    switch (field->number) {
+    case MODEL_IR_VERSION:
+    case MODEL_MODEL_VERSION: return wire_is_varint(field);
+    case MODEL_PRODUCER_NAME:
+    case MODEL_PRODUCER_VERSION:
+    case MODEL_DOMAIN:
+    case MODEL_DOC_STRING:
+    case MODEL_GRAPH:
+    case MODEL_OPSET_IMPORT:
+    case MODEL_METADATA_PROPS:
+    case MODEL_TRAINING_INFO:
+    case MODEL_FUNCTIONS:
+    case MODEL_CONFIGURATION: return wire_is_text(field);
+    default: return false;
     }
-    return false;
 }
 
-static bool is_model_message(const uint8_t *at, const uint8_t *end)
+static bool is_model_message(struct wire model)
 {
+    struct wire_field field;
     bool graph = false;
-    while (at < end) {
-        uint64_t tag, value;
-        if (!read_varint(&at, end, &tag) || wire_of(tag >> 3) != (enum wire)(tag & 7) ||
-            !read_varint(&at, end, &value))
+    while (wire_next(&model, &field)) {
+        if (!is_model_field(&field))
             return false;
-        graph = graph || tag >> 3 == 7;
-        if ((tag & 7) == VARINT)
-            continue;
-        if (value > (uint64_t)(end - at))
-            return false;
-        at += value;
+        graph = graph || field.number == MODEL_GRAPH;
     }
-    return graph;
+    return graph && !model.damaged;
 }
 
 bool trtexec_is_onnx(const char *model)
@@ -114,8 +116,7 @@ bool trtexec_is_onnx(const char *model)
         return true;
     if (!nl_map_open(&map, model, &err))
         return false;
-    const uint8_t *bytes = map.bytes;
-    bool onnx = is_model_message(bytes, bytes + map.size);
+    bool onnx = is_model_message(wire_over(map.bytes, map.size));
     nl_map_close(&map);
     return onnx;
 }

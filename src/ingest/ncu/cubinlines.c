@@ -286,6 +286,18 @@ static void set_address(struct unit *unit, struct span *operand)
     unit->function = (struct cubinlines_function){lines->row_count, 0};
 }
 
+/* Operations of DWARF's line number programs (section 6.2.5 of version 4), under their names there. */
+enum { DW_LNE_END_SEQUENCE = 1, DW_LNE_SET_ADDRESS = 2, DW_LNE_DEFINE_FILE = 3 };
+enum {
+    DW_LNS_EXTENDED_OP = 0,
+    DW_LNS_COPY = 1,
+    DW_LNS_ADVANCE_PC = 2,
+    DW_LNS_ADVANCE_LINE = 3,
+    DW_LNS_SET_FILE = 4,
+    DW_LNS_CONST_ADD_PC = 8,
+    DW_LNS_FIXED_ADVANCE_PC = 9
+};
+
 static void extended(struct unit *unit)
 {
     struct span *program = &unit->program;
@@ -297,12 +309,12 @@ static void extended(struct unit *unit)
     struct span operand = {program->at, program->at, program->at + len, false};
     program->at += len;
     switch (take(&operand, 1)) {
-    case 1: end_sequence(unit); break;
-    case 2:
+    case DW_LNE_END_SEQUENCE: end_sequence(unit); break;
+    case DW_LNE_SET_ADDRESS:
         if (len == 9)
             set_address(unit, &operand);
         break;
-    case 3: add_file(unit->lines, take_text(&operand)); break;
+    case DW_LNE_DEFINE_FILE: add_file(unit->lines, take_text(&operand)); break;
     default: break; /* inlined calls and the like */
     }
 }
@@ -311,12 +323,14 @@ static void standard(struct unit *unit, unsigned opcode)
 {
     struct span *program = &unit->program;
     switch (opcode) {
-    case 1: add_row(unit, false); break;
-    case 2: unit->address += take_unsigned(program) * unit->step; break;
-    case 3: unit->line += (uint64_t)take_signed(program); break;
-    case 4: unit->file = take_unsigned(program); break;
-    case 8: unit->address += (255 - unit->opcodes) / unit->range * unit->step; break;
-    case 9: unit->address += take(program, 2); break;
+    case DW_LNS_COPY: add_row(unit, false); break;
+    case DW_LNS_ADVANCE_PC: unit->address += take_unsigned(program) * unit->step; break;
+    case DW_LNS_ADVANCE_LINE: unit->line += (uint64_t)take_signed(program); break;
+    case DW_LNS_SET_FILE: unit->file = take_unsigned(program); break;
+    case DW_LNS_CONST_ADD_PC:
+        unit->address += (255 - unit->opcodes) / unit->range * unit->step;
+        break;
+    case DW_LNS_FIXED_ADVANCE_PC: unit->address += take(program, 2); break;
     default:
         for (unsigned i = 0; i < unit->operands[opcode]; i++)
             (void)take_unsigned(program);
@@ -335,7 +349,7 @@ static void run(struct unit *unit)
             unit->address += special / unit->range * unit->step;
             unit->line += (uint64_t)(int64_t)(unit->base + (int)(special % unit->range));
             add_row(unit, false);
-        } else if (opcode == 0) {
+        } else if (opcode == DW_LNS_EXTENDED_OP) {
             extended(unit);
         } else {
             standard(unit, opcode);

@@ -1,5 +1,6 @@
 /* Messages of Nsight Compute's reports that stand on their own. */
 #include "ingest/ncu/ncumessage.h"
+#include "ingest/ncu/ncurepfields.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +19,12 @@ struct ncu_value ncu_read_value(const struct wire_field *from, char room[24])
     struct wire message = wire_inside(from);
     struct wire_field field;
     while (wire_next(&message, &field)) {
-        if (field.number == 1 && wire_is_text(&field)) {
+        if (field.number == VALUE_STRING && wire_is_text(&field)) {
             value.kind = NCU_TEXT;
             value.text = wire_str(&field);
-        } else if (field.number == 2 || field.number == 3) {
+        } else if (field.number == VALUE_FLOAT || field.number == VALUE_DOUBLE) {
             set_number(&value, wire_f64(&field));
-        } else if (field.number == 4 || field.number == 5) {
+        } else if (field.number == VALUE_UINT32 || field.number == VALUE_UINT64) {
             set_number(&value, (double)field.value);
             value.whole = field.value <= INT64_MAX ? (int64_t)field.value : 0;
             if (field.value >> 53)
@@ -92,7 +93,7 @@ uint64_t ncu_number_in(struct wire message, uint32_t number)
     return 0;
 }
 
-/* DeviceAttributes {1 ordinal, 2 name, 3 attribute {1 name, 2 value}} */
+/* DeviceAttributes */
 static void read_device(struct ncu_load *load, const struct wire_field *from)
 {
     struct wire message = wire_inside(from);
@@ -100,17 +101,17 @@ static void read_device(struct ncu_load *load, const struct wire_field *from)
     int64_t ordinal = 0;
     char room[24];
     while (wire_next(&message, &field)) {
-        if (field.number == 1 && wire_is_varint(&field))
+        if (field.number == DEVICE_ORDINAL && wire_is_varint(&field))
             ordinal = wire_i64(&field);
-        if (field.number != 3)
+        if (field.number != DEVICE_ATTRIBUTES)
             continue;
         struct wire attribute = wire_inside(&field);
         struct wire_field part;
         struct ncu_value value = {.kind = NCU_NO_DATA};
         while (wire_next(&attribute, &part))
-            if (part.number == 2)
+            if (part.number == ATTRIBUTE_VALUE)
                 value = ncu_read_value(&part, room);
-        ncu_device_attribute(load, ncu_text_in(wire_inside(&field), 1), &value);
+        ncu_device_attribute(load, ncu_text_in(wire_inside(&field), ATTRIBUTE_NAME), &value);
     }
     ncu_device_done(load, ordinal);
 }
@@ -121,12 +122,12 @@ void ncu_read_session(struct ncu_load *load, const struct wire_field *from)
     struct wire message = wire_inside(from);
     struct wire_field field;
     while (wire_next(&message, &field)) {
-        if (field.number == 6)
+        if (field.number == SESSION_DEVICES)
             read_device(load, &field);
-        if (field.number != 8)
+        if (field.number != SESSION_PROPERTIES)
             continue;
-        struct nl_str key = ncu_text_in(wire_inside(&field), 1),
-                      value = ncu_text_in(wire_inside(&field), 2);
+        struct nl_str key = ncu_text_in(wire_inside(&field), PROPERTY_KEY),
+                      value = ncu_text_in(wire_inside(&field), PROPERTY_VALUE);
         for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
             if (nl_str_is(key, shown[i]))
                 nl_builder_meta(load->builder, load->source, shown[i], value);

@@ -16,6 +16,7 @@
 #include "base/stream.h"
 #include "ingest/ncu/ncu.h"
 #include "ingest/ncu/ncumessage.h"
+#include "ingest/ncu/ncurepfields.h"
 
 #define MAX_MESSAGE  ((uint64_t)1 << 30)
 #define MAX_STRINGS  ((size_t)1 << 22)
@@ -126,7 +127,8 @@ static void read_strings(struct rep *rep, const struct wire_field *from)
     struct wire table = wire_inside(from);
     struct wire_field field;
     while (wire_next(&table, &field)) {
-        if (field.number != 1 || !wire_is_text(&field) || rep->string_count >= MAX_STRINGS)
+        if (field.number != STRING_TABLE_STRINGS || !wire_is_text(&field) ||
+            rep->string_count >= MAX_STRINGS)
             continue;
         nl_grow(&rep->strings, &rep->string_cap, rep->string_count + 1);
         struct nl_str text = {nl_arena_text(&rep->arena, (const char *)field.data, field.len),
@@ -157,7 +159,7 @@ static bool same_value(const struct ncu_value *a, const struct ncu_value *b)
            nl_str_eq(a->text, b->text);
 }
 
-/* Instance of a MetricResult: {1 what it belongs to, 2 value}, both as MetricValue. */
+/* Instance of a MetricResult: what it belongs to and its value, both as MetricValue. */
 struct instance {
     struct ncu_value parts[2];
     char rooms[2][24];
@@ -169,8 +171,10 @@ static void read_instance(const struct wire_field *from, struct instance *to)
     struct wire_field part;
     to->parts[0] = to->parts[1] = (struct ncu_value){.kind = NCU_NO_DATA};
     while (wire_next(&message, &part))
-        if (part.number == 1 || part.number == 2)
-            to->parts[part.number - 1] = ncu_read_value(&part, to->rooms[part.number - 1]);
+        if (part.number == INSTANCE_KEY || part.number == INSTANCE_VALUE) {
+            unsigned which = part.number - INSTANCE_KEY;
+            to->parts[which] = ncu_read_value(&part, to->rooms[which]);
+        }
 }
 
 static void keep_instance(struct rep *rep, const struct wire_field *from, const unsigned char *end)
@@ -206,14 +210,14 @@ static void read_metric(struct rep *rep, const struct wire_field *from)
     char room[24];
     int instances = 0;
     while (wire_next(&message, &field)) {
-        if (field.number == 3) {
+        if (field.number == METRIC_INSTANCES) {
             instance = field;
             instances += instances < 2;
             if (wire_is_text(&field))
                 keep_instance(rep, &field, message.end);
-        } else if (field.number == 1) {
+        } else if (field.number == METRIC_NAME_ID) {
             name = metric_string(rep, field.value);
-        } else if (field.number == 2) {
+        } else if (field.number == METRIC_VALUE) {
             value = ncu_read_value(&field, room);
         }
     }
@@ -233,31 +237,31 @@ static void read_triple(const struct wire_field *from, uint32_t out[3])
     struct wire_field field;
     out[0] = out[1] = out[2] = 0;
     while (wire_next(&message, &field))
-        if (field.number >= 1 && field.number <= 3 && field.value < UINT32_MAX)
-            out[field.number - 1] = (uint32_t)field.value;
+        if (field.number >= SIZE_X && field.number <= SIZE_Z && field.value < UINT32_MAX)
+            out[field.number - SIZE_X] = (uint32_t)field.value;
 }
 
-/* RuleResult {1 identifier, 3 body {1 item {1 message {1 text}}}, 4 section}: advice as a metric
- * without a number. */
+/* RuleResult, whose body has items with a message with a text: advice as a metric without a number. */
 static void read_rule(struct rep *rep, const struct wire_field *from)
 {
     struct wire message = wire_inside(from);
     struct wire_field field;
     char room[160];
-    struct nl_str id = ncu_text_in(message, 1), section = ncu_text_in(message, 4);
+    struct nl_str id = ncu_text_in(message, RULE_IDENTIFIER),
+                  section = ncu_text_in(message, RULE_SECTION_IDENTIFIER);
     struct nl_str label = {room, (size_t)snprintf(room, sizeof room, "rule:%.*s",
                                                   (int)(id.len < 120 ? id.len : 120),
                                                   id.len ? id.ptr : "")};
     while (wire_next(&message, &field)) {
-        if (field.number != 3)
+        if (field.number != RULE_BODY)
             continue;
         struct wire body = wire_inside(&field);
         struct wire_field item;
         while (wire_next(&body, &item)) {
-            struct nl_str inner = ncu_text_in(wire_inside(&item), 1);
-            struct nl_str text = ncu_text_in(wire_over(inner.ptr, inner.len), 1);
+            struct nl_str inner = ncu_text_in(wire_inside(&item), BODY_ITEM_MESSAGE);
+            struct nl_str text = ncu_text_in(wire_over(inner.ptr, inner.len), MESSAGE_TEXT);
             struct ncu_value value = {.kind = NCU_TEXT, .text = text};
-            if (item.number == 1 && text.len)
+            if (item.number == BODY_ITEMS && text.len)
                 ncu_metric(&rep->ncu, ncu_name(&rep->ncu, label), NL_NO_NAME,
                            section.len ? nl_stage_name(rep->ncu.stage, section) : NL_NO_NAME,
                            &value);
@@ -288,23 +292,23 @@ static void set_section(struct rep *rep, struct nl_str metric, uint32_t section)
             rep->ncu.pending[i].section = section;
 }
 
-/* Section {1 identifier, 2 display name, 4 header {2 metric {1 name}}}: where a metric is shown.
+/* Section, whose header names metrics: where they are shown.
  * Every kernel brings the same ones again. */
 static void read_section(struct rep *rep, const struct wire_field *from)
 {
-    struct nl_str title = ncu_text_in(wire_inside(from), 2);
+    struct nl_str title = ncu_text_in(wire_inside(from), SECTION_DISPLAY_NAME);
     struct wire message = wire_inside(from);
     struct wire_field field, item;
     if (!title.len || !is_new_section(rep, from))
         return;
     uint32_t section = nl_stage_name(rep->ncu.stage, title);
     while (wire_next(&message, &field)) {
-        if (field.number != 4)
+        if (field.number != SECTION_HEADER)
             continue;
         struct wire header = wire_inside(&field);
         while (wire_next(&header, &item))
-            if (item.number == 2)
-                set_section(rep, ncu_text_in(wire_inside(&item), 1), section);
+            if (item.number == HEADER_METRICS)
+                set_section(rep, ncu_text_in(wire_inside(&item), HEADER_METRIC_NAME), section);
     }
 }
 
@@ -313,7 +317,6 @@ static void read_result(struct rep *rep)
 {
     struct wire message = wire_over(rep->bytes, rep->len);
     struct wire_field field;
-    struct nl_str names[3] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
     struct ncu_kernel kernel = {.process_name = rep->process_name,
                                 .lines = &rep->lines,
                                 .programs = &rep->programs,
@@ -325,40 +328,39 @@ static void read_result(struct rep *rep)
     memset(kernel.block, 0xff, sizeof kernel.block);
     while (wire_next(&message, &field)) {
         switch (field.number) {
-        case 5:
-        case 6:
-        case 7: names[field.number - 5] = wire_str(&field); break;
-        case 10: read_triple(&field, kernel.grid); break;
-        case 11: read_triple(&field, kernel.block); break;
-        case 13: read_metric(rep, &field); break;
-        case 15: kernel.code = ncu_number_in(wire_inside(&field), 1); break;
-        case 17: read_section(rep, &field); break;
-        case 19: read_rule(rep, &field); break;
-        case 21: rep->nvtx++; break;
-        case 22: kernel.context = wire_i64(&field); break;
-        case 23: kernel.stream = wire_i64(&field); break;
+        case RESULT_KERNEL_MANGLED_NAME: kernel.mangled = wire_str(&field); break;
+        case RESULT_KERNEL_FUNCTION_NAME: kernel.short_name = wire_str(&field); break;
+        case RESULT_KERNEL_DEMANGLED_NAME: kernel.name = wire_str(&field); break;
+        case RESULT_GRID_SIZE: read_triple(&field, kernel.grid); break;
+        case RESULT_BLOCK_SIZE: read_triple(&field, kernel.block); break;
+        case RESULT_METRIC_RESULTS: read_metric(rep, &field); break;
+        case RESULT_SOURCE: kernel.code = ncu_number_in(wire_inside(&field), SOURCE_ID); break;
+        case RESULT_SECTIONS: read_section(rep, &field); break;
+        case RESULT_RULE_RESULTS: read_rule(rep, &field); break;
+        case RESULT_NVTX: rep->nvtx++; break;
+        case RESULT_CONTEXT_ID: kernel.context = wire_i64(&field); break;
+        case RESULT_STREAM_ID: kernel.stream = wire_i64(&field); break;
         default: break;
         }
     }
     rep->damaged = rep->damaged || message.damaged;
-    kernel.name = names[2].len ? names[2] : names[0].len ? names[0] : names[1];
-    kernel.mangled = names[0];
-    kernel.short_name = names[1];
+    if (!kernel.name.len)
+        kernel.name = kernel.mangled.len ? kernel.mangled : kernel.short_name;
     kernel.device = rep->ncu.device_index;
     ncu_kernel(&rep->ncu, &kernel);
     rep->results++;
 }
 
-/* SourceData {1 id, 4 program}: of programs, only their line tables are read. */
+/* SourceData: of programs, operations, PTX and line tables are read. */
 static void read_source(struct rep *rep)
 {
     struct wire message = wire_over(rep->bytes, rep->len);
     struct wire_field field;
     uint64_t id = 0;
     while (wire_next(&message, &field))
-        if (field.number == 1)
+        if (field.number == SOURCE_DATA_ID)
             id = field.value;
-        else if (field.number == 4 && wire_is_text(&field)) {
+        else if (field.number == SOURCE_DATA_PROGRAM && wire_is_text(&field)) {
             cubinlines_add(&rep->lines, id, field.data, field.len);
             cubincode_add(&rep->programs, id, field.data, field.len);
         }
@@ -375,9 +377,9 @@ static void read_process(struct rep *rep, const struct wire_field *from)
     struct wire_field field;
     rep->pid = NL_NULL_I64;
     while (wire_next(&message, &field)) {
-        if (field.number == 1 && wire_is_varint(&field))
+        if (field.number == PROCESS_PROCESS_ID && wire_is_varint(&field))
             rep->pid = wire_i64(&field);
-        if (field.number == 3 && field.len) {
+        if (field.number == PROCESS_PROCESS_NAME && field.len) {
             struct nl_str name = base_name(wire_str(&field));
             if (!nl_str_eq(rep->process_name, name))
                 rep->process_name =
@@ -393,15 +395,15 @@ static struct block read_header(struct rep *rep)
     struct wire_field field;
     while (wire_next(&message, &field)) {
         switch (field.number) {
-        case 1: block.sources = field.value; break;
-        case 2: block.results = field.value; break;
-        case 3: ncu_read_session(&rep->ncu, &field); break;
-        case 4: read_strings(rep, &field); break;
-        case 5: block.payload = field.value; break;
-        case 6: read_process(rep, &field); break;
-        case 7:
-        case 8:
-        case 9: block.others += field.value; break;
+        case BLOCK_NUM_SOURCES: block.sources = field.value; break;
+        case BLOCK_NUM_RESULTS: block.results = field.value; break;
+        case BLOCK_SESSION_DETAILS: ncu_read_session(&rep->ncu, &field); break;
+        case BLOCK_STRING_TABLE: read_strings(rep, &field); break;
+        case BLOCK_PAYLOAD_SIZE: block.payload = field.value; break;
+        case BLOCK_PROCESS: read_process(rep, &field); break;
+        case BLOCK_NUM_RANGE_RESULTS:
+        case BLOCK_NUM_CMDLIST_RESULTS:
+        case BLOCK_NUM_GRAPH_RESULTS: block.others += field.value; break;
         default: break;
         }
     }
@@ -458,7 +460,7 @@ static bool read_blocks(struct rep *rep)
     return !rep->failed;
 }
 
-/* FileHeader {1 version} */
+/* FileHeader */
 static bool read_start(struct rep *rep)
 {
     struct wire_field field;
@@ -470,7 +472,7 @@ static bool read_start(struct rep *rep)
         return nl_fail(rep->err, NL_FORMAT, "the report ends within its header; copy it again");
     struct wire message = wire_over(rep->bytes, rep->len);
     while (wire_next(&message, &field))
-        if (field.number == 1)
+        if (field.number == FILE_HEADER_VERSION)
             version = field.value;
     if (version < OLDEST)
         return nl_fail(rep->err, NL_FORMAT,

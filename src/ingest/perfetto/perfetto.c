@@ -14,7 +14,6 @@
 #define BYTES_PER_RECORD 64 /* of a trace, or more: room for records is made at once */
 #define STATE_CLEARED    1u
 #define STATE_NEEDED     2u
-#define CLOCK_BOOTTIME   6
 
 /* ---- recognising ---- */
 
@@ -27,37 +26,37 @@ static bool is_packet(struct wire packet)
         bool scalar = field.type == WIRE_VARINT;
         fields++;
         switch (field.number) {
-        case 3:
-        case 8:
-        case 10:
-        case 13:
-        case 41:
-        case 42:
-        case 58:
-        case 76:
-        case 79: known += scalar; break;
-        case 1:
-        case 2:
-        case 6:
-        case 11:
-        case 12:
-        case 33:
-        case 35:
-        case 36:
-        case 37:
-        case 43:
-        case 44:
-        case 45:
-        case 50:
-        case 52:
-        case 53:
-        case 54:
-        case 59:
-        case 60:
-        case 66:
-        case 89: known += field.type == WIRE_BYTES; break;
+        case PACKET_TRUSTED_UID:
+        case PACKET_TIMESTAMP:
+        case PACKET_SEQUENCE_ID:
+        case PACKET_SEQUENCE_FLAGS:
+        case PACKET_STATE_CLEARED:
+        case PACKET_PREVIOUS_DROPPED:
+        case PACKET_CLOCK_ID:
+        case PACKET_TRUSTED_PID: known += scalar; break;
+        case PACKET_FTRACE_EVENTS:
+        case PACKET_PROCESS_TREE:
+        case PACKET_CLOCK_SNAPSHOT:
+        case PACKET_TRACK_EVENT:
+        case PACKET_INTERNED_DATA:
+        case PACKET_TRACE_CONFIG:
+        case PACKET_TRACE_STATS:
+        case PACKET_SYNCHRONIZATION_MARKER:
+        case PACKET_PROFILE:
+        case PACKET_PROCESS_DESCRIPTOR:
+        case PACKET_THREAD_DESCRIPTOR:
+        case PACKET_SYSTEM_INFO:
+        case PACKET_COMPRESSED:
+        case PACKET_GPU_COUNTERS:
+        case PACKET_GPU_RENDER_STAGE:
+        case PACKET_STREAMING_PROFILE:
+        case PACKET_DEFAULTS:
+        case PACKET_TRACK_DESCRIPTOR:
+        case PACKET_PERF_SAMPLE:
+        case PACKET_FRAME_TIMELINE:
+        case PACKET_TRACE_UUID: known += field.type == WIRE_BYTES; break;
         default:
-            if (field.number > 1000)
+            if (field.number > PACKET_HIGHEST)
                 return false;
         }
     }
@@ -71,7 +70,7 @@ static int perfetto_sniff(const struct nl_input *input, const char **why)
     unsigned packets = 0, whole = 0;
     (void)why;
     while (wire_next(&trace, &field)) {
-        if (field.number != 1 || field.type != WIRE_BYTES)
+        if (field.number != TRACE_PACKET || field.type != WIRE_BYTES)
             return 0;
         packets++;
         whole += is_packet(wire_inside(&field));
@@ -199,7 +198,7 @@ static bool read_trace(struct perfetto_load *load, struct wire trace, bool inner
 {
     struct wire_field field;
     while (wire_next(&trace, &field)) {
-        if (field.number != 1 || !wire_is_text(&field))
+        if (field.number != TRACE_PACKET || !wire_is_text(&field))
             continue;
         struct perfetto_packet packet = {.bytes = wire_inside(&field)};
         load->packets++;
@@ -350,7 +349,7 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
     load->builder = reading->builder;
     load->source = reading->source;
     load->job = reading->job;
-    load->trace_clock = CLOCK_BOOTTIME;
+    load->trace_clock = BUILTIN_CLOCK_BOOTTIME;
     load->stage = nl_stage_new(reading->builder);
     nl_stage_begin(load->stage, reading->source, 0);
     load->profile = (struct cpuprofile){.builder = reading->builder,

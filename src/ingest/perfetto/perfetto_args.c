@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "ingest/perfetto/perfetto.h"
+#include "ingest/perfetto/perfettofields.h"
 
 #define DEPTH_MOST 12
-#define ANNOTATION 4 /* field of a track event */
 
 struct level {
     struct wire wire;
@@ -61,9 +61,9 @@ static void note_launch(struct nl_str name, const struct wire_field *value,
                         struct perfetto_launch *launch)
 {
     uint64_t number = value->value;
-    if (value->number == 5 && nl_str_is(name, "occupancy"))
+    if (value->number == ANNOTATION_DOUBLE_VALUE && nl_str_is(name, "occupancy"))
         launch->occupancy = wire_f64(value);
-    if (value->number == 6 && nl_str_is(name, "kind"))
+    if (value->number == ANNOTATION_STRING_VALUE && nl_str_is(name, "kind"))
         launch->direction = (uint8_t)gpurows_copy_kind(wire_str(value));
     if (!wire_is_varint(value))
         return;
@@ -86,11 +86,12 @@ static struct nl_str annotation_name(struct perfetto_load *load,
     struct nl_str name = {"", 0};
     *value = (struct wire_field){0};
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == ANNOTATION_NAME_IID)
             name = perfetto_text(load, sequence, PERFETTO_ARG_NAMES, field.value)->text;
-        else if (field.number == 10)
+        else if (field.number == ANNOTATION_NAME)
             name = wire_str(&field);
-        else if (!value->number && field.number != 16 && field.number != 13)
+        else if (!value->number && field.number != ANNOTATION_PROTO_TYPE_NAME &&
+                 field.number != ANNOTATION_PROTO_TYPE_NAME_IID)
             *value = field;
     }
     return name;
@@ -101,18 +102,18 @@ static bool write_scalar(struct perfetto_load *load, const struct perfetto_seque
                          struct nl_json *json, const struct wire_field *value)
 {
     switch (value->number) {
-    case 2: nl_json_bool(json, value->value != 0); return true;
-    case 3:
-    case 7: nl_json_u64(json, value->value); return true;
-    case 4: nl_json_i64(json, wire_i64(value)); return true;
-    case 5: nl_json_f64(json, wire_f64(value)); return true;
-    case 6:
-    case 9: nl_json_str(json, wire_str(value)); return true;
-    case 17:
+    case ANNOTATION_BOOL_VALUE: nl_json_bool(json, value->value != 0); return true;
+    case ANNOTATION_UINT_VALUE:
+    case ANNOTATION_POINTER_VALUE: nl_json_u64(json, value->value); return true;
+    case ANNOTATION_INT_VALUE: nl_json_i64(json, wire_i64(value)); return true;
+    case ANNOTATION_DOUBLE_VALUE: nl_json_f64(json, wire_f64(value)); return true;
+    case ANNOTATION_STRING_VALUE:
+    case ANNOTATION_LEGACY_JSON_VALUE: nl_json_str(json, wire_str(value)); return true;
+    case ANNOTATION_STRING_VALUE_IID:
         nl_json_str(json, perfetto_text(load, sequence, PERFETTO_ARG_TEXTS, value->value)->text);
         return true;
-    case 11:
-    case 12: return false;
+    case ANNOTATION_DICT_ENTRIES:
+    case ANNOTATION_ARRAY_VALUES: return false;
     default: nl_json_null(json); return true;
     }
 }
@@ -155,7 +156,7 @@ static bool write_all(struct perfetto_load *load, const struct perfetto_sequence
             load->notes[PERFETTO_NOTE_DEEP]++;
             continue;
         }
-        bool list = value.number == 12;
+        bool list = value.number == ANNOTATION_ARRAY_VALUES;
         depth++;
         levels[depth] = (struct level){wire_inside(&field), list ? ']' : '}', !list};
         numbers[depth] = value.number;
@@ -196,13 +197,13 @@ uint32_t perfetto_args(struct perfetto_load *load, const struct perfetto_sequenc
     struct wire_field field;
     bool any = told;
     while (!any && wire_next(&look, &field))
-        any = field.number == ANNOTATION;
+        any = field.number == EVENT_DEBUG_ANNOTATIONS;
     if (any) {
         nl_buf_clear(&load->text);
         nl_json_to_buf(&json, &load->text, 0);
         nl_json_open(&json, '{');
         write_tag(&json, tag, told);
-        any = write_all(load, sequence, &json, event, ANNOTATION, launch) || told;
+        any = write_all(load, sequence, &json, event, EVENT_DEBUG_ANNOTATIONS, launch) || told;
     }
     if (launch && (tag->is_number || tag->text.len))
         launch->correlation = tag_number(tag);

@@ -123,8 +123,17 @@ static void read_number(const struct wire_field *field, struct event *event)
 /* Messages that are neither debug annotations, nor flows, nor named above. */
 static bool is_typed(const struct wire_field *field)
 {
-    static const uint8_t known[] = {4, 36, 42, 47, 48, 53};
-    return wire_is_text(field) && !(field->number < 64 && memchr(known, (int)field->number, 6));
+    if (!wire_is_text(field))
+        return false;
+    switch (field->number) {
+    case EVENT_DEBUG_ANNOTATIONS:
+    case EVENT_FLOW_IDS_OLD:
+    case EVENT_TERMINATING_FLOW_IDS_OLD:
+    case EVENT_FLOW_IDS:
+    case EVENT_TERMINATING_FLOW_IDS:
+    case EVENT_CORRELATION_TEXT: return false;
+    default: return true;
+    }
 }
 
 static void read_event(struct perfetto_load *load, const struct perfetto_packet *packet,
@@ -221,7 +230,7 @@ static bool event_time(struct perfetto_load *load, const struct perfetto_packet 
         load->notes[PERFETTO_NOTE_TIME]++;
         return false;
     }
-    return perfetto_convert(load, sequence, 3, (uint64_t)ns, ts); /* CLOCK_MONOTONIC */
+    return perfetto_convert(load, sequence, BUILTIN_CLOCK_MONOTONIC, (uint64_t)ns, ts);
 }
 
 static uint32_t event_track(struct perfetto_load *load, const struct perfetto_packet *packet,

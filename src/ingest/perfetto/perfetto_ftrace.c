@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "ingest/perfetto/perfetto.h"
+#include "ingest/perfetto/perfettoprofile.h"
 
 #define CPUS_MOST 4096
 
@@ -58,11 +59,11 @@ static void read_switch(struct perfetto_load *load, uint64_t cpu, int64_t ts,
     int64_t next = 0, state = NL_NULL_I64;
     struct nl_str comm = {"", 0};
     while (wire_next(&wire, &field)) {
-        if (field.number == 6)
+        if (field.number == SWITCH_NEXT_PID)
             next = wire_i64(&field);
-        else if (field.number == 4)
+        else if (field.number == SWITCH_PREV_STATE)
             state = wire_i64(&field);
-        else if (field.number == 5)
+        else if (field.number == SWITCH_NEXT_COMM)
             comm = wire_str(&field);
     }
     switch_in(load, cpu, ts, next, state);
@@ -78,11 +79,11 @@ static void read_compact(struct perfetto_load *load, uint64_t cpu, const struct 
     unsigned count = 0;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 1: times = wire_inside(&field); break;
-        case 2: states = wire_inside(&field); break;
-        case 3: nexts = wire_inside(&field); break;
-        case 6: comms = wire_inside(&field); break;
-        case 5:
+        case COMPACT_SWITCH_TIMESTAMP: times = wire_inside(&field); break;
+        case COMPACT_SWITCH_PREV_STATE: states = wire_inside(&field); break;
+        case COMPACT_SWITCH_NEXT_PID: nexts = wire_inside(&field); break;
+        case COMPACT_SWITCH_NEXT_COMM_INDEX: comms = wire_inside(&field); break;
+        case COMPACT_INTERN_TABLE:
             if (count < 256)
                 names[count++] = wire_str(&field);
             break;
@@ -187,7 +188,7 @@ static bool read_print(struct perfetto_load *load, int64_t ts, int64_t tid,
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field))
-        if (field.number == 2 && wire_is_text(&field))
+        if (field.number == PRINT_BUF && wire_is_text(&field))
             return read_mark(load, ts, tid, wire_str(&field));
     return false;
 }
@@ -198,9 +199,9 @@ static void read_frequency(struct perfetto_load *load, int64_t ts, const struct 
     struct wire_field field;
     uint64_t khz = 0, cpu = 0;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == FREQUENCY_STATE)
             khz = field.value;
-        else if (field.number == 2)
+        else if (field.number == FREQUENCY_CPU_ID)
             cpu = field.value;
     }
     char name[40];
@@ -220,9 +221,9 @@ static void read_event(struct perfetto_load *load, uint64_t cpu, const struct wi
     struct wire_field field, what = {0};
     uint64_t time = 0, tid = 0;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == FTRACE_TIMESTAMP)
             time = field.value;
-        else if (field.number == 2)
+        else if (field.number == FTRACE_PID)
             tid = field.value;
         else if (wire_is_text(&field))
             what = field;
@@ -230,12 +231,12 @@ static void read_event(struct perfetto_load *load, uint64_t cpu, const struct wi
     bool done = false;
     if (time > INT64_MAX)
         load->notes[PERFETTO_NOTE_TIME]++;
-    else if (what.number == 4) {
+    else if (what.number == FTRACE_SCHED_SWITCH) {
         read_switch(load, cpu, (int64_t)time, &what);
         done = true;
-    } else if (what.number == 3) {
+    } else if (what.number == FTRACE_PRINT) {
         done = read_print(load, (int64_t)time, (int64_t)(int32_t)tid, &what);
-    } else if (what.number == 11) {
+    } else if (what.number == FTRACE_CPU_FREQUENCY) {
         read_frequency(load, (int64_t)time, &what);
         done = true;
     }
@@ -248,18 +249,18 @@ void perfetto_ftrace(struct perfetto_load *load, const struct wire_field *data)
     struct wire_field field;
     uint64_t cpu = 0;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == BUNDLE_CPU)
             cpu = field.value;
-        else if (field.number == 3)
+        else if (field.number == BUNDLE_LOST_EVENTS)
             load->notes[PERFETTO_NOTE_LOST] += field.value != 0;
     }
     if (cpu >= CPUS_MOST)
         return;
     wire = wire_inside(data);
     while (wire_next(&wire, &field)) {
-        if (field.number == 2 && wire_is_text(&field))
+        if (field.number == BUNDLE_EVENT && wire_is_text(&field))
             read_event(load, cpu, &field);
-        else if (field.number == 4 && wire_is_text(&field))
+        else if (field.number == BUNDLE_COMPACT_SCHED && wire_is_text(&field))
             read_compact(load, cpu, &field);
     }
     load->notes[PERFETTO_NOTE_DAMAGED] += wire.damaged;

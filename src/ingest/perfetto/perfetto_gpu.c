@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "ingest/perfetto/perfetto.h"
+#include "ingest/perfetto/perfettoprofile.h"
+#include "ingest/perfetto/perfettofields.h"
 
 struct stage {
     struct nl_str name, queue;
@@ -22,8 +24,8 @@ static void read_size(const struct wire_field *data, uint32_t *size)
     struct wire_field field;
     size[0] = size[1] = size[2] = 1;
     while (wire_next(&wire, &field))
-        if (field.number >= 1 && field.number <= 3 && field.value < UINT32_MAX)
-            size[field.number - 1] = (uint32_t)field.value;
+        if (field.number >= DIM3_X && field.number <= DIM3_Z && field.value < UINT32_MAX)
+            size[field.number - DIM3_X] = (uint32_t)field.value;
 }
 
 static void read_launch(const struct wire_field *data, struct perfetto_launch *launch)
@@ -31,9 +33,9 @@ static void read_launch(const struct wire_field *data, struct perfetto_launch *l
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1 && wire_is_text(&field))
+        if (field.number == LAUNCH_GRID_SIZE && wire_is_text(&field))
             read_size(&field, launch->grid);
-        else if (field.number == 2 && wire_is_text(&field))
+        else if (field.number == LAUNCH_WORKGROUP_SIZE && wire_is_text(&field))
             read_size(&field, launch->block);
     }
 }
@@ -43,18 +45,20 @@ static void read_names(struct perfetto_load *load, const struct perfetto_packet 
 {
     const struct perfetto_sequence *sequence = packet->sequence;
     const struct perfetto_interned *text;
-    uint32_t kind = field->number == 19   ? PERFETTO_KERNELS
-                    : field->number == 20 ? PERFETTO_NAMES
-                                          : PERFETTO_STAGES;
+    bool kernel = field->number == STAGE_KERNEL_IID;
+    uint32_t kind = kernel                            ? PERFETTO_KERNELS
+                    : field->number == STAGE_NAME_IID ? PERFETTO_NAMES
+                                                      : PERFETTO_STAGES;
     text = perfetto_text(load, sequence, kind, field->value);
-    if (field->number == 13) {
+    if (field->number == STAGE_HW_QUEUE_IID) {
         stage->queue = text->text;
         stage->queue_key = field->value;
         stage->has_queue = text->text.len > 0;
         return;
     }
-    stage->compute |= field->number == 19 || (field->number == 14 && text->category == 2);
-    if (text->name && (!stage->name_id || field->number == 19)) {
+    stage->compute |=
+        kernel || (field->number == STAGE_STAGE_IID && text->category == STAGE_CATEGORY_COMPUTE);
+    if (text->name && (!stage->name_id || kernel)) {
         stage->name_id = text->name;
         stage->name = text->text;
     }
@@ -67,18 +71,18 @@ static void read_stage(struct perfetto_load *load, const struct perfetto_packet 
     struct wire_field field;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 2: stage->duration = field.value; break;
-        case 3:
+        case STAGE_DURATION: stage->duration = field.value; break;
+        case STAGE_HW_QUEUE_ID:
             stage->queue_key = field.value;
             stage->has_queue = true;
             break;
-        case 11: stage->gpu = wire_i64(&field); break;
-        case 17: stage->name_id = nl_stage_name(load->stage, wire_str(&field)); break;
-        case 21: read_launch(&field, &stage->launch); break;
-        case 13:
-        case 14:
-        case 19:
-        case 20: read_names(load, packet, &field, stage); break;
+        case STAGE_GPU_ID: stage->gpu = wire_i64(&field); break;
+        case STAGE_NAME: stage->name_id = nl_stage_name(load->stage, wire_str(&field)); break;
+        case STAGE_LAUNCH: read_launch(&field, &stage->launch); break;
+        case STAGE_HW_QUEUE_IID:
+        case STAGE_STAGE_IID:
+        case STAGE_KERNEL_IID:
+        case STAGE_NAME_IID: read_names(load, packet, &field, stage); break;
         default: break;
         }
     }
@@ -160,10 +164,10 @@ static void read_spec(struct perfetto_load *load, const struct counters *counter
     nl_buf_clear(&load->text);
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 1: id = field.value; break;
-        case 2: name = wire_str(&field); break;
-        case 7: add_unit(&load->text, &field, "*"); break;
-        case 8: add_unit(&load->text, &field, "/"); break;
+        case COUNTER_SPEC_ID: id = field.value; break;
+        case COUNTER_SPEC_NAME: name = wire_str(&field); break;
+        case COUNTER_SPEC_NUMERATOR_UNITS: add_unit(&load->text, &field, "*"); break;
+        case COUNTER_SPEC_DENOMINATOR_UNITS: add_unit(&load->text, &field, "/"); break;
         default: break;
         }
     }
@@ -180,7 +184,7 @@ static void read_specs(struct perfetto_load *load, const struct counters *counte
     struct wire wire = counters->specs;
     struct wire_field field;
     while (wire_next(&wire, &field))
-        if (field.number == 1 && wire_is_text(&field))
+        if (field.number == COUNTER_DESCRIPTOR_SPECS && wire_is_text(&field))
             read_spec(load, counters, &field);
 }
 
@@ -193,10 +197,13 @@ static void read_value(struct perfetto_load *load, const struct counters *counte
     struct perfetto_record record = {.ts = counters->ts, .type = PERFETTO_COUNTER};
     bool has = false;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1) {
+        if (field.number == GPU_COUNTER_ID) {
             id = field.value;
-        } else if (field.number == 2 || field.number == 3) {
-            record.real = field.number == 3 ? wire_f64(&field) : (double)wire_i64(&field);
+        } else if (field.number == GPU_COUNTER_INT_VALUE) {
+            record.real = (double)wire_i64(&field);
+            has = true;
+        } else if (field.number == GPU_COUNTER_DOUBLE_VALUE) {
+            record.real = wire_f64(&field);
             has = true;
         }
     }
@@ -219,12 +226,12 @@ static void find_specs(struct perfetto_load *load, const struct perfetto_packet 
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
-        if (field.number == 3) {
+        if (field.number == COUNTER_EVENT_GPU_ID) {
             counters->gpu = wire_i64(&field);
-        } else if (field.number == 1 && wire_is_text(&field)) {
+        } else if (field.number == COUNTER_EVENT_DESCRIPTOR && wire_is_text(&field)) {
             counters->specs = wire_inside(&field);
             counters->has_specs = true;
-        } else if (field.number == 4 && wire_is_varint(&field)) {
+        } else if (field.number == COUNTER_EVENT_DESCRIPTOR_IID && wire_is_varint(&field)) {
             struct nl_str text =
                 perfetto_text(load, packet->sequence, PERFETTO_GPU_COUNTERS, field.value)->text;
             uint64_t key[2] = {packet->sequence->id, field.value};
@@ -246,6 +253,6 @@ void perfetto_gpu_counters(struct perfetto_load *load, const struct perfetto_pac
     if (!packet->has_time || !perfetto_time(load, packet, &counters.ts))
         return;
     while (wire_next(&wire, &field))
-        if (field.number == 2 && wire_is_text(&field))
+        if (field.number == COUNTER_EVENT_COUNTERS && wire_is_text(&field))
             read_value(load, &counters, &field);
 }

@@ -4,6 +4,8 @@
  * they are and a stack is put together when a sample first names it.
  */
 #include "ingest/perfetto/perfetto.h"
+#include "ingest/perfetto/perfettoprofile.h"
+#include "ingest/perfetto/perfettofields.h"
 
 #define FRAMES_MOST 1024
 
@@ -31,7 +33,8 @@ static uint32_t module_of(struct perfetto_load *load, const struct perfetto_sequ
     while (wire_next(&wire, &field)) {
         struct wire packed = wire_inside(&field);
         uint64_t piece = field.value;
-        bool more = field.number == 7 && (wire_is_varint(&field) || wire_varint(&packed, &piece));
+        bool more = field.number == MAPPING_PATH_STRING_IDS &&
+                    (wire_is_varint(&field) || wire_varint(&packed, &piece));
         for (; more && !load->text.overflow; more = wire_varint(&packed, &piece)) {
             struct nl_str part = text_of(load, sequence, PERFETTO_MAPPING_PATHS, piece);
             bool slash = part.len && part.ptr[0] == '/';
@@ -52,16 +55,18 @@ static struct nl_stack_row read_frame(struct perfetto_load *load,
     struct nl_stack_row frame = nl_stack_row();
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 2:
+        case FRAME_FUNCTION_NAME_ID:
             frame.name = cpuprofile_name(&load->profile,
                                          text_of(load, sequence, PERFETTO_FUNCTIONS, field.value));
             break;
-        case 3: frame.module = module_of(load, sequence, field.value); break;
-        case 5:
+        case FRAME_MAPPING_ID: frame.module = module_of(load, sequence, field.value); break;
+        case FRAME_SOURCE_PATH_IID:
             frame.file = cpuprofile_name(&load->profile,
                                          text_of(load, sequence, PERFETTO_SOURCES, field.value));
             break;
-        case 6: frame.line = field.value < NL_NULL_U32 ? (uint32_t)field.value : frame.line; break;
+        case FRAME_LINE_NUMBER:
+            frame.line = field.value < NL_NULL_U32 ? (uint32_t)field.value : frame.line;
+            break;
         default: break;
         }
     }
@@ -99,7 +104,8 @@ static uint32_t stack_of(struct perfetto_load *load, const struct perfetto_seque
     while (wire_next(&wire, &field)) {
         struct wire packed = wire_inside(&field);
         uint64_t frame = field.value;
-        bool more = field.number == 2 && (wire_is_varint(&field) || wire_varint(&packed, &frame));
+        bool more = field.number == CALLSTACK_FRAME_IDS &&
+                    (wire_is_varint(&field) || wire_varint(&packed, &frame));
         for (; more; more = wire_varint(&packed, &frame)) {
             if (depth++ == FRAMES_MOST) {
                 load->notes[PERFETTO_NOTE_DEEP_STACK]++;
@@ -120,7 +126,7 @@ static void add_sample(struct perfetto_load *load, const struct perfetto_sequenc
     cpuprofile_sample(&load->profile, row);
 }
 
-/* Frames within the message, outermost first: function 1, file 2, line 3. */
+/* Frames within the message, outermost first. */
 static uint32_t inline_stack(struct perfetto_load *load, struct wire wire)
 {
     struct wire_field field, part;
@@ -128,18 +134,18 @@ static uint32_t inline_stack(struct perfetto_load *load, struct wire wire)
     while (wire_next(&wire, &field)) {
         struct wire inner = wire_inside(&field);
         struct nl_stack_row frame = nl_stack_row();
-        if (field.number != 1 || !wire_is_text(&field))
+        if (field.number != INLINE_CALLSTACK_FRAMES || !wire_is_text(&field))
             continue;
         if (depth++ == FRAMES_MOST) {
             load->notes[PERFETTO_NOTE_DEEP_STACK]++;
             break;
         }
         while (wire_next(&inner, &part)) {
-            if (part.number == 1)
+            if (part.number == INLINE_FRAME_FUNCTION_NAME)
                 frame.name = cpuprofile_name(&load->profile, wire_str(&part));
-            else if (part.number == 2)
+            else if (part.number == INLINE_FRAME_SOURCE_FILE)
                 frame.file = cpuprofile_name(&load->profile, wire_str(&part));
-            else if (part.number == 3 && part.value < NL_NULL_U32)
+            else if (part.number == INLINE_FRAME_LINE_NUMBER && part.value < NL_NULL_U32)
                 frame.line = (uint32_t)part.value;
         }
         node = cpuprofile_frame(&load->profile, node, &frame);
@@ -187,11 +193,11 @@ static void read_timebase(struct perfetto_load *load, const struct wire_field *d
     sequence->sample_event = NL_NO_NAME;
     sequence->sample_period = 0;
     while (wire_next(&wire, &field)) {
-        bool counter = field.number == 4 && !sequence->sample_event &&
+        bool counter = field.number == TIMEBASE_COUNTER && !sequence->sample_event &&
                        field.value < sizeof counters / sizeof counters[0];
-        if (field.number == 1)
+        if (field.number == TIMEBASE_PERIOD)
             sequence->sample_period = field.value < INT64_MAX ? wire_i64(&field) : 0;
-        else if (field.number == 10 && field.len)
+        else if (field.number == TIMEBASE_NAME && field.len)
             sequence->sample_event = nl_stage_name(load->stage, wire_str(&field));
         else if (counter && counters[field.value])
             sequence->sample_event = nl_stage_name(load->stage, nl_str(counters[field.value]));
@@ -204,7 +210,7 @@ void perfetto_sample_defaults(struct perfetto_load *load, struct perfetto_sequen
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field))
-        if (field.number == 1 && wire_is_text(&field))
+        if (field.number == SAMPLE_DEFAULTS_TIMEBASE && wire_is_text(&field))
             read_timebase(load, &field, sequence);
 }
 
@@ -220,13 +226,15 @@ void perfetto_perf_sample(struct perfetto_load *load, const struct perfetto_pack
     bool skipped = false;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 1: row.cpu = wire_i64(&field); break;
-        case 2: pid = wire_i64(&field); break;
-        case 3: tid = wire_i64(&field); break;
-        case 4: stack = field.value; break;
-        case 17: load->notes[PERFETTO_NOTE_SAMPLES_LOST] += field.value & UINT32_MAX; break;
-        case 18:
-        case 19: skipped = true; break;
+        case SAMPLE_CPU: row.cpu = wire_i64(&field); break;
+        case SAMPLE_PID: pid = wire_i64(&field); break;
+        case SAMPLE_TID: tid = wire_i64(&field); break;
+        case SAMPLE_CALLSTACK_IID: stack = field.value; break;
+        case SAMPLE_KERNEL_RECORDS_LOST:
+            load->notes[PERFETTO_NOTE_SAMPLES_LOST] += field.value & UINT32_MAX;
+            break;
+        case SAMPLE_SKIPPED_REASON:
+        case SAMPLE_PRODUCER_EVENT: skipped = true; break;
         default: break;
         }
     }
@@ -255,20 +263,20 @@ void perfetto_streamed_samples(struct perfetto_load *load, const struct perfetto
     row.unit = nl_stage_name(load->stage, nl_str("samples"));
     /* Two unpacked lists side by side: each cursor goes to its next item. */
     while (wire_next(&stacks, &stack)) {
-        if (stack.number != 1 || !wire_is_varint(&stack))
+        if (stack.number != STREAMING_CALLSTACK_IID || !wire_is_varint(&stack))
             continue;
         delta.number = 0;
-        while (delta.number != 2 && wire_next(&deltas, &delta)) {
+        while (delta.number != STREAMING_TIMESTAMP_DELTA_US && wire_next(&deltas, &delta)) {
         }
         int64_t us = sequence->reference_us, ns;
-        if (delta.number != 2 || us == NL_NULL_I64 ||
+        if (delta.number != STREAMING_TIMESTAMP_DELTA_US || us == NL_NULL_I64 ||
             __builtin_add_overflow(us, wire_i64(&delta), &us) || us < 0 ||
             __builtin_mul_overflow(us, 1000, &ns)) {
             load->notes[PERFETTO_NOTE_TIME]++;
             continue;
         }
         sequence->reference_us = us;
-        if (perfetto_convert(load, sequence, 3, (uint64_t)ns, &row.ts)) /* CLOCK_MONOTONIC */
+        if (perfetto_convert(load, sequence, BUILTIN_CLOCK_MONOTONIC, (uint64_t)ns, &row.ts))
             add_sample(load, sequence, stack.value, &row);
     }
 }
@@ -280,11 +288,14 @@ void perfetto_streamed_samples(struct perfetto_load *load, const struct perfetto
 static const struct heap_sum {
     const char *event, *unit;
     uint8_t plus, minus; /* fields of HeapSample */
-} heap_sums[] = {{"alloc_space", "bytes", 2, 0},   {"inuse_space", "bytes", 2, 3},
-                 {"alloc_objects", "count", 5, 0}, {"inuse_objects", "count", 5, 6},
-                 {"max_space", "bytes", 8, 0},     {"max_objects", "count", 9, 0}};
+} heap_sums[] = {{"alloc_space", "bytes", HEAP_SAMPLE_SELF_ALLOCATED, 0},
+                 {"inuse_space", "bytes", HEAP_SAMPLE_SELF_ALLOCATED, HEAP_SAMPLE_SELF_FREED},
+                 {"alloc_objects", "count", HEAP_SAMPLE_ALLOC_COUNT, 0},
+                 {"inuse_objects", "count", HEAP_SAMPLE_ALLOC_COUNT, HEAP_SAMPLE_FREE_COUNT},
+                 {"max_space", "bytes", HEAP_SAMPLE_SELF_MAX, 0},
+                 {"max_objects", "count", HEAP_SAMPLE_SELF_MAX_COUNT, 0}};
 #define HEAP_SUMS   (sizeof heap_sums / sizeof heap_sums[0])
-#define HEAP_FIELDS 10
+#define HEAP_FIELDS (HEAP_SAMPLE_SELF_MAX_COUNT + 1)
 
 static void heap_sample(struct perfetto_load *load, const struct perfetto_sequence *sequence,
                         struct nl_sample_row *row, uint64_t heap, const struct wire_field *data)
@@ -294,7 +305,7 @@ static void heap_sample(struct perfetto_load *load, const struct perfetto_sequen
     int64_t values[HEAP_FIELDS] = {0};
     uint64_t stack = 0;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == HEAP_SAMPLE_CALLSTACK_ID)
             stack = field.value;
         else if (field.number < HEAP_FIELDS && field.value < (uint64_t)INT64_MAX)
             values[field.number] = wire_i64(&field);
@@ -324,27 +335,28 @@ static void heap_dump(struct perfetto_load *load, const struct perfetto_packet *
     bool damaged = false, timed = false;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 1: pid = wire_i64(&field); break;
-        case 4:
-        case 7:
-        case 8:
-        case 10: damaged |= field.value != 0; break;
-        case 9:
+        case HEAP_DUMP_PID: pid = wire_i64(&field); break;
+        case HEAP_DUMP_REJECTED_CONCURRENT:
+        case HEAP_DUMP_BUFFER_OVERRAN:
+        case HEAP_DUMP_BUFFER_CORRUPTED:
+        case HEAP_DUMP_HIT_GUARDRAIL: damaged |= field.value != 0; break;
+        case HEAP_DUMP_TIMESTAMP:
             time = field.value;
             timed = true;
             break;
-        case 11: heap = nl_hash(field.data, field.len); break;
+        case HEAP_DUMP_HEAP_NAME: heap = nl_hash(field.data, field.len); break;
         default: break;
         }
     }
     load->notes[PERFETTO_NOTE_HEAP_PARTIAL] += damaged;
-    if (timed ? !perfetto_convert(load, packet->sequence, 4, time, &row.ts) /* MONOTONIC_COARSE */
+    if (timed ? !perfetto_convert(load, packet->sequence, BUILTIN_CLOCK_MONOTONIC_COARSE, time,
+                                  &row.ts)
               : !packet->has_time || !perfetto_time(load, packet, &row.ts))
         return;
     row.lane = cpuprofile_lane(&load->profile, pid, NL_NULL_I64, (struct nl_str){"", 0});
     wire = wire_inside(data);
     while (wire_next(&wire, &field))
-        if (field.number == 2 && wire_is_text(&field))
+        if (field.number == HEAP_DUMP_SAMPLES && wire_is_text(&field))
             heap_sample(load, packet->sequence, &row, heap, &field);
 }
 
@@ -353,8 +365,9 @@ void perfetto_heap(struct perfetto_load *load, const struct perfetto_packet *pac
 {
     static const struct {
         uint32_t field, kind;
-    } tables[] = {{1, PERFETTO_FUNCTIONS}, {1, PERFETTO_MAPPING_PATHS}, {1, PERFETTO_SOURCES},
-                  {4, PERFETTO_MAPPINGS},  {2, PERFETTO_FRAMES},        {3, PERFETTO_STACKS}};
+    } tables[] = {{PROFILE_STRINGS, PERFETTO_FUNCTIONS}, {PROFILE_STRINGS, PERFETTO_MAPPING_PATHS},
+                  {PROFILE_STRINGS, PERFETTO_SOURCES},   {PROFILE_MAPPINGS, PERFETTO_MAPPINGS},
+                  {PROFILE_FRAMES, PERFETTO_FRAMES},     {PROFILE_CALLSTACKS, PERFETTO_STACKS}};
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field))
@@ -363,6 +376,6 @@ void perfetto_heap(struct perfetto_load *load, const struct perfetto_packet *pac
                 perfetto_intern(load, packet->sequence, tables[i].kind, &field);
     wire = wire_inside(data);
     while (wire_next(&wire, &field))
-        if (field.number == 5 && wire_is_text(&field))
+        if (field.number == PROFILE_PROCESS_DUMPS && wire_is_text(&field))
             heap_dump(load, packet, &field);
 }

@@ -6,8 +6,7 @@
 #include "ingest/perfetto/perfetto.h"
 
 #define ARENA_MOST     ((size_t)512 << 20)
-#define CLOCK_REALTIME 1
-#define CLOCK_BOOTTIME 6
+#define OWN_TEXTS_MOST 30 /* tables of texts above it may be extensions, as that of kernels is */
 
 struct nl_str perfetto_keep(struct perfetto_load *load, struct nl_str text)
 {
@@ -68,13 +67,13 @@ static void intern_whole(struct perfetto_load *load, struct perfetto_sequence *s
     struct wire_field field;
     uint64_t iid = 0;
     while (wire_next(&wire, &field))
-        if (field.number == 1)
+        if (field.number == INTERNED_IID)
             iid = field.value;
     struct perfetto_interned own = {.text = perfetto_keep(load, wire_str(entry))};
     add_entry(sequence, kind, iid, &own);
 }
 
-/* A demangled name in 3 is better than a mangled one in 2. */
+/* A kernel's demangled name is better than its mangled one. */
 static void intern_text(struct perfetto_load *load, struct perfetto_sequence *sequence,
                         uint32_t kind, const struct wire_field *entry)
 {
@@ -84,14 +83,15 @@ static void intern_text(struct perfetto_load *load, struct perfetto_sequence *se
     struct nl_str text = {"", 0};
     uint64_t iid = 0;
     while (wire_next(&wire, &field)) {
-        bool demangled = field.number == 3 && kind > 30 && field.len;
-        if (field.number == 1)
+        bool demangled =
+            field.number == COMPUTE_KERNEL_DEMANGLED_NAME && kind > OWN_TEXTS_MOST && field.len;
+        if (field.number == INTERNED_IID)
             iid = field.value;
-        else if ((field.number == 2 || demangled) && wire_is_text(&field))
+        else if ((field.number == INTERNED_TEXT || demangled) && wire_is_text(&field))
             text = wire_str(&field);
-        else if (field.number == 4 && wire_is_varint(&field))
+        else if (field.number == STAGE_SPECIFICATION_CATEGORY && wire_is_varint(&field))
             own.category = (uint32_t)field.value;
-        else if (field.number == 4 && kind > 30)
+        else if (field.number == COMPUTE_KERNEL_ARCH && kind > OWN_TEXTS_MOST)
             kind = PERFETTO_KERNELS; /* an extension; only kernels have their architecture here */
     }
     own.text = perfetto_keep(load, text);
@@ -148,10 +148,10 @@ static void event_defaults(struct perfetto_sequence *sequence, const struct wire
     struct wire_field field;
     sequence->counters = 0;
     while (wire_next(&wire, &field)) {
-        if (field.number == 11) {
+        if (field.number == EVENT_DEFAULTS_TRACK_UUID) {
             sequence->track_uuid = field.value;
             sequence->has_track = true;
-        } else if (field.number == 31) {
+        } else if (field.number == EVENT_DEFAULTS_EXTRA_COUNTER_UUIDS) {
             struct wire packed = wire_inside(&field);
             uint64_t uuid = field.value;
             bool more = wire_is_varint(&field) || wire_varint(&packed, &uuid);
@@ -167,11 +167,11 @@ void perfetto_defaults(struct perfetto_load *load, struct perfetto_sequence *seq
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
-        if (field.number == 58)
+        if (field.number == DEFAULTS_CLOCK_ID)
             sequence->clock = field.value;
-        else if (field.number == 11 && wire_is_text(&field))
+        else if (field.number == DEFAULTS_TRACK_EVENT && wire_is_text(&field))
             event_defaults(sequence, &field);
-        else if (field.number == 12 && wire_is_text(&field))
+        else if (field.number == DEFAULTS_PERF_SAMPLE && wire_is_text(&field))
             perfetto_sample_defaults(load, sequence, &field);
     }
 }
@@ -254,9 +254,9 @@ static void tie_clock(struct perfetto_load *load, const struct perfetto_sequence
     clock->to = now;
     clock->last = ns;
     clock->known = true;
-    if (reading->id == CLOCK_REALTIME && !load->epoch && ns > now && now >= 0) {
+    if (reading->id == BUILTIN_CLOCK_REALTIME && !load->epoch && ns > now && now >= 0) {
         nl_builder_clock(load->builder, load->source,
-                         load->trace_clock == CLOCK_BOOTTIME ? "boottime" : "trace clock",
+                         load->trace_clock == BUILTIN_CLOCK_BOOTTIME ? "boottime" : "trace clock",
                          ns - now);
         load->epoch = true;
     }
@@ -271,9 +271,9 @@ void perfetto_snapshot(struct perfetto_load *load, const struct perfetto_packet 
     unsigned count = 0;
     int64_t now;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1 && wire_is_text(&field) && count < 64)
+        if (field.number == SNAPSHOT_CLOCKS && wire_is_text(&field) && count < 64)
             readings[count++] = read_clock(&field);
-        else if (field.number == 2 && !load->snapshot && field.value)
+        else if (field.number == SNAPSHOT_PRIMARY_CLOCK && !load->snapshot && field.value)
             load->trace_clock = field.value;
     }
     if (!trace_time_of(load, packet, readings, count, &now))

@@ -203,7 +203,7 @@ void perfetto_thread_descriptor(struct perfetto_load *load, struct perfetto_sequ
     struct wire_field field;
     read_thread(load, &own, data);
     while (wire_next(&wire, &field))
-        if (field.number == 6)
+        if (field.number == THREAD_REFERENCE_TIMESTAMP_US)
             sequence->reference_us = wire_i64(&field);
     sequence->pid = own.pid;
     sequence->tid = own.tid;
@@ -221,9 +221,10 @@ static void tree_process(struct perfetto_load *load, const struct wire_field *da
     int64_t pid = NL_NULL_I64;
     struct nl_str name = {"", 0};
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == TREE_PROCESS_PID)
             pid = wire_i64(&field);
-        else if (field.number == 3 && !name.len) /* arguments after the first may hold secrets */
+        else if (field.number == TREE_PROCESS_CMDLINE &&
+                 !name.len) /* arguments after the first may hold secrets */
             name = wire_str(&field);
     }
     if (pid == NL_NULL_I64)
@@ -240,11 +241,11 @@ static void tree_thread(struct perfetto_load *load, const struct wire_field *dat
     int64_t tid = 0, pid = NL_NULL_I64;
     struct nl_str name = {"", 0};
     while (wire_next(&wire, &field)) {
-        if (field.number == 1)
+        if (field.number == TREE_THREAD_TID)
             tid = wire_i64(&field);
-        else if (field.number == 3)
+        else if (field.number == TREE_THREAD_TGID)
             pid = wire_i64(&field);
-        else if (field.number == 2)
+        else if (field.number == TREE_THREAD_NAME)
             name = wire_str(&field);
     }
     if (pid == NL_NULL_I64)
@@ -263,9 +264,9 @@ void perfetto_process_tree(struct perfetto_load *load, const struct wire_field *
     struct wire wire = wire_inside(data);
     struct wire_field field;
     while (wire_next(&wire, &field)) {
-        if (field.number == 1 && wire_is_text(&field))
+        if (field.number == TREE_PROCESSES && wire_is_text(&field))
             tree_process(load, &field);
-        else if (field.number == 2 && wire_is_text(&field))
+        else if (field.number == TREE_THREADS && wire_is_text(&field))
             tree_thread(load, &field);
     }
 }

@@ -1,23 +1,33 @@
 /*
  * perfettofields — the fields of Perfetto's protos (github.com/google/perfetto, protos/perfetto/trace) that
- * are read, a list per message, under the names they have there.
+ * are read, a list per message, under the names they have there. Those of the profilers (GPU, ftrace,
+ * samples, heaps) are in perfettoprofile.h.
  */
 #ifndef NL_PERFETTOFIELDS_H
 #define NL_PERFETTOFIELDS_H
 
+enum { TRACE_PACKET = 1 };
+
+/* A writer may add fields of its own; those of Perfetto itself stay below 1,000. */
 enum {
     PACKET_FTRACE_EVENTS = 1,
     PACKET_PROCESS_TREE = 2,
+    PACKET_TRUSTED_UID = 3,
     PACKET_CLOCK_SNAPSHOT = 6,
     PACKET_TIMESTAMP = 8,
     PACKET_SEQUENCE_ID = 10,
     PACKET_TRACK_EVENT = 11,
     PACKET_INTERNED_DATA = 12,
     PACKET_SEQUENCE_FLAGS = 13,
+    PACKET_TRACE_CONFIG = 33,
+    PACKET_TRACE_STATS = 35,
+    PACKET_SYNCHRONIZATION_MARKER = 36,
     PACKET_PROFILE = 37,
     PACKET_STATE_CLEARED = 41,
     PACKET_PREVIOUS_DROPPED = 42,
+    PACKET_PROCESS_DESCRIPTOR = 43,
     PACKET_THREAD_DESCRIPTOR = 44,
+    PACKET_SYSTEM_INFO = 45,
     PACKET_COMPRESSED = 50,
     PACKET_GPU_COUNTERS = 52,
     PACKET_GPU_RENDER_STAGE = 53,
@@ -25,12 +35,17 @@ enum {
     PACKET_CLOCK_ID = 58,
     PACKET_DEFAULTS = 59,
     PACKET_TRACK_DESCRIPTOR = 60,
-    PACKET_PERF_SAMPLE = 66
+    PACKET_PERF_SAMPLE = 66,
+    PACKET_FRAME_TIMELINE = 76,
+    PACKET_TRUSTED_PID = 79,
+    PACKET_TRACE_UUID = 89,
+    PACKET_HIGHEST = 1000
 };
 
 enum {
     EVENT_TIMESTAMP_DELTA_US = 1,
     EVENT_CATEGORY_IIDS = 3,
+    EVENT_DEBUG_ANNOTATIONS = 4,
     EVENT_LEGACY = 6,
     EVENT_TYPE = 9,
     EVENT_NAME_IID = 10,
@@ -79,7 +94,7 @@ enum {
     TRACK_ATRACE_NAME = 13
 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
-enum { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
+enum { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5, THREAD_REFERENCE_TIMESTAMP_US = 6 };
 enum {
     COUNTER_TYPE = 1,
     COUNTER_UNIT = 3,
@@ -88,6 +103,48 @@ enum {
     COUNTER_UNIT_NAME = 6
 };
 
+/* ProcessTree, with its processes and threads */
+enum { TREE_PROCESSES = 1, TREE_THREADS = 2 };
+enum { TREE_PROCESS_PID = 1, TREE_PROCESS_CMDLINE = 3 };
+enum { TREE_THREAD_TID = 1, TREE_THREAD_NAME = 2, TREE_THREAD_TGID = 3 };
+
+/* ClockSnapshot, its clocks, and the clocks that need no description */
+enum { SNAPSHOT_CLOCKS = 1, SNAPSHOT_PRIMARY_CLOCK = 2 };
 enum { CLOCK_ID = 1, CLOCK_TIMESTAMP = 2, CLOCK_IS_INCREMENTAL = 3, CLOCK_UNIT_NS = 4 };
+enum {
+    BUILTIN_CLOCK_REALTIME = 1,
+    BUILTIN_CLOCK_MONOTONIC = 3,
+    BUILTIN_CLOCK_MONOTONIC_COARSE = 4,
+    BUILTIN_CLOCK_BOOTTIME = 6
+};
+
+/* TracePacketDefaults, TrackEventDefaults, PerfSampleDefaults with its Timebase */
+enum { DEFAULTS_TRACK_EVENT = 11, DEFAULTS_PERF_SAMPLE = 12, DEFAULTS_CLOCK_ID = 58 };
+enum { EVENT_DEFAULTS_TRACK_UUID = 11, EVENT_DEFAULTS_EXTRA_COUNTER_UUIDS = 31 };
+enum { SAMPLE_DEFAULTS_TIMEBASE = 1 };
+enum { TIMEBASE_PERIOD = 1, TIMEBASE_COUNTER = 4, TIMEBASE_NAME = 10 };
+
+/* What all interned messages share (their tables are the kinds of perfetto.h), and two of them */
+enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
+enum { STAGE_SPECIFICATION_CATEGORY = 4, STAGE_CATEGORY_COMPUTE = 2 /* its value */ };
+enum { COMPUTE_KERNEL_DEMANGLED_NAME = 3, COMPUTE_KERNEL_ARCH = 4 };
+
+/* DebugAnnotation */
+enum {
+    ANNOTATION_NAME_IID = 1,
+    ANNOTATION_BOOL_VALUE = 2,
+    ANNOTATION_UINT_VALUE = 3,
+    ANNOTATION_INT_VALUE = 4,
+    ANNOTATION_DOUBLE_VALUE = 5,
+    ANNOTATION_STRING_VALUE = 6,
+    ANNOTATION_POINTER_VALUE = 7,
+    ANNOTATION_LEGACY_JSON_VALUE = 9,
+    ANNOTATION_NAME = 10,
+    ANNOTATION_DICT_ENTRIES = 11,
+    ANNOTATION_ARRAY_VALUES = 12,
+    ANNOTATION_PROTO_TYPE_NAME_IID = 13,
+    ANNOTATION_PROTO_TYPE_NAME = 16,
+    ANNOTATION_STRING_VALUE_IID = 17
+};
 
 #endif

@@ -227,7 +227,7 @@ static void keep_numbers(struct pprof *p, const struct wire_field *field, unsign
     bool first = true;
     uint64_t number;
     while (next_number(field, &packed, &first, &number)) {
-        if (field->number == 1)
+        if (field->number == PPROF_SAMPLE_LOCATION_ID)
             keep_frame(p, number);
         else
             keep_value(p, (*value_count)++, (int64_t)number, values);
@@ -344,14 +344,15 @@ static void await_slot(const struct pprof *p, struct awaited *awaited,
     awaited->sample = *sample;
     awaited->plain = false;
     awaited->ids.data = NULL;
-    if (!wire_next(&wire, &awaited->ids) || awaited->ids.number != 1 ||
+    if (!wire_next(&wire, &awaited->ids) || awaited->ids.number != PPROF_SAMPLE_LOCATION_ID ||
         !wire_is_text(&awaited->ids) || !awaited->ids.len) {
         awaited->ids.data = NULL;
         return;
     }
     awaited->hash = nl_hash_keyed(awaited->ids.data, awaited->ids.len);
     stack_cache_expect_slot(&p->stacks, awaited->hash);
-    awaited->plain = wire_next(&wire, &awaited->values) && awaited->values.number == 2 &&
+    awaited->plain = wire_next(&wire, &awaited->values) &&
+                     awaited->values.number == PPROF_SAMPLE_VALUE &&
                      wire_is_text(&awaited->values) && wire.at == wire.end;
 }
 

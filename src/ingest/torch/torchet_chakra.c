@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "ingest/torch/chakrafields.h"
 #include "ingest/torch/torchet.h"
 #include "parse/wire.h"
 
@@ -20,7 +21,7 @@ static bool is_version(const struct wire_field *field)
     const char *text = (const char *)wire_str(field).ptr;
     for (; at < field->len && (text[at] == '.' || (text[at] >= '0' && text[at] <= '9')); at++)
         dots += text[at] == '.';
-    return field->number == 1 && dots >= 1 && dots <= 3 && text[0] != '.' &&
+    return field->number == GLOBAL_METADATA_VERSION && dots >= 1 && dots <= 3 && text[0] != '.' &&
            (at == field->len || text[at] == '-');
 }
 
@@ -34,7 +35,8 @@ static bool begins_node(const unsigned char *bytes, size_t len)
     if (!wire_varint(&node, &size) || size < 2)
         return false;
     size_t left = (size_t)(node.end - node.at);
-    return wire_sound_prefix(node.at, size < left ? (size_t)size : left, 15, &fields, &cut) > 0 &&
+    return wire_sound_prefix(node.at, size < left ? (size_t)size : left, NODE_HIGHEST, &fields,
+                             &cut) > 0 &&
            fields > 1;
 }
 
@@ -47,7 +49,7 @@ bool torchet_is_chakra(const void *bytes, size_t len)
     size_t left = (size_t)(stream.end - stream.at);
     struct wire_field field;
     struct wire first = wire_over(stream.at, size < left ? (size_t)size : left);
-    if (!wire_next(&first, &field) || field.number > 2 || !wire_is_text(&field))
+    if (!wire_next(&first, &field) || field.number > GLOBAL_METADATA_ATTR || !wire_is_text(&field))
         return false;
     struct nl_str head = {(const char *)stream.at, left};
     bool version = is_version(&field);
@@ -62,22 +64,22 @@ bool torchet_is_chakra(const void *bytes, size_t len)
 static struct nl_str number_text(const struct wire_field *field, char room[32])
 {
     int len = 0;
-    if (field->number == 3 || field->number == 5) /* double, float */
+    if (field->number == ATTRIBUTE_DOUBLE_VAL || field->number == ATTRIBUTE_FLOAT_VAL)
         len = snprintf(room, 32, "%.9g", wire_f64(field));
     else if (!wire_is_varint(field))
         len = 0;
-    else if (field->number == 27)
+    else if (field->number == ATTRIBUTE_BOOL_VAL)
         return nl_str(field->value ? "true" : "false");
-    else if (field->number == 11 || field->number == 13) /* uint32, uint64 */
+    else if (field->number == ATTRIBUTE_UINT32_VAL || field->number == ATTRIBUTE_UINT64_VAL)
         len = snprintf(room, 32, "%" PRIu64, field->value);
-    else if (field->number == 15 || field->number == 17) /* sint32, sint64 */
+    else if (field->number == ATTRIBUTE_SINT32_VAL || field->number == ATTRIBUTE_SINT64_VAL)
         len = snprintf(room, 32, "%" PRId64, wire_zigzag(field->value));
     else
         len = snprintf(room, 32, "%" PRId64, wire_i64(field));
     return (struct nl_str){room, (size_t)len};
 }
 
-/* AttributeProto {1 name, a value of any of 27 types}: its text, and whether to quote it. */
+/* AttributeProto: a name and a value of any type; the value's text, and whether to quote it. */
 static bool read_attribute(const struct wire_field *from, struct nl_str *name, struct nl_str *value,
                            bool *quote, char room[32])
 {
@@ -86,9 +88,9 @@ static bool read_attribute(const struct wire_field *from, struct nl_str *name, s
     *value = *name = (struct nl_str){"", 0};
     *quote = false;
     while (wire_next(&message, &field)) {
-        if (field.number == 1 && wire_is_text(&field))
+        if (field.number == ATTRIBUTE_NAME && wire_is_text(&field))
             *name = wire_str(&field);
-        else if (field.number == 29 && wire_is_text(&field))
+        else if (field.number == ATTRIBUTE_STRING_VAL && wire_is_text(&field))
             *value = wire_str(&field), *quote = true;
         else if (!wire_is_text(&field))
             *value = number_text(&field, room), *quote = false;
@@ -111,7 +113,7 @@ static void read_dependencies(struct torchet *et, const char *name, const struct
     nl_buf_release(&text);
 }
 
-/* IOInfo {1 values, 2 shapes, 3 types}, each a text as Python prints lists. */
+/* IOInfo */
 static void read_side(struct torchet *et, const struct wire_field *from, bool input)
 {
     struct nl_node_row *node = &et->node;
@@ -119,11 +121,11 @@ static void read_side(struct torchet *et, const struct wire_field *from, bool in
     struct wire_field field;
     while (wire_next(&message, &field)) {
         struct nl_str text = wire_str(&field);
-        if (field.number == 1)
+        if (field.number == IO_INFO_VALUES)
             torchet_fact(et, nl_str(input ? "inputs" : "outputs"), text, true);
-        else if (field.number == 2)
+        else if (field.number == IO_INFO_SHAPES)
             *(input ? &node->input_shapes : &node->output_shapes) = torchet_text(et, text);
-        else if (field.number == 3)
+        else if (field.number == IO_INFO_TYPES)
             *(input ? &node->input_types : &node->output_types) = torchet_text(et, text);
     }
 }
@@ -133,18 +135,18 @@ static void read_number(struct torchet *et, const struct wire_field *field)
     struct nl_node_row *node = &et->node;
     char room[32];
     switch (field->number) {
-    case 1: node->index = wire_i64(field); break;
-    case 3:
+    case NODE_ID: node->index = wire_i64(field); break;
+    case NODE_TYPE:
         if (field->value > 0 && field->value < sizeof types / sizeof types[0])
             node->type = nl_stage_name(et->stage, nl_str(types[field->value]));
         break;
-    case 6:
+    case NODE_START_TIME_MICROS:
         if (field->value) {
             int len = snprintf(room, sizeof room, "%" PRIu64, field->value);
             torchet_fact(et, nl_str("start_us"), (struct nl_str){room, (size_t)len}, false);
         }
         break;
-    case 7:
+    case NODE_DURATION_MICROS:
         if (field->value < INT64_MAX / 1000) {
             node->total_ns = (int64_t)field->value * 1000;
             node->count = 1;
@@ -165,12 +167,12 @@ static void read_node(struct torchet *et, struct wire message)
     et->node.index = 0;
     while (wire_next(&message, &field)) {
         switch (field.number) {
-        case 2: et->node.name = torchet_text(et, wire_str(&field)); break;
-        case 4: read_dependencies(et, "ctrl_deps", &field); break;
-        case 5: read_dependencies(et, "data_deps", &field); break;
-        case 8: read_side(et, &field, true); break;
-        case 9: read_side(et, &field, false); break;
-        case 10:
+        case NODE_NAME: et->node.name = torchet_text(et, wire_str(&field)); break;
+        case NODE_CTRL_DEPS: read_dependencies(et, "ctrl_deps", &field); break;
+        case NODE_DATA_DEPS: read_dependencies(et, "data_deps", &field); break;
+        case NODE_INPUTS: read_side(et, &field, true); break;
+        case NODE_OUTPUTS: read_side(et, &field, false); break;
+        case NODE_ATTR:
             if (read_attribute(&field, &name, &value, &quote, room))
                 torchet_fact(et, name, value, quote);
             break;
@@ -188,7 +190,8 @@ static void read_metadata(struct torchet *et, struct wire message)
     char room[32];
     bool quote;
     while (wire_next(&message, &field))
-        if (field.number == 2 && read_attribute(&field, &name, &value, &quote, room))
+        if (field.number == GLOBAL_METADATA_ATTR &&
+            read_attribute(&field, &name, &value, &quote, room))
             torchet_global(et, name, value);
 }
 

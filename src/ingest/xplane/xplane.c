@@ -128,7 +128,7 @@ static void find_programs(struct xplane_load *load, struct xplane_plane *planes,
                       nl_str_starts(planes[i].name, "/device:TPU:");
         if (nl_str_is(planes[i].name, "/host:metadata"))
             xplane_programs(load, &planes[i]);
-        else if (device && hlo_inside(&planes[i].bytes, 3).at)
+        else if (device && hlo_inside(&planes[i].bytes, XPLANE_FIELD_LINES).at)
             load->device_work = true;
     }
     memcpy(load->notes, damage, sizeof damage); /* the plane is walked again, and notes it */

@@ -1,12 +1,11 @@
 /*
- * Programs: HloProto {1 module}; HloModuleProto {1 name, 3 computations, 17 stack frames};
- * HloComputationProto {1 name, 2 instructions, 5 id, 7 is fused}; HloInstructionProto {1 name,
- * 2 opcode, 3 shape, 35 id, 36 operands, 38 called computations, …}.
+ * Programs: an HloProto has a module, whose computations have instructions (hlofields.h).
  *
  * Ids of instructions are unique within a computation only (newer programs number from 0 in each),
  * so they are indexed together with it.
  */
 #include "ingest/xplane/xplane_hlo.h"
+#include "ingest/xplane/hlofields.h"
 
 #include "base/mem.h"
 #include "store/schema.h"
@@ -142,8 +141,8 @@ bool hlo_type_is_real(uint32_t type)
 
 void hlo_shape_read(const struct wire *shape, struct hlo_shape *out)
 {
-    int64_t type = hlo_number(shape, 2, 0);
-    size_t rank = hlo_numbers(shape, 3, out->dims);
+    int64_t type = hlo_number(shape, SHAPE_ELEMENT_TYPE, 0);
+    size_t rank = hlo_numbers(shape, SHAPE_DIMENSIONS, out->dims);
     out->type = type > 0 && type < TYPES ? (uint32_t)type : 0;
     out->known = hlo_type_name(out->type) && rank <= HLO_NUMBERS_MOST;
     out->rank = out->known ? (unsigned)rank : 0;
@@ -168,7 +167,7 @@ struct walk {
 
 static bool walk_arrays(const struct walk *walk, const struct wire *shape, unsigned deep)
 {
-    int64_t type = hlo_number(shape, 2, 0);
+    int64_t type = hlo_number(shape, SHAPE_ELEMENT_TYPE, 0);
     struct hlo_shape array;
     if (type == TYPE_TOKEN)
         return true;
@@ -183,7 +182,7 @@ static bool walk_arrays(const struct walk *walk, const struct wire *shape, unsig
     bool known = deep < SHAPES_DEEP;
     while (known && wire_next(&wire, &field)) {
         struct wire inside = wire_inside(&field);
-        if (field.number == 4 && wire_is_text(&field))
+        if (field.number == SHAPE_TUPLE_SHAPES && wire_is_text(&field))
             known = walk_arrays(walk, &inside, deep + 1);
     }
     return known;
@@ -199,12 +198,13 @@ bool hlo_each_array(const struct wire *shape,
 void hlo_first_shape(const struct wire *shape, struct hlo_shape *out)
 {
     struct wire at = *shape;
-    for (unsigned deep = 0; deep < SHAPES_DEEP && hlo_number(&at, 2, 0) == TYPE_TUPLE; deep++) {
+    for (unsigned deep = 0;
+         deep < SHAPES_DEEP && hlo_number(&at, SHAPE_ELEMENT_TYPE, 0) == TYPE_TUPLE; deep++) {
         struct wire wire = at;
         struct wire_field field;
         at = wire_over(NULL, 0);
         while (!at.at && wire_next(&wire, &field))
-            if (field.number == 4 && wire_is_text(&field))
+            if (field.number == SHAPE_TUPLE_SHAPES && wire_is_text(&field))
                 at = wire_inside(&field);
     }
     hlo_shape_read(&at, out);
@@ -259,10 +259,10 @@ static void read_instruction(struct hlo_program *program, const struct wire_fiel
     struct wire_field field;
     while (wire_next(&wire, &field)) {
         switch (field.number) {
-        case 1: it.name = wire_str(&field); break;
-        case 2: it.opcode = wire_str(&field); break;
-        case 3: it.shape = wire_inside(&field); break;
-        case 35: it.id = wire_i64(&field); break;
+        case INSTRUCTION_NAME: it.name = wire_str(&field); break;
+        case INSTRUCTION_OPCODE: it.opcode = wire_str(&field); break;
+        case INSTRUCTION_SHAPE: it.shape = wire_inside(&field); break;
+        case INSTRUCTION_ID: it.id = wire_i64(&field); break;
         default: break;
         }
     }
@@ -276,10 +276,10 @@ static void read_computation(struct hlo_program *program, const struct wire_fiel
     struct wire_field field;
     uint32_t number = (uint32_t)program->computation_count;
     struct hlo_computation it = {.first = (uint32_t)program->count,
-                                 .id = hlo_number(&message, 5, 0),
-                                 .fused = hlo_number(&message, 7, 0) != 0};
+                                 .id = hlo_number(&message, COMPUTATION_ID, 0),
+                                 .fused = hlo_number(&message, COMPUTATION_IS_FUSION, 0) != 0};
     while (wire_next(&wire, &field) && program->count < UINT32_MAX - 1)
-        if (field.number == 2 && wire_is_text(&field))
+        if (field.number == COMPUTATION_INSTRUCTIONS && wire_is_text(&field))
             read_instruction(program, &field, number);
     it.end = (uint32_t)program->count;
     for (uint32_t row = it.first; row < it.end; row++)
@@ -291,13 +291,13 @@ static void read_computation(struct hlo_program *program, const struct wire_fiel
 
 static void read_program(struct hlo_program *program)
 {
-    struct wire module = hlo_inside(&program->bytes, 1), wire = module;
+    struct wire module = hlo_inside(&program->bytes, HLO_MODULE), wire = module;
     struct wire_field field;
     program->read = true;
     while (wire_next(&wire, &field))
-        if (field.number == 3 && wire_is_text(&field))
+        if (field.number == MODULE_COMPUTATIONS && wire_is_text(&field))
             read_computation(program, &field);
-    program->frames = hlo_inside(&module, 17);
+    program->frames = hlo_inside(&module, MODULE_STACK_FRAME_INDEX);
     program->readable = program->count > 0 && !wire.damaged;
 }
 

@@ -11,6 +11,7 @@
  */
 #include "base/mem.h"
 #include "ingest/xplane/xplane_hlo.h"
+#include "ingest/xplane/hlofields.h"
 #include "store/schema.h"
 
 #define CALLS_DEEP 64
@@ -149,7 +150,7 @@ static bool operand_shape(const struct hlo_program *program, const struct hlo_in
                           unsigned which, struct hlo_shape *shape)
 {
     int64_t ids[HLO_NUMBERS_MOST];
-    size_t count = hlo_numbers(&it->bytes, 36, ids);
+    size_t count = hlo_numbers(&it->bytes, INSTRUCTION_OPERAND_IDS, ids);
     const struct hlo_instruction *operand =
         which < count && which < HLO_NUMBERS_MOST ? hlo_operand(program, it, ids[which]) : NULL;
     if (!operand)
@@ -179,13 +180,14 @@ static uint64_t contracted(const struct hlo_shape *left, const struct hlo_shape 
 
 static uint64_t dot_flops(const struct hlo_program *program, const struct hlo_instruction *it)
 {
-    struct wire numbers = hlo_inside(&it->bytes, 30);
+    struct wire numbers = hlo_inside(&it->bytes, INSTRUCTION_DOT_DIMENSION_NUMBERS);
     int64_t dims[HLO_NUMBERS_MOST];
     struct hlo_shape left, result;
     hlo_first_shape(&it->shape, &result);
     if (!numbers.at || !operand_shape(program, it, 0, &left))
         return NL_NULL_U64;
-    return contracted(&left, &result, dims, hlo_numbers(&numbers, 1, dims));
+    return contracted(&left, &result, dims,
+                      hlo_numbers(&numbers, DOT_LHS_CONTRACTING_DIMENSIONS, dims));
 }
 
 /* A product that was handed to a library: the contracted dimensions stand in the JSON text
@@ -193,7 +195,7 @@ static uint64_t dot_flops(const struct hlo_program *program, const struct hlo_in
 static uint64_t gemm_flops(const struct hlo_program *program, const struct hlo_instruction *it)
 {
     static const char key[] = "\"lhs_contracting_dimensions\":[";
-    struct nl_str text = hlo_text(&it->bytes, 43);
+    struct nl_str text = hlo_text(&it->bytes, INSTRUCTION_BACKEND_CONFIG);
     ptrdiff_t at = nl_str_find_nocase(text, key);
     int64_t dims[HLO_NUMBERS_MOST];
     size_t count = 0;
@@ -223,10 +225,10 @@ struct window {
 
 static void read_window(const struct wire *message, struct window *window)
 {
-    window->stride = hlo_number(message, 2, 0);
-    window->low = hlo_number(message, 3, 0);
-    window->dilation = hlo_number(message, 5, 0);
-    window->base = hlo_number(message, 6, 0);
+    window->stride = hlo_number(message, WINDOW_DIMENSION_STRIDE, 0);
+    window->low = hlo_number(message, WINDOW_DIMENSION_PADDING_LOW, 0);
+    window->dilation = hlo_number(message, WINDOW_DIMENSION_WINDOW_DILATION, 0);
+    window->base = hlo_number(message, WINDOW_DIMENSION_BASE_DILATION, 0);
 }
 
 /* Places of the output from which kernel place `kernel` meets an element of the input. */
@@ -275,20 +277,26 @@ static uint64_t convolution_flops(struct hlo_program *program, const struct hlo_
                                   const struct hlo_shape shapes[3])
 {
     const struct hlo_shape *input = &shapes[0], *kernel = &shapes[1], *output = &shapes[2];
-    struct wire numbers = hlo_inside(&it->bytes, 16), windows = hlo_inside(&it->bytes, 15);
+    struct wire numbers = hlo_inside(&it->bytes, INSTRUCTION_CONVOLUTION_DIMENSION_NUMBERS),
+                windows = hlo_inside(&it->bytes, INSTRUCTION_WINDOW);
     int64_t in[HLO_NUMBERS_MOST], of[HLO_NUMBERS_MOST], out[HLO_NUMBERS_MOST];
-    size_t count = hlo_numbers(&numbers, 11, in), at = 0;
+    size_t count = hlo_numbers(&numbers, CONVOLUTION_INPUT_SPATIAL_DIMENSIONS, in), at = 0;
     struct wire_field field;
-    if (!numbers.at || count > HLO_NUMBERS_MOST || hlo_numbers(&numbers, 6, of) != count ||
-        hlo_numbers(&numbers, 12, out) != count || is_complex(output))
+    if (!numbers.at || count > HLO_NUMBERS_MOST ||
+        hlo_numbers(&numbers, CONVOLUTION_KERNEL_SPATIAL_DIMENSIONS, of) != count ||
+        hlo_numbers(&numbers, CONVOLUTION_OUTPUT_SPATIAL_DIMENSIONS, out) != count ||
+        is_complex(output))
         return NL_NULL_U64;
-    uint64_t flops = times(2, dimension(output, hlo_number(&numbers, 9, 0)));
-    flops = times(flops, dimension(output, hlo_number(&numbers, 10, 0)));
-    flops = times(flops, dimension(kernel, hlo_number(&numbers, 3, 0)));
+    int64_t batch = hlo_number(&numbers, CONVOLUTION_OUTPUT_BATCH_DIMENSION, 0);
+    int64_t feature = hlo_number(&numbers, CONVOLUTION_OUTPUT_FEATURE_DIMENSION, 0);
+    int64_t from = hlo_number(&numbers, CONVOLUTION_KERNEL_INPUT_FEATURE_DIMENSION, 0);
+    uint64_t flops = times(2, dimension(output, batch));
+    flops = times(flops, dimension(output, feature));
+    flops = times(flops, dimension(kernel, from));
     while (wire_next(&windows, &field)) {
         struct wire inside = wire_inside(&field);
         struct window window;
-        if (field.number != 1 || !wire_is_text(&field))
+        if (field.number != WINDOW_DIMENSIONS || !wire_is_text(&field))
             continue;
         if (at == count)
             return NL_NULL_U64;
@@ -321,7 +329,7 @@ static uint64_t custom_flops(struct hlo_program *program, const struct hlo_instr
     } targets[] = {{"__cudnn$convForward", {0, 1, 2}},
                    {"__cudnn$convBackwardInput", {2, 1, 0}},
                    {"__cudnn$convBackwardFilter", {0, 2, 1}}};
-    struct nl_str target = hlo_text(&it->bytes, 28);
+    struct nl_str target = hlo_text(&it->bytes, INSTRUCTION_CUSTOM_CALL_TARGET);
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (nl_str_is(target, targets[i].target))
             return convolve(program, it, targets[i].roles);
@@ -362,7 +370,7 @@ static uint64_t inside_flops(struct hlo_program *program, const struct hlo_instr
 {
     struct called called = {.program = program, .deep = deep};
     if (deep < CALLS_DEEP)
-        hlo_each_id(&it->bytes, 38, add_computation, &called);
+        hlo_each_id(&it->bytes, INSTRUCTION_CALLED_COMPUTATION_IDS, add_computation, &called);
     return deep < CALLS_DEEP ? called.flops : NL_NULL_U64;
 }
 
@@ -382,15 +390,15 @@ static uint64_t reduce_flops(struct hlo_program *program, const struct hlo_instr
 static uint64_t reduce_window_flops(struct hlo_program *program, const struct hlo_instruction *it,
                                     unsigned deep)
 {
-    struct wire windows = hlo_inside(&it->bytes, 15);
+    struct wire windows = hlo_inside(&it->bytes, INSTRUCTION_WINDOW);
     struct wire_field field;
     struct hlo_shape result;
     uint64_t size = 1;
     hlo_first_shape(&it->shape, &result);
     while (wire_next(&windows, &field)) {
         struct wire inside = wire_inside(&field);
-        int64_t length = hlo_number(&inside, 1, 0);
-        if (field.number == 1 && wire_is_text(&field))
+        int64_t length = hlo_number(&inside, WINDOW_DIMENSION_SIZE, 0);
+        if (field.number == WINDOW_DIMENSIONS && wire_is_text(&field))
             size = length > 0 ? times(size, (uint64_t)length) : NL_NULL_U64;
     }
     if (size == NL_NULL_U64)
@@ -472,6 +480,6 @@ static void add_operand(void *context, int64_t id)
 uint64_t hlo_bytes(const struct hlo_program *program, const struct hlo_instruction *instruction)
 {
     struct sizes sizes = {program, instruction, hlo_shape_bytes(&instruction->shape)};
-    hlo_each_id(&instruction->bytes, 36, add_operand, &sizes);
+    hlo_each_id(&instruction->bytes, INSTRUCTION_OPERAND_IDS, add_operand, &sizes);
     return sizes.sum;
 }

@@ -2,6 +2,7 @@
  * Instructions of HLO programs as JSON: the arrays that they take and give, and what of them multiplies.
  */
 #include "base/json.h"
+#include "ingest/xplane/hlofields.h"
 #include "ingest/xplane/xplane_hlo.h"
 
 #define PRODUCTS_MOST 8
@@ -48,7 +49,7 @@ bool hlo_write_arrays(struct nl_buf *out, const struct hlo_program *program,
     nl_json_to_buf(&json, out, 0);
     nl_json_open(&json, '[');
     if (inputs)
-        hlo_each_id(&it->bytes, 36, write_operand, &operands);
+        hlo_each_id(&it->bytes, INSTRUCTION_OPERAND_IDS, write_operand, &operands);
     else
         operands.known = hlo_each_array(&it->shape, write_array, &operands.list);
     nl_json_close(&json, ']');
@@ -84,7 +85,7 @@ static void write_window(struct nl_json *json, const char *key, struct wire wind
     nl_json_open(json, '[');
     while (wire_next(&window, &field)) {
         struct wire inside = wire_inside(&field);
-        if (field.number == 1 && wire_is_text(&field))
+        if (field.number == WINDOW_DIMENSIONS && wire_is_text(&field))
             nl_json_i64(json, hlo_number(&inside, number, 0));
     }
     nl_json_close(json, ']');
@@ -95,10 +96,11 @@ static void write_product(struct nl_json *json, const struct hlo_program *progra
                           const struct hlo_instruction *it)
 {
     int64_t ids[HLO_NUMBERS_MOST];
-    size_t count = hlo_numbers(&it->bytes, 36, ids);
+    size_t count = hlo_numbers(&it->bytes, INSTRUCTION_OPERAND_IDS, ids);
     const struct hlo_instruction *left = count > 0 ? hlo_operand(program, it, ids[0]) : NULL;
     const struct hlo_instruction *right = count > 1 ? hlo_operand(program, it, ids[1]) : NULL;
-    struct wire dot = hlo_inside(&it->bytes, 30), window = hlo_inside(&it->bytes, 15);
+    struct wire dot = hlo_inside(&it->bytes, INSTRUCTION_DOT_DIMENSION_NUMBERS);
+    struct wire window = hlo_inside(&it->bytes, INSTRUCTION_WINDOW);
     nl_json_open(json, '{');
     nl_json_key(json, "opcode");
     nl_json_str(json, it->opcode);
@@ -108,16 +110,16 @@ static void write_product(struct nl_json *json, const struct hlo_program *progra
         write_shape(json, "right", &right->shape);
     write_shape(json, "result", &it->shape);
     if (dot.at) {
-        write_numbers(json, "left_contracting", &dot, 1);
-        write_numbers(json, "right_contracting", &dot, 2);
-        write_numbers(json, "left_batch", &dot, 3);
-        write_numbers(json, "right_batch", &dot, 4);
+        write_numbers(json, "left_contracting", &dot, DOT_LHS_CONTRACTING_DIMENSIONS);
+        write_numbers(json, "right_contracting", &dot, DOT_RHS_CONTRACTING_DIMENSIONS);
+        write_numbers(json, "left_batch", &dot, DOT_LHS_BATCH_DIMENSIONS);
+        write_numbers(json, "right_batch", &dot, DOT_RHS_BATCH_DIMENSIONS);
     }
     if (window.at) {
-        write_window(json, "window", window, 1);
-        write_window(json, "stride", window, 2);
-        write_window(json, "padding_low", window, 3);
-        write_window(json, "padding_high", window, 4);
+        write_window(json, "window", window, WINDOW_DIMENSION_SIZE);
+        write_window(json, "stride", window, WINDOW_DIMENSION_STRIDE);
+        write_window(json, "padding_low", window, WINDOW_DIMENSION_PADDING_LOW);
+        write_window(json, "padding_high", window, WINDOW_DIMENSION_PADDING_HIGH);
     }
     nl_json_close(json, '}');
 }
@@ -131,7 +133,8 @@ struct products {
 static bool is_product(const struct hlo_instruction *it)
 {
     return nl_str_is(it->opcode, "dot") || nl_str_is(it->opcode, "convolution") ||
-           (nl_str_is(it->opcode, "custom-call") && hlo_inside(&it->bytes, 16).at);
+           (nl_str_is(it->opcode, "custom-call") &&
+            hlo_inside(&it->bytes, INSTRUCTION_CONVOLUTION_DIMENSION_NUMBERS).at);
 }
 
 static void take_product(struct products *products, const struct hlo_instruction *it)
@@ -164,7 +167,7 @@ void hlo_write_detail(struct nl_buf *out, const struct hlo_program *program,
     nl_json_u64(&json, program->id);
     take_product(&products, it);
     if (nl_str_is(it->opcode, "fusion") || nl_str_is(it->opcode, "call"))
-        hlo_each_id(&it->bytes, 38, take_computation, &products);
+        hlo_each_id(&it->bytes, INSTRUCTION_CALLED_COMPUTATION_IDS, take_computation, &products);
     if (products.count)
         nl_json_close(&json, ']');
     nl_json_close(&json, '}');

@@ -10,8 +10,10 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "ingest/xplane/hlofields.h"
 #include "ingest/xplane/xplane.h"
 #include "ingest/xplane/xplane_nodes.h"
+#include "ingest/xplane/xplanefields.h"
 
 /* An instruction as rows tell it: ids of names in the stage. */
 struct xplane_facts {
@@ -26,7 +28,8 @@ struct xplane_facts {
 
 static struct nl_str stat_name(const struct xplane_plane *plane, const struct wire *stat)
 {
-    uint32_t row = nl_idmap_get(&plane->stat_index, (uint64_t)hlo_number(stat, 1, 0));
+    uint64_t id = (uint64_t)hlo_number(stat, XSTAT_METADATA_ID, 0);
+    uint32_t row = nl_idmap_get(&plane->stat_index, id);
     return row != NL_NO_ROW ? plane->stats[row].name : (struct nl_str){"", 0};
 }
 
@@ -59,13 +62,15 @@ static struct wire program_of(const struct xplane_plane *plane, const struct xpl
         struct wire inside = wire_inside(&field);
         if (!wire_is_text(&field) || !field.len)
             continue;
-        struct nl_str name = field.number == 5 ? stat_name(plane, &inside) : (struct nl_str){"", 0};
-        if (field.number == 3 && !program.at)
+        struct nl_str name = field.number == XEVENT_METADATA_STATS ? stat_name(plane, &inside)
+                                                                   : (struct nl_str){"", 0};
+        if (field.number == XEVENT_METADATA_METADATA && !program.at)
             program = inside;
         else if (nl_str_is(name, "Hlo Proto") || nl_str_is(name, "hlo_proto"))
-            program = hlo_inside(&inside, 6);
+            program = hlo_inside(&inside, XSTAT_BYTES);
         else if (nl_str_is(name, "program_id"))
-            *id = (uint64_t)hlo_number(&inside, 3, hlo_number(&inside, 4, (int64_t)*id));
+            *id = (uint64_t)hlo_number(&inside, XSTAT_UINT64,
+                                       hlo_number(&inside, XSTAT_INT64, (int64_t)*id));
     }
     return program;
 }
@@ -112,7 +117,7 @@ static struct nl_str type_of(const struct hlo_instruction *it)
                                            {"kInput", "input fusion"},
                                            {"kOutput", "output fusion"},
                                            {"kCustom", "custom fusion"}};
-    struct nl_str kind = hlo_text(&it->bytes, 11);
+    struct nl_str kind = hlo_text(&it->bytes, INSTRUCTION_FUSION_KIND);
     for (size_t i = 0; kind.len && i < sizeof kinds / sizeof kinds[0]; i++)
         if (nl_str_is(kind, kinds[i][0]))
             return nl_str(kinds[i][1]);
@@ -134,16 +139,20 @@ static struct wire nth(const struct wire *message, uint32_t number, int64_t whic
 static void find_source(struct xplane_load *load, const struct hlo_program *program,
                         const struct wire *about, struct xplane_facts *facts)
 {
-    struct nl_str file = hlo_text(about, 3);
-    int64_t line = hlo_number(about, 4, 0);
+    struct nl_str file = hlo_text(about, METADATA_SOURCE_FILE);
+    int64_t line = hlo_number(about, METADATA_SOURCE_LINE, 0);
     if (!file.len) {
-        struct wire frame = nth(&program->frames, 4, hlo_number(about, 15, 0));
-        struct wire place = nth(&program->frames, 3, hlo_number(&frame, 1, 0));
-        struct wire name = nth(&program->frames, 1, hlo_number(&place, 1, 0));
+        const struct wire *index = &program->frames;
+        struct wire frame =
+            nth(index, FRAME_INDEX_STACK_FRAMES, hlo_number(about, METADATA_STACK_FRAME_ID, 0));
+        struct wire place = nth(index, FRAME_INDEX_FILE_LOCATIONS,
+                                hlo_number(&frame, STACK_FRAME_FILE_LOCATION_ID, 0));
+        struct wire name =
+            nth(index, FRAME_INDEX_FILE_NAMES, hlo_number(&place, FILE_LOCATION_FILE_NAME_ID, 0));
         if (!name.at)
             return;
         file = (struct nl_str){(const char *)name.at, (size_t)(name.end - name.at)};
-        line = hlo_number(&place, 3, 0);
+        line = hlo_number(&place, FILE_LOCATION_LINE, 0);
     }
     facts->file = nl_stage_name(load->stage, file);
     if (line > 0 && line < UINT32_MAX)
@@ -159,8 +168,9 @@ static uint32_t precision_of(struct xplane_load *load, const struct hlo_program 
                              const struct hlo_instruction *it)
 {
     int64_t ids[HLO_NUMBERS_MOST];
-    const struct hlo_instruction *operand =
-        hlo_numbers(&it->bytes, 36, ids) ? hlo_operand(program, it, ids[0]) : NULL;
+    const struct hlo_instruction *operand = hlo_numbers(&it->bytes, INSTRUCTION_OPERAND_IDS, ids)
+                                                ? hlo_operand(program, it, ids[0])
+                                                : NULL;
     struct hlo_shape shape;
     hlo_first_shape(operand ? &operand->shape : &it->shape, &shape);
     return shape.known ? nl_stage_name(load->stage, nl_str(hlo_type_name(shape.type))) : NL_NO_NAME;
@@ -169,16 +179,17 @@ static uint32_t precision_of(struct xplane_load *load, const struct hlo_program 
 static void describe(struct xplane_load *load, struct hlo_program *program,
                      struct hlo_instruction *it)
 {
-    struct wire about = hlo_inside(&it->bytes, 7);
-    struct xplane_facts facts = {.name = stage_text(load, it->name),
-                                 .type = stage_text(load, type_of(it)),
-                                 .module = stage_text(load, program->name),
-                                 .operation = stage_text(load, hlo_text(&about, 2)),
-                                 .target = stage_text(load, hlo_text(&it->bytes, 28)),
-                                 .line = NL_NULL_U32,
-                                 .flops = hlo_flops(program, it),
-                                 .bytes = hlo_bytes(program, it),
-                                 .output_bytes = hlo_shape_bytes(&it->shape)};
+    struct wire about = hlo_inside(&it->bytes, INSTRUCTION_METADATA);
+    struct xplane_facts facts = {
+        .name = stage_text(load, it->name),
+        .type = stage_text(load, type_of(it)),
+        .module = stage_text(load, program->name),
+        .operation = stage_text(load, hlo_text(&about, METADATA_OP_NAME)),
+        .target = stage_text(load, hlo_text(&it->bytes, INSTRUCTION_CUSTOM_CALL_TARGET)),
+        .line = NL_NULL_U32,
+        .flops = hlo_flops(program, it),
+        .bytes = hlo_bytes(program, it),
+        .output_bytes = hlo_shape_bytes(&it->shape)};
     facts.input_shapes = arrays(load, program, it, true, false);
     facts.input_types = arrays(load, program, it, true, true);
     facts.output_shapes = arrays(load, program, it, false, false);
