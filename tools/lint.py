@@ -328,8 +328,13 @@ def fields():
     return breaches
 
 
+def cells():
+    """cells of rows have names, not numbers"""
+    return find(r"\bcells\[\d+\]", sources(), "name the cell: NL_COLUMNS for results, an enum that places the column's name for databases")
+
+
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, notes, machine_paths, references, pages, words, described, formatted]
+         no_state, wide_is_static, bounds, fields, cells, notes, machine_paths, references, pages, words, described, formatted]
 
 
 def main():

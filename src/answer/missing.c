@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-static const struct nl_result_column columns[] = {
-    {"missing", NULL, NL_MEANS_TEXT},
-    {"answers", "cannot tell", NL_MEANS_TEXT},
-    {"format", "read as", NL_MEANS_TEXT},
-    {"record", "record it with", NL_MEANS_TEXT},
-};
+#define COLUMNS(C)                                                                                 \
+    C(missing, NULL, TEXT)                                                                         \
+    C(answers, "cannot tell", TEXT)                                                                \
+    C(format, "read as", TEXT)                                                                     \
+    C(record, "record it with", TEXT)
+NL_COLUMNS(COLUMNS);
 
 /* Whether the trace has any work on a device: without it, only the CPU side can be missing. */
 static bool is_device_table(enum nl_table_id table)
@@ -42,7 +42,7 @@ static const char *unanswered(struct nl_result *result, const struct nl_trace *t
 static bool is_said(const struct nl_result *result, size_t first_row, struct nl_str format)
 {
     for (size_t row = first_row; row < result->rows; row++)
-        if (nl_str_eq(nl_result_cell(result, row, 2)->text, format))
+        if (nl_str_eq(nl_result_cell(result, row, AT_format)->text, format))
             return true;
     return false;
 }
@@ -60,13 +60,13 @@ static void add_advice(struct nl_result *result, const struct nl_trace *trace,
             continue;
         const char *table = nl_tables[advice->need.table].sql;
         struct nl_cell *cells = nl_result_row(result);
-        cells[0] =
+        cells[AT_missing] =
             nl_answer_static(advice->need.column ? nl_arena_format(&result->arena, "%s.%s", table,
                                                                    advice->need.column)
                                                  : table);
-        cells[1] = nl_answer_static(names);
-        cells[2] = nl_cell_text(result, format);
-        cells[3] = nl_answer_static(advice->record);
+        cells[AT_answers] = nl_answer_static(names);
+        cells[AT_format] = nl_cell_text(result, format);
+        cells[AT_record] = nl_answer_static(advice->record);
     }
 }
 

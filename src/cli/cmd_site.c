@@ -65,18 +65,21 @@ static struct nl_cell page_of(struct site *site, struct nl_result *index, struct
 }
 
 /* The list of runs with a first column that names their pages; its texts are the list's. */
+enum { PAGE, FROM_LIST };
+
 static struct nl_result *index_of(struct site *site, const struct nl_result *list,
                                   struct nl_err *err)
 {
-    struct nl_result_column *columns = nl_alloc((list->column_count + 1) * sizeof *columns);
+    struct nl_result_column *columns = nl_alloc((FROM_LIST + list->column_count) * sizeof *columns);
     size_t id = 0;
-    columns[0] = (struct nl_result_column){"page", NULL, NL_MEANS_TEXT};
+    columns[PAGE] = (struct nl_result_column){"page", NULL, NL_MEANS_TEXT};
     for (size_t i = 0; i < list->column_count; i++) {
-        columns[i + 1] = list->columns[i];
+        columns[FROM_LIST + i] = list->columns[i];
         if (!strcmp(list->columns[i].name, "id"))
             id = i;
     }
-    struct nl_result *index = nl_result_new("runs", "Runs", columns, list->column_count + 1);
+    struct nl_result *index =
+        nl_result_new("runs", "Runs", columns, FROM_LIST + list->column_count);
     nl_free(columns);
     for (size_t row = 0; row < list->rows && err->code == NL_OK; row++) {
         const struct nl_cell *name = nl_result_cell(list, row, id);
@@ -84,9 +87,9 @@ static struct nl_result *index_of(struct site *site, const struct nl_result *lis
             continue;
         struct nl_cell page = page_of(site, index, name->text, err);
         struct nl_cell *cells = nl_result_row(index);
-        cells[0] = page;
+        cells[PAGE] = page;
         for (size_t i = 0; i < list->column_count; i++)
-            cells[i + 1] = *nl_result_cell(list, row, i);
+            cells[FROM_LIST + i] = *nl_result_cell(list, row, i);
     }
     return index;
 }

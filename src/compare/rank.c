@@ -202,12 +202,12 @@ static void put_steps(struct ranking *r, struct nl_result *result, size_t place)
     if (!first || !other)
         return;
     struct nl_cell *cells = nl_result_row(result);
-    cells[0] = nl_answer_static("steps");
-    cells[1] = nl_cell_text(result, nl_str(first));
-    cells[2] = nl_cell_text(result, nl_str(other));
-    cells[3] = nl_cell_text(result, nl_str(rank_word(r->order[place])));
-    cells[4] = nl_answer_static(strcmp(first, other) == 0 ? "yes" : "no");
-    cells[5] = nl_answer_static("no");
+    cells[CONDITION_fact] = nl_answer_static("steps");
+    cells[CONDITION_fastest] = nl_cell_text(result, nl_str(first));
+    cells[CONDITION_other] = nl_cell_text(result, nl_str(other));
+    cells[CONDITION_candidate] = nl_cell_text(result, nl_str(rank_word(r->order[place])));
+    cells[CONDITION_agrees] = nl_answer_static(strcmp(first, other) == 0 ? "yes" : "no");
+    cells[CONDITION_decides] = nl_answer_static("no");
 }
 
 static struct nl_result *conditions_table(struct ranking *r)

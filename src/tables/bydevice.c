@@ -46,10 +46,10 @@ struct nl_result *nl_by_device(const struct nl_trace *trace,
         const struct nl_group *group = &groups.items[i];
         struct nl_cell *cells = nl_result_row(result);
         if (group->b != NL_NULL_ROW) {
-            cells[0] = nl_cell_i64(places.items[group->b].rank);
-            cells[1] = nl_cell_i64(places.items[group->b].ordinal);
+            cells[NL_BY_DEVICE_RANK] = nl_cell_i64(places.items[group->b].rank);
+            cells[NL_BY_DEVICE_DEVICE] = nl_cell_i64(places.items[group->b].ordinal);
         }
-        grouping->cells(&cells[2], group, whole);
+        grouping->cells(cells, group, whole);
     }
     nl_groups_release(&groups);
     nl_places_release(&places);

@@ -15,6 +15,9 @@
 #include "tables/answer.h"
 #include "tables/groups.h"
 
+/* The cells that every such row begins with. */
+enum { NL_BY_DEVICE_RANK, NL_BY_DEVICE_DEVICE };
+
 struct nl_by_device {
     const char *name;
     const struct nl_result_column *columns;
@@ -23,7 +26,7 @@ struct nl_by_device {
     const uint32_t *slice;
     const uint64_t *bytes; /* NULL: the table has no sizes */
     uint64_t (*key)(const struct nl_trace *trace, uint32_t row);
-    /* Cells after rank and device; group->a is the key, whole the time of all groups. */
+    /* Fills the row, but for rank and device; group->a is the key, whole the time of all groups. */
     void (*cells)(struct nl_cell *cells, const struct nl_group *group, int64_t whole);
 };
 

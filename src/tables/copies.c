@@ -38,18 +38,18 @@ static struct nl_cell pageable(unsigned src, unsigned dst)
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     unsigned src = group->a >> 8 & 0xff, dst = group->a & 0xff;
-    cells[AT_rank] = nl_answer_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
-    cells[AT_device] = nl_answer_enum(NL_ENUM_memory, src);
-    cells[AT_kind] = nl_answer_enum(NL_ENUM_memory, dst);
-    cells[AT_src_memory] = nl_answer_count(group->stats.count);
-    cells[AT_dst_memory] = nl_by_device_bytes(group);
-    cells[AT_count] = nl_cell_i64(group->stats.total_ns);
-    cells[AT_bytes] = nl_answer_share(group->stats.total_ns, whole);
-    cells[AT_total_ns] = nl_cell_i64(group->stats.min_ns);
-    cells[AT_share] = nl_cell_f64(group->stats.median_ns);
-    cells[AT_min_ns] = nl_cell_i64(group->stats.max_ns);
-    cells[AT_median_ns] = nl_by_device_bandwidth(group);
-    cells[AT_max_ns] = pageable(src, dst);
+    cells[AT_kind] = nl_answer_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
+    cells[AT_src_memory] = nl_answer_enum(NL_ENUM_memory, src);
+    cells[AT_dst_memory] = nl_answer_enum(NL_ENUM_memory, dst);
+    cells[AT_count] = nl_answer_count(group->stats.count);
+    cells[AT_bytes] = nl_by_device_bytes(group);
+    cells[AT_total_ns] = nl_cell_i64(group->stats.total_ns);
+    cells[AT_share] = nl_answer_share(group->stats.total_ns, whole);
+    cells[AT_min_ns] = nl_cell_i64(group->stats.min_ns);
+    cells[AT_median_ns] = nl_cell_f64(group->stats.median_ns);
+    cells[AT_max_ns] = nl_cell_i64(group->stats.max_ns);
+    cells[AT_bandwidth_bytes_per_s] = nl_by_device_bandwidth(group);
+    cells[AT_pageable] = pageable(src, dst);
 }
 
 static struct nl_result *copies_run(const struct nl_trace *trace,

@@ -46,59 +46,83 @@ static int64_t number_of(const struct gpurows_map *map, dbfile_cells id)
     return found ? (int64_t)*found : dbcell_i64(id);
 }
 
+enum { P_ID, P_PID };
+static const char *const process_columns[] = {[P_ID] = "id", [P_PID] = "pid", NULL};
+
 static void process_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    if (cells[0].type == SQLITEPAGES_INTEGER && cells[1].type == SQLITEPAGES_INTEGER)
-        (void)gpurows_map_put(&load->processes, (uint64_t)cells[0].integer,
-                              (uint64_t)cells[1].integer, NULL);
+    if (cells[P_ID].type == SQLITEPAGES_INTEGER && cells[P_PID].type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->processes, (uint64_t)cells[P_ID].integer,
+                              (uint64_t)cells[P_PID].integer, NULL);
 }
+
+enum { T_ID, T_TID, T_PID, T_NAME };
+static const char *const thread_columns[] = {
+    [T_ID] = "id", [T_TID] = "tid", [T_PID] = "pid", [T_NAME] = "name", NULL};
 
 static void thread_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    if (cells[0].type != SQLITEPAGES_INTEGER || cells[1].type != SQLITEPAGES_INTEGER)
+    if (cells[T_ID].type != SQLITEPAGES_INTEGER || cells[T_TID].type != SQLITEPAGES_INTEGER)
         return;
-    (void)gpurows_map_put(&load->threads, (uint64_t)cells[0].integer, (uint64_t)cells[1].integer,
-                          NULL);
-    struct nl_str name = dbrows_text(&cells[3]);
+    (void)gpurows_map_put(&load->threads, (uint64_t)cells[T_ID].integer,
+                          (uint64_t)cells[T_TID].integer, NULL);
+    struct nl_str name = dbrows_text(&cells[T_NAME]);
     struct gpurows *rows = &load->db.rows;
     if (name.len == 0)
         return;
     uint32_t process =
-        nl_builder_process(rows->builder, rows->source, number_of(&load->processes, &cells[2]));
+        nl_builder_process(rows->builder, rows->source, number_of(&load->processes, &cells[T_PID]));
     nl_builder_thread_name(rows->builder,
-                           nl_builder_thread(rows->builder, process, cells[1].integer), name);
+                           nl_builder_thread(rows->builder, process, cells[T_TID].integer), name);
 }
+
+enum { L_ID, L_PID, L_TID, L_AGENT, L_QUEUE, L_STREAM };
+static const char *const track_columns[] = {[L_ID] = "id",
+                                            [L_PID] = "pid",
+                                            [L_TID] = "tid",
+                                            [L_AGENT] = "agent_id",
+                                            [L_QUEUE] = "queue_id",
+                                            [L_STREAM] = "stream_id",
+                                            NULL};
 
 static void track_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    if (cells[0].type != SQLITEPAGES_INTEGER)
+    if (cells[L_ID].type != SQLITEPAGES_INTEGER)
         return;
     size_t at = load->tracks.count;
     nl_grow(&load->track, &load->track_cap, at + 1);
     bool made;
-    (void)gpurows_map_put(&load->tracks, (uint64_t)cells[0].integer, at, &made);
+    (void)gpurows_map_put(&load->tracks, (uint64_t)cells[L_ID].integer, at, &made);
     if (made)
         load->track[at] = (struct rocpd_track){
-            number_of(&load->processes, &cells[1]), number_of(&load->threads, &cells[2]),
-            dbcell_i64(&cells[3]), dbcell_i64(&cells[4]), dbcell_i64(&cells[5])};
+            number_of(&load->processes, &cells[L_PID]), number_of(&load->threads, &cells[L_TID]),
+            dbcell_i64(&cells[L_AGENT]), dbcell_i64(&cells[L_QUEUE]), dbcell_i64(&cells[L_STREAM])};
 }
+
+enum { W_ID, W_VALUE };
+static const char *const time_columns[] = {[W_ID] = "id", [W_VALUE] = "value", NULL};
 
 static void time_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    if (cells[0].type == SQLITEPAGES_INTEGER && cells[1].type == SQLITEPAGES_INTEGER)
-        (void)gpurows_map_put(&load->times, (uint64_t)cells[0].integer, (uint64_t)cells[1].integer,
-                              NULL);
+    if (cells[W_ID].type == SQLITEPAGES_INTEGER && cells[W_VALUE].type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->times, (uint64_t)cells[W_ID].integer,
+                              (uint64_t)cells[W_VALUE].integer, NULL);
 }
 
 /* ---- Agents: columns for the names, JSON for the rest ---- */
 
 enum { G_ID, G_TYPE, G_INDEX, G_NAME, G_PRODUCT, G_EXTRA };
-static const char *const agent_columns[] = {
-    "id", "type", "type_index", "name", "product_name|user_name", "extdata", NULL};
+static const char *const agent_columns[] = {[G_ID] = "id",
+                                            [G_TYPE] = "type",
+                                            [G_INDEX] = "type_index",
+                                            [G_NAME] = "name",
+                                            [G_PRODUCT] = "product_name|user_name",
+                                            [G_EXTRA] = "extdata",
+                                            NULL};
 
 static void agent_row(void *context, dbfile_cells cells)
 {
@@ -123,37 +147,48 @@ static void agent_row(void *context, dbfile_cells cells)
 
 /* ---- Symbols, counters, events ---- */
 
+enum { K_ID, K_SHOWN, K_NAME, K_REGISTERS };
+static const char *const symbol_columns[] = {[K_ID] = "id",
+                                             [K_SHOWN] = "display_name",
+                                             [K_NAME] = "kernel_name",
+                                             [K_REGISTERS] = "arch_vgpr_count",
+                                             NULL};
+
 static void symbol_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    struct nl_str name = dbrows_text(&cells[1]);
+    struct nl_str name = dbrows_text(&cells[K_SHOWN]);
     if (name.len == 0)
-        name = dbrows_text(&cells[2]);
-    if (cells[0].type != SQLITEPAGES_INTEGER)
+        name = dbrows_text(&cells[K_NAME]);
+    if (cells[K_ID].type != SQLITEPAGES_INTEGER)
         return;
     size_t at = load->symbols.count;
     bool made;
-    (void)gpurows_map_put(&load->symbols, (uint64_t)cells[0].integer, at, &made);
+    (void)gpurows_map_put(&load->symbols, (uint64_t)cells[K_ID].integer, at, &made);
     if (!made)
         return;
     nl_grow(&load->symbol, &load->symbol_cap, at + 1);
     load->symbol[at].name = nl_stage_name(load->db.rows.stage, gpurows_kernel_name(name));
-    load->symbol[at].registers = dbcell_u32(&cells[3]);
+    load->symbol[at].registers = dbcell_u32(&cells[K_REGISTERS]);
 }
+
+enum { C_ID, C_NAME, C_UNIT };
+static const char *const counter_columns[] = {
+    [C_ID] = "id", [C_NAME] = "name|symbol", [C_UNIT] = "units", NULL};
 
 static void counter_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    struct nl_str unit = dbrows_text(&cells[2]);
-    if (cells[0].type != SQLITEPAGES_INTEGER)
+    struct nl_str unit = dbrows_text(&cells[C_UNIT]);
+    if (cells[C_ID].type != SQLITEPAGES_INTEGER)
         return;
     size_t at = load->counters.count;
     bool made;
-    (void)gpurows_map_put(&load->counters, (uint64_t)cells[0].integer, at, &made);
+    (void)gpurows_map_put(&load->counters, (uint64_t)cells[C_ID].integer, at, &made);
     if (!made)
         return;
     nl_grow(&load->counter, &load->counter_cap, at + 1);
-    load->counter[at].name = nl_stage_name(load->db.rows.stage, dbrows_text(&cells[1]));
+    load->counter[at].name = nl_stage_name(load->db.rows.stage, dbrows_text(&cells[C_NAME]));
     load->counter[at].unit = unit.len ? nl_stage_name(load->db.rows.stage, unit) : NL_NO_NAME;
 }
 
@@ -174,23 +209,30 @@ static uint32_t message_in(struct rocpd *load, struct nl_str json)
     return name;
 }
 
+enum { E_ID, E_STACK, E_CATEGORY, E_EXTRA };
+static const char *const event_columns[] = {[E_ID] = "id",
+                                            [E_STACK] = "stack_id",
+                                            [E_CATEGORY] = "category_id",
+                                            [E_EXTRA] = "extdata",
+                                            NULL};
+
 static void event_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    struct nl_str extra = dbrows_text(&cells[3]);
-    if (cells[0].type != SQLITEPAGES_INTEGER)
+    struct nl_str extra = dbrows_text(&cells[E_EXTRA]);
+    if (cells[E_ID].type != SQLITEPAGES_INTEGER)
         return;
     nl_grow(&load->event, &load->event_cap, load->event_count + 1);
     struct rocpd_event *event = &load->event[load->event_count];
-    *event = (struct rocpd_event){.id = cells[0].integer,
-                                  .stack = dbcell_id(&cells[1]),
+    *event = (struct rocpd_event){.id = cells[E_ID].integer,
+                                  .stack = dbcell_id(&cells[E_STACK]),
                                   .message = NL_NO_NAME,
                                   .slice = NL_NULL_ROW};
     load->events_unsorted |= load->event_count > 0 && event->id <= event[-1].id;
     load->event_count++;
     event->category =
-        dbrows_tag(load->own_categories ? &load->categories : &load->strings, &cells[2]);
-    load->packed += cells[3].type == SQLITEPAGES_BLOB && cells[3].len > 0;
+        dbrows_tag(load->own_categories ? &load->categories : &load->strings, &cells[E_CATEGORY]);
+    load->packed += cells[E_EXTRA].type == SQLITEPAGES_BLOB && cells[E_EXTRA].len > 0;
     if ((event->category & 0xff) == ROCPD_MARKER && extra.len > 2)
         event->message = message_in(load, extra);
 }
@@ -310,11 +352,14 @@ static void tell_schema(struct gpurows *rows, struct nl_str version)
                             "read by the columns it knows; others are not looked at");
 }
 
+enum { M_TAG, M_VALUE };
+static const char *const metadata_columns[] = {[M_TAG] = "tag", [M_VALUE] = "value", NULL};
+
 static void metadata_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    if (nl_str_is(dbrows_text(&cells[0]), "schema_version"))
-        tell_schema(&load->db.rows, dbrows_text(&cells[1]));
+    if (nl_str_is(dbrows_text(&cells[M_TAG]), "schema_version"))
+        tell_schema(&load->db.rows, dbrows_text(&cells[M_VALUE]));
 }
 
 /* ---- The load ---- */
@@ -330,19 +375,17 @@ static void load_descriptions(struct rocpd *load)
     dbrows_strings_load(&load->db, &load->categories, table, "id", "name");
     static const struct {
         const char *table;
-        const char *columns[7];
+        const char *const *columns;
         sqlitepages_row_fn *row;
     } tables[] = {
-        {"rocpd_metadata", {"tag", "value", NULL}, metadata_row},
-        {"rocpd_info_process", {"id", "pid", NULL}, process_row},
-        {"rocpd_info_thread", {"id", "tid", "pid", "name", NULL}, thread_row},
-        {"rocpd_track", {"id", "pid", "tid", "agent_id", "queue_id", "stream_id", NULL}, track_row},
-        {"rocpd_timestamp", {"id", "value", NULL}, time_row},
-        {"rocpd_info_kernel_symbol",
-         {"id", "display_name", "kernel_name", "arch_vgpr_count", NULL},
-         symbol_row},
-        {"rocpd_info_pmc", {"id", "name|symbol", "units", NULL}, counter_row},
-        {"rocpd_event", {"id", "stack_id", "category_id", "extdata", NULL}, event_row},
+        {"rocpd_metadata", metadata_columns, metadata_row},
+        {"rocpd_info_process", process_columns, process_row},
+        {"rocpd_info_thread", thread_columns, thread_row},
+        {"rocpd_track", track_columns, track_row},
+        {"rocpd_timestamp", time_columns, time_row},
+        {"rocpd_info_kernel_symbol", symbol_columns, symbol_row},
+        {"rocpd_info_pmc", counter_columns, counter_row},
+        {"rocpd_event", event_columns, event_row},
     };
     reserve_events(load);
     (void)rocpd_each(load, "rocpd_info_agent", agent_columns, agent_row);
@@ -364,16 +407,22 @@ static void forget_set(struct rocpd *load)
 
 /* ---- Which sets share devices and processes ---- */
 
+enum { MACHINE };
+static const char *const machine_columns[] = {[MACHINE] = "hash", NULL};
+
 static void machine_row(void *context, dbfile_cells cells)
 {
     struct rocpd_set *set = context;
-    set->machine = dbcell_i64(&cells[0]);
+    set->machine = dbcell_i64(&cells[MACHINE]);
 }
+
+enum { PID };
+static const char *const pid_columns[] = {[PID] = "pid", NULL};
 
 static void pid_row(void *context, dbfile_cells cells)
 {
     struct rocpd_set *set = context;
-    set->pid = dbcell_i64(&cells[0]);
+    set->pid = dbcell_i64(&cells[PID]);
 }
 
 static void describe_source(struct rocpd *load, uint32_t source)
@@ -407,12 +456,11 @@ static uint32_t source_of_set(struct rocpd *load, const struct rocpd_set *set)
 static void begin_set(struct rocpd *load)
 {
     struct rocpd_set set = {.machine = NL_NULL_I64, .pid = NL_NULL_I64};
-    static const char *const machine[] = {"hash", NULL}, *const pid[] = {"pid", NULL};
     char table[256];
     (void)snprintf(table, sizeof table, "rocpd_info_node%s", load->suffix);
-    (void)dbrows_each(&load->db, table, machine, machine_row, &set);
+    (void)dbrows_each(&load->db, table, machine_columns, machine_row, &set);
     (void)snprintf(table, sizeof table, "rocpd_info_process%s", load->suffix);
-    (void)dbrows_each(&load->db, table, pid, pid_row, &set);
+    (void)dbrows_each(&load->db, table, pid_columns, pid_row, &set);
     set.source = source_of_set(load, &set);
     if (set.source != load->db.rows.source)
         gpurows_source(&load->db.rows, set.source);

@@ -20,10 +20,18 @@ enum {
     K_GRAPH,
     K_NODE
 };
-static const char *const dispatch_columns[] = {
-    ROCPD_PLACE,        "kernel_id",        "group_segment_size", "workgroup_size_x",
-    "workgroup_size_y", "workgroup_size_z", "grid_size_x",        "grid_size_y",
-    "grid_size_z",      "graph_exec_id",    "graph_node_id",      NULL};
+static const char *const dispatch_columns[] = {ROCPD_PLACE,
+                                               [K_SYMBOL] = "kernel_id",
+                                               [K_SHARED] = "group_segment_size",
+                                               [K_BLOCK_X] = "workgroup_size_x",
+                                               [K_BLOCK_Y] = "workgroup_size_y",
+                                               [K_BLOCK_Z] = "workgroup_size_z",
+                                               [K_GRID_X] = "grid_size_x",
+                                               [K_GRID_Y] = "grid_size_y",
+                                               [K_GRID_Z] = "grid_size_z",
+                                               [K_GRAPH] = "graph_exec_id",
+                                               [K_NODE] = "graph_node_id",
+                                               NULL};
 
 static uint32_t lane_of(struct rocpd *load, const struct rocpd_track *on, int64_t agent)
 {
@@ -89,19 +97,27 @@ static void dispatch_row(void *context, dbfile_cells cells)
     keep_slice(load, &cells[ROCPD_EVENT], kernel.slice);
 }
 
+enum { V_EVENT, V_COUNTER, V_VALUE, V_SAMPLE };
+static const char *const pmc_columns[] = {[V_EVENT] = "event_id",
+                                          [V_COUNTER] = "pmc_id",
+                                          [V_VALUE] = "value",
+                                          [V_SAMPLE] = "sample_id",
+                                          NULL};
+
 static void pmc_row(void *context, dbfile_cells cells)
 {
     struct rocpd *load = context;
-    uint32_t slice = slice_of(load, &cells[0]);
-    const uint64_t *counter = cells[1].type == SQLITEPAGES_INTEGER
-                                  ? gpurows_map_find(&load->counters, (uint64_t)cells[1].integer)
-                                  : NULL;
-    bool real = cells[2].type == SQLITEPAGES_REAL;
-    if (cells[3].type == SQLITEPAGES_INTEGER) { /* of a sample, not of a dispatch */
+    uint32_t slice = slice_of(load, &cells[V_EVENT]);
+    const uint64_t *counter =
+        cells[V_COUNTER].type == SQLITEPAGES_INTEGER
+            ? gpurows_map_find(&load->counters, (uint64_t)cells[V_COUNTER].integer)
+            : NULL;
+    bool real = cells[V_VALUE].type == SQLITEPAGES_REAL;
+    if (cells[V_SAMPLE].type == SQLITEPAGES_INTEGER) { /* of a sample, not of a dispatch */
         load->streamed++;
         return;
     }
-    if (slice == NL_NULL_ROW || !counter || (!real && cells[2].type != SQLITEPAGES_INTEGER)) {
+    if (slice == NL_NULL_ROW || !counter || (!real && cells[V_VALUE].type != SQLITEPAGES_INTEGER)) {
         load->lost_counters++;
         return;
     }
@@ -109,15 +125,20 @@ static void pmc_row(void *context, dbfile_cells cells)
     metric.slice = slice;
     metric.name = load->counter[*counter].name;
     metric.unit = load->counter[*counter].unit;
-    metric.value = real ? cells[2].real : (double)cells[2].integer;
+    metric.value = real ? cells[V_VALUE].real : (double)cells[V_VALUE].integer;
     nl_stage_metric(load->db.rows.stage, &metric);
 }
 
 /* ---- Copies and allocations ---- */
 
 enum { C_NAME = ROCPD_OWN, C_TO, C_FROM, C_BYTES, C_NODE };
-static const char *const copy_columns[] = {
-    ROCPD_PLACE, "name_id", "dst_agent_id", "src_agent_id", "size", "graph_node_id", NULL};
+static const char *const copy_columns[] = {ROCPD_PLACE,
+                                           [C_NAME] = "name_id",
+                                           [C_TO] = "dst_agent_id",
+                                           [C_FROM] = "src_agent_id",
+                                           [C_BYTES] = "size",
+                                           [C_NODE] = "graph_node_id",
+                                           NULL};
 
 static void copy_row(void *context, dbfile_cells cells)
 {
@@ -145,8 +166,9 @@ static void copy_row(void *context, dbfile_cells cells)
 }
 
 enum { M_TYPE = ROCPD_OWN, M_LEVEL, M_ADDRESS, M_BYTES };
-static const char *const allocate_columns[] = {ROCPD_PLACE, "type", "level",
-                                               "address",   "size", NULL};
+static const char *const allocate_columns[] = {ROCPD_PLACE,         [M_TYPE] = "type",
+                                               [M_LEVEL] = "level", [M_ADDRESS] = "address",
+                                               [M_BYTES] = "size",  NULL};
 
 static void allocate_row(void *context, dbfile_cells cells)
 {
@@ -184,7 +206,7 @@ static void stage_range(struct rocpd *load, struct nl_slice_row *slice,
 }
 
 enum { R_NAME = ROCPD_OWN };
-static const char *const region_columns[] = {ROCPD_PLACE, "name_id", NULL};
+static const char *const region_columns[] = {ROCPD_PLACE, [R_NAME] = "name_id", NULL};
 
 static void region_row(void *context, dbfile_cells cells)
 {
@@ -216,8 +238,8 @@ static void region_row(void *context, dbfile_cells cells)
 /* ---- Launches of graphs ---- */
 
 enum { G_EXEC = ROCPD_OWN, G_DISPATCHES };
-static const char *const graph_columns[] = {ROCPD_PLACE, "graph_exec_id", "kernel_dispatch_count",
-                                            NULL};
+static const char *const graph_columns[] = {
+    ROCPD_PLACE, [G_EXEC] = "graph_exec_id", [G_DISPATCHES] = "kernel_dispatch_count", NULL};
 
 /* A call of its own, where calls of HIP were not recorded. */
 static uint32_t stage_graph_call(struct rocpd *load, const struct rocpd_place *at,
@@ -275,7 +297,6 @@ static void sample_row(void *context, dbfile_cells cells)
 
 void rocpd_rows_load(struct rocpd *load)
 {
-    static const char *const pmc_columns[] = {"event_id", "pmc_id", "value", "sample_id", NULL};
     char graphs[256];
     (void)snprintf(graphs, sizeof graphs, "rocpd_graph_launch%s", load->suffix);
     load->graph_launches = dbrows_count(&load->db, graphs) > 0;

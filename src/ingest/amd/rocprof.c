@@ -108,10 +108,14 @@ static const struct rocprof_kind *kind_of(const struct csvread *csv)
 /* ---- Recognition ---- */
 
 /* A row of rocprof v1 without the header above it, as pieces of a file have. */
+/* Cells of such a row: 16, and four times after them where it was timed. */
+enum { V1_KERNEL = 1, V1_SIGNAL = 14, V1_OBJECT, V1_LEAST, V1_TIMED = 20 };
+
 static bool is_headless(const struct csvread *csv)
 {
-    return csv->count >= 16 && (nl_str_contains(csv->cells[1], ".kd") || csv->count >= 20) &&
-           nl_str_starts(csv->cells[14], "0x") && nl_str_starts(csv->cells[15], "0x");
+    return csv->count >= V1_LEAST &&
+           (nl_str_contains(csv->cells[V1_KERNEL], ".kd") || csv->count >= V1_TIMED) &&
+           nl_str_starts(csv->cells[V1_SIGNAL], "0x") && nl_str_starts(csv->cells[V1_OBJECT], "0x");
 }
 
 static const char *miss(const struct csvread *csv)

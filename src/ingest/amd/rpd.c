@@ -62,47 +62,62 @@ struct rpd {
 
 /* ---- Tables that are only looked up ---- */
 
+enum { X_API, X_OP };
+static const char *const api_ops_columns[] = {[X_API] = "api_id", [X_OP] = "op_id", NULL};
+
 static void api_ops_row(void *context, dbfile_cells cells)
 {
     struct rpd *rpd = context;
-    uint64_t call = dbcell_id(&cells[0]), op = dbcell_id(&cells[1]);
+    uint64_t call = dbcell_id(&cells[X_API]), op = dbcell_id(&cells[X_OP]);
     if (call != NL_NULL_U64 && op != NL_NULL_U64)
         (void)gpurows_map_put(&rpd->call_of, op, call, NULL);
 }
 
-static const char *const kernelapi_columns[] = {
-    "api_ptr_id",       "gridX", "gridY", "gridZ", "workgroupX", "workgroupY", "workgroupZ",
-    "groupSegmentSize", NULL};
+enum { L_API, L_GRID, L_BLOCK = L_GRID + 3, L_SHARED = L_BLOCK + 3 };
+static const char *const kernelapi_columns[] = {[L_API] = "api_ptr_id",
+                                                [L_GRID] = "gridX",
+                                                "gridY",
+                                                "gridZ",
+                                                [L_BLOCK] = "workgroupX",
+                                                "workgroupY",
+                                                "workgroupZ",
+                                                [L_SHARED] = "groupSegmentSize",
+                                                NULL};
 
 static void kernelapi_row(void *context, dbfile_cells cells)
 {
     struct rpd *rpd = context;
-    uint64_t call = dbcell_id(&cells[0]);
+    uint64_t call = dbcell_id(&cells[L_API]);
     if (call == NL_NULL_U64)
         return;
     nl_grow(&rpd->launch, &rpd->launch_cap, rpd->launch_count + 1);
     struct launch *launch = &rpd->launch[rpd->launch_count];
     for (int i = 0; i < 3; i++) {
-        launch->grid[i] = dbcell_u32(&cells[1 + i]);
-        launch->block[i] = dbcell_u32(&cells[4 + i]);
+        launch->grid[i] = dbcell_u32(&cells[L_GRID + i]);
+        launch->block[i] = dbcell_u32(&cells[L_BLOCK + i]);
     }
-    launch->shared = dbcell_u32(&cells[7]);
+    launch->shared = dbcell_u32(&cells[L_SHARED]);
     (void)gpurows_map_put(&rpd->launches, call, rpd->launch_count++, NULL);
 }
+
+enum { S_API, S_SIZE };
+static const char *const copyapi_columns[] = {[S_API] = "api_ptr_id", [S_SIZE] = "size", NULL};
 
 static void copyapi_row(void *context, dbfile_cells cells)
 {
     struct rpd *rpd = context;
-    uint64_t call = dbcell_id(&cells[0]);
-    if (call != NL_NULL_U64 && cells[1].type == SQLITEPAGES_INTEGER && cells[1].integer >= 0)
-        (void)gpurows_map_put(&rpd->sizes, call, (uint64_t)cells[1].integer, NULL);
+    uint64_t call = dbcell_id(&cells[S_API]);
+    if (call != NL_NULL_U64 && cells[S_SIZE].type == SQLITEPAGES_INTEGER &&
+        cells[S_SIZE].integer >= 0)
+        (void)gpurows_map_put(&rpd->sizes, call, (uint64_t)cells[S_SIZE].integer, NULL);
 }
 
 /* ---- Calls ---- */
 
 enum { A_ID, A_PID, A_TID, A_START, A_END, A_NAME, A_ARGS };
-static const char *const api_columns[] = {"id",  "pid",        "tid",     "start",
-                                          "end", "apiName_id", "args_id", NULL};
+static const char *const api_columns[] = {
+    [A_ID] = "id",   [A_PID] = "pid",         [A_TID] = "tid",      [A_START] = "start",
+    [A_END] = "end", [A_NAME] = "apiName_id", [A_ARGS] = "args_id", NULL};
 
 /* roctx ranges come as a call with their text as arguments. */
 static void marker_row(struct rpd *rpd, dbfile_cells cells, struct nl_slice_row *slice)
@@ -162,8 +177,9 @@ static void api_row(void *context, dbfile_cells cells)
 /* ---- Device work ---- */
 
 enum { O_ID, O_DEVICE, O_QUEUE, O_START, O_END, O_NAME, O_TYPE };
-static const char *const op_columns[] = {"id",  "gpuId",          "queueId",   "start",
-                                         "end", "description_id", "opType_id", NULL};
+static const char *const op_columns[] = {
+    [O_ID] = "id",   [O_DEVICE] = "gpuId",        [O_QUEUE] = "queueId",  [O_START] = "start",
+    [O_END] = "end", [O_NAME] = "description_id", [O_TYPE] = "opType_id", NULL};
 
 static void stage_kernel(struct rpd *rpd, uint32_t slice, uint64_t call, bool items)
 {
@@ -268,35 +284,46 @@ static uint32_t series_of(struct rpd *rpd, int64_t device, struct nl_str name)
     return known->series;
 }
 
+enum { V_DEVICE_TYPE, V_DEVICE, V_NAME, V_START, V_VALUE };
+static const char *const monitor_columns[] = {[V_DEVICE_TYPE] = "deviceType",
+                                              [V_DEVICE] = "deviceId",
+                                              [V_NAME] = "monitorType",
+                                              [V_START] = "start",
+                                              [V_VALUE] = "value",
+                                              NULL};
+
 static void monitor_row(void *context, dbfile_cells cells)
 {
     struct rpd *rpd = context;
     struct gpurows *rows = &rpd->db.rows;
     struct nl_slice_row when = nl_slice_row();
     struct nl_counter_row counter = nl_counter_row();
-    struct nl_str text = dbrows_text(&cells[4]);
+    struct nl_str text = dbrows_text(&cells[V_VALUE]);
     char *end = NULL, copy[40] = "";
     if (text.len < sizeof copy)
         memcpy(copy, text.ptr, text.len);
     counter.value = strtod(copy, &end);
-    int64_t start = dbcell_i64(&cells[3]), device = dbcell_i64(&cells[1]);
+    int64_t start = dbcell_i64(&cells[V_START]), device = dbcell_i64(&cells[V_DEVICE]);
     if (end == copy)
         rpd->no_value++;
     if (end == copy || !gpurows_times(rows, start, start, &when))
         return;
     counter.ts = when.ts;
-    counter.series = series_of(rpd, device, dbrows_text(&cells[2]));
+    counter.series = series_of(rpd, device, dbrows_text(&cells[V_NAME]));
     nl_stage_counter(rows->stage, &counter);
 }
+
+enum { M_TAG, M_VALUE };
+static const char *const metadata_columns[] = {[M_TAG] = "tag", [M_VALUE] = "value", NULL};
 
 static void metadata_row(void *context, dbfile_cells cells)
 {
     static const char *const shown[] = {"schema_version", "session_count"};
     struct rpd *rpd = context;
     for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
-        if (nl_str_is(dbrows_text(&cells[0]), shown[i]))
+        if (nl_str_is(dbrows_text(&cells[M_TAG]), shown[i]))
             nl_builder_meta(rpd->db.rows.builder, rpd->db.rows.source, shown[i],
-                            dbrows_text(&cells[1]));
+                            dbrows_text(&cells[M_VALUE]));
 }
 
 /* ---- The load ---- */
@@ -310,19 +337,13 @@ static void load_tables(struct rpd *rpd)
     struct dbrows *db = &rpd->db;
     rpd->strings.tag = tag_of;
     dbrows_strings_load(db, &rpd->strings, "rocpd_string", "id", "string");
-    (void)dbrows_each(db, "rocpd_metadata", (const char *const[]){"tag", "value", NULL},
-                      metadata_row, rpd);
-    (void)dbrows_each(db, "rocpd_api_ops", (const char *const[]){"api_id", "op_id", NULL},
-                      api_ops_row, rpd);
+    (void)dbrows_each(db, "rocpd_metadata", metadata_columns, metadata_row, rpd);
+    (void)dbrows_each(db, "rocpd_api_ops", api_ops_columns, api_ops_row, rpd);
     (void)dbrows_each(db, "rocpd_kernelapi", kernelapi_columns, kernelapi_row, rpd);
-    (void)dbrows_each(db, "rocpd_copyapi", (const char *const[]){"api_ptr_id", "size", NULL},
-                      copyapi_row, rpd);
+    (void)dbrows_each(db, "rocpd_copyapi", copyapi_columns, copyapi_row, rpd);
     (void)dbrows_each(db, "rocpd_api", api_columns, api_row, rpd);
     (void)dbrows_each(db, "rocpd_op", op_columns, op_row, rpd);
-    (void)dbrows_each(
-        db, "rocpd_monitor",
-        (const char *const[]){"deviceType", "deviceId", "monitorType", "start", "value", NULL},
-        monitor_row, rpd);
+    (void)dbrows_each(db, "rocpd_monitor", monitor_columns, monitor_row, rpd);
     dbrows_tell_others(db, "rocpd_", known);
     dbrows_tell_others(db, "ext_", known);
     if (rpd->no_value > 0)

@@ -380,7 +380,7 @@ void dbfile_reader_leaves(const struct dbfile_reader *reader, size_t first, size
                           void *context, struct sqlitepages_damage *damage)
 {
     /* Cells of missing columns are never written by the pages' reader. */
-    memset(scratch->cells, 0, reader->plan.cells * sizeof scratch->cells[0]);
+    memset(scratch->cells, 0, reader->plan.cells * sizeof *scratch->cells);
     const uint32_t *leaves = reader->table->leaves.page;
     for (size_t i = first; i < first + count; i++) {
         if (i + 1 < first + count)

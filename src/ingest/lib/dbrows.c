@@ -167,22 +167,26 @@ void dbrows_tell_others(struct dbrows *db, const char *prefix, const char *const
 
 /* ---- Strings ---- */
 
+enum { STRING_ID, STRING_TEXT };
+
 static void keep_string(void *context, dbfile_cells cells)
 {
     struct dbrows_strings *strings = context;
-    struct nl_str text = dbrows_text(&cells[1]);
-    if (cells[0].type != SQLITEPAGES_INTEGER || cells[1].type != SQLITEPAGES_TEXT)
+    struct nl_str text = dbrows_text(&cells[STRING_TEXT]);
+    if (cells[STRING_ID].type != SQLITEPAGES_INTEGER || cells[STRING_TEXT].type != SQLITEPAGES_TEXT)
         return;
     uint64_t tag = strings->tag ? strings->tag(text) : 0;
     uint32_t name = nl_stage_name(strings->rows->stage, gpurows_kernel_name(text));
-    (void)gpurows_map_put(&strings->map, (uint64_t)cells[0].integer, name | tag << 32, NULL);
+    (void)gpurows_map_put(&strings->map, (uint64_t)cells[STRING_ID].integer, name | tag << 32,
+                          NULL);
 }
 
 void dbrows_strings_load(struct dbrows *db, struct dbrows_strings *strings, const char *table,
                          const char *id, const char *text)
 {
     strings->rows = &db->rows;
-    (void)dbrows_each(db, table, (const char *const[]){id, text, NULL}, keep_string, strings);
+    const char *const columns[] = {[STRING_ID] = id, [STRING_TEXT] = text, NULL};
+    (void)dbrows_each(db, table, columns, keep_string, strings);
 }
 
 static uint64_t look_up(const struct dbrows_strings *strings, dbfile_cells id)

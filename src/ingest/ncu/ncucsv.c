@@ -79,8 +79,8 @@ struct page {
 
 static bool is_header(const struct csvread *csv)
 {
-    return csv->count > 2 && nl_str_is(csvread_trimmed(csv->cells[0]), titles[ID]) &&
-           nl_str_is(csvread_trimmed(csv->cells[1]), titles[PROCESS]);
+    return csv->count > 2 && nl_str_is(csvread_trimmed(csv->cells[ID]), titles[ID]) &&
+           nl_str_is(csvread_trimmed(csv->cells[PROCESS]), titles[PROCESS]);
 }
 
 static bool is_known(struct nl_str title)

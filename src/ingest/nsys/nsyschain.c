@@ -10,7 +10,8 @@
 /* ---- Before the events ---- */
 
 enum { F_ID, F_DEPTH, F_SYMBOL, F_MODULE };
-static const char *const frame_columns[] = {"id", "stackDepth", "symbol", "module", NULL};
+static const char *const frame_columns[] = {
+    [F_ID] = "id", [F_DEPTH] = "stackDepth", [F_SYMBOL] = "symbol", [F_MODULE] = "module", NULL};
 
 struct frame {
     int64_t id, depth; /* depth 0: innermost */

@@ -101,7 +101,8 @@ static void cover_unloaded(struct nsys_load *load)
 /* ---- DIAGNOSTIC_EVENT: what the recording program says of itself ---- */
 
 enum { D_SEVERITY, D_TEXT };
-static const char *const diagnostic_columns[] = {"severity", "text", NULL};
+static const char *const diagnostic_columns[] = {
+    [D_SEVERITY] = "severity", [D_TEXT] = "text", NULL};
 
 #define DIAGNOSTICS_MAX 100
 

@@ -126,14 +126,16 @@ struct reading {
     enum nsys_enum which;
 };
 
-static const char *const enum_columns[] = {"id|number", "name", "label", NULL};
+enum { ENUM_NUMBER, ENUM_NAME, ENUM_LABEL };
+static const char *const enum_columns[] = {
+    [ENUM_NUMBER] = "id|number", [ENUM_NAME] = "name", [ENUM_LABEL] = "label", NULL};
 
 static void keep_enum(void *context, const struct sqlitepages_cell *cells)
 {
     struct reading *reading = context;
-    struct nl_str symbol = nsys_text(reading->load, &cells[1]);
-    struct nl_str label = nsys_text(reading->load, &cells[2]);
-    int64_t number = dbcell_i64(&cells[0]);
+    struct nl_str symbol = nsys_text(reading->load, &cells[ENUM_NAME]);
+    struct nl_str label = nsys_text(reading->load, &cells[ENUM_LABEL]);
+    int64_t number = dbcell_i64(&cells[ENUM_NUMBER]);
     for (size_t i = 0; i < KNOWN; i++)
         if (known[i].of == reading->which && nl_str_is(symbol, known[i].symbol)) {
             if (label.len == 0)

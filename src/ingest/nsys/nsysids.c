@@ -17,20 +17,22 @@
 
 /* ---- Strings ---- */
 
-static const char *const string_columns[] = {"id", "value", NULL};
+enum { STRING_ID, STRING_VALUE };
+static const char *const string_columns[] = {[STRING_ID] = "id", [STRING_VALUE] = "value", NULL};
 
 static void keep_string(void *context, const struct sqlitepages_cell *cells)
 {
     struct nsys_load *load = context;
     struct nsys_strings *strings = &load->strings;
-    if (cells[0].type != SQLITEPAGES_INTEGER || cells[1].type != SQLITEPAGES_TEXT)
+    if (cells[STRING_ID].type != SQLITEPAGES_INTEGER ||
+        cells[STRING_VALUE].type != SQLITEPAGES_TEXT)
         return;
-    const unsigned char *map = load->db.map.bytes, *text = cells[1].bytes;
+    const unsigned char *map = load->db.map.bytes, *text = cells[STRING_VALUE].bytes;
     bool lasting = load->db.fast && text >= map && text < map + load->db.map.size;
     nl_grow(&strings->list, &strings->cap, strings->count + 1);
     struct nsys_string *string = &strings->list[strings->count++];
-    string->id = cells[0].integer;
-    string->len = cells[1].len;
+    string->id = cells[STRING_ID].integer;
+    string->len = cells[STRING_VALUE].len;
     string->text = lasting ? (const char *)text
                            : nl_arena_text(&load->db.arena, (const char *)text, string->len);
     atomic_init(&string->name, 0);

@@ -110,12 +110,13 @@ static bool is_shown(struct nl_str key)
     return false;
 }
 
-static const char *const meta_columns[] = {"name", "value", NULL};
+enum { M_NAME, M_VALUE };
+static const char *const meta_columns[] = {[M_NAME] = "name", [M_VALUE] = "value", NULL};
 
 static void meta_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct nsys_load *load = context;
-    struct nl_str key = nsys_text(load, &cells[0]), value = nsys_text(load, &cells[1]);
+    struct nl_str key = nsys_text(load, &cells[M_NAME]), value = nsys_text(load, &cells[M_VALUE]);
     struct nl_str last = key; /* the part after PROCESS_0: */
     if (nl_str_starts(key, "PROCESS_")) {
         const char *colon = memchr(key.ptr, ':', key.len);
@@ -139,11 +140,12 @@ static void meta_row(void *context, const struct sqlitepages_cell *cells)
     nl_builder_meta(load->builder, load->source, name, value);
 }
 
-static const char *const start_columns[] = {"utcEpochNs", NULL};
+enum { UTC_EPOCH_NS };
+static const char *const start_columns[] = {[UTC_EPOCH_NS] = "utcEpochNs", NULL};
 
 static void start_row(void *context, const struct sqlitepages_cell *cells)
 {
-    *(int64_t *)context = dbcell_i64(&cells[0]);
+    *(int64_t *)context = dbcell_i64(&cells[UTC_EPOCH_NS]);
 }
 
 static void load_session(struct nsys_load *load)
@@ -274,13 +276,16 @@ static void gpu_row(void *context, const struct sqlitepages_cell *cells)
     row->vendor = nl_builder_name(load->builder, nl_str("nvidia"));
 }
 
-static const char *const cuda_device_columns[] = {"gpuId", "cudaId", "pid", NULL};
+enum { D_GPU, D_CUDA, D_PID };
+static const char *const cuda_device_columns[] = {
+    [D_GPU] = "gpuId", [D_CUDA] = "cudaId", [D_PID] = "pid", NULL};
 
 static void cuda_device_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct nsys_load *load = context;
-    struct nsys_gpu gpu = {
-        .gpu = dbcell_i64(&cells[0]), .cuda = dbcell_i64(&cells[1]), .pid = dbcell_i64(&cells[2])};
+    struct nsys_gpu gpu = {.gpu = dbcell_i64(&cells[D_GPU]),
+                           .cuda = dbcell_i64(&cells[D_CUDA]),
+                           .pid = dbcell_i64(&cells[D_PID])};
     if (gpu.gpu == NL_NULL_I64 || gpu.cuda == NL_NULL_I64 || gpu.pid == NL_NULL_I64)
         return;
     nl_grow(&load->gpus, &load->gpu_cap, load->gpu_count + 1);
@@ -374,42 +379,52 @@ static struct nl_str unit_in(struct nl_str name)
     return unit;
 }
 
-static const char *const metric_columns[] = {"typeId", "metricId", "metricName", NULL};
+enum { METRIC_TYPE, METRIC_ID, METRIC_NAME };
+static const char *const metric_columns[] = {
+    [METRIC_TYPE] = "typeId", [METRIC_ID] = "metricId", [METRIC_NAME] = "metricName", NULL};
 
 static void metric_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct nsys_load *load = context;
-    struct nl_str name = nsys_text(load, &cells[2]);
-    int64_t type = dbcell_i64(&cells[0]);
+    struct nl_str name = nsys_text(load, &cells[METRIC_NAME]);
+    int64_t type = dbcell_i64(&cells[METRIC_TYPE]);
     uint32_t domain = nl_builder_name(load->builder, nl_str("GPU metrics"));
-    struct nsys_named named = {.process = NSYS_NOBODY, .a = type, .b = dbcell_i64(&cells[1])};
+    struct nsys_named named = {
+        .process = NSYS_NOBODY, .a = type, .b = dbcell_i64(&cells[METRIC_ID])};
     named.name =
         nl_builder_series(load->builder, nsys_metric_lane(load, type, domain), name, unit_in(name));
     nsys_named_add(&load->metrics, named);
 }
 
-static const char *const nic_columns[] = {"metricsListId", "metricsIdx", "name", "unit", NULL};
+enum { NIC_LIST, NIC_INDEX, NIC_NAME, NIC_UNIT };
+static const char *const nic_columns[] = {[NIC_LIST] = "metricsListId",
+                                          [NIC_INDEX] = "metricsIdx",
+                                          [NIC_NAME] = "name",
+                                          [NIC_UNIT] = "unit",
+                                          NULL};
 
 static void nic_metric_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct nsys_load *load = context;
     struct nsys_named named = {.process = NSYS_NOBODY,
-                               .a = dbcell_i64(&cells[0]),
-                               .b = dbcell_i64(&cells[1]),
-                               .text = kept(load, nsys_text(load, &cells[2])),
-                               .unit = kept(load, nsys_text(load, &cells[3]))};
+                               .a = dbcell_i64(&cells[NIC_LIST]),
+                               .b = dbcell_i64(&cells[NIC_INDEX]),
+                               .text = kept(load, nsys_text(load, &cells[NIC_NAME])),
+                               .unit = kept(load, nsys_text(load, &cells[NIC_UNIT]))};
     nsys_named_add(&load->nic_metrics, named);
 }
 
 /* ---- Ranks ---- */
 
-static const char *const rank_columns[] = {"globalTid", "rank", NULL};
+enum { RANK_THREAD, RANK_NUMBER };
+static const char *const rank_columns[] = {
+    [RANK_THREAD] = "globalTid", [RANK_NUMBER] = "rank", NULL};
 
 static void rank_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct nsys_load *load = context;
-    uint64_t thread = nsys_global(&cells[0]);
-    int64_t rank = dbcell_i64(&cells[1]);
+    uint64_t thread = nsys_global(&cells[RANK_THREAD]);
+    int64_t rank = dbcell_i64(&cells[RANK_NUMBER]);
     if (thread == NSYS_NOBODY || rank < 0)
         return;
     uint32_t process = nl_builder_process(load->builder, load->source, nsys_pid(thread));

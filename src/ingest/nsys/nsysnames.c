@@ -69,30 +69,33 @@ struct naming {
     struct nsys_named_list threads; /* a: priority, b: order; the greatest wins */
 };
 
-static const char *const process_columns[] = {"globalPid", "name", NULL};
+enum { P_GLOBAL, P_NAME };
+static const char *const process_columns[] = {[P_GLOBAL] = "globalPid", [P_NAME] = "name", NULL};
 
 static void process_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct naming *naming = context;
     struct nsys_load *load = naming->load;
-    uint64_t global = nsys_global(&cells[0]);
-    struct nl_str name = nsys_text(load, &cells[1]);
+    uint64_t global = nsys_global(&cells[P_GLOBAL]);
+    struct nl_str name = nsys_text(load, &cells[P_NAME]);
     if (name.len == 0 || !was_seen(&naming->seen, global))
         return;
     uint32_t process = nl_builder_process(load->builder, load->source, nsys_pid(global));
     nl_builder_process_name(load->builder, process, name);
 }
 
-static const char *const thread_columns[] = {"globalTid", "nameId", "priority", NULL};
+enum { T_GLOBAL, T_NAME, T_PRIORITY };
+static const char *const thread_columns[] = {
+    [T_GLOBAL] = "globalTid", [T_NAME] = "nameId", [T_PRIORITY] = "priority", NULL};
 
 static void thread_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct naming *naming = context;
-    uint64_t global = nsys_global(&cells[0]);
-    struct nl_str name = nsys_text(naming->load, &cells[1]);
+    uint64_t global = nsys_global(&cells[T_GLOBAL]);
+    struct nl_str name = nsys_text(naming->load, &cells[T_NAME]);
     if (name.len == 0 || !was_seen(&naming->seen, global))
         return;
-    int64_t priority = dbcell_i64(&cells[2]);
+    int64_t priority = dbcell_i64(&cells[T_PRIORITY]);
     struct nl_str copy = {nl_arena_text(&naming->load->db.arena, name.ptr, name.len), name.len};
     nsys_named_add(&naming->threads,
                    (struct nsys_named){.process = global,

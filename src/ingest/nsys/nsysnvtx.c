@@ -103,10 +103,13 @@ struct look {
     bool naming;
 };
 
+enum { LOOK_TYPE };
+static const char *const look_columns[] = {[LOOK_TYPE] = "eventType"};
+
 static void look_at(void *context, const struct sqlitepages_cell *cells)
 {
     struct look *look = context;
-    look->naming = look->naming || is_naming(type_of(look->load, &cells[0]));
+    look->naming = look->naming || is_naming(type_of(look->load, &cells[LOOK_TYPE]));
 }
 
 #define LOOK_LEAVES 1024
@@ -127,7 +130,6 @@ static void look_unit(void *context, size_t index, unsigned number)
 
 void nsys_nvtx_prepare(struct nsys_load *load)
 {
-    static const char *const type_column[] = {"eventType"};
     struct dbfile_table *table = dbfile_find(&load->db, "NVTX_EVENTS");
     if (!table)
         return;
@@ -139,7 +141,7 @@ void nsys_nvtx_prepare(struct nsys_load *load)
         dbfile_reader_all(&reader, scratch, keep_name, load, &ignored);
     } else if (table->leaves.count > 0) {
         struct looking looking = {.load = load, .naming = nl_zalloc(table->leaves.count)};
-        dbfile_reader_init(&looking.reader, &load->db, table, type_column, 1);
+        dbfile_reader_init(&looking.reader, &load->db, table, look_columns, 1);
         size_t units = (table->leaves.count + LOOK_LEAVES - 1) / LOOK_LEAVES;
         nl_parallel(load->worker_count, units, look_unit, &looking);
         for (size_t i = 0; i < table->leaves.count; i++)

@@ -19,17 +19,17 @@ enum {
     D_WARPS,
     D_UUID
 };
-static const char *const device_columns[] = {"id",
-                                             "name",
-                                             "numMultiprocessors",
-                                             "globalMemorySize",
-                                             "globalMemoryBandwidth",
-                                             "coreClockRate",
-                                             "computeCapabilityMajor",
-                                             "computeCapabilityMinor",
-                                             "numThreadsPerWarp",
-                                             "maxWarpsPerMultiprocessor",
-                                             "uuid",
+static const char *const device_columns[] = {[D_ID] = "id",
+                                             [D_NAME] = "name",
+                                             [D_UNITS] = "numMultiprocessors",
+                                             [D_MEMORY] = "globalMemorySize",
+                                             [D_BANDWIDTH] = "globalMemoryBandwidth",
+                                             [D_CLOCK] = "coreClockRate",
+                                             [D_MAJOR] = "computeCapabilityMajor",
+                                             [D_MINOR] = "computeCapabilityMinor",
+                                             [D_WARP] = "numThreadsPerWarp",
+                                             [D_WARPS] = "maxWarpsPerMultiprocessor",
+                                             [D_UUID] = "uuid",
                                              NULL};
 
 static uint64_t thousands(dbfile_cells cell)
@@ -80,55 +80,68 @@ struct device_name {
     int64_t device, string;
 };
 
+enum { S_ID, S_VALUE };
+static const char *const string_columns[] = {[S_ID] = "_id_", [S_VALUE] = "value", NULL};
+
 static void device_name_row(void *context, dbfile_cells cells)
 {
     const struct device_name *want = context;
     struct gpurows *rows = &want->load->db.rows;
-    if (dbcell_i64(&cells[0]) != want->string)
+    if (dbcell_i64(&cells[S_ID]) != want->string)
         return;
     uint32_t device = nl_builder_device(rows->builder, rows->source, want->device, want->device);
     nl_builder_device_row(rows->builder, device)->name =
-        nl_builder_name(rows->builder, dbrows_text(&cells[1]));
+        nl_builder_name(rows->builder, dbrows_text(&cells[S_VALUE]));
 }
+
+enum { DEVICE_ID, DEVICE_NAME };
+static const char *const device_name_columns[] = {[DEVICE_ID] = "id", [DEVICE_NAME] = "name", NULL};
 
 static void name_device(void *context, dbfile_cells cells)
 {
     struct nl_buf *list = context;
-    nl_buf_format(list, "%lld %lld ", (long long)dbcell_i64(&cells[0]),
-                  (long long)dbcell_i64(&cells[1]));
+    nl_buf_format(list, "%lld %lld ", (long long)dbcell_i64(&cells[DEVICE_ID]),
+                  (long long)dbcell_i64(&cells[DEVICE_NAME]));
 }
 
 static void name_devices(struct nvprof *load)
 {
     struct nl_buf list;
     nl_buf_init(&list, 4096);
-    (void)dbrows_each(&load->db, "CUPTI_ACTIVITY_KIND_DEVICE",
-                      (const char *const[]){"id", "name", NULL}, name_device, &list);
+    (void)dbrows_each(&load->db, "CUPTI_ACTIVITY_KIND_DEVICE", device_name_columns, name_device,
+                      &list);
     long long device, string;
     int used;
     for (const char *at = list.ptr ? list.ptr : "";
          sscanf(at, "%lld %lld %n", &device, &string, &used) == 2; at += used) {
         struct device_name want = {load, device, string};
-        (void)dbrows_each(&load->db, "StringTable", (const char *const[]){"_id_", "value", NULL},
-                          device_name_row, &want);
+        (void)dbrows_each(&load->db, "StringTable", string_columns, device_name_row, &want);
     }
     nl_buf_release(&list);
 }
 
+enum { CONTEXT_ID, CONTEXT_DEVICE };
+static const char *const context_columns[] = {
+    [CONTEXT_ID] = "contextId", [CONTEXT_DEVICE] = "deviceId", NULL};
+
 static void context_row(void *context, dbfile_cells cells)
 {
     struct nvprof *load = context;
-    if (cells[0].type == SQLITEPAGES_INTEGER && cells[1].type == SQLITEPAGES_INTEGER)
-        (void)gpurows_map_put(&load->contexts, (uint64_t)cells[0].integer,
-                              (uint64_t)cells[1].integer, NULL);
+    if (cells[CONTEXT_ID].type == SQLITEPAGES_INTEGER &&
+        cells[CONTEXT_DEVICE].type == SQLITEPAGES_INTEGER)
+        (void)gpurows_map_put(&load->contexts, (uint64_t)cells[CONTEXT_ID].integer,
+                              (uint64_t)cells[CONTEXT_DEVICE].integer, NULL);
 }
+
+enum { VERSION };
+static const char *const version_columns[] = {[VERSION] = "version", NULL};
 
 static void version_row(void *context, dbfile_cells cells)
 {
     struct nvprof *load = context;
     char text[32];
-    (void)snprintf(text, sizeof text, "%lld", (long long)dbcell_i64(&cells[0]));
-    if (cells[0].type == SQLITEPAGES_INTEGER)
+    (void)snprintf(text, sizeof text, "%lld", (long long)dbcell_i64(&cells[VERSION]));
+    if (cells[VERSION].type == SQLITEPAGES_INTEGER)
         nl_builder_meta(load->db.rows.builder, load->db.rows.source, "nvprof schema version",
                         nl_str(text));
 }
@@ -149,11 +162,10 @@ static void load_tables(struct nvprof *load)
 {
     struct dbrows *db = &load->db;
     dbrows_strings_load(db, &load->strings, "StringTable", "_id_", "value");
-    (void)dbrows_each(db, "Version", (const char *const[]){"version", NULL}, version_row, load);
+    (void)dbrows_each(db, "Version", version_columns, version_row, load);
     (void)dbrows_each(db, "CUPTI_ACTIVITY_KIND_DEVICE", device_columns, device_row, load);
     name_devices(load);
-    (void)dbrows_each(db, "CUPTI_ACTIVITY_KIND_CONTEXT",
-                      (const char *const[]){"contextId", "deviceId", NULL}, context_row, load);
+    (void)dbrows_each(db, "CUPTI_ACTIVITY_KIND_CONTEXT", context_columns, context_row, load);
     nvprof_rows_load(load);
     dbrows_tell_others(db, "CUPTI_ACTIVITY_KIND_", known);
     const struct {

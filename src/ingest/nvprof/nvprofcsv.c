@@ -102,7 +102,7 @@ static enum table table_of(struct csvread *csv)
         {{"Start", "Duration", "Name"}, API_TRACE},
         {{"Time(%)", "Calls", "Name"}, SUMMARY},
     };
-    struct nl_str first = csv->count ? csvread_trimmed(csv->cells[0]) : nl_str("");
+    struct nl_str first = csv->count ? csvread_trimmed(*csv->cells) : nl_str("");
     bool header = false;
     for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++)
         header = header || nl_str_is(first, firsts[i]);

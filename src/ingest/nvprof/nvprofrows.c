@@ -29,8 +29,14 @@ static int64_t unless_all_ones(dbfile_cells cell)
 /* ---- Calls ---- */
 
 enum { A_CALL, A_START, A_END, A_PID, A_TID, A_CORRELATION, A_RESULT };
-static const char *const call_columns[] = {"cbid",     "start",         "end",         "processId",
-                                           "threadId", "correlationId", "returnValue", NULL};
+static const char *const call_columns[] = {[A_CALL] = "cbid",
+                                           [A_START] = "start",
+                                           [A_END] = "end",
+                                           [A_PID] = "processId",
+                                           [A_TID] = "threadId",
+                                           [A_CORRELATION] = "correlationId",
+                                           [A_RESULT] = "returnValue",
+                                           NULL};
 
 static void call_row(void *context, dbfile_cells cells)
 {
@@ -82,24 +88,24 @@ enum {
     K_GRAPH,
     K_GRAPH_NODE
 };
-static const char *const kernel_columns[] = {"start",
-                                             "end",
-                                             "deviceId",
-                                             "contextId",
-                                             "streamId",
-                                             "correlationId",
-                                             "name",
-                                             "registersPerThread",
-                                             "gridX",
-                                             "gridY",
-                                             "gridZ",
-                                             "blockX",
-                                             "blockY",
-                                             "blockZ",
-                                             "staticSharedMemory",
-                                             "dynamicSharedMemory",
-                                             "graphId",
-                                             "graphNodeId",
+static const char *const kernel_columns[] = {[K_START] = "start",
+                                             [K_END] = "end",
+                                             [K_DEVICE] = "deviceId",
+                                             [K_CONTEXT] = "contextId",
+                                             [K_STREAM] = "streamId",
+                                             [K_CORRELATION] = "correlationId",
+                                             [K_NAME] = "name",
+                                             [K_REGISTERS] = "registersPerThread",
+                                             [K_GRID_X] = "gridX",
+                                             [K_GRID_Y] = "gridY",
+                                             [K_GRID_Z] = "gridZ",
+                                             [K_BLOCK_X] = "blockX",
+                                             [K_BLOCK_Y] = "blockY",
+                                             [K_BLOCK_Z] = "blockZ",
+                                             [K_STATIC] = "staticSharedMemory",
+                                             [K_DYNAMIC] = "dynamicSharedMemory",
+                                             [K_GRAPH] = "graphId",
+                                             [K_GRAPH_NODE] = "graphNodeId",
                                              NULL};
 
 /* Times and lane; the columns of every device table begin with those of kernels. */
@@ -140,10 +146,21 @@ static void kernel_row(void *context, dbfile_cells cells)
     nl_stage_kernel(load->db.rows.stage, &kernel);
 }
 
-enum { C_KIND = 6, C_FROM, C_TO, C_BYTES, C_NODE, C_FROM_DEVICE, C_TO_DEVICE };
-static const char *const copy_columns[] = {
-    "start",   "end",     "deviceId", "contextId",   "streamId",    "correlationId", "copyKind",
-    "srcKind", "dstKind", "bytes",    "graphNodeId", "srcDeviceId", "dstDeviceId",   NULL};
+enum { C_KIND = K_CORRELATION + 1, C_FROM, C_TO, C_BYTES, C_NODE, C_FROM_DEVICE, C_TO_DEVICE };
+static const char *const copy_columns[] = {[K_START] = "start",
+                                           [K_END] = "end",
+                                           [K_DEVICE] = "deviceId",
+                                           [K_CONTEXT] = "contextId",
+                                           [K_STREAM] = "streamId",
+                                           [K_CORRELATION] = "correlationId",
+                                           [C_KIND] = "copyKind",
+                                           [C_FROM] = "srcKind",
+                                           [C_TO] = "dstKind",
+                                           [C_BYTES] = "bytes",
+                                           [C_NODE] = "graphNodeId",
+                                           [C_FROM_DEVICE] = "srcDeviceId",
+                                           [C_TO_DEVICE] = "dstDeviceId",
+                                           NULL};
 
 static void copy_row(void *context, dbfile_cells cells)
 {
@@ -166,10 +183,18 @@ static void copy_row(void *context, dbfile_cells cells)
     nl_stage_copy(rows->stage, &copy);
 }
 
-enum { M_VALUE = 6, M_BYTES, M_KIND, M_NODE };
-static const char *const memset_columns[] = {"start",      "end",           "deviceId", "contextId",
-                                             "streamId",   "correlationId", "value",    "bytes",
-                                             "memoryKind", "graphNodeId",   NULL};
+enum { M_VALUE = K_CORRELATION + 1, M_BYTES, M_KIND, M_NODE };
+static const char *const memset_columns[] = {[K_START] = "start",
+                                             [K_END] = "end",
+                                             [K_DEVICE] = "deviceId",
+                                             [K_CONTEXT] = "contextId",
+                                             [K_STREAM] = "streamId",
+                                             [K_CORRELATION] = "correlationId",
+                                             [M_VALUE] = "value",
+                                             [M_BYTES] = "bytes",
+                                             [M_KIND] = "memoryKind",
+                                             [M_NODE] = "graphNodeId",
+                                             NULL};
 
 static void memset_row(void *context, dbfile_cells cells)
 {
@@ -190,8 +215,11 @@ static void memset_row(void *context, dbfile_cells cells)
 }
 
 enum { S_START, S_END, S_TYPE, S_CORRELATION, S_CONTEXT, S_STREAM, S_EVENT };
-static const char *const sync_columns[] = {"start",     "end",      "type",        "correlationId",
-                                           "contextId", "streamId", "cudaEventId", NULL};
+static const char *const sync_columns[] = {
+    [S_START] = "start",       [S_END] = "end",
+    [S_TYPE] = "type",         [S_CORRELATION] = "correlationId",
+    [S_CONTEXT] = "contextId", [S_STREAM] = "streamId",
+    [S_EVENT] = "cudaEventId", NULL};
 
 static void sync_row(void *context, dbfile_cells cells)
 {
@@ -233,8 +261,9 @@ static void owner_of(dbfile_cells kind, dbfile_cells object, int64_t *pid, int64
 }
 
 enum { R_FLAGS, R_TS, R_ID, R_KIND, R_OBJECT, R_NAME, R_DOMAIN };
-static const char *const marker_columns[] = {"flags",    "timestamp", "id",     "objectKind",
-                                             "objectId", "name",      "domain", NULL};
+static const char *const marker_columns[] = {
+    [R_FLAGS] = "flags",     [R_TS] = "timestamp", [R_ID] = "id",         [R_KIND] = "objectKind",
+    [R_OBJECT] = "objectId", [R_NAME] = "name",    [R_DOMAIN] = "domain", NULL};
 
 static void stage_range(struct nvprof *load, const struct nvprof_range *range, int64_t end,
                         enum nl_rangestyle style)
@@ -284,6 +313,11 @@ static void marker_row(void *context, dbfile_cells cells)
     }
 }
 
+enum { O_START, O_END, O_WHAT, O_KIND, O_OBJECT };
+static const char *const overhead_columns[] = {
+    [O_START] = "start",     [O_END] = "end",         [O_WHAT] = "overheadKind",
+    [O_KIND] = "objectKind", [O_OBJECT] = "objectId", NULL};
+
 static void overhead_row(void *context, dbfile_cells cells)
 {
     static const char *const names[] = {"CUPTI buffer flush", "CUPTI instrumentation",
@@ -291,10 +325,10 @@ static void overhead_row(void *context, dbfile_cells cells)
     struct nvprof *load = context;
     struct gpurows *rows = &load->db.rows;
     struct nl_slice_row slice = nl_slice_row();
-    int64_t pid, tid, kind = dbcell_i64(&cells[2]);
-    if (!gpurows_times(rows, dbcell_i64(&cells[0]), dbcell_i64(&cells[1]), &slice))
+    int64_t pid, tid, kind = dbcell_i64(&cells[O_WHAT]);
+    if (!gpurows_times(rows, dbcell_i64(&cells[O_START]), dbcell_i64(&cells[O_END]), &slice))
         return;
-    owner_of(&cells[3], &cells[4], &pid, &tid);
+    owner_of(&cells[O_KIND], &cells[O_OBJECT], &pid, &tid);
     const char *name = "Overhead";
     if (kind == 1)
         name = "Driver compiler";
@@ -306,8 +340,12 @@ static void overhead_row(void *context, dbfile_cells cells)
     (void)nl_stage_slice(rows->stage, &slice);
 }
 
-static const char *const graph_columns[] = {"start",    "end",           "deviceId", "contextId",
-                                            "streamId", "correlationId", "graphId",  NULL};
+enum { N_GRAPH = K_CORRELATION + 1 };
+static const char *const graph_columns[] = {
+    [K_START] = "start",     [K_END] = "end",
+    [K_DEVICE] = "deviceId", [K_CONTEXT] = "contextId",
+    [K_STREAM] = "streamId", [K_CORRELATION] = "correlationId",
+    [N_GRAPH] = "graphId",   NULL};
 
 static void graph_row(void *context, dbfile_cells cells)
 {
@@ -319,14 +357,12 @@ static void graph_row(void *context, dbfile_cells cells)
     slice.name = nl_stage_name(load->db.rows.stage, nl_str("CUDA graph"));
     graph.slice = nl_stage_slice(load->db.rows.stage, &slice);
     graph.correlation = dbcell_id(&cells[K_CORRELATION]);
-    graph.graph = dbcell_id(&cells[6]);
+    graph.graph = dbcell_id(&cells[N_GRAPH]);
     nl_stage_graph(load->db.rows.stage, &graph);
 }
 
 void nvprof_rows_load(struct nvprof *load)
 {
-    static const char *const overhead_columns[] = {"start",      "end",      "overheadKind",
-                                                   "objectKind", "objectId", NULL};
     static const struct {
         const char *table;
         const char *const *columns;

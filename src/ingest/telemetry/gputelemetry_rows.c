@@ -145,7 +145,7 @@ bool telemetry_query(struct telemetry *t, struct nl_stream *stream, struct nl_er
          i++) {
         int64_t ns;
         struct telemetry scratch = {.source = 0};
-        if (i < 3 && !q.header && !telemetry_time(&scratch, q.csv.cells[0], &ns))
+        if (i < 3 && !q.header && !telemetry_time(&scratch, *q.csv.cells, &ns))
             take_header(&q);
         else
             query_row(t, &q);
