@@ -110,7 +110,7 @@ static void writes_while_relieved(void)
     control->gate = 1;
     __atomic_store_n(&control->magic, NL_CONTROL_MAGIC, __ATOMIC_RELEASE);
     setenv(NL_CONTROL_VARIABLE, folder, 1);
-    agent_start();
+    agent_start(NULL);
     CHECK(agent_ready());
     CHECK(control->event_ps > 100);
     atomic_store(&busy, THREADS);
@@ -286,6 +286,7 @@ static void sources_are_polled(void)
 
 static void refuses_what_cannot_be(void)
 {
+    bool near = true;
     struct nl_err err;
     struct nl_recorder_options options = {.folder = "/nonexistent/folder", .library = "/dev/null"};
     CHECK(nl_recorder_new(&options, &err) == NULL);
@@ -293,7 +294,8 @@ static void refuses_what_cannot_be(void)
     options.library = "/nonexistent/library.so";
     CHECK(nl_recorder_new(&options, &err) == NULL);
     CHECK_INT(err.code, NL_ENVIRONMENT);
-    CHECK(control_find("/nonexistent") == NULL);
+    CHECK(control_find("/nonexistent", &near) == NULL);
+    CHECK(!near);
 }
 
 /* Whether the window was open then, for work that is told later. */

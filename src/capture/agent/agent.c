@@ -2,14 +2,17 @@
 #define _GNU_SOURCE
 #include "capture/agent/agent.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "capture/agent/pythonhere.h"
@@ -20,6 +23,7 @@
 #define COMM_BYTES   16u
 #define CLAIM_YIELDS 100000u /* then the recorder was killed while it made the file */
 #define THREAD_CELLS 2u
+#define SCRIPT_WORDS 2u /* an option of the interpreter, and the script */
 
 _Static_assert(sizeof(struct thread) <= THREAD_BYTES, "a thread's state is a page");
 
@@ -100,23 +104,53 @@ static void copy_text(char *to, size_t room, const char *text)
     to[bytes] = '\0';
 }
 
-static void read_program(struct agent *agent)
+static void copy_name(struct agent *agent, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    copy_text(agent->program, sizeof agent->program, slash ? slash + 1 : path);
+}
+
+/* The path that was executed, where it is the program's own: neither a link to it nor a script, whose path is among
+ * the words that its interpreter gets. */
+static const char *path_executed(char *const *words)
+{
+    const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    char target[1];
+    if (!path || !words || syscall(SYS_readlinkat, AT_FDCWD, path, target, sizeof target) >= 0)
+        return NULL;
+    for (unsigned i = 1; words[0] && words[i] && i <= SCRIPT_WORDS; i++)
+        if (strcmp(words[i], path) == 0)
+            return NULL;
+    return path;
+}
+
+/* In a function of its own: room on the stack is memory that most programs have not touched yet. */
+static __attribute__((noinline)) void copy_name_of_link(struct agent *agent)
 {
     char path[4096];
     ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
     path[len > 0 ? len : 0] = '\0';
-    const char *slash = strrchr(path, '/');
-    copy_text(agent->program, sizeof agent->program, slash ? slash + 1 : path);
-    if (gethostname(agent->host, sizeof agent->host) != 0)
-        agent->host[0] = '\0';
-    agent->host[sizeof agent->host - 1] = '\0';
+    copy_name(agent, path);
+}
+
+static void read_program(struct agent *agent, char *const *words)
+{
+    const char *path = path_executed(words);
+    if (path)
+        copy_name(agent, path);
+    else
+        copy_name_of_link(agent);
+    struct utsname machine;
+    bool told = syscall(SYS_uname, &machine) == 0;
+    copy_text(agent->host, sizeof agent->host, told ? machine.nodename : "");
 }
 
 /* The file that the recorder made for this process, or is making. */
 static bool claim_file(struct agent *agent, bool *refused)
 {
     struct nl_control *control = agent->control;
-    uint32_t place = agent->place - 1, told = NL_ANNOUNCED;
+    uint32_t place = agent->place - 1;
+    uint8_t told = NL_ANNOUNCED;
     if (!agent->place || agent->announcer != (uint32_t)getpid() ||
         control->announcements[place].ticket != agent->ticket)
         return false;
@@ -160,16 +194,17 @@ static bool open_file(struct agent *agent)
 
 /* Tells the recorder that this process is there. Where there is no place left, and in another PID namespace, in
  * which the recorder could not find it, the process makes its file at once. */
-static void announce(struct agent *agent)
+static void announce(struct agent *agent, bool near)
 {
     struct nl_control *control = agent->control;
     uint64_t ticket = __atomic_add_fetch(&control->tickets, 1, __ATOMIC_RELAXED);
+    int32_t pid = (int32_t)syscall(SYS_getpid);
     agent->ticket = ticket;
-    agent->announcer = (uint32_t)getpid();
-    if (control->pid_namespace != control_pid_namespace())
+    agent->announcer = (uint32_t)pid;
+    if (!near && control->pid_namespace != control_pid_namespace())
         return;
     for (uint32_t place = 0; place < NL_CONTROL_PLACES; place++) {
-        uint32_t none = NL_ANNOUNCED_FREE;
+        uint8_t none = NL_ANNOUNCED_FREE;
         if (__atomic_load_n(&control->announced[place], __ATOMIC_RELAXED) != NL_ANNOUNCED_FREE ||
             !__atomic_compare_exchange_n(&control->announced[place], &none, NL_ANNOUNCED_TAKEN,
                                          false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -180,8 +215,8 @@ static void announce(struct agent *agent)
                                          .local_rank = agent->local_rank,
                                          .world = agent->world,
                                          .pair = ticks_pair(agent->clock, 8),
-                                         .pid = getpid(),
-                                         .parent = getppid(),
+                                         .pid = pid,
+                                         .parent = (int32_t)syscall(SYS_getppid),
                                          .python = agent->python};
         copy_text(mine->program, sizeof mine->program, agent->program);
         copy_text(mine->host, sizeof mine->host, agent->host);
@@ -193,27 +228,28 @@ static void announce(struct agent *agent)
 
 static void thread_end(void *state);
 
-void agent_start(void)
+void agent_start(char *const *words)
 {
     struct agent *agent = &nl_agent;
     const char *folder = getenv(NL_CONTROL_VARIABLE);
+    bool near;
     if (agent->state != AGENT_NEW)
         return;
     agent->state = AGENT_CANNOT;
     if (!folder || folder[0] != '/' || strlen(folder) > NL_CONTROL_PATH)
         return;
-    agent->control = control_find(folder);
+    agent->control = control_find(folder, &near);
     if (!agent->control)
         return;
     copy_text(agent->folder, sizeof agent->folder, folder);
     agent->clock = agent->control->clock;
     agent->python = pythonhere_look();
     read_ranks(agent);
-    read_program(agent);
+    read_program(agent, words);
     if (pthread_key_create(&agent->thread_key, thread_end) != 0)
         return;
     agent_measure();
-    announce(agent);
+    announce(agent, near);
     agent->gate = &agent->control->gate;
     __atomic_store_n(&agent->state, AGENT_RECORDS, __ATOMIC_RELEASE);
     if (!agent->place)
@@ -221,10 +257,10 @@ void agent_start(void)
 }
 
 /* A process that was announced and has no event leaves a word where the recorder looks. */
-static void say_goodbye(struct agent *agent)
+static void say_goodbye(struct agent *agent, uint32_t pid)
 {
     struct nl_announcement *mine = &agent->control->announcements[agent->place - 1];
-    if (agent->announcer != (uint32_t)getpid() || mine->ticket != agent->ticket)
+    if (agent->announcer != pid || mine->ticket != agent->ticket)
         return;
     mine->last = ticks_pair(agent->clock, 8);
     __atomic_store_n(&mine->ended, 1, __ATOMIC_RELEASE);
@@ -235,9 +271,10 @@ void agent_finish(void)
     struct agent *agent = &nl_agent;
     if (agent->state != AGENT_RECORDS)
         return;
+    uint32_t pid = (uint32_t)syscall(SYS_getpid);
     if (!agent->pid && agent->place)
-        say_goodbye(agent);
-    if (agent->pid != (uint32_t)getpid())
+        say_goodbye(agent, pid);
+    if (agent->pid != pid)
         return;
     agent->file.head->last = ticks_pair(agent->clock, 8);
     __atomic_store_n(&agent->file.head->end, NL_REC_EXITED, __ATOMIC_RELEASE);

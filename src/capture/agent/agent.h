@@ -68,23 +68,25 @@ struct agent {
     struct nl_control *control;
     struct recfile file;
     struct texts texts;
+    int64_t rank, local_rank, world;
+    uint64_t ticket;    /* of this program, */
+    uint32_t announcer; /* in this process; */
+    uint32_t place;     /* among the announcements, + 1; 0 = not announced */
+    uint32_t python;    /* enum nl_rec_python */
+    unsigned thread_key;
+    struct gpu *gpu;   /* recording of GPU work (gpu.h); NULL until CUDA is used */
+    struct rocm *rocm; /* likewise of AMD's (rocmstate.h) */
+    char program[256], host[64], folder[NL_CONTROL_PATH + 1];
+    /* A program that records nothing writes to nothing from here on. */
     uint64_t parked_blocks[AGENT_PARKED];  /* not full, their threads ended */
     uint64_t parked_threads[AGENT_PARKED]; /* states to use again */
-    int64_t rank, local_rank, world;
-    char program[256], host[64], folder[NL_CONTROL_PATH + 1];
-    unsigned thread_key;
-    uint64_t ticket;            /* of this program, */
-    uint32_t announcer;         /* in this process; */
-    uint32_t place;             /* among the announcements, + 1; 0 = not announced */
-    uint32_t python;            /* enum nl_rec_python */
-    struct gpu *gpu;            /* recording of GPU work (gpu.h); NULL until CUDA is used */
-    struct rocm *rocm;          /* likewise of AMD's (rocmstate.h) */
-    struct nl_capture_v1 calls; /* what scopes call, once filled */
+    struct nl_capture_v1 calls;            /* what scopes call, once filled */
 };
 extern struct agent nl_agent;
 
-/* When the library is loaded and when the process ends; both may be called again and do nothing. */
-void agent_start(void);
+/* When the library is loaded and when the process ends; both may be called again and do nothing. `words` are
+ * the program's, NULL-terminated; NULL = not known here. */
+void agent_start(char *const *words);
 void agent_finish(void);
 
 /* Measures what an event costs, if no process of this run did yet. */

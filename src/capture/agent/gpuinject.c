@@ -348,7 +348,7 @@ EXPORTED int InitializeInjection(void)
 {
     char text[256] = "";
     uint32_t pid = (uint32_t)getpid();
-    agent_start();
+    agent_start(NULL);
     if (!agent_ready() || (nl_agent.gpu && nl_agent.gpu->pid == pid))
         return 1;
     void *memory =

@@ -316,7 +316,7 @@ EXPORTED int InitializeInjectionNvtx2(nvtx_get_export get)
 {
     const struct nvtx_callbacks *callbacks = get(NVTX_EXPORT_CALLBACKS);
     const struct nvtx_version *version = get(NVTX_EXPORT_VERSION);
-    agent_start();
+    agent_start(NULL);
     if (!callbacks || callbacks->size < sizeof *callbacks || !agent_ready())
         return 0;
     if (version && version->size >= sizeof *version)

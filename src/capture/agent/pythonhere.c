@@ -58,20 +58,24 @@ uint32_t pythonhere_options(const char *words, uint64_t bytes)
     return found;
 }
 
-uint32_t pythonhere_look(void)
+/* In a function of its own: room on the stack is memory that other programs have not touched yet. */
+static __attribute__((noinline)) uint32_t look_at_words(void)
 {
     char words[COMMAND_MOST];
-    const char *path = getenv("PYTHONPATH");
-    uint32_t found = NL_REC_PYTHON_HERE;
-    if (!Py_GetVersion)
-        return 0;
-    if (!path || !strstr(path, "/nlens/hook"))
-        found |= NL_REC_PYTHON_NO_PATH;
     int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t got = file >= 0 ? read(file, words, sizeof words - 1) : 0;
     if (file >= 0)
         close(file);
     got = got > 0 ? got : 0;
     words[got] = '\0';
-    return found | pythonhere_options(words, (uint64_t)got);
+    return pythonhere_options(words, (uint64_t)got);
+}
+
+uint32_t pythonhere_look(void)
+{
+    if (!Py_GetVersion)
+        return 0;
+    const char *path = getenv("PYTHONPATH");
+    uint32_t place = path && strstr(path, "/nlens/hook") ? 0 : NL_REC_PYTHON_NO_PATH;
+    return NL_REC_PYTHON_HERE | place | look_at_words();
 }

@@ -347,7 +347,7 @@ EXPORTED struct rocm_tool *rocprofiler_configure(uint32_t version, const char *r
     char why[256] = "";
     (void)runtime;
     (void)priority;
-    agent_start();
+    agent_start(NULL);
     if (!agent_ready() || (nl_agent.rocm && nl_agent.rocm->pid == (uint32_t)getpid()))
         return NULL;
     struct rocm *rocm = make(version, why, sizeof why);

@@ -108,7 +108,7 @@ EXPORTED const struct nl_capture_v1 *nl_capture_v1(void)
                                                  .thread_name = agent_thread_name,
                                                  .record = record};
     struct nl_capture_v1 *table = &nl_agent.calls;
-    agent_start();
+    agent_start(NULL);
     if (!agent_ready() && !agent_becomes())
         return NULL;
     if (!table->size) {
@@ -127,7 +127,7 @@ EXPORTED void nl_capture_python(const char *problem);
 /* Called by the hooks of the Python package, once: they are installed (NULL), or cannot be. */
 EXPORTED void nl_capture_python(const char *problem)
 {
-    agent_start();
+    agent_start(NULL);
     if (!agent_ready())
         return;
     nl_agent.python |= NL_REC_PYTHON_HERE | NL_REC_PYTHON_HOOKED;
@@ -138,13 +138,23 @@ EXPORTED void nl_capture_python(const char *problem)
 }
 
 /* Run by the dynamic linker when the library is loaded and when the process ends. */
-EXPORTED void nl_capture_loaded(void);
+EXPORTED void nl_capture_loaded(int count, char **words);
 EXPORTED void nl_capture_unloaded(void);
 
-EXPORTED void nl_capture_loaded(void)
+#if defined(__GLIBC__) /* which gives them to such functions */
+EXPORTED void nl_capture_loaded(int count, char **words)
 {
-    agent_start();
+    (void)count;
+    agent_start(words);
 }
+#else
+EXPORTED void nl_capture_loaded(int count, char **words)
+{
+    (void)count;
+    (void)words;
+    agent_start(NULL);
+}
+#endif
 
 EXPORTED void nl_capture_unloaded(void)
 {

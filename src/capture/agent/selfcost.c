@@ -24,7 +24,8 @@ void agent_measure(void)
     static const uint32_t open = 1;
     struct agent *agent = &nl_agent;
     uint64_t none = 0;
-    if (!__atomic_compare_exchange_n(&agent->control->event_ps, &none, 1, false, __ATOMIC_RELAXED,
+    if (__atomic_load_n(&agent->control->event_ps, __ATOMIC_RELAXED) ||
+        !__atomic_compare_exchange_n(&agent->control->event_ps, &none, 1, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
         return;
     void *memory =

@@ -49,7 +49,7 @@ static void make(struct parts *parts, uint32_t place)
 {
     struct nl_control *control = parts_control(parts);
     struct nl_announcement *told = &control->announcements[place];
-    uint32_t state = NL_ANNOUNCED;
+    uint8_t state = NL_ANNOUNCED;
     struct recfile file;
     if (!__atomic_compare_exchange_n(&control->announced[place], &state, NL_ANNOUNCED_MAKING, false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

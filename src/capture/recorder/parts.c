@@ -26,6 +26,7 @@
 struct parts {
     char *folder;
     struct nl_control *control;
+    int lock; /* of its file; -1: none */
     struct part *live;
     size_t count, cap;
     struct nl_idmap seen; /* pid << 20 | number of every file met */
@@ -49,8 +50,9 @@ struct parts *parts_make(const char *folder, struct nl_err *err)
         return NULL;
     }
     struct parts *parts = nl_zalloc(sizeof *parts);
+    parts->lock = -1;
     parts->folder = realpath(folder, NULL);
-    if (parts->folder && control_make(&parts->control, parts->folder, err))
+    if (parts->folder && control_make(&parts->control, &parts->lock, parts->folder, err))
         return parts;
     if (!parts->folder)
         (void)nl_fail(err, NL_WRITE, "cannot find it again: %s", strerror(errno));
@@ -74,6 +76,8 @@ void parts_free(struct parts *parts)
     if (!parts)
         return;
     control_unmap(parts->control);
+    if (parts->lock >= 0)
+        close(parts->lock);
     nl_free(parts->folder);
     nl_free(parts->live);
     nl_idmap_release(&parts->seen);

@@ -8,11 +8,13 @@
 #ifndef NL_CONTROL_H
 #define NL_CONTROL_H
 
+#include <stddef.h>
+
 #include "base/err.h"
 #include "store/recformat.h"
 
 #define NL_CONTROL_VARIABLE "NEUROLENS_RECORDING"
-#define NL_CONTROL_MAGIC    0x32304c52544e4c4eull
+#define NL_CONTROL_MAGIC    0x33304c52544e4c4eull
 #define NL_CONTROL_PATH     3900u /* bytes of the folder's name at most */
 #define NL_CONTROL_MOVES    64u
 #define NL_CONTROL_PLACES   1024u /* processes that may be announced at once; a power of two */
@@ -48,7 +50,8 @@ struct nl_control {
     uint64_t cap_bytes; /* of memory for events, all processes together */
     int64_t epoch_ns;
     uint64_t ticks_per_second;
-    uint64_t pid_namespace;        /* the recorder's (control_pid_namespace) */
+    uint64_t pid_namespace; /* the recorder's (control_pid_namespace) */
+    uint32_t holder; /* the recorder, while it holds a lock of this file; 0 = it holds none */
     int64_t first_step, last_step; /* `--steps`: [first, last); NL_REC_UNKNOWN = not by steps */
     char trigger[256];             /* name that opens the window; "" = none */
     uint32_t begins_open;          /* the gate at first */
@@ -63,18 +66,25 @@ struct nl_control {
     int64_t
         moves_ns[NL_CONTROL_MOVES]; /* when the gate was moved: CLOCK_MONOTONIC, 0 = not yet told */
     uint64_t tickets;               /* given out to announcements */
-    uint32_t announced[NL_CONTROL_PLACES]; /* enum nl_announced */
+    uint8_t announced[NL_CONTROL_PLACES]; /* enum nl_announced */
     struct nl_announcement announcements[NL_CONTROL_PLACES];
 };
 
-/* Makes and maps the file. The caller fills the members and sets `magic` last. Fails with NL_WRITE. */
-NL_MUST_CHECK bool control_make(struct nl_control **control, const char *folder,
+/* A program that is started and records nothing writes to one page, or to two: each costs it some microseconds. */
+_Static_assert(offsetof(struct nl_control, announcements) < 4096 - sizeof(struct nl_announcement),
+               "what all processes write is in one page");
+
+/* Makes and maps the file. The caller fills the members and sets `magic` last, and closes *lock when the
+ * run is over. Fails with NL_WRITE. */
+NL_MUST_CHECK bool control_make(struct nl_control **control, int *lock, const char *folder,
                                 struct nl_err *err);
-/* Maps an existing one; NULL when there is none of this version. Allocates nothing. */
-struct nl_control *control_find(const char *folder);
+/* Maps an existing one; NULL when there is none of this version. Allocates nothing. *near: the recorder is
+ * known by its number here, so it is in the same PID namespace; false: that is not known. */
+struct nl_control *control_find(const char *folder, bool *near);
 void control_unmap(struct nl_control *control);
 
-/* A number for the PID namespace that the caller is in; 0 = not known, there is no /proc. */
+/* A number for the PID namespace that the caller is in; 0 = not known, there is no /proc. Making the
+ * kernel's entries for a new process in /proc, and dropping them, takes 10 µs: see control_find. */
 uint64_t control_pid_namespace(void);
 
 /* Opens (1) or closes (0) the window; false when it already was so. */
