@@ -6,7 +6,7 @@
     tests/faults.py --all [--minutes M] [COMMAND...]      every n, one of every place first, the others in any order
 
 --sticky: the calls after the n-th fail as well. Kinds of calls: memory, open, read, write, mmap, fsync, rename, threads, folders made,
-files removed, what is asked of files (tests/faultshim.c). Whatever fails:
+files removed, what is asked of files, zstd (tests/faultshim.c). Whatever fails:
   - the command ends by itself with 0, 4 or 5 (or as without a fault), never by a signal or with 70;
   - with 0 its answer is the one it gives without a fault; else it says why;
   - an output is there whole or not at all, and nothing is left in folders for temporary files;
@@ -29,7 +29,7 @@ SHIM = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "libfaultshim.so"
 KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
 NSYS = os.path.join(ROOT, "tests", "corpus", "nsys", "era-3.25-all.sqlite")
 PACKED = os.path.join(ROOT, "tests", "fixtures", "torch_cpu_train.json.gz")
-KINDS = ["malloc", "open", "read", "write", "mmap", "fsync", "rename", "thread", "folder", "remove", "stat"]  # as in the shim
+KINDS = ["malloc", "open", "read", "write", "mmap", "fsync", "rename", "thread", "folder", "remove", "stat", "codec"]  # as in the shim
 RARE = {"folder": 1, "remove": 1, "stat": 2}  # so many of them in a sample
 WHOLE = {("document", "stat"), ("analyze", "stat")}  # all of them always: sizes and digests of inputs hang on them
 ENOSPC, EIO = 28, 5
@@ -41,9 +41,11 @@ COMMANDS = {
     "diff": ["diff", "-q", "@", KINETO, "--format", "json"],
     "export": ["export", "-q", PACKED, "--to", "perfetto", "-o", "OUT"],
     "document": ["export", "-q", KINETO, "--to", "run.json", "-o", "OUT"],
+    "parquet": ["export", "-q", KINETO, "--to", "parquet", "-o", "OUT"],
     "add": ["add", "-q", NSYS, "--keep-source"],
     "run": ["run", "-q", "-o", "OUT", "--", "/bin/true"],
 }
+ONLY = {"parquet": ["codec"]}  # of the others' kinds it has nothing new
 WORKS = {"add", "diff"}  # need a ledger
 # A run records what happens, so no two are the same; a document has the time it was made.
 VARIES = {"run"}
@@ -87,7 +89,7 @@ class Place:
         """What an ended command left where it should not."""
         found = [os.path.join(base, name) for folder in (self.tmp, os.path.dirname(self.out))
                  for base, folders, names in os.walk(folder) for name in names + folders]
-        return [path for path in found if path != self.out]
+        return [path for path in found if path != self.out and not path.startswith(self.out + "/")]
 
 
 def execute(place, words, shim=None):
@@ -133,7 +135,9 @@ def first_of_places(place, words, kind, count):
 def answer(place, stdout):
     """What the command gave, without what differs between two sound runs of it."""
     text = stdout
-    if os.path.exists(place.out):
+    if os.path.isdir(place.out):
+        text += str(sorted((name, digest.hex()) for name, digest in state(place.out).items()))
+    elif os.path.exists(place.out):
         with open(place.out, "rb") as file:
             text += file.read().decode("latin-1")
     return re.sub(r'"(made|created|added)[a-z_]*": *("[^"]*"|\d+)', "", text)
@@ -189,7 +193,8 @@ def faults_of(name, place, dice, options):
     """[(kind, n)]: what is to fail; the places first."""
     words = COMMANDS[name]
     counts, places, others = counted(place, words), [], []
-    for kind, count in counts.items():
+    for kind in ONLY.get(name, counts):
+        count = counts[kind]
         if options.all or options.places:
             first = first_of_places(place, words, kind, count) if count else []
             places += [(kind, at) for at in first]

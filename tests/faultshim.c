@@ -2,7 +2,7 @@
  * faultshim — for LD_PRELOAD: the n-th call of a kind fails, as a full disk or a lack of memory would make it.
  * tests/faults.py runs commands with it.
  *
- *   FAULT_KIND   malloc open read write mmap fsync rename thread folder remove stat; all: calls are counted only
+ *   FAULT_KIND   malloc open read write mmap fsync rename thread folder remove stat codec; all: calls are counted only
  *   FAULT_AT     n: this call fails; 0 or unset: none
  *   FAULT_STICKY 1: all calls of the kind from the n-th on fail
  *   FAULT_ERRNO  number of the error (EIO); memory is always ENOMEM, threads EAGAIN
@@ -35,11 +35,27 @@
 
 #define SEEN          __attribute__((visibility("default")))
 #define STREAM_FAILED 0x20 /* glibc's _IO_ERR_SEEN, which ferror reads */
+#define ZSTD_NO_MEMORY                                                                             \
+    ((size_t)-64) /* its errors are negative; this one is among those that stay */
 
-enum kind { MALLOC, OPEN, READ, WRITE, MMAP, FSYNC, RENAME, THREAD, FOLDER, REMOVE, STAT, KINDS };
-static const char *const names[KINDS + 1] = {"malloc", "open",   "read",   "write",
-                                             "mmap",   "fsync",  "rename", "thread",
-                                             "folder", "remove", "stat",   "all"};
+enum kind {
+    MALLOC,
+    OPEN,
+    READ,
+    WRITE,
+    MMAP,
+    FSYNC,
+    RENAME,
+    THREAD,
+    FOLDER,
+    REMOVE,
+    STAT,
+    CODEC,
+    KINDS
+};
+static const char *const names[KINDS + 1] = {"malloc", "open",   "read",   "write",  "mmap",
+                                             "fsync",  "rename", "thread", "folder", "remove",
+                                             "stat",   "codec",  "all"};
 
 static bool active;
 static enum kind chosen; /* KINDS: all are counted */
@@ -237,6 +253,27 @@ STATS(fstatat, (int folder, const char *path, void *to, int how), (folder, path,
       (int, const char *, void *, int))
 STATS(fstatat64, (int folder, const char *path, void *to, int how), (folder, path, to, how),
       (int, const char *, void *, int))
+
+/* zstd without memory, of which a call of malloc here and there would be a rare case. */
+SEEN void *ZSTD_createDStream(void);
+SEEN void *ZSTD_createCCtx(void);
+SEEN size_t ZSTD_decompressStream(void *stream, void *to, void *from);
+SEEN size_t ZSTD_compressStream2(void *stream, void *to, void *from, int how);
+SEEN size_t ZSTD_compress(void *to, size_t room, const void *from, size_t size, int level);
+SEEN size_t ZSTD_decompress(void *to, size_t room, const void *from, size_t size);
+PASSES(void *, ZSTD_createDStream, CODEC, NULL, (void), (), void)
+PASSES(void *, ZSTD_createCCtx, CODEC, NULL, (void), (), void)
+PASSES(size_t, ZSTD_decompressStream, CODEC, ZSTD_NO_MEMORY, (void *stream, void *to, void *from),
+       (stream, to, from), LIST(void *, void *, void *))
+PASSES(size_t, ZSTD_compressStream2, CODEC, ZSTD_NO_MEMORY,
+       (void *stream, void *to, void *from, int how), (stream, to, from, how),
+       LIST(void *, void *, void *, int))
+PASSES(size_t, ZSTD_compress, CODEC, ZSTD_NO_MEMORY,
+       (void *to, size_t room, const void *from, size_t size, int level),
+       (to, room, from, size, level), LIST(void *, size_t, const void *, size_t, int))
+PASSES(size_t, ZSTD_decompress, CODEC, ZSTD_NO_MEMORY,
+       (void *to, size_t room, const void *from, size_t size), (to, room, from, size),
+       LIST(void *, size_t, const void *, size_t))
 
 /* As in regex.h, which declares an array of variable length. */
 SEEN int regcomp(void *made, const char *pattern, int flags);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -158,6 +159,8 @@ static size_t decode_zstd(struct nl_stream *s, unsigned char *out, size_t room)
         size_t before = to.pos;
         size_t status = ZSTD_decompressStream(s->zstd, &to, &from);
         s->raw_at = from.pos;
+        if (ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation)
+            nl_memory_exhausted(ZSTD_DStreamOutSize());
         if (ZSTD_isError(status)) {
             s->damage = "the zstd data are damaged";
             s->ended = true;
@@ -266,6 +269,8 @@ static void begin(struct nl_stream *s)
         s->frame_open = true;
     } else {
         s->zstd = ZSTD_createDStream();
+        if (!s->zstd)
+            nl_memory_exhausted(ZSTD_DStreamOutSize());
         ZSTD_initDStream(s->zstd);
     }
     if (!s->memory)

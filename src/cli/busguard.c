@@ -1,7 +1,8 @@
-/* Everything the handler calls is async-signal-safe: open, read, write, unlink, _exit. */
+/* Everything the handler calls is async-signal-safe: open, read, write, unlink, _exit and system calls. */
 #define _GNU_SOURCE
 #include "cli/busguard.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -77,6 +79,35 @@ static char *find_mapping(char room[LINE_BYTES], uintptr_t address)
     return NULL;
 }
 
+/* Of a folder of files. The names come from the kernel's own records: opendir would ask for memory. */
+static void remove_folder(const char *path)
+{
+    _Alignas(struct dirent64) char room[2048];
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    long got = 0;
+    while (folder >= 0 && (got = syscall(SYS_getdents64, folder, room, sizeof room)) > 0) {
+        bool removed = false;
+        for (long at = 0; at < got;) {
+            const struct dirent64 *entry = (const void *)(room + at);
+            removed = unlinkat(folder, entry->d_name, 0) == 0 || removed;
+            at += entry->d_reclen;
+        }
+        if (removed)
+            (void)lseek(folder, 0, SEEK_SET);
+    }
+    if (folder >= 0)
+        close(folder);
+    rmdir(path);
+}
+
+static void remove_unfinished(void)
+{
+    const char *path = unfinished;
+    unfinished = NULL;
+    if (path && unlink(path) != 0 && errno != ENOENT)
+        remove_folder(path);
+}
+
 static void say(const char *text)
 {
     size_t len = strlen(text);
@@ -98,8 +129,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
         signal(number, SIG_DFL); /* it comes again */
         return;
     }
-    if (unfinished)
-        unlink(unfinished);
+    remove_unfinished();
     for (char *c = path; *c; c++)
         if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
             *c = '?';
@@ -110,15 +140,9 @@ static void on_bus(int number, siginfo_t *info, void *context)
     _exit(nl_err_exit_status(NL_IO));
 }
 
-/* When memory is exhausted (base/mem.h). */
-static void remove_unfinished(void)
-{
-    if (unfinished)
-        unlink(unfinished);
-}
-
 void nl_busguard_install(void)
 {
+    /* When memory is exhausted (base/mem.h). */
     (void)at_quick_exit(remove_unfinished);
     struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);

@@ -12,7 +12,7 @@
 /* Once, from main. */
 void nl_busguard_install(void);
 
-/* The temporary file of -o, to be removed in that case; it must live until NULL is given. */
+/* The temporary file of -o, or folder of files, to be removed in that case; it must live until NULL is given. */
 void nl_busguard_temporary(const char *path);
 
 #endif

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "cli/busguard.h"
 
 #define OPEN_FOLDERS 16
 
@@ -45,6 +46,7 @@ bool nl_outfolder_open(struct nl_outfolder *folder, const char *path, struct nl_
         nl_free(folder->temporary);
         return nl_fail(err, NL_WRITE, "cannot create a folder here: %s", strerror(failure));
     }
+    nl_busguard_temporary(folder->temporary);
     nl_err_clear(err);
     return true;
 }
@@ -57,6 +59,7 @@ bool nl_outfolder_close(struct nl_outfolder *folder, bool done, struct nl_err *e
     }
     if (!done)
         (void)nftw(folder->temporary, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    nl_busguard_temporary(NULL);
     nl_free(folder->path);
     nl_free(folder->temporary);
     return done;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #define PAGE_ROWS       131072u
 #define LEVEL           1
@@ -206,6 +207,8 @@ static void end_page(struct maker *maker, int type, uint32_t values, enum parque
     struct bytes packed = {0};
     size_t len =
         ZSTD_compress(bytes_room(&packed, most + 1), most, maker->page.at, maker->page.len, LEVEL);
+    if (ZSTD_getErrorCode(len) == ZSTD_error_memory_allocation)
+        nl_memory_exhausted(most);
     if (ZSTD_isError(len))
         NL_BUG("zstd refused a page");
     bytes_clear(&maker->header);

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -151,6 +152,8 @@ static bool pack(struct packer *packer, const unsigned char *bytes, size_t size,
         ZSTD_outBuffer output = {packer->out, packer->room, 0};
         left = ZSTD_compressStream2(packer->context, &output, &input,
                                     last ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
+            nl_memory_exhausted(size);
         if (ZSTD_isError(left))
             return nl_fail(err, NL_INTERNAL, "zstd: %s", ZSTD_getErrorName(left));
         if (!write_all(packer->fd, packer->out, output.pos))

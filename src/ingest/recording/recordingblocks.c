@@ -10,6 +10,7 @@
 
 #include <isa-l/crc.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "ingest/recording/recording.h"
 
@@ -86,6 +87,8 @@ static bool unpack(struct rec_load *load, struct rec_pack *pack)
     make_room(load, pack->raw);
     unsigned char *room = nl_pages(pack->raw);
     size_t got = ZSTD_decompress(room, pack->raw, bytes, pack->bytes);
+    if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)
+        nl_memory_exhausted(pack->raw);
     if (ZSTD_isError(got) || got != pack->raw) {
         nl_pages_free(room, pack->raw);
         return false;
