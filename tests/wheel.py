@@ -163,7 +163,12 @@ def no_extension():
                "print(list(g()), t.seconds > 0, nlens.is_recording(), nlens.open(%r).info['slices'])\n" % TRACE)
     done = subprocess.run([sys.executable, "-c", program], env=dict(os.environ, PYTHONPATH=folder), stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
-    return done.stdout == "[1] True False %d\n" % command_json(["info", TRACE])["profile"]["slices"], done.stdout
+    bare = done.stdout
+    # With the extension there, in an interpreter that says it has no GIL: it would load, and crash.
+    free = "import sys; sys.abiflags = 't'; import nlens; print(nlens._capture.__name__)"
+    done = subprocess.run([sys.executable, "-c", free], env=dict(os.environ, PYTHONPATH=PYTHON_FOLDER), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True)
+    return bare == "[1] True False %d\n" % command_json(["info", TRACE])["profile"]["slices"] and done.stdout == "nlens._nocapture\n", bare + done.stdout
 
 
 # ---- the manager ----
@@ -273,7 +278,7 @@ def interrupted():
     """Ctrl-C while the command works ends both, at once: 0.2 s of this process's own, whatever the command does with signals."""
     stub = os.path.join(scratch(), "deaf")
     with open(stub, "w") as file:
-        file.write("#!/bin/sh\ntrap '' TERM INT\necho $$ > %s/pid\nwhile :; do sleep 0.02; done\n" % scratch())
+        file.write("#!/bin/sh\ntrap '' TERM INT\necho $$ > %s/pid.new; mv %s/pid.new %s/pid\nwhile :; do sleep 0.02; done\n" % ((scratch(),) * 3))
     os.chmod(stub, 0o755)
     program = """
 import os, signal, sys, threading, time, nlens
@@ -323,15 +328,13 @@ def typed(python):
 # ---- the wheel ----
 
 def interpreters():
-    """One CPython of each version from 3.9 on."""
+    """One CPython of each version from 3.9 on, with and without the GIL: {"3.14t": path}."""
     found = {}
-    for path in glob.glob(PYENV) + ["/usr/bin/python3", sys.executable]:
-        done = subprocess.run([path, "-c", "import sys; print(*sys.version_info[:2])"], stdout=subprocess.PIPE, text=True) \
-            if os.path.exists(path) else None
-        if done and done.returncode == 0:
-            version = tuple(int(word) for word in done.stdout.split())
-            if version >= (3, 9):
-                found.setdefault(version, path)
+    for path in glob.glob(PYENV) + ["/usr/bin/python3", sys.executable] + glob.glob(os.path.join(ROOT, "build", "pythons", "*", "bin", "python3")):
+        done = subprocess.run([path, "-c", "import sys; print('%d.%d%s' % (*sys.version_info[:2], sys.abiflags), sys.version_info >= (3, 9))"],
+                              stdout=subprocess.PIPE, text=True) if os.path.exists(path) else None
+        if done and done.returncode == 0 and done.stdout.endswith("True\n"):
+            found.setdefault(done.stdout.split()[0], path)
     return found
 
 
@@ -369,7 +372,7 @@ def needs_glibc(path, folder):
 
 def installed(version, path, wheel):
     """All that a user does first, with nothing of this repository on any path."""
-    folder = os.path.join(scratch(), "venv%d.%d" % version)
+    folder = os.path.join(scratch(), "venv" + version)
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("NEUROLENS", "PYTHON"))}
 
     def run(*words):
@@ -403,8 +406,11 @@ def installed(version, path, wheel):
     text = run(command, "run", "-o", out, "--", python, program)
     steps = run(python, "-c", "import nlens; p = nlens.open(%r); print(p.sql('SELECT count(*) FROM steps')[0][0], "
                 "p.sql(\"SELECT count(*) FROM layers WHERE name = ?\", ['encoder'])[0][0])" % out).split()
-    extension = read[1] == "nlens._capture"
-    want = ["7", "7"]
+    free = version.endswith("t")  # without the GIL: profiles are read, nothing of Python is recorded, and the recording says so
+    extension = read[1] == ("nlens._nocapture" if free else "nlens._capture")
+    want = ["0", "0"] if free else ["7", "7"]
+    if free and "hooks need the GIL" not in text:
+        return False, "the recording does not say that hooks need the GIL: " + text
     good = took <= IMPORT_MS and int(read[0]) > 200 and steps == want and extension
     run(python, "-m", "pip", "uninstall", "--quiet", "-y", "neurolens-profiler")
     left = glob.glob(os.path.join(folder, "**", "*neurolens*"), recursive=True) + glob.glob(os.path.join(folder, "**", "nlens"), recursive=True)
@@ -427,8 +433,8 @@ def main():
         return tally.finish()
     guarded("contents of the wheel", contents, wheels[0])
     guarded("what the wheel links to", needs_glibc, wheels[0], os.path.join(scratch(), "unpacked"))
-    for version, path in sorted(interpreters().items()):
-        guarded("the wheel on CPython %d.%d" % version, installed, version, path, wheels[0])
+    for version, path in sorted(interpreters().items(), key=lambda row: (len(row[0]), row[0])):
+        guarded("the wheel on CPython " + version, installed, version, path, wheels[0])
     return tally.finish()
 
 

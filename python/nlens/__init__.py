@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     LightningCallback: Any
     TrainerCallback: Any
 try:
-    if _sys.version_info < (3, 9):
-        raise ImportError("the extension needs CPython 3.9")
+    if _sys.version_info < (3, 9) or "t" in getattr(_sys, "abiflags", ""):  # a build without the GIL would load it, and crash
+        raise ImportError("the extension needs CPython 3.9 or later, with the GIL")
     from . import _capture
     from ._capture import (counter, is_recording, layer, mark_event, range_end, range_start, scope, start, step, stop,
                            thread_name)
