@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel deb deb-test asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel deb deb-test release roots-test pythons site asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -117,6 +117,16 @@ deb:
 	@tools/deb.sh
 deb-test:
 	@tools/deb_test.sh
+
+# All that is handed out, with its digests: build/release/ (docs/packages.md); refuses a tree with changes.
+release: all
+	@python3 tools/release.py
+# CPython 3.14 with and without the GIL in build/pythons/, for tests/wheel.py.
+pythons:
+	@python3 tools/pythons.py
+# The wheel and the archive in clean roots of Debian 11, Ubuntu 20.04 and 26.04; as root.
+roots-test:
+	@python3 tools/roots.py
 
 clean:
 	rm -rf build build-* dist

@@ -389,7 +389,7 @@ def installed(version, path, wheel):
         return False, "version says " + said
     if json.loads(run(command, "analyze", "-q", "-f", "json", TRACE)) != command_json(["analyze", "-q", TRACE]):
         return False, "the wheel's analyze differs from the build's"
-    took = min(float(run(python, "-c", "import time; a = time.perf_counter(); import nlens; print((time.perf_counter() - a) * 1e3)"))
+    took = min(float(run(python, "-c", "import time; a = time.process_time(); import nlens; print((time.process_time() - a) * 1e3)"))
                for _ in range(5))
     hooked = run(python, "-c", "from importlib.metadata import distribution; print([(e.group, e.name, e.value) for e in distribution('neurolens-profiler').entry_points])")
     if hooked != "[('pytest11', 'nlens', 'nlens.pytest_plugin')]\n":

@@ -4,10 +4,12 @@ takes minutes, and needs what CPython needs (zlib, libssl and libffi for pip and
 
     tools/pythons.py [3.14] [3.14t]     both when none is named; the source is that of Debian's newest release, or Ubuntu 26.04's
 """
-import glob
+import hashlib
 import os
+import re
 import shutil
 import sys
+import urllib.request
 
 from wheel_libraries import fetched, run, say, ubuntu_keys
 
@@ -16,13 +18,22 @@ PYTHONS = os.path.join(ROOT, "build", "pythons")
 
 
 def source():
-    """The archive of the source, checked by apt."""
-    folder, package = os.path.join(PYTHONS, "source"), ["--download-only", "source", "python3.14"]
-    if not fetched(folder, package, release="sid"):
-        keys = ubuntu_keys(os.path.join(PYTHONS, "keys"))
-        if not keys or not fetched(folder, package, release="resolute", mirror="http://archive.ubuntu.com/ubuntu", keys=keys):
-            sys.exit("pythons: no mirror here has the source of python3.14")
-    return glob.glob(os.path.join(folder, "python3.14_*.orig.tar.xz"))[0]
+    """The archive of the source; its digest is that of a signed list."""
+    keys = ubuntu_keys(os.path.join(PYTHONS, "keys"))
+    for name, more in (("debian", dict(release="sid")), ("ubuntu", dict(release="resolute", mirror="http://archive.ubuntu.com/ubuntu", keys=keys))):
+        wrote = fetched(os.path.join(PYTHONS, name), ["--print-uris", "source", "python3.14"], **more) if keys or name == "debian" else None
+        found = re.search(r"^'(\S+)' (\S+orig\.tar\.xz) \d+ SHA256:(\w+)", wrote or "", re.M)
+        try:
+            content = urllib.request.urlopen(found.group(1), timeout=300).read() if found else b""
+        except OSError as wrong:
+            say("%s: %s" % (found.group(1), wrong))
+            continue
+        if found and hashlib.sha256(content).hexdigest() == found.group(3):
+            path = os.path.join(PYTHONS, found.group(2))
+            with open(path, "wb") as file:
+                file.write(content)
+            return path
+    sys.exit("pythons: no mirror here has the source of python3.14")
 
 
 def compiled(name, archive):

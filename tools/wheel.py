@@ -31,7 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = "build-wheel"
 TOOLS = os.path.join("build", "wheel-tools")
 GLIBC = "2.28"
-READS = {"neurolens": None, "src/engine/libneurolens.so.0.1.0": "libneurolens.so.0"}  # what reads profiles; its name in the wheel
+READS = {"neurolens": None, "src/engine/libneurolens.so." + dist_info.version(): "libneurolens.so.0"}  # what reads profiles; its name in the wheel
 # What is linked into those: name in the list of licences, Debian's source package and licence.
 INSIDE = [("elfutils", "libelf-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
           ("isa-l", "libisal-dev", "BSD-3-Clause"), ("jansson", "libjansson-dev", "MIT"), ("libbsd", "libbsd-dev", "BSD-3-Clause"),
@@ -235,4 +235,5 @@ def main():
     say("%s, %.2f MB, glibc %d.%d and newer" % (path, os.path.getsize(path) / 1e6, *needed))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -22,23 +22,41 @@ def run(words, **more):
     return done.stdout
 
 
-def fetched(folder, *commands):
-    """Runs commands of apt-get in folder with Debian's own sources and lists of its own. False when one fails."""
+DEBIAN = "http://deb.debian.org/debian"
+
+
+def fetched(folder, *commands, release=None, architecture=None, mirror=DEBIAN, keys=None):
+    """Runs commands of apt-get in folder with Debian's own sources and lists of its own: what they wrote. None when one fails. release and
+    architecture: this machine's when not given; keys: a file of those that sign the mirror, when this machine does not have them."""
     where = os.path.abspath(folder)
     for part in ("lists", os.path.join("cache", "archives")):
         os.makedirs(os.path.join(where, part, "partial"), exist_ok=True)
-    release = re.search(r"VERSION_CODENAME=(\w+)", open("/etc/os-release").read())
+    if not release:
+        found = re.search(r"VERSION_CODENAME=(\w+)", open("/etc/os-release").read())
+        release = found.group(1) if found else "stable"
     with open(os.path.join(where, "sources.list"), "w") as file:
         for kind in ("deb", "deb-src"):
-            file.write("%s http://deb.debian.org/debian %s main\n" % (kind, release.group(1) if release else "stable"))
+            file.write("%s %s%s %s main\n" % (kind, "[signed-by=%s] " % keys if keys else "", mirror, release))
     private = ["-o", "Dir::Etc::sourcelist=%s/sources.list" % where, "-o", "Dir::Etc::sourceparts=-", "-o",
                "Dir::State::lists=%s/lists" % where, "-o", "Dir::Cache=%s/cache" % where]
+    if architecture:
+        private += ["-o", "APT::Architecture=" + architecture, "-o", "APT::Architectures=" + architecture]
+    wrote = []
     for words in (["update"],) + commands:
         done = subprocess.run(["apt-get"] + private + ["-qq"] + words, cwd=where, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        wrote.append(done.stdout.decode("utf-8", "replace"))
         if done.returncode != 0:
-            say("%s: %s" % (" ".join(words), done.stdout.decode("utf-8", "replace").strip()[-300:]))
-            return False
-    return True
+            say("%s: %s" % (" ".join(words), wrote[-1].strip()[-300:]))
+            return None
+    return "".join(wrote) or " "
+
+
+def ubuntu_keys(folder):
+    """The file of Ubuntu's keys, from a package that Debian signs; None when it cannot be had."""
+    pattern = os.path.join(folder, "root", "usr", "share", "keyrings", "ubuntu-archive-keyring.gpg")
+    if not os.path.exists(pattern) and fetched(folder, ["download", "ubuntu-keyring"], release="trixie"):
+        unpacked(folder)
+    return os.path.abspath(pattern) if os.path.exists(pattern) else None
 
 
 def source_in(folder, pattern):
