@@ -34,7 +34,7 @@ static void load(const struct nl_format *format, const char *path, const uint8_t
     nl_err_clear(&err);
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, input.name, format->name);
-    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    struct nl_reading reading = {builder, source, &input, &job, NULL, NULL};
     if (nl_reading_load(&reading, format, &err)) {
         struct nl_trace *trace = nl_builder_finish(builder, &err);
         if (trace) {

@@ -25,7 +25,7 @@ static struct nl_trace *load(const uint8_t *data, size_t size, unsigned threads)
         return NULL;
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, "fuzz.json", "kineto");
-    struct nl_reading reading = {builder, source, &input, &job, stream};
+    struct nl_reading reading = {builder, source, &input, &job, stream, NULL};
     bool ok = nl_format_kineto.load(&reading, &err);
     nl_stream_close(stream);
     if (ok)

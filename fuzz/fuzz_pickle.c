@@ -6,9 +6,8 @@
 #include <stdlib.h>
 
 #include "answers.h"
-#include "ingest/torch/flightrec.h"
+#include "ingest/lib/wholefile.h"
 #include "ingest/torch/picklewatch.h"
-#include "ingest/torch/torchmem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,9 +20,10 @@ static void load(const uint8_t *data, size_t size, bool flight)
     nl_err_clear(&err);
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, input.name, "pickle");
-    struct nl_reading reading = {builder, source, &input, &job, NULL};
-    bool ok = flight ? flightrec_load_bytes(&reading, data, size, &err)
-                     : torchmem_load_bytes(&reading, data, size, &err);
+    const struct whole_file file = {.bytes = data, .size = size};
+    struct nl_reading reading = {builder, source, &input, &job, NULL, &file};
+    const struct nl_format *format = flight ? &nl_format_flightrec : &nl_format_torchmem;
+    bool ok = format->load(&reading, &err);
     if (!ok && (err.code == NL_OK || !err.text[0]))
         abort(); /* refused without a reason */
     struct nl_trace *trace =

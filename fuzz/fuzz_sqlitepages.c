@@ -128,7 +128,7 @@ static void load_all(const unsigned char *bytes, size_t size)
     uint32_t source = nl_builder_source(builder, "fuzz", "nsys");
     struct nl_input input = {
         .path = path, .name = "fuzz", .encoding = "plain", .rank = NL_NULL_I64};
-    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    struct nl_reading reading = {builder, source, &input, &job, NULL, NULL};
     if (!nsys_load_way(&reading, DBFILE_FASTEST, &err)) {
         nl_builder_free(builder);
         return;

@@ -23,7 +23,7 @@ static bool load(struct nl_builder *builder, const uint8_t *data, size_t size)
     if (!stream)
         return false;
     uint32_t source = nl_builder_source(builder, "fuzz.json", "tensorrt");
-    struct nl_reading reading = {builder, source, &input, &job, stream};
+    struct nl_reading reading = {builder, source, &input, &job, stream, NULL};
     bool ok = nl_format_trt.load(&reading, &err);
     if (!ok && (err.code == NL_OK || !err.text[0]))
         abort();

@@ -249,7 +249,9 @@ static void by_part(struct nl_file_estimate *file, const struct nl_format *forma
     struct nl_trace *trace = load_part(format, input, &part);
     if (trace && (part.all || rows_of(trace) >= 50)) {
         double factor = part.all ? 1 : times(&part, input, fd);
-        double text = !format->streams && strcmp(input->encoding, "plain") != 0 ? part.whole : 0;
+        double text = format->feed != NL_FEED_STREAM && strcmp(input->encoding, "plain") != 0
+                          ? part.whole
+                          : 0;
         file->how = part.all ? NL_ESTIMATE_COUNTED : NL_ESTIMATE_SAMPLED;
         file->rows = about(rows_of(trace) * factor, part.all ? 1 : 2.5);
         file->memory = memory_of((double)nl_trace_bytes(trace) * factor * WHILE_LOADING + text, 4);

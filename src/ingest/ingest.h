@@ -41,7 +41,12 @@ struct nl_format {
     /* Stages everything into reading->builder under reading->source. Damage: load what is whole and say
      * so in coverage; fail only when nothing sensible can be had. Called by nl_reading_load. */
     bool (*load)(struct nl_reading *reading, struct nl_err *err);
-    bool streams;    /* load wants reading->stream */
+    /* How load gets the input; what is opened for it is closed for it (reading.h). */
+    enum nl_feed {
+        NL_FEED_PATH = 0, /* it opens reading->input->path itself */
+        NL_FEED_STREAM,   /* reading->stream: decompressed, from begin to end */
+        NL_FEED_WHOLE /* reading->file: all bytes at once, for what refers backwards and forwards */
+    } feed;
     const char *doc; /* page in docs/ */
     /* Reports of a kernel profiler, which runs every kernel alone: beside files of other formats their
      * metrics go to the kernels of those, and they are no part of the timeline. */

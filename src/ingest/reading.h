@@ -4,9 +4,9 @@
  *     struct nl_reading reading = nl_reading_begin(builder, format, &input, job);
  *     if (!nl_reading_load(&reading, format, err)) ...
  *
- * Formats whose row says `streams` get the file as an open stream of decompressed bytes, which is closed
- * for them; the others open reading->input->path as they need it. A test or a fuzzer that has bytes sets
- * `stream` itself (nl_stream_memory) and closes it. Everything is borrowed.
+ * The format's row says how it is fed (enum nl_feed): an open stream of decompressed bytes, the whole file,
+ * or neither, when it opens reading->input->path itself. A test or a fuzzer that has bytes sets `stream`
+ * (nl_stream_memory) or `file` ({.bytes, .size}) itself and closes it. Everything is borrowed.
  */
 #ifndef NL_READING_H
 #define NL_READING_H
@@ -15,6 +15,7 @@
 #include "base/stream.h"
 #include "store/builder.h"
 
+struct whole_file;
 struct nl_format;
 struct nl_input;
 
@@ -22,16 +23,17 @@ struct nl_reading {
     struct nl_builder *builder; /* rows go here … */
     uint32_t source;            /* … under this source */
     const struct nl_input *input;
-    struct nl_job *job;       /* may be NULL */
-    struct nl_stream *stream; /* NULL for formats that open the file themselves */
+    struct nl_job *job;            /* may be NULL */
+    struct nl_stream *stream;      /* of NL_FEED_STREAM, else NULL */
+    const struct whole_file *file; /* of NL_FEED_WHOLE, else NULL */
 };
 
 /* A reading under a source of its own, which has the input's name, size and rank. */
 struct nl_reading nl_reading_begin(struct nl_builder *builder, const struct nl_format *format,
                                    const struct nl_input *input, struct nl_job *job);
 
-/* Opens the stream that the format asks for, unless there is one; loads; closes what it opened. Errors
- * as nl_format.load. */
+/* Opens what the format asks for, unless it is there; loads; closes what it opened. Coverage says when
+ * compressed data was cut. Errors as nl_format.load. */
 NL_MUST_CHECK bool nl_reading_load(struct nl_reading *reading, const struct nl_format *format,
                                    struct nl_err *err);
 

@@ -59,10 +59,7 @@ static bool fill(struct csvread *csv, struct nl_err *err)
     ssize_t got = nl_stream_read(csv->stream, csv->window + csv->len, csv->cap - csv->len, err);
     if (got < 0)
         return false;
-    if (got == 0) {
-        csv->ended = true;
-        csv->damage = nl_stream_damage(csv->stream);
-    }
+    csv->ended = got == 0;
     csv->len += (size_t)got;
     return true;
 }

@@ -45,7 +45,6 @@ struct csvread {
     size_t name_count;
     /* what was met so far */
     uint64_t rows, comments, blank_lines, loose_quotes, long_rows;
-    const char *damage; /* compressed data ended early, or NULL */
     /* private */
     struct nl_stream *stream;
     struct nl_job *job;

@@ -21,7 +21,7 @@ static struct nl_trace *load_bytes(const char *text, size_t len, unsigned thread
         return NULL;
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, "t.json", "kineto");
-    struct nl_reading reading = {builder, source, &input, &job, stream};
+    struct nl_reading reading = {builder, source, &input, &job, stream, NULL};
     bool ok = nl_format_kineto.load(&reading, &err);
     nl_stream_close(stream);
     if (ok)

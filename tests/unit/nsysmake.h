@@ -83,7 +83,7 @@ static inline struct nl_trace *nsysmake_load(const char *path, enum dbfile_way w
     uint32_t source = nl_builder_source(builder, "made.sqlite", "nsys");
     struct nl_input input = {
         .path = path, .name = "made", .encoding = "plain", .rank = NL_NULL_I64};
-    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    struct nl_reading reading = {builder, source, &input, &job, NULL, NULL};
     if (nsys_load_way(&reading, way, err))
         return nl_builder_finish(builder, err);
     nl_builder_free(builder);

@@ -498,7 +498,7 @@ static void stacks_of_several_files(void)
                                  .encoding = "plain",
                                  .rank = NL_NULL_I64};
         uint32_t source = nl_builder_source(builder, files[i], "nsys");
-        struct nl_reading reading = {builder, source, &input, &job, NULL};
+        struct nl_reading reading = {builder, source, &input, &job, NULL, NULL};
         CHECK(nl_reading_load(&reading, &nl_format_nsys, &err));
     }
     struct nl_trace *t = nl_builder_finish(builder, &err);

@@ -188,7 +188,7 @@ static bool load_report(const char *path, struct nl_err *err, struct nl_trace **
     uint32_t source = nl_builder_source(builder, "report.nsys-rep", "nsys-rep");
     struct nl_input input = {
         .path = path, .name = "report.nsys-rep", .encoding = "plain", .rank = NL_NULL_I64};
-    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    struct nl_reading reading = {builder, source, &input, &job, NULL, NULL};
     if (nl_reading_load(&reading, &nl_format_nsysrep, err)) {
         *trace = nl_builder_finish(builder, err);
         return *trace != NULL;
@@ -245,7 +245,7 @@ static void stops_when_asked(void)
                              .encoding = "plain",
                              .rank = NL_NULL_I64};
     job.cancelled = true;
-    struct nl_reading reading = {builder, source, &input, &job, NULL};
+    struct nl_reading reading = {builder, source, &input, &job, NULL, NULL};
     CHECK(!nl_reading_load(&reading, &nl_format_nsys, &err));
     CHECK_INT(err.code, NL_INTERRUPTED);
     nl_builder_free(builder);

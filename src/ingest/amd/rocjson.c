@@ -225,14 +225,11 @@ static void tell(struct rocjson *load, const char *item, uint64_t count, const c
         nl_builder_coverage(load->rows.builder, load->rows.source, item, (int64_t)count, detail);
 }
 
-static bool finish(struct rocjson *load, const struct nl_input *input, struct nl_stream *stream,
-                   struct nl_err *err)
+static bool finish(struct rocjson *load, const struct nl_input *input, struct nl_err *err)
 {
     struct jsonpull *reader = &load->reader;
     if (reader->problem)
         tell(load, "truncated: the text ends early or is damaged", 1, reader->problem);
-    tell(load, "compressed data is cut short", nl_stream_damage(stream) != NULL,
-         nl_stream_damage(stream));
     tell(load, "names not in the file", load->unknown_names, "kernels, calls or counters");
     tell(load, "repaired: JSON", reader->repairs, NULL);
     tell(load, "kernel records that repeat counted dispatches", load->twice, "kept once");
@@ -258,7 +255,7 @@ static bool rocjson_load(struct nl_reading *reading, struct nl_err *err)
     nl_builder_correlation_per_process(reading->builder, reading->source);
     load->pid = NL_NULL_I64;
     read_document(load);
-    bool done = finish(load, reading->input, reading->stream, err);
+    bool done = finish(load, reading->input, err);
     if (failure.code != NL_OK) {
         if (err)
             *err = failure;
@@ -284,5 +281,5 @@ const struct nl_format nl_format_rocjson = {.name = "rocprofv3",
                                             .title = "rocprofv3 JSON results",
                                             .sniff = rocjson_sniff,
                                             .load = rocjson_load,
-                                            .streams = true,
+                                            .feed = NL_FEED_STREAM,
                                             .doc = "formats/rocprof.md"};

@@ -194,7 +194,6 @@ static void report(struct rocprof *load, const struct rocprof_kind *kind, uint64
          "the same number under another Guid");
     tell(load, "repaired: quote never closed", load->csv.loose_quotes, NULL);
     tell(load, "skipped: line over 16 MiB", load->csv.long_rows, NULL);
-    tell(load, "compressed data is cut short", load->csv.damage != NULL, load->csv.damage);
     tell(load, "no rows in the file", rows == 0, kind->name);
 }
 
@@ -271,7 +270,7 @@ const struct nl_format nl_format_rocprof = {.name = "rocprof",
                                             .title = "ROCm profiler CSV (rocprof, rocprofv3)",
                                             .sniff = rocprof_sniff,
                                             .load = rocprof_load,
-                                            .streams = true,
+                                            .feed = NL_FEED_STREAM,
                                             .doc = "formats/rocprof.md",
                                             .recording = rocprof_recording,
                                             .recording_end = rocprof_free};

@@ -365,8 +365,6 @@ static bool read_lines(struct roctext *load, struct nl_stream *stream, struct nl
     tell(load, "skipped: ends of ranges that were never begun", load->unmatched, NULL);
     tell(load, "left out: HSA's copies", load->told_twice,
          "hcc_ops_trace.txt of the same run has them as HIP's");
-    const char *damage = nl_stream_damage(stream);
-    tell(load, "compressed data is cut short", damage != NULL, damage);
     if (failed)
         return false;
     if (nl_job_cancelled(load->rows.job))
@@ -416,7 +414,7 @@ const struct nl_format nl_format_roctext = {.name = "roctext",
                                             .title = "roctracer text traces (rocprof --hip-trace)",
                                             .sniff = roctext_sniff,
                                             .load = roctext_load,
-                                            .streams = true,
+                                            .feed = NL_FEED_STREAM,
                                             .doc = "formats/rocprof.md",
                                             .recording = recording,
                                             .recording_end = recording_end};

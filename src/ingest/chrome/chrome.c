@@ -396,9 +396,6 @@ static void settle(struct reader *r)
     }
     nl_builder_format(load->builder, load->source,
                       load->kineto || r->head.kineto ? "kineto" : "chrome");
-    const char *damage = nl_stream_damage(load->stream);
-    if (damage)
-        nl_builder_coverage(load->builder, load->source, "truncated: compressed data", 1, damage);
 }
 
 /* Was there anything? */
@@ -496,5 +493,5 @@ const struct nl_format nl_format_kineto = {
     .title = "PyTorch profiler (Kineto) or Chrome trace-event JSON",
     .sniff = kineto_sniff,
     .load = kineto_load,
-    .streams = true,
+    .feed = NL_FEED_STREAM,
     .doc = "ingest.md"};

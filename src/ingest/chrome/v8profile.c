@@ -44,13 +44,12 @@ static void read_profile(struct chrome_stacks *stacks, const void *bytes, size_t
                      stacks->deep, "the innermost are kept");
 }
 
-static bool load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
-                       struct nl_err *err)
+static bool v8profile_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct chrome_stacks stacks;
     chrome_stacks_init(&stacks);
     cpuprofile_begin(&stacks.profile, reading->builder, reading->source, reading->job);
-    read_profile(&stacks, bytes, len);
+    read_profile(&stacks, reading->file->bytes, reading->file->size);
     uint64_t samples = stacks.profile.samples;
     bool stopped = cpuprofile_stopped(&stacks.profile);
     bool done = cpuprofile_end(&stacks.profile, err);
@@ -62,13 +61,9 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
     return done;
 }
 
-static bool v8profile_load(struct nl_reading *reading, struct nl_err *err)
-{
-    return whole_file_load(reading, load_bytes, err);
-}
-
 const struct nl_format nl_format_v8profile = {.name = "v8profile",
                                               .title = "V8 CPU profile (.cpuprofile)",
                                               .sniff = v8profile_sniff,
                                               .load = v8profile_load,
+                                              .feed = NL_FEED_WHOLE,
                                               .doc = "formats/v8profile.md"};

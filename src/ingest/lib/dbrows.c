@@ -95,7 +95,7 @@ bool dbrows_close(struct dbrows *db, struct nl_err *err)
                    (unsigned long long)db->damage.offset, db->damage.what ? db->damage.what : "");
     tell(db, "damaged: pages of the database", db->damage.pages, place);
     tell(db, "damaged: rows of the database", db->damage.rows, place);
-    tell(db, "compressed data is cut short", db->cut != NULL, db->cut);
+    tell(db, "truncated: compressed data", db->cut != NULL, db->cut);
     gpurows_end(&db->rows);
     bool done = true;
     if (nl_job_cancelled(db->rows.job)) {

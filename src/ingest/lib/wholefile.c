@@ -100,19 +100,3 @@ void whole_file_passed(const struct whole_file *file, const void **mark, const v
     nl_map_forget(&file->map, from, to);
     *mark = file->bytes + to;
 }
-
-bool whole_file_load(const struct nl_reading *reading,
-                     bool (*parse)(const struct nl_reading *reading, const void *bytes, size_t len,
-                                   struct nl_err *err),
-                     struct nl_err *err)
-{
-    struct whole_file file;
-    if (!whole_file_open(&file, reading->input, reading->job, err))
-        return false;
-    bool done = parse(reading, file.bytes, file.size, err);
-    if (done && file.cut)
-        nl_builder_coverage(reading->builder, reading->source, "compressed data is cut short", 1,
-                            file.damage);
-    whole_file_close(&file);
-    return done;
-}

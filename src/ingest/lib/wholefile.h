@@ -1,5 +1,6 @@
 /*
- * wholefile — all bytes of an input at once, for formats whose parts refer backwards and forwards.
+ * wholefile — all bytes of an input at once, for formats whose parts refer backwards and forwards: what those
+ * whose row says NL_FEED_WHOLE get as reading->file.
  *
  * A plain file is mapped (its pages cost nothing that cannot be taken back); a compressed one is
  * inflated into memory, up to a part of the job's memory budget.
@@ -30,11 +31,5 @@ void whole_file_close(struct whole_file *file);
  * as this program's memory. It may still be read, and is fetched again then. Moves *mark, which begins
  * where the reader of this part of the file does. Cheap to call often. */
 void whole_file_passed(const struct whole_file *file, const void **mark, const void *at);
-
-/* Opens the input, has `parse` take its bytes, closes it; coverage says when compressed data was cut. */
-NL_MUST_CHECK bool whole_file_load(const struct nl_reading *reading,
-                                   bool (*parse)(const struct nl_reading *reading,
-                                                 const void *bytes, size_t len, struct nl_err *err),
-                                   struct nl_err *err);
 
 #endif

@@ -460,5 +460,5 @@ const struct nl_format nl_format_nccljson = {.name = "nccl-json",
                                              .title = "JSON lines of NCCL's profiler or inspector",
                                              .sniff = nccljson_sniff,
                                              .load = nccljson_load,
-                                             .streams = true,
+                                             .feed = NL_FEED_STREAM,
                                              .doc = "formats/nccllog.md"};

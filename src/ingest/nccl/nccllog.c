@@ -557,6 +557,6 @@ const struct nl_format nl_format_nccllog = {
     .title = "NCCL log or nccl-tests table",
     .sniff = nccllog_sniff,
     .load = nccllog_load,
-    .streams = true,
+    .feed = NL_FEED_STREAM,
     .doc = "docs/formats/nccllog.md",
 };

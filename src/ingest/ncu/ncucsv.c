@@ -363,7 +363,6 @@ static void tell(struct page *page)
          "messages of ncu or of the program"},
         {"repaired: quotes that are never closed", (int64_t)page->csv.loose_quotes, NULL},
         {"skipped: rows too long", (int64_t)page->csv.long_rows, NULL},
-        {"truncated: the compressed data ends early", page->csv.damage != NULL, page->csv.damage},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].count)
@@ -420,7 +419,7 @@ const struct nl_format nl_format_ncucsv = {
     .title = "Nsight Compute CSV page",
     .sniff = ncucsv_sniff,
     .load = ncucsv_load,
-    .streams = true,
+    .feed = NL_FEED_STREAM,
     .doc = "docs/formats/ncu.md",
     .measures = true,
 };

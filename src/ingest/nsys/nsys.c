@@ -151,7 +151,7 @@ bool nsys_load_way(const struct nl_reading *reading, enum dbfile_way way, struct
     bool done = dbspool_stream(reading->input->path, name.ptr, reading->job, &damage, err) &&
                 load_path(reading, name.ptr, way, err);
     if (done && damage)
-        nl_builder_coverage(reading->builder, reading->source, "compressed data is cut short", 1,
+        nl_builder_coverage(reading->builder, reading->source, "truncated: compressed data", 1,
                             damage);
     nl_buf_release(&name);
     dbspool_remove(folder);

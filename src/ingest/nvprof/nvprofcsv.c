@@ -424,7 +424,6 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
         {NL_COVERS_NO_STARTS, load->marks,
          "metrics are averages over launches; kernels are laid one after another"},
         {"repaired: quote never closed", load->csv.loose_quotes, NULL},
-        {"compressed data is cut short", load->csv.damage != NULL, load->csv.damage},
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (notes[i].count > 0)
@@ -489,5 +488,5 @@ const struct nl_format nl_format_nvprofcsv = {.name = "nvprof-csv",
                                               .title = "nvprof CSV log",
                                               .sniff = nvprofcsv_sniff,
                                               .load = nvprofcsv_load,
-                                              .streams = true,
+                                              .feed = NL_FEED_STREAM,
                                               .doc = "formats/nvprof.md"};

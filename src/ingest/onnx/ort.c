@@ -133,9 +133,6 @@ static bool ort_load(struct nl_reading *reading, struct nl_err *err)
         report(load);
         describe(load);
     }
-    if (ok && nl_stream_damage(reading->stream))
-        nl_builder_coverage(reading->builder, reading->source, "truncated: compressed data", 1,
-                            nl_stream_damage(reading->stream));
     jsonpull_release(&json);
     nl_buf_release(&load->shapes);
     nl_buf_release(&load->types);
@@ -181,5 +178,5 @@ const struct nl_format nl_format_ort = {.name = "onnxruntime",
                                         .title = "ONNX Runtime profile",
                                         .sniff = ort_sniff,
                                         .load = ort_load,
-                                        .streams = true,
+                                        .feed = NL_FEED_STREAM,
                                         .doc = "formats/onnxruntime.md"};

@@ -342,8 +342,7 @@ static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len
     return true;
 }
 
-static bool load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
-                       struct nl_err *err)
+static bool perfetto_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct perfetto_load *load = nl_zalloc(sizeof *load);
     load->builder = reading->builder;
@@ -358,19 +357,15 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
                                         .stage = load->stage};
     nl_arena_init(&load->arena);
     nl_buf_init(&load->text, TEXT_MOST);
-    bool done = load_trace(load, bytes, len, err);
+    bool done = load_trace(load, reading->file->bytes, reading->file->size, err);
     release(load);
     nl_free(load);
     return done;
-}
-
-static bool perfetto_load(struct nl_reading *reading, struct nl_err *err)
-{
-    return whole_file_load(reading, load_bytes, err);
 }
 
 const struct nl_format nl_format_perfetto = {.name = "perfetto",
                                              .title = "Perfetto trace",
                                              .sniff = perfetto_sniff,
                                              .load = perfetto_load,
+                                             .feed = NL_FEED_WHOLE,
                                              .doc = "formats/perfetto.md"};

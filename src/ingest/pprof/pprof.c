@@ -229,14 +229,13 @@ static void load_message(struct pprof *p)
     cover(p);
 }
 
-static bool load_file(const struct nl_reading *reading, const struct whole_file *file,
-                      struct nl_err *err)
+static bool pprof_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct pprof *p = nl_zalloc(sizeof *p);
-    const void *bytes = file->bytes;
-    size_t len = file->size;
+    const void *bytes = reading->file->bytes;
+    size_t len = reading->file->size;
     bool done = true;
-    p->file = file;
+    p->file = reading->file;
     cpuprofile_begin(&p->profile, reading->builder, reading->source, reading->job);
     if (pprof_raw_recognise((struct nl_str){bytes, len})) {
         done = pprof_raw_load(&p->profile, bytes, len, err);
@@ -283,21 +282,9 @@ static int pprof_sniff(const struct nl_input *input, const char **why)
     return fields >= 2 && (cut || sound == input->head_len) ? 75 : 0;
 }
 
-static bool pprof_load(struct nl_reading *reading, struct nl_err *err)
-{
-    struct whole_file file;
-    if (!whole_file_open(&file, reading->input, reading->job, err))
-        return false;
-    bool done = load_file(reading, &file, err);
-    if (done && file.cut)
-        nl_builder_coverage(reading->builder, reading->source, "compressed data is cut short", 1,
-                            file.damage);
-    whole_file_close(&file);
-    return done;
-}
-
 const struct nl_format nl_format_pprof = {.name = "pprof",
                                           .title = "pprof profile",
                                           .sniff = pprof_sniff,
                                           .load = pprof_load,
+                                          .feed = NL_FEED_WHOLE,
                                           .doc = "formats/pprof.md"};

@@ -151,10 +151,9 @@ static bool recording_load(struct nl_reading *reading, struct nl_err *err)
                             .source = reading->source,
                             .job = reading->job,
                             .symbols = reading->input->symbols,
+                            .file = reading->file,
                             .descriptor = -1};
-    if (!whole_file_open(&load.file, reading->input, reading->job, err))
-        return false;
-    if (load.file.map.bytes)
+    if (load.file->map.bytes)
         load.descriptor = open(reading->input->path, O_RDONLY | O_CLOEXEC);
     nl_arena_init(&load.arena);
     load.stage = nl_stage_new(reading->builder);
@@ -165,7 +164,6 @@ static bool recording_load(struct nl_reading *reading, struct nl_err *err)
         rec_facts_tell(&load, reading->input->path);
     rec_blocks_release(&load);
     rec_clock_release(&load.clock);
-    whole_file_close(&load.file);
     if (load.descriptor >= 0)
         close(load.descriptor);
     return done;
@@ -175,5 +173,6 @@ const struct nl_format nl_format_recording = {.name = "recording",
                                               .title = "neurolens raw recording",
                                               .sniff = recording_sniff,
                                               .load = recording_load,
+                                              .feed = NL_FEED_WHOLE,
                                               .reach = NL_REACH_FILES,
                                               .doc = "formats/recording.md"};

@@ -51,7 +51,7 @@ struct rec_load {
     struct nl_stage *stage;
     struct nl_job *job;
     uint32_t source;
-    struct whole_file file;
+    const struct whole_file *file;
     int descriptor; /* of a plain file, which is then read from there; else -1 */
     unsigned char *buffer;
     size_t buffer_cap;

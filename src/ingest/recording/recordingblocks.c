@@ -30,10 +30,10 @@ static uint64_t resident_most(const struct rec_load *load)
  * is a SIGBUS, as is a file that somebody cuts meanwhile. */
 static bool read_at(const struct rec_load *load, void *to, uint64_t offset, size_t count)
 {
-    if (offset > load->file.size || count > load->file.size - offset)
+    if (offset > load->file->size || count > load->file->size - offset)
         return false;
     if (load->descriptor < 0) {
-        memcpy(to, load->file.bytes + offset, count);
+        memcpy(to, load->file->bytes + offset, count);
         return true;
     }
     for (char *at = to; count;) {
@@ -232,7 +232,7 @@ static void walk_pack(struct rec_load *load, uint32_t row)
 /* A PACKED block whose header is at `offset`; returns how many blocks it covers. */
 static uint64_t take_pack(struct rec_load *load, const struct nl_rec_block *block, uint64_t offset)
 {
-    uint64_t behind = load->file.size - offset - sizeof *block;
+    uint64_t behind = load->file->size - offset - sizeof *block;
     uint64_t room = (uint64_t)block->span * load->head.block_bytes;
     struct rec_pack pack = {offset + sizeof *block, block->used, block->raw, NULL};
     if (block->used > behind || room < sizeof *block || block->used > room - sizeof *block ||
@@ -268,8 +268,8 @@ static uint64_t take_at(struct rec_load *load, uint64_t offset)
         return 1;
     uint64_t payload = offset + sizeof block;
     uint64_t room = load->head.block_bytes - sizeof block;
-    if (room > load->file.size - payload)
-        room = load->file.size - payload;
+    if (room > load->file->size - payload)
+        room = load->file->size - payload;
     const unsigned char *names = NULL;
     if (block.kind == NL_REC_NAMES)
         names = borrow_at(load, payload, block.used < room ? block.used : room);
@@ -305,12 +305,12 @@ bool rec_blocks_find(struct rec_load *load, struct nl_err *err)
     if (head->last.ticks)
         rec_clock_add(&load->clock, head->last.ticks, head->last.monotonic_ns, head->last.bracket);
     uint64_t offset = head->head_bytes, step = head->block_bytes;
-    while (offset < load->file.size && load->file.size - offset >= sizeof(struct nl_rec_block)) {
+    while (offset < load->file->size && load->file->size - offset >= sizeof(struct nl_rec_block)) {
         if (nl_job_cancelled(load->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
         uint64_t blocks = take_at(load, offset);
         nl_job_add(load->job, blocks * step);
-        if (blocks > (load->file.size - offset) / step)
+        if (blocks > (load->file->size - offset) / step)
             break;
         offset += blocks * step;
     }

@@ -118,7 +118,7 @@ static void walk(struct runjson *load)
     static const char *const objects[] = {"run",      "hardware",   "software", "workload",
                                           "recorder", "aggregates", "coverage", "timeline"};
     struct jsonpull reader;
-    jsonpull_memory(&reader, load->file.bytes, load->file.size, 0);
+    jsonpull_memory(&reader, load->file->bytes, load->file->size, 0);
     if (jsonpull_next(&reader) == JSONPULL_OBJECT)
         while (!runjson_stopped(load) && jsonpull_member(&reader)) {
             size_t i = 0;
@@ -169,7 +169,6 @@ static void read_lists(struct runjson *load)
     runjson_read_lists(load);
     runjson_read_events(load);
     cover(load, "truncated: JSON", load->problem != NULL, load->problem);
-    cover(load, "truncated: compressed data", load->file.cut, load->file.damage);
     cover(load, "skipped: events and steps without a place or a time", load->skipped, NULL);
     cover(load, "not taken over: coverage of the document",
           load->covered > RUNJSON_COVERAGE_MOST ? load->covered - RUNJSON_COVERAGE_MOST : 0, NULL);
@@ -186,14 +185,11 @@ static bool runjson_load(struct nl_reading *reading, struct nl_err *err)
     load->job = reading->job;
     load->epoch = NL_NULL_I64;
     nl_arena_init(&load->arena);
-    bool done = whole_file_open(&load->file, reading->input, reading->job, err);
-    if (done) {
-        walk(load);
-        done = check(load, err);
-        if (done)
-            read_lists(load);
-        whole_file_close(&load->file);
-    }
+    load->file = reading->file;
+    walk(load);
+    bool done = check(load, err);
+    if (done)
+        read_lists(load);
     if (done && nl_job_cancelled(reading->job))
         done = nl_fail(err, NL_INTERRUPTED, "stopped");
     struct runjson_rows *const rows[] = {&load->sources, &load->devices, &load->processes,
@@ -212,4 +208,5 @@ const struct nl_format nl_format_runjson = {.name = "run.json",
                                             .title = "run document of this program",
                                             .sniff = runjson_sniff,
                                             .load = runjson_load,
+                                            .feed = NL_FEED_WHOLE,
                                             .doc = "formats/runjson.md"};

@@ -45,7 +45,7 @@ struct runjson {
     struct nl_stage *stage;
     struct nl_job *job;
     uint32_t source; /* the document itself */
-    struct whole_file file;
+    const struct whole_file *file;
     struct nl_str parts[RUNJSON_PARTS];
     int64_t origin, epoch; /* store time and UTC of start_ns 0 */
     struct runjson_rows sources, devices, processes, lanes;

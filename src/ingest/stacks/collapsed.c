@@ -365,8 +365,6 @@ static void report(struct collapsed *load, const struct textlines *lines)
                          "samples, microseconds or anything else: only shares compare");
     if (load->fractions && !load->is_time)
         cpuprofile_cover(profile, "weights with fractions", 1, "all are kept in millionths");
-    const char *damage = nl_stream_damage(lines->stream);
-    cpuprofile_cover(profile, "truncated: compressed data", damage != NULL, damage);
 }
 
 static bool load_lines(struct collapsed *load, struct textlines *lines, struct nl_err *err)
@@ -416,5 +414,5 @@ const struct nl_format nl_format_collapsed = {.name = "collapsed",
                                               .title = "collapsed call stacks (flame graph text)",
                                               .sniff = collapsed_sniff,
                                               .load = collapsed_load,
-                                              .streams = true,
+                                              .feed = NL_FEED_STREAM,
                                               .doc = "formats/collapsed.md"};

@@ -198,8 +198,6 @@ static void take_line(struct perf *load, struct nl_str line)
 static void report(struct perf *load, const struct textlines *lines)
 {
     struct cpuprofile *profile = &load->profile;
-    const char *damage = nl_stream_damage(lines->stream);
-    cpuprofile_cover(profile, "truncated: compressed data", damage != NULL, damage);
     cpuprofile_cover(profile, "skipped: lines that are neither header nor frame", load->odd, NULL);
     cpuprofile_cover(profile, "skipped: stack lines without an address", load->lost_frames, NULL);
     cpuprofile_cover(profile, "skipped: frames of stacks over 65,536 deep", load->deep, NULL);
@@ -250,5 +248,5 @@ const struct nl_format nl_format_perf = {.name = "perf",
                                          .title = "perf script text",
                                          .sniff = perf_sniff,
                                          .load = perf_load,
-                                         .streams = true,
+                                         .feed = NL_FEED_STREAM,
                                          .doc = "formats/perf.md"};

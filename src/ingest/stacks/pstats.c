@@ -300,13 +300,12 @@ static bool read_entry(struct pstats *load)
     return !marshal->problem;
 }
 
-static void report(struct pstats *load, const struct whole_file *file)
+static void report(struct pstats *load)
 {
     struct cpuprofile *profile = &load->profile;
     cpuprofile_no_timeline(profile);
     cpuprofile_cover(profile, "truncated: marshalled data", load->marshal.problem != NULL,
                      load->marshal.problem);
-    cpuprofile_cover(profile, "truncated: compressed data", file->cut, file->damage);
     cpuprofile_cover(profile, "functions without callers", load->odd_callers, NULL);
     cpuprofile_cover(profile, "times that are no numbers", load->odd_times, NULL);
     cpuprofile_cover(profile, "calls of the profiler itself", load->own_calls,
@@ -333,7 +332,7 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
         while (!cpuprofile_stopped(&load->profile) && read_entry(load))
             whole_file_passed(file, &mark, load->marshal.at);
     settle(load);
-    report(load, file);
+    report(load);
     if (load->functions || cpuprofile_stopped(&load->profile))
         return true;
     nl_err_at(err, path, load->marshal.at - load->marshal.start);
@@ -343,18 +342,14 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
 
 static bool pstats_load(struct nl_reading *reading, struct nl_err *err)
 {
-    struct whole_file file = {0};
-    if (!whole_file_open(&file, reading->input, reading->job, err))
-        return false;
     struct pstats *load = nl_zalloc(sizeof *load);
     cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
-    bool done = load_file(load, &file, reading->input->path, err);
+    bool done = load_file(load, reading->file, reading->input->path, err);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     marshal_release(&load->marshal);
     nl_free(load->shared);
     nl_free(load->node_of);
     nl_free(load);
-    whole_file_close(&file);
     return ended && done;
 }
 
@@ -369,5 +364,6 @@ const struct nl_format nl_format_pstats = {.name = "pstats",
                                            .title = "cProfile statistics (pstats)",
                                            .sniff = pstats_sniff,
                                            .load = pstats_load,
+                                           .feed = NL_FEED_WHOLE,
                                            .risky = pstats_risky,
                                            .doc = "formats/pstats.md"};

@@ -250,11 +250,9 @@ static bool load_stream(struct pyinstrument *load, struct nl_stream *stream, con
     read_document(load);
     stage_frames(load);
     struct cpuprofile *profile = &load->profile;
-    const char *damage = nl_stream_damage(stream);
     cpuprofile_no_timeline(profile);
     cpuprofile_cover(profile, "truncated: JSON", load->reader.problem != NULL,
                      load->reader.problem);
-    cpuprofile_cover(profile, "truncated: compressed data", damage != NULL, damage);
     cpuprofile_cover(profile, "repaired: JSON", load->reader.repairs, "trailing commas, NaN");
     cpuprofile_cover(profile, "frames without a time", load->no_time, NULL);
     cpuprofile_cover(profile, "frames whose parts take longer than they do", load->below_zero,
@@ -286,5 +284,5 @@ const struct nl_format nl_format_pyinstrument = {.name = "pyinstrument",
                                                  .title = "pyinstrument session JSON",
                                                  .sniff = pyinstrument_sniff,
                                                  .load = pyinstrument_load,
-                                                 .streams = true,
+                                                 .feed = NL_FEED_STREAM,
                                                  .doc = "formats/pyinstrument.md"};

@@ -284,13 +284,12 @@ static void stage_lines(struct scalene *load)
     }
 }
 
-static void report(struct scalene *load, const char *damage)
+static void report(struct scalene *load)
 {
     struct cpuprofile *profile = &load->profile;
     cpuprofile_no_timeline(profile);
     cpuprofile_cover(profile, "truncated: JSON", load->reader.problem != NULL,
                      load->reader.problem);
-    cpuprofile_cover(profile, "truncated: compressed data", damage != NULL, damage);
     cpuprofile_cover(profile, "repaired: JSON", load->reader.repairs, "trailing commas, NaN");
     cpuprofile_cover(profile, "elapsed time not told", load->elapsed_ns == NL_NULL_I64,
                      "weights are millionths of a percent");
@@ -317,7 +316,7 @@ static bool load_stream(struct scalene *load, struct nl_stream *stream, const ch
         while (!cpuprofile_stopped(&load->profile) && jsonpull_member(&load->reader))
             take_member(load);
     stage_lines(load);
-    report(load, nl_stream_damage(stream));
+    report(load);
     if (load->line_count || load->footprints || cpuprofile_stopped(&load->profile))
         return true;
     nl_err_at(err, path, (int64_t)jsonpull_offset(&load->reader));
@@ -342,5 +341,5 @@ const struct nl_format nl_format_scalene = {.name = "scalene",
                                             .title = "Scalene profile JSON",
                                             .sniff = scalene_sniff,
                                             .load = scalene_load,
-                                            .streams = true,
+                                            .feed = NL_FEED_STREAM,
                                             .doc = "formats/scalene.md"};

@@ -188,7 +188,6 @@ static void report(struct speedscope *load)
         const char *detail;
     } lines[] = {
         {"truncated: JSON", load->reader.problem != NULL, load->reader.problem},
-        {"truncated: compressed data", load->file.cut, load->file.damage},
         {"repaired: JSON", load->reader.repairs, "trailing commas, NaN"},
         {"skipped: frames that are not in the list", counts->unknown_frames, NULL},
         {"skipped: profiles of unknown type", counts->unknown_profiles, NULL},
@@ -210,7 +209,7 @@ static void report(struct speedscope *load)
 
 static bool load_all(struct speedscope *load, struct nl_err *err)
 {
-    jsonpull_memory(&load->reader, load->file.bytes, load->file.size, 0);
+    jsonpull_memory(&load->reader, load->file->bytes, load->file->size, 0);
     look_through(load);
     take_profiles(load);
     report(load);
@@ -229,12 +228,9 @@ static bool speedscope_load(struct nl_reading *reading, struct nl_err *err)
     load->unit_millionths = cpuprofile_name(&load->profile, nl_str("millionths"));
     nl_buf_init(&load->text, 8192);
     nl_arena_init(&load->arena);
-    bool done = whole_file_open(&load->file, reading->input, reading->job, err);
-    if (done) {
-        done = load_all(load, err);
-        jsonpull_release(&load->reader);
-        whole_file_close(&load->file);
-    }
+    load->file = reading->file;
+    bool done = load_all(load, err);
+    jsonpull_release(&load->reader);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     nl_buf_release(&load->text);
     nl_free(load->frames);
@@ -247,4 +243,5 @@ const struct nl_format nl_format_speedscope = {.name = "speedscope",
                                                .title = "speedscope JSON",
                                                .sniff = speedscope_sniff,
                                                .load = speedscope_load,
+                                               .feed = NL_FEED_WHOLE,
                                                .doc = "formats/speedscope.md"};

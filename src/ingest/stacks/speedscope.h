@@ -25,7 +25,7 @@ struct speedscope_counts {
 
 struct speedscope {
     struct cpuprofile profile;
-    struct whole_file file;
+    const struct whole_file *file;
     struct speedscope_frame *frames;
     size_t frame_count, frame_cap;
     struct nl_arena arena;  /* texts of the frames */

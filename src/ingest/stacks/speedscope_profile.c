@@ -178,9 +178,9 @@ static void load_sampled(struct speedscope *load, const struct speedscope_profil
                 jsonpull_skip(&load->weights);
             load->counts.empty += row.stack == NL_NULL_ROW;
             cpuprofile_sample(&load->profile, &row);
-            whole_file_passed(&load->file, &samples_mark, samples.at);
+            whole_file_passed(load->file, &samples_mark, samples.at);
             if (weights)
-                whole_file_passed(&load->file, &weights_mark, load->weights.at);
+                whole_file_passed(load->file, &weights_mark, load->weights.at);
         }
     load->counts.sampled++;
     jsonpull_release(&samples);

@@ -347,6 +347,6 @@ const struct nl_format nl_format_gputelemetry = {
     .title = "nvidia-smi or DCGM telemetry",
     .sniff = gputelemetry_sniff,
     .load = gputelemetry_load,
-    .streams = true,
+    .feed = NL_FEED_STREAM,
     .doc = "docs/formats/gputelemetry.md",
 };

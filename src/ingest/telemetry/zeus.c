@@ -102,7 +102,6 @@ static void tell(const struct zeus *z)
     } notes[] = {
         {"skipped: damaged row", z->odd, "its start or length is no time"},
         {"not available: energies", z->no_energy, "the cell is empty or no number"},
-        {"compressed data is cut short", z->csv.damage != NULL, z->csv.damage},
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (notes[i].count)
@@ -142,5 +141,5 @@ const struct nl_format nl_format_zeus = {.name = "zeus",
                                          .title = "Zeus energy log",
                                          .sniff = zeus_sniff,
                                          .load = zeus_load,
-                                         .streams = true,
+                                         .feed = NL_FEED_STREAM,
                                          .doc = "formats/gputelemetry.md"};

@@ -142,7 +142,7 @@ static bool check_content(struct trt_load *load, const struct nl_input *input,
     return true;
 }
 
-static void report(struct trt_load *load, const struct kind *kind, struct nl_stream *stream)
+static void report(struct trt_load *load, const struct kind *kind)
 {
     char detail[160];
     const struct jsonpull *json = load->json;
@@ -157,12 +157,9 @@ static void report(struct trt_load *load, const struct kind *kind, struct nl_str
         (void)snprintf(detail, sizeof detail, "%s at byte %llu", json->problem,
                        (unsigned long long)jsonpull_offset(json));
         nl_builder_coverage(load->builder, load->source,
-                            json->cut ? "truncated: the file" : "skipped: all behind damage", 1,
+                            json->cut ? "truncated: the file" : "skipped: all after damage", 1,
                             detail);
     }
-    if (nl_stream_damage(stream))
-        nl_builder_coverage(load->builder, load->source, "truncated: compressed data", 1,
-                            nl_stream_damage(stream));
 }
 
 static bool trt_load(struct nl_reading *reading, struct nl_err *err)
@@ -183,7 +180,7 @@ static bool trt_load(struct nl_reading *reading, struct nl_err *err)
     kind->read(&load);
     bool ok = check_content(&load, reading->input, kind, err);
     if (ok)
-        report(&load, kind, reading->stream);
+        report(&load, kind);
     jsonpull_release(&json);
     nl_buf_release(&load.text);
     nl_buf_release(&load.more);
@@ -194,5 +191,5 @@ const struct nl_format nl_format_trt = {.name = "tensorrt",
                                         .title = "TensorRT (trtexec) export",
                                         .sniff = trt_sniff,
                                         .load = trt_load,
-                                        .streams = true,
+                                        .feed = NL_FEED_STREAM,
                                         .doc = "formats/tensorrt.md"};

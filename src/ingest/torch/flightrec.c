@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "ingest/torch/flightrec.h"
+#include "ingest/ingest.h"
+#include "ingest/lib/wholefile.h"
+#include "ingest/torch/pickle.h"
 #include "ingest/torch/flightrec_rows.h"
 #include "ingest/torch/picklewatch.h"
 #include "base/mem.h"
@@ -228,9 +230,10 @@ static bool finish(struct dump *dump, struct nl_err *err)
     return done;
 }
 
-bool flightrec_load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
-                          struct nl_err *err)
+static bool flightrec_load(struct nl_reading *reading, struct nl_err *err)
 {
+    const void *bytes = reading->file->bytes;
+    size_t len = reading->file->size;
     struct pickle pickle = {.len = 0};
     struct dump *dump = nl_zalloc(sizeof *dump);
     const struct pickle_watch watch = {
@@ -262,16 +265,6 @@ bool flightrec_load_bytes(const struct nl_reading *reading, const void *bytes, s
     return done;
 }
 
-static bool flightrec_load(struct nl_reading *reading, struct nl_err *err)
-{
-    struct whole_file file;
-    if (!whole_file_open(&file, reading->input, reading->job, err))
-        return false;
-    bool done = flightrec_load_bytes(reading, file.bytes, file.size, err);
-    whole_file_close(&file);
-    return done;
-}
-
 /* A pickle is a program; the same as JSON is not. */
 static bool flightrec_risky(const struct nl_input *input)
 {
@@ -283,6 +276,7 @@ const struct nl_format nl_format_flightrec = {
     .title = "PyTorch NCCL flight recorder dump",
     .sniff = flightrec_sniff,
     .load = flightrec_load,
+    .feed = NL_FEED_WHOLE,
     .risky = flightrec_risky,
     .doc = "docs/formats/flightrec.md",
 };

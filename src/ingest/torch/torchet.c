@@ -191,8 +191,7 @@ static void tell(struct torchet *et)
                                 rows[i].detail);
 }
 
-bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t len,
-                  struct nl_err *err)
+static bool torchet_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct torchet et = {.builder = reading->builder,
                          .stage = nl_stage_new(reading->builder),
@@ -200,7 +199,7 @@ bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t le
                          .source = reading->source};
     nl_stage_begin(et.stage, reading->source, 0);
     nl_buf_init(&et.detail, 4 * TEXT_BYTES_MOST);
-    bool done = load_document(&et, bytes, len, err);
+    bool done = load_document(&et, reading->file->bytes, reading->file->size, err);
     if (done && !et.nodes)
         done = nl_fail(err, NL_FORMAT, "this execution trace has no nodes%s",
                        et.cut ? "; it is cut, copy it again" : "");
@@ -209,23 +208,11 @@ bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t le
     return done;
 }
 
-static bool torchet_load_file(struct nl_reading *reading, struct nl_err *err)
-{
-    struct whole_file file;
-    if (!whole_file_open(&file, reading->input, reading->job, err))
-        return false;
-    bool done = torchet_load(reading, file.bytes, file.size, err);
-    if (file.cut)
-        nl_builder_coverage(reading->builder, reading->source,
-                            "truncated: the compressed data ends early", 1, file.damage);
-    whole_file_close(&file);
-    return done;
-}
-
 const struct nl_format nl_format_torchet = {
     .name = "execution-trace",
     .title = "PyTorch or Chakra execution trace",
     .sniff = torchet_sniff,
-    .load = torchet_load_file,
+    .load = torchet_load,
+    .feed = NL_FEED_WHOLE,
     .doc = "docs/formats/torchet.md",
 };

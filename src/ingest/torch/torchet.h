@@ -1,7 +1,7 @@
 /*
  * torchet — execution traces of PyTorch and Chakra: a graph of operators without times.
  *
- * torchet_load takes a whole file: JSON of PyTorch ("nodes") or of Chakra's converters
+ * The format's load takes a whole file: JSON of PyTorch ("nodes") or of Chakra's converters
  * ("workload_graph"), Chakra's protobuf stream (.et), or a tar archive with such files. Every node
  * becomes a row of table nodes through torchet_keep.
  */
@@ -20,9 +20,6 @@ struct torchet {
     struct nl_buf detail;    /* its other facts, as JSON */
     int64_t nodes, others, unnamed, damaged, cut, shortened, foreign;
 };
-
-NL_MUST_CHECK bool torchet_load(const struct nl_reading *reading, const void *bytes, size_t len,
-                                struct nl_err *err);
 
 /* The parts, each over one document. False only when the job was cancelled. */
 NL_MUST_CHECK bool torchet_json(struct torchet *et, const void *bytes, size_t len,

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "ingest/torch/picklewatch.h"
-#include "ingest/torch/torchmem.h"
+#include "ingest/ingest.h"
+#include "ingest/lib/wholefile.h"
 #include "ingest/torch/torchstack.h"
 #include "ingest/lib/wholefile.h"
 
@@ -486,9 +487,10 @@ static void release(struct snapshot *s)
     nl_free(s);
 }
 
-bool torchmem_load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
-                         struct nl_err *err)
+static bool torchmem_load(struct nl_reading *reading, struct nl_err *err)
 {
+    const void *bytes = reading->file->bytes;
+    size_t len = reading->file->size;
     struct pickle pickle = {.len = 0};
     struct snapshot *s = nl_zalloc(sizeof *s);
     const struct pickle_watch watch = {
@@ -522,16 +524,6 @@ static int torchmem_sniff(const struct nl_input *input, const char **why)
     return 0;
 }
 
-static bool torchmem_load(struct nl_reading *reading, struct nl_err *err)
-{
-    struct whole_file file;
-    if (!whole_file_open(&file, reading->input, reading->job, err))
-        return false;
-    bool done = torchmem_load_bytes(reading, file.bytes, file.size, err);
-    whole_file_close(&file);
-    return done;
-}
-
 /* A pickle is a program; the same as JSON is not. */
 static bool torchmem_risky(const struct nl_input *input)
 {
@@ -543,6 +535,7 @@ const struct nl_format nl_format_torchmem = {
     .title = "PyTorch memory snapshot",
     .sniff = torchmem_sniff,
     .load = torchmem_load,
+    .feed = NL_FEED_WHOLE,
     .risky = torchmem_risky,
     .doc = "docs/formats/torchmem.md",
 };

@@ -245,8 +245,7 @@ static bool load_found(struct xplane_load *load, struct xplane_plane *planes, si
 }
 
 /* The whole message; fails only when nothing in it is an XSpace. */
-static bool load_bytes(const struct nl_reading *reading, const void *bytes, size_t len,
-                       struct nl_err *err)
+static bool xplane_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct xplane_load *load = nl_zalloc(sizeof *load);
     struct xplane_plane *planes = NULL;
@@ -257,7 +256,7 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
     load->stage = nl_stage_new(reading->builder);
     load->process = nl_builder_process(reading->builder, reading->source, NL_NULL_I64);
     nl_buf_init(&load->text, TEXT_MOST);
-    size_t count = find_planes(load, bytes, len, &planes);
+    size_t count = find_planes(load, reading->file->bytes, reading->file->size, &planes);
     bool done = load_found(load, planes, count, err);
     xplane_programs_release(load);
     nl_free(planes);
@@ -268,13 +267,9 @@ static bool load_bytes(const struct nl_reading *reading, const void *bytes, size
     return done;
 }
 
-static bool xplane_load(struct nl_reading *reading, struct nl_err *err)
-{
-    return whole_file_load(reading, load_bytes, err);
-}
-
 const struct nl_format nl_format_xplane = {.name = "xplane",
                                            .title = "XPlane profile (TensorFlow, JAX, XLA)",
                                            .sniff = xplane_sniff,
                                            .load = xplane_load,
+                                           .feed = NL_FEED_WHOLE,
                                            .doc = "formats/xplane.md"};
