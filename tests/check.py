@@ -370,6 +370,29 @@ def no_baseline(tally, folder):
     tally.check("nor does the comment", "baseline" not in text and "| rule | value | allowed |" in text, text)
 
 
+def sampled(folder, name, *events):
+    """A report of `perf script` with so many samples of each event."""
+    lines = ["# ========\n# captured on    : Thu Jan  1 00:00:00 2026\n# ========\n#"]
+    for event, count in events:
+        lines += ["train  100/101 [002]  %d.%06d:     250000 %s: \n\t          401b97 inner+0x1f (/usr/bin/train)\n" %
+                  (10 + len(lines) // 1000, len(lines) % 1000 * 1000, event) for _ in range(count)]
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+
+
+def events_of_all(tally, folder):
+    """What is compared was sampled in every capture, not in each pair of them."""
+    clock, cycles = "cpu-clock:u", "cycles:u"
+    sampled(folder, "both.txt", (clock, 100), (cycles, 50))
+    sampled(folder, "turned.txt", (cycles, 50), (clock, 100))
+    sampled(folder, "clock.txt", (clock, 120))
+    sampled(folder, "cycles.txt", (cycles, 70))
+    result = check(folder, "clock.txt,cycles.txt", "--baseline", "both.txt")
+    tally.check("captures that sampled no common event", result.status == 3 and result.stdout.startswith("Cannot compare: nothing was recorded"), result.describe())
+    result = check(folder, "both.txt,turned.txt,clock.txt", "--baseline", "turned.txt")
+    tally.check("the event that all sampled", "25.00 ms → 26.67 ms" in " ".join(result.stdout.split()), result.describe())
+
+
 def main():
     tally = Tally("check")
     with tempfile.TemporaryDirectory(prefix="neurolens-check-") as folder:
@@ -382,6 +405,7 @@ def main():
         part_noise(tally, folder)
         why_inconclusive(tally, folder)
         no_baseline(tally, folder)
+        events_of_all(tally, folder)
         wrong_rules(tally, folder)
         hostile(tally, folder)
         template(tally, folder)

@@ -46,8 +46,8 @@ int64_t diff_mean(int64_t sum, uint64_t units);
 
 /* ---- parts that do not come from device work (diffsums.c) ---- */
 
-/* Whether both have functions that can be compared; picks what was sampled. */
-bool diff_functions_allow(struct diff_side *base, struct diff_side *changed);
+/* Whether all captures have functions that can be compared; picks what was sampled. */
+bool diff_functions_allow(struct diff_side *const *captures, size_t count);
 /* Whether it has sums per layer of a compiled model. */
 bool diff_layers_allow(struct diff_side *side);
 void diff_parts_host(struct diff_parts *parts, struct diff_side *side);

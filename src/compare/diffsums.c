@@ -160,36 +160,60 @@ static bool has_kind(const struct nl_result *result, struct nl_str event, struct
     return false;
 }
 
-/* What both sampled: of several events the one that stands first on both. */
-static bool find_event(struct diff_side *base, struct diff_side *changed)
+/* Where all sampled it: the sum of the places it has in each; SIZE_MAX where one did not. */
+static size_t places_of(struct diff_side *const *captures, size_t count, struct nl_str event,
+                        struct nl_str unit)
 {
+    size_t sum = 0, place;
+    for (size_t i = 0; i < count; i++) {
+        if (!has_kind(captures[i]->functions, event, unit, &place))
+            return SIZE_MAX;
+        sum += place;
+    }
+    return sum;
+}
+
+/* What all sampled: of several events the one that stands first in all. The texts are the first capture's. */
+static bool find_event(struct diff_side *const *captures, size_t count)
+{
+    const struct nl_result *first = captures[0]->functions;
+    struct nl_str event = {0}, unit = {0};
     size_t best = SIZE_MAX;
-    for (size_t row = 0; row < base->functions->rows; row++) {
-        struct nl_str event = nl_lookup_text(base->functions, row, "event"),
-                      unit = nl_lookup_text(base->functions, row, "unit");
-        size_t here, there;
-        has_kind(base->functions, event, unit, &here);
-        if (here < row || !has_kind(changed->functions, event, unit, &there))
+    for (size_t row = 0; row < first->rows; row++) {
+        struct nl_str own = nl_lookup_text(first, row, "event"),
+                      its = nl_lookup_text(first, row, "unit");
+        size_t sum = places_of(captures, count, own, its);
+        if (sum > best || sum == SIZE_MAX || (sum == best && diff_text_order(own, event) >= 0))
             continue;
-        if (here + there > best ||
-            (here + there == best && diff_text_order(event, base->event) >= 0))
-            continue;
-        best = here + there;
-        base->event = changed->event = event;
-        base->weight = changed->weight = unit;
+        best = sum;
+        event = own;
+        unit = its;
+    }
+    for (size_t i = 0; i < count; i++) {
+        captures[i]->event = event;
+        captures[i]->weight = unit;
     }
     return best != SIZE_MAX;
 }
 
-bool diff_functions_allow(struct diff_side *base, struct diff_side *changed)
+static bool ask_all(struct diff_side *const *captures, size_t count,
+                    const struct nl_analysis *analysis, const char *value)
 {
-    base->weight = changed->weight = nl_str("ns");
-    base->event = changed->event = nl_str("");
-    if (ask(base, &nl_analysis_call_sums, "self_ns") &&
-        ask(changed, &nl_analysis_call_sums, "self_ns"))
-        return true;
-    return ask(base, &nl_analysis_cpu_samples, "self_weight") &&
-           ask(changed, &nl_analysis_cpu_samples, "self_weight") && find_event(base, changed);
+    for (size_t i = 0; i < count; i++)
+        if (!ask(captures[i], analysis, value))
+            return false;
+    return true;
+}
+
+bool diff_functions_allow(struct diff_side *const *captures, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        captures[i]->weight = nl_str("ns");
+        captures[i]->event = nl_str("");
+    }
+    return ask_all(captures, count, &nl_analysis_call_sums, "self_ns") ||
+           (ask_all(captures, count, &nl_analysis_cpu_samples, "self_weight") &&
+            find_event(captures, count));
 }
 
 static void add_function(struct diff_parts *parts, const struct diff_side *side, size_t row)

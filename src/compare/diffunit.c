@@ -165,13 +165,14 @@ static bool find_host_kind(const struct all *all)
     return false;
 }
 
-/* Functions are settled against the first capture of A. */
 static bool all_have_functions(const struct all *all)
 {
-    for (size_t i = 1; i < all->count; i++)
-        if (!diff_functions_allow(capture_at(all, 0), capture_at(all, i)))
-            return false;
-    return true;
+    struct diff_side **captures = nl_alloc(all->count * sizeof *captures);
+    for (size_t i = 0; i < all->count; i++)
+        captures[i] = capture_at(all, i);
+    bool allow = diff_functions_allow(captures, all->count);
+    nl_free(captures);
+    return allow;
 }
 
 static bool each_has(const struct all *all, enum diff_unit unit)
