@@ -468,6 +468,29 @@ def report_as_json():
     return None if run.done.status == 2 and not os.path.exists(run.path) else run.done.describe()
 
 
+def samples_pay():
+    """What the report says of the kernel's samples, against the program's own processor time with many and without any, in turns."""
+    bare, sampled, told = [], [], []
+    for _ in range(5):
+        bare.append(float(Run([program("spend"), "2000000"], ["--sample-rate", "0"]).done.stdout))
+        run = Run([program("spend"), "2000000"], ["--sample-rate", "5000", "--format", "json"])
+        result = json.loads(run.done.stderr)["result"]
+        cpu = [source for source in result["sources"] if source["source"] == "CPU samples"][0]
+        if not cpu["available"]:
+            return None
+        cost, samples = cpu["sampling"]["sample_cost_ns"], cpu["sampling"]["samples"]
+        if not cost or not samples:
+            return Noise("%s samples of %s ns" % (samples, cost))
+        if abs(result["samples_ns"] - cost * samples) > 1 + 1e-6 * result["samples_ns"]:
+            return "%s samples of %s ns are %s ns" % (samples, cost, result["samples_ns"])
+        sampled.append(float(run.done.stdout))
+        told.append(result["samples_ns"] / 1e9)
+    more = min(sampled) - min(bare)
+    print("    %.3f s without samples, %.3f s more with, %.3f s told" % (min(bare), more, min(told)))
+    # The least is told, not more than there is; 5 % of the bare time for what noise there is.
+    return None if min(told) <= 2 * more + 0.05 * min(bare) + 0.02 else Noise("%.3f s more, %.3f s told" % (more, min(told)))
+
+
 # What each line of the report in words tells, and where the report as JSON has it.
 IN_JSON = {
     "%s: %s, %\" PRIu64 \" process%s, %\" PRIu64 \" thread%s, %s": "recording wall_ns processes threads recording_bytes",
@@ -486,8 +509,9 @@ IN_JSON = {
     "neurolens:   %.*s: %.*s": "coverage",
     "  %.*s: %.*s": "coverage",
     "  overhead: at least %s in the program: %s events of %.1f ns": "overhead_ns events event_ns",
-    "  of the program's %s of processor time events are %s; hooks around them, samples and the start of each process come on top and are not in "
-    "that figure": "program_cpu_ns overhead_ns",
+    "  overhead of samples: at least %s in the program: %s of %.1f us": "samples_ns sampling.samples sampling.sample_cost_ns",
+    "  of the program's %s of processor time %s %s; hooks around events and the start of each process come on top and are not in that figure":
+        "program_cpu_ns overhead_ns samples_ns",
     "  overhead of GPU records: %s on a thread of its own (%s of its time): %.0f ns a record, beside what the driver takes":
         "gpu_records_ns gpu_records wall_ns",
     "  recorder: %s of processor time beside it, %s of memory at most": "recorder_cpu_ns peak_bytes",
@@ -908,7 +932,7 @@ def main():
                        ("few descriptors", few_descriptors),
                        ("nobody reads the report", nobody_reads),
                        ("programs that record nothing", started), ("what a started program costs", started_cost),
-                       ("what the program pays", program_pays),
+                       ("what the program pays", program_pays), ("and for samples what it says", samples_pay),
                        ("events in signal handlers", handlers),
                        ("a static program", static_program), ("the report as JSON", report_as_json), ("JSON has all of the report", json_has_all),
                        ("libraries that come and go", plugins), ("policy spill", spill), ("policy wrap", wrap),

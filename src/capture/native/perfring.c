@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "capture/native/perfcost.h"
 #include "capture/native/unwind.h"
 
 /* Of a ring. Everybody may have 128 and the head for each processor (perf_event_mlock_kb); who may lock more gets
@@ -47,7 +48,8 @@ struct perfring {
     size_t *at;                       /* of each record in `bytes` */
     size_t count, at_cap, order_cap, scratch_cap, next, ready;
     uint64_t damaged;
-    pid_t pid; /* of the program */
+    pid_t pid;          /* of the program */
+    uint64_t sample_ps; /* what a sample costs at least; 0 = not known */
     bool cycles, kernel;
 };
 
@@ -268,6 +270,10 @@ struct perfring *perfring_open(const struct perfring_options *options, char *why
     ring->layout.sample_type = sample_type(options);
     ring->layout.registers = options->stacks == PERF_STACKS_DWARF ? unwind_registers() : 0;
     bool done = !options->hz || choose_sampler(ring, options);
+    if (done && options->hz) { /* before the rings: the kernel locks so much memory and no more */
+        struct perf_event_attr attr = sampler(ring, options);
+        ring->sample_ps = perfcost_sample_ps(&attr);
+    }
     if (done && open_all(ring, options))
         return ring;
     tell_why(errno, why, room);
@@ -419,6 +425,11 @@ const char *perfring_event(const struct perfring *ring)
 const char *perfring_unit(const struct perfring *ring)
 {
     return ring->cycles ? "cycles" : "ns";
+}
+
+uint64_t perfring_sample_ps(const struct perfring *ring)
+{
+    return ring->sample_ps;
 }
 
 bool perfring_sees_kernel(const struct perfring *ring)

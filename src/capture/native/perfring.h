@@ -57,6 +57,8 @@ uint64_t perfring_damaged(const struct perfring *ring);
 /* "cycles" or "cpu-clock", and what a period counts. */
 const char *perfring_event(const struct perfring *ring);
 const char *perfring_unit(const struct perfring *ring);
+/* What a sample costs a thread at least, ps; 0 = not known, or there are none (perfcost.h). */
+uint64_t perfring_sample_ps(const struct perfring *ring);
 /* Are threads sampled while the kernel works for them? */
 bool perfring_sees_kernel(const struct perfring *ring);
 

@@ -427,6 +427,7 @@ static void stop(struct source_run *run)
         tell(sampler, part);
     run->lost = sampler->lost;
     run->samples = sampler->samples;
+    run->sample_ps = perfring_sample_ps(sampler->ring);
     run->sample_ns = run->options->cpu_hz ? SECOND_NS / (int64_t)run->options->cpu_hz : 0;
     struct perfmaps_process *process = perfmaps_first(sampler->maps, &count);
     for (size_t i = 0; i < count; i++)

@@ -421,6 +421,7 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
         source->spent_ns = run->spent_ns;
         source->lost = run->lost;
         source->samples = run->samples;
+        source->sample_ps = run->sample_ps;
         source->rounds = run->rounds;
         source->missed = run->missed;
         source->sample_ns = run->sample_ns;

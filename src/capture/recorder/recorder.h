@@ -43,6 +43,8 @@ struct nl_recorder_source {
     char why[160];
     int64_t spent_ns;
     uint64_t lost, samples;
+    uint64_t
+        sample_ps; /* what a sample costs the thread that is sampled, at least; 0 = not known */
     uint64_t rounds, missed;       /* moments at which was sampled; that passed without */
     int64_t sample_ns, slowest_ns; /* between samples: as wanted, as it was at the worst */
 };

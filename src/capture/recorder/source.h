@@ -31,13 +31,14 @@ struct source_run {
     struct parts *parts;
     const struct source_options *options; /* NULL = nothing was asked */
     const char *library;                  /* path of the injected library */
-    unsigned place;   /* in the table: which of a part's `private` is the source's */
-    void *state;      /* the source's own */
-    int64_t now_ns;   /* CLOCK_MONOTONIC of this poll */
-    int64_t next_ns;  /* when it polls again */
-    int64_t spent_ns; /* in poll so far: the source's cost */
-    uint64_t lost;    /* readings that are not in the recording; its coverage tells them, too */
-    uint64_t samples; /* taken, where the source samples */
+    unsigned place;     /* in the table: which of a part's `private` is the source's */
+    void *state;        /* the source's own */
+    int64_t now_ns;     /* CLOCK_MONOTONIC of this poll */
+    int64_t next_ns;    /* when it polls again */
+    int64_t spent_ns;   /* in poll so far: the source's cost */
+    uint64_t lost;      /* readings that are not in the recording; its coverage tells them, too */
+    uint64_t samples;   /* taken, where the source samples */
+    uint64_t sample_ps; /* what one costs the thread that is sampled, at least; 0 = not known */
     uint64_t rounds, missed;       /* moments at which it sampled; that passed without */
     int64_t sample_ns, slowest_ns; /* between them: as wanted, and as it was at the worst */
     bool available;

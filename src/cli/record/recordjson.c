@@ -78,6 +78,8 @@ static void put_cost(struct nl_json *json, const struct nl_recorder_report *repo
         nl_json_null(json);
     nl_json_put_u64(json, "overhead_ns", known ? (uint64_t)nl_run_cost_ns(report, trace) : 0,
                     known);
+    uint64_t samples_ns = nl_run_samples_ns(report);
+    nl_json_put_u64(json, "samples_ns", samples_ns, samples_ns > 0);
     uint64_t gpu_ns = trace ? nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST)) : 0;
     nl_json_put_u64(json, "gpu_records", trace ? nl_run_gpu_records(trace) : 0, true);
     nl_json_put_u64(json, "gpu_records_ns", gpu_ns, gpu_ns > 0);
@@ -136,6 +138,8 @@ static void put_sampling(struct nl_json *json, const struct nl_recorder_source *
     }
     nl_json_open(json, '{');
     nl_json_put_u64(json, "samples", source->samples, true);
+    nl_json_put_f64(json, "sample_cost_ns", (double)source->sample_ps / 1000,
+                    source->sample_ps > 0);
     nl_json_put_u64(json, "recorder_ns", (uint64_t)source->spent_ns, true);
     nl_json_put_u64(json, "period_ns", (uint64_t)source->sample_ns, true);
     nl_json_put_u64(json, "longest_period_ns", (uint64_t)source->slowest_ns,

@@ -201,6 +201,30 @@ int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_
     return (int64_t)(events * (double)report->event_ps / 1000);
 }
 
+uint64_t nl_run_samples_ns(const struct nl_recorder_report *report)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < report->source_count; i++)
+        ns += (uint64_t)((double)report->sources[i].samples * (double)report->sources[i].sample_ps /
+                         1000);
+    return ns;
+}
+
+/* Of the kernel's samples, which interrupt the program; the recorder takes those of Python from beside it. */
+static void tell_sample_cost(const struct nl_call *call, const struct nl_recorder_report *report)
+{
+    char spent[NL_UNIT_TEXT], count[NL_UNIT_TEXT];
+    for (size_t i = 0; i < report->source_count; i++) {
+        const struct nl_recorder_source *source = &report->sources[i];
+        double ns = (double)source->sample_ps / 1000;
+        if (source->samples && source->sample_ps)
+            nl_message_note(call,
+                            "  overhead of samples: at least %s in the program: %s of %.1f us",
+                            nl_format_ns(spent, (int64_t)((double)source->samples * ns)),
+                            nl_format_count(count, source->samples), ns / 1000);
+    }
+}
+
 uint64_t nl_run_gpu_records(const struct nl_trace *trace)
 {
     return nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU work")) +
@@ -223,7 +247,7 @@ static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_r
                         (double)ns / (double)records);
 }
 
-/* Events are what can be counted; the rest is only known from two runs. */
+/* What can be counted; the rest is only known from two runs. */
 static void tell_program_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                               const struct nl_trace *trace)
 {
@@ -232,11 +256,13 @@ static void tell_program_cost(const struct nl_call *call, const struct nl_record
         return;
     nl_message_note(
         call,
-        "  of the program's %s of processor time events are %s; hooks around them, samples and "
-        "the start of each process come on top and are not in that figure",
+        "  of the program's %s of processor time %s %s; hooks around events and the start of each "
+        "process come on top and are not in that figure",
         nl_format_ns(all, report->program_cpu_ns),
-        nl_format_percent(share,
-                          (double)nl_run_cost_ns(report, trace) / (double)report->program_cpu_ns));
+        nl_run_samples_ns(report) ? "events and samples are" : "events are",
+        nl_format_percent(
+            share, ((double)nl_run_cost_ns(report, trace) + (double)nl_run_samples_ns(report)) /
+                       (double)report->program_cpu_ns));
 }
 
 static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,
@@ -248,6 +274,7 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
                         nl_format_ns(spent, nl_run_cost_ns(report, trace)),
                         nl_format_count(own, nl_run_sum_of(trace, nl_str("recorded events"))),
                         (double)report->event_ps / 1000);
+    tell_sample_cost(call, report);
     tell_program_cost(call, report, trace);
     tell_gpu_cost(call, report, trace);
     nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",

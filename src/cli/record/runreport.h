@@ -22,6 +22,9 @@ uint64_t nl_run_threads(const struct nl_recorder_report *report, const struct nl
 /* Time that the program spent on writing events. */
 int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace);
 
+/* Time that the kernel's samples took of the program, at least; 0 = not known, or there are none. */
+uint64_t nl_run_samples_ns(const struct nl_recorder_report *report);
+
 /* Intervals at which a thread had a processor. */
 uint64_t nl_run_processor_times(const struct nl_trace *trace);
 /* Work and calls of GPUs. */
