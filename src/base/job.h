@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct nl_job;
+struct nl_spill;
 typedef void nl_job_look_fn(struct nl_job *job);
 
 /* Which foreign files are read in a process of their own (ingest/apart.h). */
@@ -25,6 +26,7 @@ struct nl_job {
     atomic_bool out_of_memory;      /* it was cancelled because the budget is spent */
     unsigned threads;               /* workers to use, at least 1 */
     uint64_t memory_bytes;          /* budget for the whole command */
+    struct nl_spill *spill;         /* where what exceeds it goes (spill.h); NULL: nowhere */
     _Atomic(nl_job_look_fn *) look; /* while memory is short: called by those who work; or NULL */
     nl_job_look_fn
         *guard; /* for work in a process of its own, where no thread watches: looks now and

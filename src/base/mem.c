@@ -274,12 +274,22 @@ uint64_t nl_memory_available(void)
 
 uint64_t nl_memory_held(void)
 {
+    uint64_t mapped;
+    return nl_memory_resident(&mapped);
+}
+
+uint64_t nl_memory_resident(uint64_t *mapped)
+{
+    *mapped = 0;
     FILE *file = fopen("/proc/self/statm", "re");
     if (!file)
         return 0;
     uint64_t all, resident, shared;
     int got = fscanf(file, "%" SCNu64 " %" SCNu64 " %" SCNu64, &all, &resident, &shared);
     fclose(file);
-    return got == 3 && resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE)
-                                         : 0;
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (got != 3 || resident <= shared)
+        return 0;
+    *mapped = shared * page;
+    return (resident - shared) * page;
 }

@@ -78,4 +78,7 @@ uint64_t nl_memory_available(void);
 /* Bytes that the process has in memory and that no file has; 0 when the kernel does not tell. */
 uint64_t nl_memory_held(void);
 
+/* The same, and in *mapped the bytes in memory that files have. */
+uint64_t nl_memory_resident(uint64_t *mapped);
+
 #endif

@@ -28,9 +28,9 @@ static size_t whole_pages(size_t bytes)
     return (bytes + page - 1) & ~(page - 1);
 }
 
-void nl_pagepool_init(struct nl_pagepool *pool)
+void nl_pagepool_init(struct nl_pagepool *pool, struct nl_spill *spill)
 {
-    *pool = (struct nl_pagepool){0};
+    *pool = (struct nl_pagepool){.spill = spill};
     pthread_mutex_init(&pool->lock, NULL);
 }
 
@@ -49,14 +49,20 @@ void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes)
 {
     if (!memory || !bytes)
         return;
-    if (bytes < POOLED_BYTES_LEAST) {
-        nl_pages_free(memory, bytes);
+    if (bytes < POOLED_BYTES_LEAST || nl_spill_started(pool->spill)) {
+        nl_pagepool_free(pool, memory, bytes);
         return;
     }
     pthread_mutex_lock(&pool->lock);
     nl_grow(&pool->spans, &pool->cap, pool->count + 1);
     pool->spans[pool->count++] = (struct nl_span){memory, whole_pages(bytes)};
     pthread_mutex_unlock(&pool->lock);
+}
+
+void nl_pagepool_free(const struct nl_pagepool *pool, void *memory, size_t bytes)
+{
+    if (!nl_spill_free(pool->spill, memory))
+        nl_pages_free(memory, bytes);
 }
 
 /* Cuts up to `want` bytes off the newest span. */
@@ -81,6 +87,8 @@ static struct nl_span cut(struct nl_pagepool *pool, size_t want)
 void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done, size_t to)
 {
     size_t whole = whole_pages(to);
+    if (nl_spill_owns(pool->spill, memory)) /* pages of no file must not get among its own */
+        *done = whole;
     while (*done < whole) {
         struct nl_span part = cut(pool, whole - *done);
         if (!part.bytes)
@@ -106,7 +114,9 @@ static void new_region(struct nl_pagepool *pool)
 void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes)
 {
     size_t whole = whole_pages(bytes);
-    char *memory = NULL;
+    char *memory = nl_spill_take(pool->spill, bytes);
+    if (memory)
+        return memory;
     pthread_mutex_lock(&pool->lock);
     pool->fresh_bytes += whole;
     if (whole && pool->fresh_bytes > SMALL_PAGE_BYTES_MOST && whole <= SHARED_MOST) {
@@ -169,6 +179,8 @@ bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, ui
     if (whole < CHUNK || whole / CHUNK > CHUNKS_MOST)
         return false;
     int file = find_pattern(pool, pattern);
+    if (file >= 0)
+        nl_spill_leave(pool->spill, memory);
     for (size_t at = 0; at < whole && file >= 0; at += CHUNK) {
         size_t part = whole - at < CHUNK ? whole - at : CHUNK;
         if (mmap((char *)memory + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/spill.h"
+
 #define NL_PATTERNS_MOST 4
 
 struct nl_pagepool {
@@ -28,21 +30,25 @@ struct nl_pagepool {
     size_t patterns;
     char *fresh, *fresh_end; /* huge pages that were not given yet */
     size_t fresh_bytes;      /* given so far */
+    struct nl_spill *spill; /* or NULL; where arrays go once it has started. Nothing is kept then */
     pthread_mutex_t lock;
 };
 
-void nl_pagepool_init(struct nl_pagepool *pool);
+void nl_pagepool_init(struct nl_pagepool *pool, struct nl_spill *spill);
 void nl_pagepool_release(struct nl_pagepool *pool);
 
 /* Takes over memory that nl_pages(bytes) or nl_pagepool_take(bytes) gave. */
 void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes);
 
-/* `bytes` of page-aligned memory, zeroed, to be freed with nl_pages_free; not of the pool, but next to
+/* Frees memory of this pool instead of taking it over. */
+void nl_pagepool_free(const struct nl_pagepool *pool, void *memory, size_t bytes);
+
+/* `bytes` of page-aligned memory, zeroed, to be freed with nl_pagepool_free; not of the pool, but next to
  * what was asked for before, so that huge pages are under all of it once there is much. NULL only when
  * bytes is 0. */
 void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes);
 
-/* `bytes` of page-aligned memory, to be freed with nl_pages_free. NULL only when bytes is 0. */
+/* `bytes` of page-aligned memory, to be freed with nl_pagepool_free. NULL only when bytes is 0. */
 void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes);
 
 /* The same for an array that is filled bit by bit while other memory is given: puts pages of the pool

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
+#include "base/spill.h"
 #include "base/str.h"
 #include "cli/busguard.h"
 #include "cli/sqlmemory.h"
@@ -26,6 +27,9 @@
 
 /* A worker's windows on the input, and blocks for its rows. Fewer work when the budget is small. */
 #define BYTES_PER_THREAD ((uint64_t)16 << 20)
+
+/* With less, the reader alone takes what there is. */
+#define SPILL_LEAST ((uint64_t)16 << 20)
 
 static struct nl_job the_job;
 static volatile sig_atomic_t the_signal;
@@ -98,6 +102,7 @@ static void set_job(struct nl_call *call)
     the_job.apart = apart && strcmp(apart, "off") == 0   ? NL_APART_NEVER
                     : apart && strcmp(apart, "all") == 0 ? NL_APART_ALL
                                                          : NL_APART_RISKY;
+    the_job.spill = the_job.memory_bytes < SPILL_LEAST ? NULL : nl_spill_new();
     the_job.guard = nl_memguard_alone;
     uint64_t fitting = the_job.memory_bytes / BYTES_PER_THREAD;
     if (processors > fitting)

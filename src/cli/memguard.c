@@ -2,6 +2,7 @@
 #include "cli/memguard.h"
 
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/units.h"
 
 /* What the program has before it reads anything, and what it may have when it is ended by force. */
@@ -15,6 +16,20 @@
 /* More than a processor can fill: touching fresh memory costs it 0.3 s per GB at the least. */
 #define FILL_BYTES_PER_MS ((uint64_t)4 << 20)
 #define MS_NS             ((int64_t)1000 * 1000)
+
+/* Less of files than this in memory is not worth taking out. */
+#define TRIMMED_LEAST ((uint64_t)8 << 20)
+
+/* What was spilled leaves memory when it and the rest of the process come near the budget. Returns what is in
+ * memory then, files and all. */
+static uint64_t trim(struct nl_job *job, uint64_t held, uint64_t mapped, uint64_t most)
+{
+    if (held + mapped <= most - most / 4 || mapped < TRIMMED_LEAST)
+        return held + mapped;
+    nl_spill_trim(job->spill);
+    held = nl_memory_resident(&mapped);
+    return held + (mapped < TRIMMED_LEAST ? mapped : TRIMMED_LEAST);
+}
 
 static void look_at_work(struct nl_job *job)
 {
@@ -31,15 +46,16 @@ enum nl_memguard_says nl_memguard_look(struct nl_job *job, int64_t *wait_ns)
         atomic_store(&job->look, job->memory_bytes < NEAR_LIMIT_BYTES ? look_at_work : NULL);
         return NL_MEMGUARD_FITS;
     }
-    uint64_t held = nl_memory_held(), most = job->memory_bytes + PROGRAM_BYTES;
-    atomic_store(&job->look, held + NEAR_LIMIT_BYTES > most ? look_at_work : NULL);
+    uint64_t mapped, held = nl_memory_resident(&mapped), most = job->memory_bytes + PROGRAM_BYTES;
+    uint64_t counted = nl_spill_started(job->spill) ? trim(job, held, mapped, most) : held;
+    atomic_store(&job->look, counted + NEAR_LIMIT_BYTES > most ? look_at_work : NULL);
     if (held > most) {
         atomic_store(&job->out_of_memory, true);
         atomic_store(&job->cancelled, true);
         *wait_ns = MS_NS;
         return held > job->memory_bytes + OVERRUN_BYTES ? NL_MEMGUARD_LEAVE : NL_MEMGUARD_STOP;
     }
-    uint64_t ms = (most - held) / FILL_BYTES_PER_MS;
+    uint64_t ms = counted < most ? (most - counted) / FILL_BYTES_PER_MS : 0;
     if (ms < (uint64_t)(*wait_ns / MS_NS))
         *wait_ns = ms ? (int64_t)ms * MS_NS : MS_NS;
     return NL_MEMGUARD_FITS;
@@ -54,11 +70,12 @@ void nl_memguard_alone(struct nl_job *job)
 
 void nl_memguard_explain(const struct nl_job *job, const char *profile, struct nl_err *err)
 {
-    char budget[NL_UNIT_TEXT];
+    char budget[NL_UNIT_TEXT], full[NL_SPILL_TEXT];
     if (!atomic_load(&job->out_of_memory))
         return;
     nl_err_at(err, err->file[0] ? NULL : profile, -1);
     (void)nl_fail(err, NL_MEMORY,
-                  "%s needs more than the memory limit of %s; raise it with --memory",
-                  atomic_load(&job->phase), nl_format_bytes(budget, job->memory_bytes));
+                  "%s needs more than the memory limit of %s%s; raise it with --memory",
+                  atomic_load(&job->phase), nl_format_bytes(budget, job->memory_bytes),
+                  nl_spill_full(job->spill) ? nl_spill_said(job->spill, full) : "");
 }

@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/stream.h"
 #include "base/units.h"
 #include "ingest/estimatedb.h"
@@ -494,6 +495,14 @@ void nl_estimate_release(struct nl_estimate *estimate)
 #define WORTH_BYTES ((uint64_t)1 << 20) /* smaller profiles say sooner by being loaded */
 #define WORTH_SHARE 8                   /* of many small files no more than a part is read twice */
 
+/* What is likely not to fit is spilled from the beginning, where there is room for it. */
+static bool may_fit(const struct nl_amount *memory, const struct nl_job *job)
+{
+    double most = (double)job->memory_bytes;
+    return memory->likely <= most || nl_spill_start(job->spill, (uint64_t)memory->likely) ||
+           memory->low <= most;
+}
+
 bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struct nl_err *err)
 {
     struct nl_estimate estimate;
@@ -509,16 +518,18 @@ bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struc
     nl_err_clear(&ignored);
     double room = fmax((double)WORTH_BYTES, (double)bytes / WORTH_SHARE);
     bool known = estimate_within(&estimate, inputs, room, job, &ignored);
-    bool fits = !known || estimate.memory.low <= (double)job->memory_bytes;
+    bool fits = !known || may_fit(&estimate.memory, job);
+    char said[NL_SPILL_TEXT];
     if (!fits)
-        (void)nl_fail(
-            err, NL_MEMORY,
-            "the profile does not fit in %s of memory: it needs about %s (estimated from "
-            "%s); give it --memory %.0fMiB%s",
-            nl_format_bytes(budget, job->memory_bytes),
-            nl_format_bytes(need, (uint64_t)estimate.memory.likely),
-            inputs->count == 1 ? nl_estimate_how_text(estimate.files[0].how) : "its files",
-            estimate.memory.high / (1 << 20) + 1, inputs->count > 1 ? ", or load fewer ranks" : "");
+        (void)nl_fail(err, NL_MEMORY,
+                      "the profile does not fit in %s of memory: it needs about %s (estimated from "
+                      "%s)%s; give it --memory %.0fMiB%s",
+                      nl_format_bytes(budget, job->memory_bytes),
+                      nl_format_bytes(need, (uint64_t)estimate.memory.likely),
+                      inputs->count == 1 ? nl_estimate_how_text(estimate.files[0].how)
+                                         : "its files",
+                      nl_spill_said(job->spill, said), estimate.memory.high / (1 << 20) + 1,
+                      inputs->count > 1 ? ", or load fewer ranks" : "");
     if (!fits && inputs->count == 1)
         nl_err_at(err, nl_meet_place(inputs->items[0].where, inputs->items[0].name), -1);
     nl_estimate_release(&estimate);

@@ -20,6 +20,7 @@
 #define DEPTH_MAX      64
 #define CACHE_LINE     64
 #define PREFETCH_PAGES 8    /* children whose first bytes are fetched before they are looked at */
+#define DONE_LEAVES    8192 /* leaves whose headers were read: the kernel may have them back */
 #define PREFETCH_BYTES 8192 /* of larger pages the rest comes along as it is read */
 #define PAGE_1_GAP     100  /* the file header lies before the b-tree header of page 1 */
 
@@ -218,6 +219,9 @@ static void enter(struct walk *walk, uint32_t page)
         if (leaves->count == leaves->cap)
             nl_grow(&leaves->page, &leaves->cap, leaves->count + 1);
         leaves->page[leaves->count++] = page;
+        leaves->rows += sqlitepages_leaf_rows(walk->pages, page);
+        if (leaves->count % DONE_LEAVES == 0)
+            sqlitepages_done(walk->pages, leaves->page + leaves->count - DONE_LEAVES, DONE_LEAVES);
         return;
     }
     uint32_t cells = type == INTERIOR ? cell_count(walk->pages, page, start, 12) : UINT32_MAX;

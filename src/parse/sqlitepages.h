@@ -48,10 +48,12 @@ void sqlitepages_damage_merge(struct sqlitepages_damage *into,
 /* One bit per page, so that a circle in a damaged tree ends; share one over all trees of a file. */
 uint64_t *sqlitepages_seen_new(const struct sqlitepages *pages); /* nl_free it */
 
-/* Page numbers of the leaves of the table b-tree at `root`, in key order. */
+/* Page numbers of the leaves of the table b-tree at `root`, in key order, and the rows that their headers
+ * state. */
 struct sqlitepages_leaves {
     uint32_t *page;
     size_t count, cap;
+    uint64_t rows;
 };
 void sqlitepages_leaves(const struct sqlitepages *pages, uint32_t root, uint64_t *seen,
                         struct sqlitepages_leaves *leaves, struct sqlitepages_damage *damage);

@@ -1,6 +1,7 @@
 /* What staged rows take, against the job's memory budget. */
 #include <stdio.h>
 
+#include "base/spill.h"
 #include "base/units.h"
 #include "store/build.h"
 
@@ -15,11 +16,13 @@ static uint64_t estimate_need(const struct nl_builder *b)
 }
 
 /* Rows take what their columns take when finished, and a quarter more meanwhile: what is packed, and the
- * order of slices. */
+ * order of slices. From half of the budget on, what comes goes to a disk. */
 void nl_budget_count(struct nl_builder *b, size_t bytes)
 {
     uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;
-    if (!b->job || !b->job->memory_bytes || all <= b->job->memory_bytes / 4 * 3)
+    if (!b->job || !b->job->memory_bytes || all <= b->job->memory_bytes / 2 ||
+        (nl_spill_start(b->job->spill, estimate_need(b)) && !nl_spill_full(b->job->spill)) ||
+        all <= b->job->memory_bytes / 4 * 3)
         return;
     if (!atomic_exchange(&b->over_budget, true))
         b->need_bytes = estimate_need(b);
@@ -36,8 +39,9 @@ bool nl_budget_fail(const struct nl_builder *b, struct nl_err *err)
     if (b->need_bytes)
         (void)snprintf(about, sizeof about, ", it takes about %s",
                        nl_format_bytes(need, b->need_bytes));
-    return nl_fail(err, NL_MEMORY,
-                   "the profile does not fit in %s of memory%s; give more with --memory%s",
-                   nl_format_bytes(budget, b->job->memory_bytes), about,
-                   b->source_count > 1 ? ", or load fewer ranks" : "");
+    char full[NL_SPILL_TEXT];
+    return nl_fail(
+        err, NL_MEMORY, "the profile does not fit in %s of memory%s%s; give more with --memory%s",
+        nl_format_bytes(budget, b->job->memory_bytes), about, nl_spill_said(b->job->spill, full),
+        b->source_count > 1 ? ", or load fewer ranks" : "");
 }

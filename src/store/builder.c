@@ -29,7 +29,7 @@ struct nl_builder *nl_builder_new(struct nl_job *job)
     b->job = job;
     pthread_mutex_init(&b->lock, NULL);
     nl_dict_init(&b->names);
-    nl_pagepool_init(&b->pages);
+    nl_pagepool_init(&b->pages, job ? job->spill : NULL);
     b->own = nl_stage_new(b);
     return b;
 }

@@ -365,7 +365,7 @@ void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *
         const struct nl_column_def *column = &nl_columns[c];
         if (!nl_is_stored(column))
             continue;
-        char *cells = nl_pages(count * column->size);
+        char *cells = nl_trace_cells(f->trace, count * column->size);
         *nl_column_array(f->trace, column) = cells;
         for (size_t i = 0; i < count; i++) {
             size_t from = (sequence ? sequence[i] : i) * width;

@@ -304,6 +304,7 @@ struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
 {
     struct nl_finish f = {.b = b};
     f.trace = nl_zalloc(sizeof *f.trace);
+    f.trace->spill = b->pages.spill;
     nl_stages_pack(b);
     nl_give_back(); /* by the reader */
     begin_names(&f);

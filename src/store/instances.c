@@ -109,26 +109,26 @@ void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged
 }
 
 /* Table instance comes last: no other has use for its pages. */
-static void block_done(struct nl_block *block)
+static void block_done(const struct nl_pagepool *pool, struct nl_block *block)
 {
     if (--block->needed)
         return;
-    nl_pages_free(block->bytes, block->room);
+    nl_pagepool_free(pool, block->bytes, block->room);
     nl_free(block);
 }
 
-static void run_done(const struct nl_run *run)
+static void run_done(const struct nl_pagepool *pool, const struct nl_run *run)
 {
     struct nl_block *own = run->block;
-    block_done(run->keys->block);
-    block_done(own);
+    block_done(pool, run->keys->block);
+    block_done(pool, own);
 }
 
 void nl_runs_release(struct nl_stage *stage)
 {
     struct nl_runs *runs = &stage->runs;
     for (size_t i = 0; i < runs->count; i++)
-        run_done(runs->run[i]);
+        run_done(&stage->builder->pages, runs->run[i]);
     nl_free(runs->run);
     *runs = (struct nl_runs){0};
 }
@@ -288,7 +288,7 @@ static void build_batches(struct building *b)
             rows += b->runs[b->to++]->keys->count;
         nl_parallel(threads, nl_tables[NL_T_instance].count, build_column, b);
         for (; b->from < b->to; b->from++)
-            run_done(b->runs[b->from]);
+            run_done(&b->f->b->pages, b->runs[b->from]);
         b->at += rows;
     }
 }
@@ -306,7 +306,7 @@ bool nl_build_instances(struct nl_finish *f, struct nl_err *err)
         build_batches(&b);
     }
     for (; b.from < b.count; b.from++)
-        run_done(b.runs[b.from]);
+        run_done(&f->b->pages, b.runs[b.from]);
     nl_free(b.sparse);
     nl_free(b.runs);
     return fits || nl_too_many_rows(NL_T_instance, err);

@@ -144,7 +144,8 @@ static void remove_dead(struct join *join)
         if (!is_stored(column))
             continue;
         char *old = cell(join->trace, column, 0);
-        char *fresh = nl_pages((size_t)(rows - join->removed) * column->size), *to = fresh;
+        char *fresh = nl_trace_cells(join->trace, (size_t)(rows - join->removed) * column->size);
+        char *to = fresh;
         for (uint32_t row = 0; row < rows; row++) {
             if (join->dead[row])
                 continue;
@@ -152,7 +153,7 @@ static void remove_dead(struct join *join)
             to += column->size;
         }
         memcpy((char *)join->nodes + column->array, &fresh, sizeof fresh);
-        nl_pages_free(old, (size_t)rows * column->size);
+        nl_trace_cells_free(join->trace, old, (size_t)rows * column->size);
     }
     join->nodes->rows = rows - join->removed;
 }

@@ -5,6 +5,19 @@
 
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/spill.h"
+
+void *nl_trace_cells(const struct nl_trace *trace, size_t bytes)
+{
+    void *cells = nl_spill_take(trace->spill, bytes);
+    return cells ? cells : nl_pages(bytes);
+}
+
+void nl_trace_cells_free(const struct nl_trace *trace, void *cells, size_t bytes)
+{
+    if (!nl_spill_free(trace->spill, cells))
+        nl_pages_free(cells, bytes);
+}
 
 void nl_trace_free(struct nl_trace *trace)
 {
@@ -18,7 +31,8 @@ void nl_trace_free(struct nl_trace *trace)
             if (column->hop != NL_HOP_NONE)
                 continue;
             void *cells = (void *)(uintptr_t)nl_trace_column(trace, column);
-            nl_pages_free(cells, (size_t)nl_trace_rows(trace, column->table) * column->size);
+            nl_trace_cells_free(trace, cells,
+                                (size_t)nl_trace_rows(trace, column->table) * column->size);
         }
         nl_dict_release(&trace->names);
         nl_filled_release(&trace->filled);

@@ -30,7 +30,12 @@ struct nl_trace {
     int64_t first_ts, last_ts; /* earliest start and latest end of any slice; 0,0 when empty */
     const void *map;           /* mapping of a trace file, or NULL when columns are owned */
     size_t map_size;
+    struct nl_spill *spill; /* where large columns may lie, or NULL */
 };
+
+/* Memory for the cells of a column, zeroed, and giving it back. */
+void *nl_trace_cells(const struct nl_trace *trace, size_t bytes);
+void nl_trace_cells_free(const struct nl_trace *trace, void *cells, size_t bytes);
 
 void nl_trace_free(struct nl_trace *trace);
 

@@ -231,8 +231,7 @@ static void prepare_table(struct dbfile *db, struct dbfile_table *table)
         table->fast = false;
     if (table->fast) {
         sqlitepages_leaves(&db->pages, table->root, db->seen, &table->leaves, &db->damage);
-        for (size_t i = 0; i < table->leaves.count; i++)
-            table->rows += sqlitepages_leaf_rows(&db->pages, table->leaves.page[i]);
+        table->rows += table->leaves.rows;
     } else if (connect(db, NULL)) {
         table->rows = count_rows(db, table->name);
     }

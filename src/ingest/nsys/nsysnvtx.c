@@ -126,6 +126,9 @@ static void look_unit(void *context, size_t index, unsigned number)
         dbfile_reader_leaves(&looking->reader, i, 1, &worker->scratch, look_at, &look, &ignored);
         looking->naming[i] = look.naming;
     }
+    end = end < count ? end : count;
+    sqlitepages_done(&looking->load->db.pages, looking->reader.table->leaves.page + first,
+                     end - first);
 }
 
 void nsys_nvtx_prepare(struct nsys_load *load)

@@ -1,0 +1,252 @@
+/* A file per array, and the list of arrays by address. */
+#define _GNU_SOURCE
+#include "base/spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+#define ARRAY_LEAST ((size_t)512 << 10)
+
+struct array {
+    char *at;
+    size_t bytes;
+};
+
+struct nl_spill {
+    pthread_mutex_t lock;
+    struct array *arrays; /* by address */
+    size_t count, cap;
+    const char *folder; /* NULL: none is fit */
+    atomic_bool started, full;
+};
+
+static bool is_on_disk(const char *folder)
+{
+    struct statfs info;
+    return access(folder, W_OK | X_OK) == 0 && statfs(folder, &info) == 0 &&
+           info.f_type != TMPFS_MAGIC && info.f_type != RAMFS_MAGIC;
+}
+
+static const char *find_folder(void)
+{
+    const char *named = getenv("TMPDIR");
+    const char *folders[] = {named && *named ? named : "/tmp", "/var/tmp"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (is_on_disk(folders[i]))
+            return folders[i];
+    return NULL;
+}
+
+struct nl_spill *nl_spill_new(void)
+{
+    struct nl_spill *spill = nl_zalloc(sizeof *spill);
+    pthread_mutex_init(&spill->lock, NULL);
+    return spill;
+}
+
+void nl_spill_release(struct nl_spill *spill)
+{
+    if (!spill)
+        return;
+    pthread_mutex_destroy(&spill->lock);
+    nl_free(spill->arrays);
+    nl_free(spill);
+}
+
+const char *nl_spill_folder(struct nl_spill *spill, uint64_t *free_bytes)
+{
+    struct statvfs info;
+    pthread_mutex_lock(&spill->lock);
+    if (!spill->folder)
+        spill->folder = find_folder();
+    const char *folder = spill->folder;
+    pthread_mutex_unlock(&spill->lock);
+    *free_bytes =
+        folder && statvfs(folder, &info) == 0 ? (uint64_t)info.f_bavail * info.f_frsize : 0;
+    return folder;
+}
+
+bool nl_spill_started(const struct nl_spill *spill)
+{
+    return spill && atomic_load_explicit(&spill->started, memory_order_acquire);
+}
+
+bool nl_spill_full(const struct nl_spill *spill)
+{
+    return spill && atomic_load(&spill->full);
+}
+
+bool nl_spill_start(struct nl_spill *spill, uint64_t bytes)
+{
+    uint64_t room;
+    if (nl_spill_started(spill))
+        return true;
+    if (!spill || !nl_spill_folder(spill, &room) || room / 11 * 10 < bytes)
+        return false;
+    atomic_store_explicit(&spill->started, true, memory_order_release);
+    return true;
+}
+
+const char *nl_spill_said(struct nl_spill *spill, char text[NL_SPILL_TEXT])
+{
+    uint64_t room;
+    char amount[NL_UNIT_TEXT];
+    text[0] = '\0';
+    if (!spill || (nl_spill_started(spill) && !nl_spill_full(spill)))
+        return text;
+    const char *folder = nl_spill_folder(spill, &room);
+    if (folder)
+        (void)snprintf(text, NL_SPILL_TEXT,
+                       ", and the rest does not fit in %.300s, which has %s free (set TMPDIR)",
+                       folder, nl_format_bytes(amount, room));
+    else
+        (void)snprintf(text, NL_SPILL_TEXT,
+                       ", and no folder for temporary files is on a disk (set TMPDIR)");
+    return text;
+}
+
+static int named_file(const char *folder)
+{
+    size_t room = strlen(folder) + sizeof "/neurolens-XXXXXX";
+    char *path = nl_alloc(room);
+    (void)snprintf(path, room, "%s/neurolens-XXXXXX", folder);
+    int file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0)
+        (void)unlink(path);
+    nl_free(path);
+    return file;
+}
+
+/* Growing over a limit of file sizes would send SIGXFSZ, which ends programs. */
+static bool may_have(size_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           limit.rlim_cur >= bytes;
+}
+
+/* A file without a name and of this size, with room for it on the disk; -1 when there is none. */
+static int make_file(const char *folder, size_t bytes)
+{
+    if (!may_have(bytes))
+        return -1;
+    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
+    if (file < 0)
+        file = named_file(folder);
+    int failure = 0;
+    do
+        failure = file < 0 ? 0 : fallocate(file, 0, 0, (off_t)bytes) == 0 ? 0 : errno;
+    while (failure == EINTR);
+    if (failure == EOPNOTSUPP) /* it cannot be reserved there: a full disk is met later */
+        failure = ftruncate(file, (off_t)bytes) == 0 ? 0 : errno;
+    if (failure) {
+        close(file);
+        file = -1;
+    }
+    return file;
+}
+
+/* Number of the first array that does not begin before `at`. */
+static size_t find(const struct nl_spill *spill, const char *at)
+{
+    size_t low = 0, high = spill->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if ((uintptr_t)spill->arrays[middle].at < (uintptr_t)at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void *nl_spill_take(struct nl_spill *spill, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1);
+    if (!nl_spill_started(spill) || bytes < ARRAY_LEAST)
+        return NULL;
+    int file = make_file(spill->folder, whole);
+    char *at = MAP_FAILED;
+    if (file >= 0) {
+        at = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        close(file);
+    }
+    if (at == MAP_FAILED) {
+        atomic_store(&spill->full, true);
+        return NULL;
+    }
+    pthread_mutex_lock(&spill->lock);
+    size_t place = find(spill, at);
+    nl_grow(&spill->arrays, &spill->cap, spill->count + 1);
+    memmove(spill->arrays + place + 1, spill->arrays + place,
+            (spill->count - place) * sizeof *spill->arrays);
+    spill->arrays[place] = (struct array){at, whole};
+    spill->count++;
+    pthread_mutex_unlock(&spill->lock);
+    return at;
+}
+
+/* Takes an array off the list, and unmaps it while nobody trims; false when it is none. */
+static bool drop(struct nl_spill *spill, void *memory, bool unmap)
+{
+    if (!nl_spill_started(spill) || !memory)
+        return false;
+    pthread_mutex_lock(&spill->lock);
+    size_t place = find(spill, memory);
+    bool found = place < spill->count && spill->arrays[place].at == memory;
+    if (found) {
+        if (unmap)
+            munmap(memory, spill->arrays[place].bytes);
+        spill->count--;
+        memmove(spill->arrays + place, spill->arrays + place + 1,
+                (spill->count - place) * sizeof *spill->arrays);
+    }
+    pthread_mutex_unlock(&spill->lock);
+    return found;
+}
+
+bool nl_spill_free(struct nl_spill *spill, void *memory)
+{
+    return drop(spill, memory, true);
+}
+
+void nl_spill_leave(struct nl_spill *spill, void *memory)
+{
+    (void)drop(spill, memory, false);
+}
+
+bool nl_spill_owns(struct nl_spill *spill, const void *memory)
+{
+    if (!nl_spill_started(spill) || !memory)
+        return false;
+    pthread_mutex_lock(&spill->lock);
+    size_t place = find(spill, memory);
+    bool found = place < spill->count && spill->arrays[place].at == memory;
+    pthread_mutex_unlock(&spill->lock);
+    return found;
+}
+
+void nl_spill_trim(struct nl_spill *spill)
+{
+    if (!nl_spill_started(spill))
+        return;
+    pthread_mutex_lock(&spill->lock);
+    for (size_t i = 0; i < spill->count;
+         i++) /* shared pages of a file: what they hold stays there */
+        (void)madvise(spill->arrays[i].at, spill->arrays[i].bytes, MADV_DONTNEED);
+    pthread_mutex_unlock(&spill->lock);
+}
