@@ -18,10 +18,10 @@ from plantedsteps import Plant, write  # noqa: E402
 
 SAMPLES = os.path.join(ROOT, "..", "shared", "samples")
 RULES = ("step.p50", "step.mean", "step.count", "steps_per_s", "kernels.count", "compute.share", "exposed_comm.share",
-         "exposed_copy.share", "idle.share", "memory.peak", "mean_step_ns", "kernels_per_step", "step_idle_share")
+         "exposed_copy.share", "idle.share", "memory.peak", "run.duration", "mean_step_ns", "kernels_per_step", "step_idle_share")
 # what trend knows of them, too
 SERIES = ("step.p50", "step.mean", "steps_per_s", "kernels.count", "compute.share", "exposed_comm.share",
-          "exposed_copy.share", "idle.share", "memory.peak")
+          "exposed_copy.share", "idle.share", "memory.peak", "run.duration")
 SAMPLE_NAMES = {"d3fb4076__worker0.pt.trace.json.gz": "a GPU that is behind its CPU",
                 "brycelelbach+nsightful__tests__power_iteration__baseline.sqlite": "ranges of nsys",
                 "merged_all_events.json.gz": "four ranks, and lanes of annotations that are no devices",
@@ -53,10 +53,25 @@ def close_share(a, b):
     return a == b or (a is not None and b is not None and abs(a - b) <= 1e-9)
 
 
-def by_check(profile):
-    times = ("step.p50", "step.mean", "mean_step_ns")
-    words = [word for rule in RULES for word in ("--fail-on", rule + (" < 1000000s" if rule in times else " < 100000000000000"))]
+def by_check(profile, rules=RULES):
+    times = ("step.p50", "step.mean", "mean_step_ns", "wall_ns", "run.duration")
+    words = [word for rule in rules for word in ("--fail-on", rule + (" < 1000000s" if rule in times else " < 100000000000000"))]
     return {row["metric"]: row["new"] for row in answer("check", profile, *words).get("rules", [])}
+
+
+def whole_document(tally, folder, name, profile, known):
+    """Every metric of the run document, and words of rules whether or not there are steps: run.json, check, show and trend have one number."""
+    document = json.loads(neurolens(["export", profile, "--to", "run.json", "-o", "-"], timeout=120).stdout)
+    metrics = {row["name"]: row["value"] for row in document["metrics"]}
+    check = by_check(profile, tuple(metrics) + SERIES)
+    book = by_ledger(folder, "document-" + name.replace(" ", "-"), profile, SERIES + ("peak_memory_bytes",))
+    shown = {row["name"]: row["value"] for row in answer("show", "@", "--ledger", os.path.join(folder, "ledger-document-" + name.replace(" ", "-")))["metrics"]}
+    wrong = {metric: (value, check.get(metric), shown.get(metric)) for metric, value in metrics.items()
+             if not close_share(value, check.get(metric)) and not close(value, check.get(metric)) or shown.get(metric) != value}
+    tally.check("%s: %d metrics of run.json are those of check and show" % (name, len(metrics)), not wrong and len(metrics) > 20, wrong)
+    wrong = {metric: (book[metric], check[metric]) for metric in SERIES if not close_share(book[metric], check[metric]) and not close(book[metric], check[metric])}
+    tally.check("%s: trend and check have the same %d numbers" % (name, len(SERIES)), not wrong and
+                all(check[metric] is not None for metric in known) and book["peak_memory_bytes"] == check["memory.peak"], [wrong, check])
 
 
 def by_ledger(folder, name, profile, series):
@@ -106,8 +121,6 @@ def ask(tally, folder, name, profile, series=SERIES):
     wrong = {who: pair for who, pair in said.items() if not close(*pair)}
     tally.check("%s: %d commands have one typical step, %.6g ms" % (name, len(said), typical / 1e6), not wrong, wrong)
     pairs = {metric: (book[metric], check[metric]) for metric in series[1:] if metric != "step.mean"}
-    if book.get("memory.peak") is None:  # without an accelerator's allocator check has what the host's allocated, which no run has
-        pairs.pop("memory.peak", None)
     pairs["kernels_per_step"] = (check["kernels_per_step"], check["kernels.count"] if check["kernels_per_step"] is not None else None)
     wrong = {metric: pair for metric, pair in pairs.items() if not close_share(*pair)}
     tally.check("%s: what a step is made of: trend and check have the same %d numbers" % (name, len(pairs)), not wrong, wrong)
@@ -125,6 +138,12 @@ def main():
         here = os.path.dirname(os.path.abspath(__file__))
         ask(tally, folder, "steps that the device marks", os.path.join(here, "corpus/xplane/gpu.xplane.pb"))
         ask(tally, folder, "no device", os.path.join(here, "fixtures/torch_cpu_ddp_rank0.json.gz"))
+        whole_document(tally, folder, "no device, memory of the host", os.path.join(here, "fixtures/torch_cpu_train.json.gz"), ["memory.peak", "run.duration"])
+        path = os.path.join(folder, "no-steps.json")  # one launch a kernel, none a period
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % i, "pid": 0, "tid": 7, "ts": 100 + i * i * 10, "dur": 5 + i,
+                                        "args": {"device": 0, "stream": 7}} for i in range(9)]}, file)
+        whole_document(tally, folder, "no steps", path, ["kernels.count", "compute.share", "idle.share"])
         if not os.path.isdir(SAMPLES):
             tally.skip("samples", "no ../shared")
         else:

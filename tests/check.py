@@ -361,6 +361,31 @@ def why_inconclusive(tally, folder):
     tally.check("no device: no kernels is not 0 kernels", result.status == 3 and "kernels.count is unknown" in result.stdout, result.describe())
 
 
+def words(tally, folder):
+    """Sentences that promise no more than was measured."""
+    def said(*command):
+        return " ".join(neurolens([*command, "--no-cache"], cwd=folder).stdout.split("Can they be compared?")[0].split())
+
+    noise = said("diff", "base0.json", "same0.json")
+    tally.check("changes within noise are called so, and what helps comes first", "none of it is beyond noise. Next: record more captures of both" in noise and
+                "Most:" not in noise, noise[:700])
+    with open(os.path.join(folder, "base0.json"), encoding="utf-8") as file:
+        trace = json.load(file)
+    trace["traceEvents"] = [event for event in trace["traceEvents"] if event["cat"] not in ("kernel", "cuda_runtime")]
+    with open(os.path.join(folder, "cpu.json"), "w", encoding="utf-8") as file:
+        json.dump(trace, file)
+    result = check(folder, "cpu.json", "--baseline", "base0.json")
+    tally.check("kernels on one side alone are no comparison", result.status == 3 and
+                re.match(r"Cannot compare: kernels: A has \d+, B has none", result.stdout), result.describe())
+    result = check(folder, "lazy.json", "--baseline", "paced.json", "--allow", "amount of work")
+    tally.check("what stands for a time says which", "time.mean (first to last GPU operation) " in " ".join(result.stdout.split()), result.describe())
+    # four per mille of the step under another name is no news beside the verdict; a twentieth is
+    write(os.path.join(folder, "renamed.json"), Plant(seed=1, clock=1.2, names={"ln_kernel": "ln_kernel_v2"}, scale={"ln_kernel": 0.1}))
+    write(os.path.join(folder, "named.json"), Plant(seed=2, scale={"ln_kernel": 0.1}))
+    tally.check("a small kernel that has another name is not told on top", "ln_kernel_v2" not in said("diff", "named.json", "renamed.json"),
+                said("diff", "named.json", "renamed.json"))
+
+
 def no_baseline(tally, folder):
     """There is no A: no column of it, no table that compares."""
     result = check(folder, "base0.json", "--fail-on", "step.p50 < 120ms")
@@ -404,6 +429,7 @@ def main():
         parts_of_steps(tally, folder)
         part_noise(tally, folder)
         why_inconclusive(tally, folder)
+        words(tally, folder)
         no_baseline(tally, folder)
         events_of_all(tally, folder)
         wrong_rules(tally, folder)

@@ -78,6 +78,8 @@ void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
 struct nl_result *diff_next_table(const struct diff_doc *doc);
 /* Whether every part has the same time on both sides. */
 bool diff_is_same(const struct diff_doc *doc);
+/* Whether there is no verdict of a change, and no part changed beyond its own noise or for another. */
+bool diff_is_noise(const struct diff_doc *doc);
 
 /* ---- diffrange.c ---- */
 /* The NVTX range or annotation that both sides have equally often and that covers more than half of the compared

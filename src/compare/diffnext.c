@@ -140,6 +140,18 @@ static void next_for_incomparable(const struct diff_doc *doc, struct nl_result *
                  nl_arena_format(arena, "neurolens rank %s %s", a, b));
 }
 
+static void next_for_captures(const struct diff_doc *doc, struct nl_result *result)
+{
+    const char *reason = doc->sureness.reason;
+    struct nl_arena *arena = &result->arena;
+    if (doc->pace.other_work || doc->base.sum == doc->changed.sum)
+        return;
+    put_next(result, "record more captures of both (A2, B2 … are the new ones)",
+             reason ? reason : "",
+             nl_arena_format(arena, "neurolens diff %s,A2,A3 : %s,B2,B3",
+                             quoted(arena, doc->base_all), quoted(arena, doc->changed_all)));
+}
+
 struct nl_result *diff_next_table(const struct diff_doc *doc)
 {
     struct nl_result *result = NL_ANSWER_NEW("next", "What to do next", next_columns);
@@ -149,17 +161,13 @@ struct nl_result *diff_next_table(const struct diff_doc *doc)
     next_for_incomparable(doc, result, a, b);
     if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
         next_for_work(doc, result, a, b);
+    if (s->verdict == DIFF_UNTOLD) /* captures may vary by as much */
+        next_for_captures(doc, result);
     next_for_rows(doc, result, a, b);
-    if (s->verdict == DIFF_UNKNOWN && doc->pace.other_work)
-        return result;
-    if ((s->verdict == DIFF_UNTOLD || s->verdict == DIFF_UNKNOWN) &&
-        doc->base.sum != doc->changed.sum)
-        put_next(result, "record more captures of both (A2, B2 … are the new ones)",
-                 s->reason ? s->reason : "",
-                 nl_arena_format(arena, "neurolens diff %s,A2,A3 : %s,B2,B3",
-                                 quoted(arena, doc->base_all), quoted(arena, doc->changed_all)));
-    else if ((s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) &&
-             !(doc->base.captures && doc->changed.captures))
+    if (s->verdict == DIFF_UNKNOWN)
+        next_for_captures(doc, result);
+    if ((s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) &&
+        !(doc->base.captures && doc->changed.captures))
         put_next(result, "repeat both captures (A2, B2 … are the new ones)",
                  "captures of one program differ by a percent or more for reasons no step shows",
                  nl_arena_format(arena, "neurolens diff %s,A2,A3 : %s,B2,B3",

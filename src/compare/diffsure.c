@@ -48,7 +48,7 @@ const char *diff_unit_words(const struct diff_side *side)
 {
     switch (side->unit) {
     case DIFF_BY_STEP: return "a steady step of a device";
-    case DIFF_BY_WALL: return "a device from its first to its last work";
+    case DIFF_BY_WALL: return "first to last GPU operation";
     case DIFF_BY_WORK: return "the work of a device, added up";
     case DIFF_BY_HOST: return host_words(side);
     case DIFF_BY_LAYER:
@@ -361,6 +361,22 @@ static void put_work(struct judging *judging, const struct diff_judged *a,
     put_pieces(judging, a->side, a->parts, b->side, b->parts);
 }
 
+/* Without work of devices on one side, what threads took on both is no comparison of the two. */
+static void put_devices(struct judging *judging, struct diff_side *base, struct diff_side *changed)
+{
+    struct nl_arena *arena = &judging->sureness->facts->arena;
+    struct diff_side *sides[2] = {base, changed};
+    const char *texts[2];
+    size_t kernels[2] = {0};
+    for (size_t side = 0; side < 2; side++) {
+        for (size_t i = 0; i < diff_capture_count(sides[side]); i++)
+            kernels[side] += diff_captures(sides[side])[i].trace->kernel.rows;
+        texts[side] = kernels[side] ? nl_arena_format(arena, "%zu", kernels[side]) : "none";
+    }
+    if (!kernels[0] != !kernels[1])
+        put_fact(judging, "kernels", texts[0], texts[1], false, true);
+}
+
 static void put_facts(struct judging *judging, const struct diff_judged *a,
                       const struct diff_judged *b)
 {
@@ -372,6 +388,8 @@ static void put_facts(struct judging *judging, const struct diff_judged *a,
         put_equal(judging, "device model", models(base, arena), models(changed, arena), true);
         put_count(judging, "devices with work", base->device_count, changed->device_count);
     }
+    if (base->unit > DIFF_BY_WORK)
+        put_devices(judging, base, changed);
     if (base->unit <= DIFF_BY_HOST)
         put_count(judging, "ranks", ranks_of(base), ranks_of(changed));
     if (base->unit <= DIFF_BY_WORK)

@@ -90,8 +90,12 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
     double each = pace->changed_piece_ns / pace->base_piece_ns - 1;
     bool windows = doc->base.window.has_time || doc->changed.window.has_time;
     char share[NL_UNIT_TEXT];
-    nl_buf_format(text, "an operation takes %s %s in B (", nl_format_percent(share, fabs(each)),
-                  each > 0 ? "longer" : "less");
+    nl_buf_text(text, "an operation takes ");
+    if (each > NL_MANYFOLD)
+        nl_buf_format(text, "%.3g times as long in B (", each + 1);
+    else
+        nl_buf_format(text, "%s %s in B (", nl_format_percent(share, fabs(each)),
+                      each > 0 ? "longer" : "less");
     diff_put_value(doc, text, llround(pace->base_piece_ns));
     nl_buf_text(text, " → ");
     diff_put_value(doc, text, llround(pace->changed_piece_ns));
@@ -124,6 +128,20 @@ bool diff_is_same(const struct diff_doc *doc)
     return doc->base.mean == doc->changed.mean;
 }
 
+bool diff_is_noise(const struct diff_doc *doc)
+{
+    enum diff_verdict verdict = doc->sureness.verdict;
+    if (verdict != DIFF_UNTOLD && verdict != DIFF_NO_CHANGE)
+        return false;
+    for (size_t i = 0; i < doc->rows.count; i++) {
+        const struct diff_row *row = &doc->rows.items[i];
+        bool other = row->match != DIFF_SAME && row->group != DIFF_IDLE;
+        if (row->flagged || (row->base_ns != row->changed_ns && (isnan(row->p) || other)))
+            return false;
+    }
+    return true;
+}
+
 /* What makes it slower or faster: the typical step, the mean, or single steps. */
 static void say_by(const struct diff_doc *doc, struct nl_buf *text)
 {
@@ -153,7 +171,7 @@ static void say_work_besides(const struct diff_doc *doc, struct nl_buf *text)
 {
     enum diff_verdict verdict = doc->sureness.verdict;
     if (doc->base.unit == DIFF_UNITS || !doc->pace.other_work || verdict == DIFF_UNTOLD ||
-        verdict == DIFF_UNKNOWN)
+        verdict == DIFF_UNKNOWN || verdict == DIFF_INCOMPARABLE)
         return;
     nl_buf_text(text, " Without steps, by work: ");
     say_other_work(doc, text);
@@ -306,20 +324,21 @@ static void say_parts(struct diff_doc *doc, struct nl_buf *text)
         diff_put_change(doc, text, change[group]);
     }
     if (said)
-        nl_buf_char(text, '.');
+        nl_buf_text(text, diff_is_noise(doc) ? "; none of it is beyond noise." : ".");
     say_clocks(doc, text);
     add_headline(doc, text);
 }
 
-/* Names that changed where the time did not. */
+/* Names that changed where the time did not: of what takes a time that matters. */
 static void say_renamed(const struct diff_doc *doc, struct nl_buf *text, size_t said)
 {
     size_t count = 0;
     const struct diff_row *first = NULL;
+    double least = DIFF_MATERIAL * (double)doc->base.mean;
     for (size_t i = 0; i < doc->rows.count; i++) {
         const struct diff_row *row = &doc->rows.items[i];
         bool renamed = row->match == DIFF_RENAMED && row->group != DIFF_IDLE &&
-                       !nl_str_eq(row->base, row->changed);
+                       !nl_str_eq(row->base, row->changed) && (double)row->base_ns >= least;
         if (renamed && !first)
             first = row;
         count += renamed;
@@ -359,9 +378,10 @@ static void say_order(struct diff_doc *doc, struct nl_buf *text)
 
 static void say_rows(struct diff_doc *doc, struct nl_buf *text)
 {
-    size_t said = 0;
-    bool clocks = diff_find_clocks(doc).found;
-    for (size_t i = 0; i < doc->rows.count && said < (clocks ? 1 : DIFF_TOP_ROWS); i++) {
+    size_t said = 0, most = diff_find_clocks(doc).found ? 1 : DIFF_TOP_ROWS;
+    if (diff_is_noise(doc))
+        most = 0;
+    for (size_t i = 0; i < doc->rows.count && said < most; i++) {
         const struct diff_row *row = &doc->rows.items[i];
         bool noise = said && !isnan(row->p) && !row->flagged; /* the largest is reported anyway */
         if (row->base_ns == row->changed_ns)

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-#define MANYFOLD   9.0
 #define CALL_APART 0.02 /* of the time a call takes, as a logarithm */
 
 void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value)
@@ -35,7 +34,7 @@ void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t cha
 void diff_put_percent(struct nl_buf *out, double share)
 {
     char text[NL_UNIT_TEXT];
-    if (share > MANYFOLD) /* nobody reads +10720 % */
+    if (share > NL_MANYFOLD) /* nobody reads +10720 % */
         nl_buf_format(out, "×%.3g", share + 1);
     else
         nl_buf_format(out, "%s%s", share > 0 ? "+" : "", nl_format_percent(text, share));

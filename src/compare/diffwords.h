@@ -7,8 +7,9 @@
 #include "compare/diffdoc.h"
 
 #define DIFF_SENTENCE   ((size_t)1 << 12)
-#define DIFF_NAME_WIDTH 44 /* of a name in a sentence */
-#define DIFF_TOP_ROWS   3  /* rows that sentences speak of */
+#define DIFF_NAME_WIDTH 44  /* of a name in a sentence */
+#define DIFF_TOP_ROWS   3   /* rows that sentences speak of */
+#define NL_MANYFOLD     9.0 /* shares above are said as factors */
 
 /* A number of what is compared: a time, or a weight in its unit; a change has its sign. */
 void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value);

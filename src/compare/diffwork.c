@@ -116,13 +116,16 @@ static uint32_t part_of_late(struct sharing *s, const struct nl_idle_gap *gap)
     uint32_t *known = id ? &s->late_parts[id] : &s->other_late[gap->activity];
     if (*known)
         return *known - 1;
+    const char *did = gap->activity == NL_DID_NOTHING ? "no CPU activity recorded"
+                      : gap->activity == NL_DID_QUEUED
+                          ? "launched, not started yet"
+                          : nl_idle_activity_name((enum nl_idle_activity)gap->activity);
     char text[LATE_TEXT];
     int width = (int)(name.len < LATE_TEXT - 32 ? name.len : LATE_TEXT - 32);
     if (width)
         snprintf(text, sizeof text, "host-bound: %.*s", width, name.ptr);
     else
-        snprintf(text, sizeof text, "host-bound: %s",
-                 nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+        snprintf(text, sizeof text, "host-bound: %s", did);
     return idle_part(s, known, text);
 }
 

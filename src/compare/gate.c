@@ -201,10 +201,13 @@ static const char *rule_name(const struct nl_rule *rule)
 }
 
 /* "step.p50 +5.2 % (95 %: +3.1 % to +7.4 %; allowed +2 %): 4.97 ms → 5.22 ms" */
-static void put_answer(struct nl_buf *out, const struct nl_rule *rule,
+static void put_answer(const struct gate *gate, struct nl_buf *out, const struct nl_rule *rule,
                        const struct nl_gate_answer *a)
 {
+    bool time = rule->metric.source == NL_METRIC_TIME && rule->metric.which == 1;
     nl_buf_format(out, "%s ", rule_name(rule));
+    if (time && a->status != NL_GATE_UNKNOWN) /* it is what the two could be compared by */
+        nl_buf_format(out, "(%s) ", diff_unit_words(&gate->doc->base));
     if (a->status == NL_GATE_UNKNOWN) {
         nl_buf_format(out, "is unknown: %s", a->why);
         return;
@@ -245,7 +248,7 @@ static void put_all(struct gate *gate, struct nl_buf *out, enum nl_gate_status s
             break;
         }
         nl_buf_text(out, said > 1 ? "; " : "");
-        put_answer(out, &gate->rules->items[i], &gate->answers[i]);
+        put_answer(gate, out, &gate->rules->items[i], &gate->answers[i]);
     }
     nl_buf_char(out, '.');
 }

@@ -197,6 +197,8 @@ static bool find_document(struct nl_metric *metric, const char *word)
 static const char *member_of(const char *name, struct nl_arena *arena)
 {
     char member[NAME_MOST];
+    if (strcmp(name, "memory.peak") == 0)
+        return "peak_memory_bytes";
     snprintf(member, sizeof member, "%s", name);
     for (char *c = member; *c; c++)
         *c = *c == '.' ? '_' : *c;

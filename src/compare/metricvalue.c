@@ -18,7 +18,6 @@
 #include "tables/steptime.h"
 
 #define DOCUMENT_MOST ((size_t)1 << 28)
-#define MEMORY_PEAK   11   /* of metricnames.def */
 #define DEVICE_LAST   5    /* of metricnames.def: kernels, launches, calls that wait, copies */
 #define TABLE_SE      0.01 /* of one row's statistics, besides how captures differ */
 
@@ -170,14 +169,10 @@ static struct nl_metric_value time_value(const struct nl_metric *metric,
     if (metric->which == 1)
         return capture->unit < DIFF_UNITS ? known((double)capture->mean, steps_se(capture))
                                           : unknown("nothing that takes time");
-    const struct nl_slice_table *slice = &capture->trace->slice;
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (uint32_t i = 0; i < slice->rows; i++) {
-        int64_t end = slice->dur[i] > 0 ? slice->ts[i] + slice->dur[i] : slice->ts[i];
-        first = slice->ts[i] < first ? slice->ts[i] : first;
-        last = end > last ? end : last;
-    }
-    return last > first ? known((double)(last - first), NAN) : unknown("no times");
+    const struct nl_trace *trace = capture->trace; /* as the run document has it */
+    return trace->last_ts > trace->first_ts
+               ? known((double)trace->last_ts - (double)trace->first_ts, NAN)
+               : unknown("no times");
 }
 
 /* Of a part of a step: what all of it varies by may be the part's alone, of which that is the larger share. */
@@ -235,8 +230,7 @@ static struct nl_metric_value count_value(const struct nl_metric *metric, struct
                 {"collective", "bytes", false},
                 {"allocations recorded", "count", true},
                 {"compilations", "count", true},
-                {"operators", "count", true},
-                {"most memory allocated at once", "bytes", true}};
+                {"operators", "count", true}};
     struct nl_result *counts = diff_counts(capture, capture);
     double sum = 0;
     bool any = false;
@@ -252,8 +246,7 @@ static struct nl_metric_value count_value(const struct nl_metric *metric, struct
     }
     nl_result_free(counts);
     bool recorded = would_have(capture->trace, metric->which);
-    bool level = metric->class == NL_METRIC_level;
-    return any ? known(sum, 0) : !level && recorded ? known(0, 0) : unknown("not recorded");
+    return any ? known(sum, 0) : recorded ? known(0, 0) : unknown("not recorded");
 }
 
 /* ---- the run document's metrics ---- */
@@ -305,14 +298,6 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
         if (strcmp(metric->column, shares[group]) == 0)
             set_part_noise(&value, capture, (enum diff_group)group, true);
     return value;
-}
-
-/* As everywhere, of the whole capture; where no accelerator's allocator told, the most that any record says. */
-static struct nl_metric_value peak_value(const struct nl_metric *metric, struct diff_side *capture)
-{
-    const struct nl_metric document = {.column = "peak_memory_bytes"};
-    struct nl_metric_value peak = document_value(&document, capture, NULL);
-    return isnan(peak.value) ? count_value(metric, capture) : peak;
 }
 
 /* ---- tables ---- */
@@ -405,9 +390,7 @@ struct nl_metric_value nl_metric_of(const struct nl_metric *metric, struct diff_
     case NL_METRIC_LATENCY: return step_value(metric, capture);
     case NL_METRIC_TIME: return time_value(metric, capture);
     case NL_METRIC_GROUP: return group_value(metric, capture);
-    case NL_METRIC_COUNT:
-        return metric->which == MEMORY_PEAK ? peak_value(metric, capture)
-                                            : count_value(metric, capture);
+    case NL_METRIC_COUNT: return count_value(metric, capture);
     case NL_METRIC_DOCUMENT: return document_value(metric, capture, input);
     case NL_METRIC_TABLE: return table_value(metric, capture);
     }

@@ -14,23 +14,24 @@
 
 #define NAME_MOST 512
 
-/* Words of rules for what the ledger has under another name. */
+/* Words of rules for what the ledger has under another name; of runs without steps, where `whole` is given, that. */
 static const struct {
-    const char *word, *fact;
-} words[] = {{"step.mean", "metrics.mean_step_ns"},
-             {"latency.mean", "metrics.mean_step_ns"},
-             {"throughput", "metrics.steps_per_s"},
-             {"steps_per_s", "metrics.steps_per_s"},
-             {"run.duration", "timeline.duration_ns"},
-             {"kernels.count", "metrics.kernels_per_step"},
-             {"memory.peak", "metrics.peak_memory_bytes"},
-             {"compute.share", "metrics.step_compute_share"},
-             {"exposed_comm.share", "metrics.step_exposed_comm_share"},
-             {"exposed_copy.share", "metrics.step_exposed_copy_share"},
-             {"idle.share", "metrics.step_idle_share"},
-             {"gpu_busy.share", "metrics.gpu_busy_share"},
-             {"comm_overlap.share", "metrics.comm_overlap_share"},
-             {"mfu", "metrics.mfu"}};
+    const char *word, *fact, *whole;
+} words[] = {
+    {"step.mean", "metrics.mean_step_ns", NULL},
+    {"latency.mean", "metrics.mean_step_ns", NULL},
+    {"throughput", "metrics.steps_per_s", NULL},
+    {"steps_per_s", "metrics.steps_per_s", NULL},
+    {"run.duration", "timeline.duration_ns", NULL},
+    {"kernels.count", "metrics.kernels_per_step", "metrics.kernel_count"},
+    {"memory.peak", "metrics.peak_memory_bytes", NULL},
+    {"compute.share", "metrics.step_compute_share", "metrics.compute_share"},
+    {"exposed_comm.share", "metrics.step_exposed_comm_share", "metrics.exposed_comm_share"},
+    {"exposed_copy.share", "metrics.step_exposed_copy_share", "metrics.exposed_copy_share"},
+    {"idle.share", "metrics.step_idle_share", "metrics.idle_share"},
+    {"gpu_busy.share", "metrics.gpu_busy_share", NULL},
+    {"comm_overlap.share", "metrics.comm_overlap_share", NULL},
+    {"mfu", "metrics.mfu", NULL}};
 
 struct number {
     int64_t run;
@@ -169,34 +170,75 @@ static bool row_values(struct nl_ledger *ledger, const char *metric, struct nl_s
                    metric);
 }
 
+/* Finds a fact of numbers by its name; *known is false where no run has it. `asked` is what was typed. */
+static bool find_fact(struct nl_ledger *ledger, const char *name, const char *asked,
+                      struct nl_field *field, bool *known, struct nl_arena *arena,
+                      struct nl_err *err)
+{
+    if (!nl_runfield_find(ledger, name, field, known, arena, err)) {
+        if (name == asked || err->code != NL_USAGE)
+            return false;
+        nl_err_clear(err); /* it names what nobody typed */
+        return nl_fail(err, NL_USAGE,
+                       "'%s' is nothing that a run has; `neurolens show @` lists the names", asked);
+    }
+    if (*known && field->kind != NL_FIELD_FACT)
+        return nl_fail(err, NL_USAGE, "%s is no number; name a metric such as mean_step_ns", name);
+    return true;
+}
+
+#define OF_ONE "SELECT run, number FROM facts WHERE key = ?1 AND number NOTNULL"
+#define OF_WHOLE                                                                                   \
+    "SELECT run, number FROM facts f WHERE key = ?1 AND number NOTNULL AND NOT EXISTS (SELECT 1 "  \
+    "FROM facts g WHERE g.run = f.run AND g.key = ?2 AND g.number NOTNULL)"
+
+/* One of its steps, and where that is not known one of the whole run, as rules of check have it. */
+static bool two_facts(struct nl_ledger *ledger, const char *steps, const char *whole,
+                      const char *asked, struct nl_series *series, struct numbers *numbers,
+                      struct nl_err *err)
+{
+    struct nl_field field = {.key = -1}, second = {0};
+    bool known, also;
+    bool first = find_fact(ledger, steps, asked, &field, &known, &series->arena, err);
+    if (!first && err->code != NL_USAGE)
+        return false;
+    nl_err_clear(err);
+    known = first && known;
+    if (!find_fact(ledger, whole, asked, &second, &also, &series->arena, err)) {
+        if (!known || err->code != NL_USAGE)
+            return false;
+        nl_err_clear(err);
+        also = false;
+    }
+    if (known || also)
+        series->meaning = known ? field.meaning : second.meaning;
+    return (!known ||
+            take(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err)) &&
+           (!also ||
+            take(numbers, ledger,
+                 nl_ledgerdb_ask(ledger, err, OF_WHOLE, "ii", second.key, field.key), err));
+}
+
 static bool fact_values(struct nl_ledger *ledger, const char *metric, struct nl_series *series,
                         struct numbers *numbers, struct nl_err *err)
 {
     struct nl_field field = {0};
     const char *asked = metric;
     bool known;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(asked, words[i].word) == 0)
-            metric = words[i].fact;
-    if (!nl_runfield_find(ledger, metric, &field, &known, &series->arena, err)) {
-        if (metric == asked || err->code != NL_USAGE)
-            return false;
-        nl_err_clear(err); /* it names what nobody typed */
-        return nl_fail(err, NL_USAGE,
-                       "'%s' is nothing that a run has; `neurolens show @` lists the names", asked);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(asked, words[i].word) != 0)
+            continue;
+        if (words[i].whole)
+            return two_facts(ledger, words[i].fact, words[i].whole, asked, series, numbers, err);
+        metric = words[i].fact;
     }
+    if (!find_fact(ledger, metric, asked, &field, &known, &series->arena, err))
+        return false;
     if (!known)
         return true;
-    if (field.kind != NL_FIELD_FACT)
-        return nl_fail(err, NL_USAGE, "%s is no number; name a metric such as mean_step_ns",
-                       metric);
     series->name = field.name;
     series->meaning = field.meaning;
-    return take(numbers, ledger,
-                nl_ledgerdb_ask(ledger, err,
-                                "SELECT run, number FROM facts WHERE key = ?1 AND number NOTNULL",
-                                "i", field.key),
-                err);
+    return take(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err);
 }
 
 /* ---- runs ---- */

@@ -310,14 +310,16 @@ static struct metric metric_copied_bytes(const struct run_parts *parts)
 
 static struct metric metric_peak_memory_bytes(const struct run_parts *parts)
 {
-    int64_t peak = NL_NULL_I64;
+    int64_t accelerators = NL_NULL_I64, any = NL_NULL_I64;
     for (size_t row = 0; row < parts->memory->rows; row++) {
         int64_t type = nl_lookup_i64(parts->memory, row, "device_type");
         int64_t value = nl_lookup_i64(parts->memory, row, "peak_allocated_bytes");
-        if (type != NL_NULL_I64 && type != 0 && value > peak)
-            peak = value;
+        if (type != NL_NULL_I64 && type != 0 && value > accelerators)
+            accelerators = value;
+        any = value > any ? value : any;
     }
-    return peak == NL_NULL_I64 ? unknown("allocator totals of accelerators") : known((double)peak);
+    int64_t peak = accelerators != NL_NULL_I64 ? accelerators : any;
+    return peak == NL_NULL_I64 ? unknown("totals of allocators") : known((double)peak);
 }
 
 /* ---- the table ---- */
