@@ -379,6 +379,15 @@ def words(tally, folder):
                 re.match(r"Cannot compare: kernels: A has \d+, B has none", result.stdout), result.describe())
     result = check(folder, "lazy.json", "--baseline", "paced.json", "--allow", "amount of work")
     tally.check("what stands for a time says which", "time.mean (first to last GPU operation) " in " ".join(result.stdout.split()), result.describe())
+    shaky = [",".join("shaky-%s%d.json" % (side, i) for i in range(3)) for side in "ab"]
+    for side, values in (("a", (-0.05, 0, 0.05)), ("b", (0.02, 0.08, 0.14))):
+        for i, value in enumerate(values):
+            write(os.path.join(folder, "shaky-%s%d.json" % (side, i)), Plant(capture=value, seed=i))
+    result = check(folder, shaky[1], "--baseline", shaky[0])
+    text, needed = " ".join(result.stdout.split()), re.search(r"(\d+) more captures a side would decide", result.stdout)
+    # 5 % apart within a side, a verdict at 99.99 %: t(18) = 4.65 x 5 % x (2 / 10)^1/2 = 10 % is about what 7 more tell of 8 %
+    tally.check("over the limit and unsure: why, how many more, and that they are next", result.status == 3 and needed and 4 <= int(needed[1]) <= 20 and
+                "over the limit, but captures vary too much to be sure" in text and "Next: record more captures of both" in text, result.describe())
     # four per mille of the step under another name is no news beside the verdict; a twentieth is
     write(os.path.join(folder, "renamed.json"), Plant(seed=1, clock=1.2, names={"ln_kernel": "ln_kernel_v2"}, scale={"ln_kernel": 0.1}))
     write(os.path.join(folder, "named.json"), Plant(seed=2, scale={"ln_kernel": 0.1}))

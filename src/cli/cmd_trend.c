@@ -237,12 +237,31 @@ static void say_change(struct nl_buf *out, const struct trend *trend, const stru
     put_number(out, c->after, trend->series.meaning);
 }
 
+/* In what range no change was found. */
+static void say_range(struct nl_buf *out, const struct trend *trend)
+{
+    double low = trend->values[0], high = low;
+    for (size_t i = 1; i < trend->count; i++) {
+        low = trend->values[i] < low ? trend->values[i] : low;
+        high = trend->values[i] > high ? trend->values[i] : high;
+    }
+    if (!(high > low))
+        return;
+    nl_buf_text(out, " by more than they vary (");
+    put_number(out, low, trend->series.meaning);
+    nl_buf_text(out, " to ");
+    put_number(out, high, trend->series.meaning);
+    nl_buf_char(out, ')');
+}
+
 static void put_headlines(struct nl_report *report, const struct trend *trend)
 {
     struct nl_buf out;
     nl_buf_init(&out, 4096);
     if (!trend->change_count) {
         nl_buf_format(&out, "%s did not change over %zu points", trend->word, trend->count);
+        if (trend->count > 1)
+            say_range(&out, trend);
         if (trend->count) {
             nl_buf_text(&out, "; newest ");
             put_number(&out, trend->values[trend->count - 1], trend->series.meaning);
@@ -348,6 +367,8 @@ static bool find(struct trend *trend, struct nl_call *call, struct nl_ledger *le
         return false;
     if (call->settings.window && call->settings.window < 5)
         return nl_fail(err, NL_USAGE, "--window: a change needs 5 points at least");
+    if (!trend->series.count && !trend->series.without)
+        return nl_fail(err, NL_IO, "the ledger has no runs; `neurolens add PROFILE` puts one in");
     if (!trend->series.count)
         return nl_fail(err, NL_IO, NOTHING);
     options.window = call->settings.window ? (size_t)call->settings.window : options.window;

@@ -114,7 +114,7 @@ static bool measure(struct diff_doc *doc, enum diff_unit unit)
 static struct nl_noise choose_noise(const struct diff_doc *doc, const struct nl_noise *a,
                                     const struct nl_noise *b)
 {
-    if (doc->base.preempt || doc->changed.preempt)
+    if (diff_knows_kept(&doc->base) || diff_knows_kept(&doc->changed))
         return (struct nl_noise){0};
     return a->sd >= b->sd ? *a : *b;
 }
@@ -158,7 +158,7 @@ static void write_report(struct diff_doc *doc, const struct nl_diff_input *base,
                          const struct nl_diff_input *changed)
 {
     struct nl_result *counts = diff_counts(&doc->base, &doc->changed);
-    struct nl_result *next = diff_next_table(doc);
+    struct nl_result *next = diff_next_table(doc, false);
     diff_headlines(doc, counts, next);
     diff_doc_add(doc, diff_verdict_table(doc));
     diff_doc_add(doc, doc->sureness.facts);

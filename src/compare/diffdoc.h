@@ -75,7 +75,8 @@ struct diff_reordered diff_find_reordered(struct diff_doc *doc);
 /* The sentences; `counts` and `next` are tables of the report. */
 void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
                     const struct nl_result *next);
-struct nl_result *diff_next_table(const struct diff_doc *doc);
+/* `open`: a gate has no verdict, so captures come first. */
+struct nl_result *diff_next_table(const struct diff_doc *doc, bool open);
 /* Whether every part has the same time on both sides. */
 bool diff_is_same(const struct diff_doc *doc);
 /* Whether there is no verdict of a change, and no part changed beyond its own noise or for another. */

@@ -69,6 +69,15 @@ static void next_for_work(const struct diff_doc *doc, struct nl_result *result, 
                                  a, b));
 }
 
+static const char *host_section(enum nl_kind kind)
+{
+    return kind == NL_KIND_OP       ? "ops"
+           : kind == NL_KIND_NVTX   ? "nvtx"
+           : kind == NL_KIND_LAYER  ? "layers"
+           : kind == NL_KIND_PYTHON ? "python"
+                                    : NULL;
+}
+
 /* Which of `analyze`'s sections shows more of a part. */
 static const char *section_of(const struct diff_doc *doc, const struct diff_row *row)
 {
@@ -77,7 +86,7 @@ static const char *section_of(const struct diff_doc *doc, const struct diff_row 
                                                       [DIFF_COPY] = "copies",
                                                       [DIFF_IDLE] = "idle_causes"};
     switch (doc->base.unit) {
-    case DIFF_BY_HOST: return doc->base.host_kind == NL_KIND_OP ? "ops" : NULL;
+    case DIFF_BY_HOST: return host_section(doc->base.host_kind);
     case DIFF_BY_LAYER: return "model_layers";
     case DIFF_BY_FUNCTION:
         return doc->base.functions && !strcmp(doc->base.functions->name, "cpu_samples")
@@ -152,7 +161,7 @@ static void next_for_captures(const struct diff_doc *doc, struct nl_result *resu
                              quoted(arena, doc->base_all), quoted(arena, doc->changed_all)));
 }
 
-struct nl_result *diff_next_table(const struct diff_doc *doc)
+struct nl_result *diff_next_table(const struct diff_doc *doc, bool open)
 {
     struct nl_result *result = NL_ANSWER_NEW("next", "What to do next", next_columns);
     struct nl_arena *arena = &result->arena;
@@ -161,12 +170,13 @@ struct nl_result *diff_next_table(const struct diff_doc *doc)
     next_for_incomparable(doc, result, a, b);
     if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
         next_for_work(doc, result, a, b);
-    if (s->verdict == DIFF_UNTOLD) /* captures may vary by as much */
+    bool first = open || s->verdict == DIFF_UNTOLD; /* captures may vary by as much */
+    if (first)
         next_for_captures(doc, result);
     next_for_rows(doc, result, a, b);
-    if (s->verdict == DIFF_UNKNOWN)
+    if (!first && s->verdict == DIFF_UNKNOWN)
         next_for_captures(doc, result);
-    if ((s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) &&
+    if (!first && (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) &&
         !(doc->base.captures && doc->changed.captures))
         put_next(result, "repeat both captures (A2, B2 … are the new ones)",
                  "captures of one program differ by a percent or more for reasons no step shows",

@@ -55,7 +55,7 @@ void diff_side_release(struct diff_side *side)
     nl_free(side->captures);
 }
 
-static bool knows_kept(const struct diff_side *side)
+bool diff_knows_kept(const struct diff_side *side)
 {
     return (side->captures ? side->captures[0].preempt : side->preempt) != NULL;
 }
@@ -63,8 +63,9 @@ static bool knows_kept(const struct diff_side *side)
 double diff_kept_share(const struct diff_side *side)
 {
     double all = (double)side->sum + (double)side->kept_ns;
-    return side->unit == DIFF_BY_HOST && knows_kept(side) && all > 0 ? (double)side->kept_ns / all
-                                                                     : NAN;
+    return side->unit == DIFF_BY_HOST && diff_knows_kept(side) && all > 0
+               ? (double)side->kept_ns / all
+               : NAN;
 }
 
 int64_t diff_mean(int64_t sum, uint64_t units)

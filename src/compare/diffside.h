@@ -187,6 +187,9 @@ void diff_parts_release(struct diff_parts *parts);
 /* Fills `owner` of the parts of lens name, where operators were recorded. */
 void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
 
+/* Whether what other programs took is known of all captures, and so left out. */
+bool diff_knows_kept(const struct diff_side *side);
+
 /* What other programs took, as a share of the time with it; NaN not known. */
 double diff_kept_share(const struct diff_side *side);
 

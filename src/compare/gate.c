@@ -233,7 +233,7 @@ static void put_answer(const struct gate *gate, struct nl_buf *out, const struct
         nl_buf_text(out, " → ");
         put_number(out, a->changed, rule->metric.meaning);
     }
-    if (isnan(a->low) && a->status == NL_GATE_INCONCLUSIVE)
+    if (a->status == NL_GATE_INCONCLUSIVE)
         nl_buf_format(out, "; %s", a->why);
 }
 
@@ -416,7 +416,8 @@ static void write_tables(struct gate *gate)
 {
     struct diff_doc *doc = gate->doc;
     struct nl_result *counts = diff_counts(&doc->base, &doc->changed);
-    struct nl_result *next = diff_next_table(doc);
+    bool open = !gate->against && !gate->counts[NL_GATE_FAIL] && gate->counts[NL_GATE_INCONCLUSIVE];
+    struct nl_result *next = diff_next_table(doc, open);
     write_headlines(gate, counts, next);
     diff_doc_add(doc, gate_table(gate));
     diff_doc_add(doc, rules_table(gate));

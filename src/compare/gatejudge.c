@@ -97,9 +97,10 @@ static void judge_apart(struct nl_gate_answer *answer, const struct nl_rule *rul
     if (answer->status == NL_GATE_INCONCLUSIVE) {
         answer->why = beyond ? "over the limit, but captures vary too much to be sure"
                              : "captures vary too much to rule out a change that matters";
-        answer->more =
-            nl_captures_needed(apart, v->base_count, v->changed_count,
-                               over > 0 ? over : ruled / NL_GATE_RESOLVED, beyond ? tail : 0.025);
+        /* What they must tell: the change that was seen from none, or what is ruled out from it. */
+        answer->more = nl_captures_needed(apart, v->base_count, v->changed_count,
+                                          beyond ? towards.shift : ruled - towards.shift,
+                                          beyond ? tail : 0.025);
     }
 }
 

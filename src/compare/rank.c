@@ -51,7 +51,7 @@ static void find_noise(struct ranking *r)
     for (size_t i = 0; i < r->count; i++) {
         const struct nl_noise *noise = &r->items[i].input->noise;
         most = noise->sd > most.sd ? *noise : most;
-        kept |= r->items[i].side.preempt != NULL;
+        kept |= diff_knows_kept(&r->items[i].side);
     }
     for (size_t i = 0; i < r->count && !kept; i++)
         r->items[i].noise = most;

@@ -288,17 +288,34 @@ static void make_rows(struct ranking *r, struct nodes *nodes, struct rank_level 
 
 /* ---- intervals ---- */
 
+/* Where some have nothing of it there are no logarithms: the mean, and its own error. */
+static size_t one_value(const double *means, size_t count, struct nl_value *value)
+{
+    double sum = 0, squares = 0, n = (double)count;
+    for (size_t i = 0; i < count; i++)
+        sum += means[i];
+    for (size_t i = 0; i < count; i++)
+        squares += (means[i] - sum / n) * (means[i] - sum / n);
+    double se = count > 1 ? sqrt(squares / (n - 1) / n) / (sum / n) : NAN;
+    *value = (struct nl_value){log(sum / n), se};
+    return 1;
+}
+
 static size_t values_of(const struct rank_candidate *c, const int64_t blocks[DIFF_BLOCKS],
                         struct nl_value values[DIFF_BLOCKS])
 {
-    size_t count = 0;
-    double sum = 0, squares = 0;
+    size_t count = 0, none = 0;
+    double sum = 0, squares = 0, means[DIFF_BLOCKS];
     for (size_t i = 0; i < c->side.blocks.count; i++) {
         double mean =
             c->side.blocks.units[i] ? (double)blocks[i] / (double)c->side.blocks.units[i] : 0;
+        means[i] = mean;
+        none += !(mean > 0);
         if (mean > 0)
             values[count++] = (struct nl_value){log(mean), 0};
     }
+    if (none && count)
+        return one_value(means, c->side.blocks.count, values);
     if (c->side.captures || count < 2)
         return count;
     for (size_t i = 0; i < count; i++)
@@ -320,7 +337,7 @@ struct nl_apart rank_row_apart(const struct ranking *r, const struct rank_row *r
         a[n++] = (struct nl_value){log((double)row->times[from]), 0};
     if (!m && row->times[to] > 0)
         b[m++] = (struct nl_value){log((double)row->times[to]), 0};
-    return nl_apart_of(a, n, b, m, &first->input->noise);
+    return nl_apart_of(a, n, b, m, &first->noise);
 }
 
 /* ---- all levels ---- */
