@@ -31,15 +31,7 @@ static bool refuse_window(const struct nl_input_words *input, const struct nl_tr
         return true;
     if (!nl_input_window(input, trace, call, &window, err))
         return false;
-    if (!window.has_time)
-        return nl_fail(err, NL_USAGE,
-                       "sql reads the whole profile; write WHERE rank = … or "
-                       "device = … instead of the window");
-    int64_t origin = call->settings.absolute ? 0 : trace->first_ts;
-    return nl_fail(err, NL_USAGE,
-                   "sql reads the whole profile; instead of the window write WHERE ts < %" PRId64
-                   " AND ts + dur > %" PRId64,
-                   window.end - origin, window.start - origin);
+    return nl_window_refuse_sql(&window, call->settings.absolute ? 0 : trace->first_ts, err);
 }
 
 static bool run_script(struct nl_shell *shell, struct nl_err *err)

@@ -8,7 +8,7 @@
 #define NL_INPUT_H
 
 #include "cli/command.h"
-#include "cli/window.h"
+#include "timeline/window.h"
 #include "ingest/cache.h"
 #include "ledger/ledger.h"
 

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/statement.h"
-#include "cli/window.h"
+#include "timeline/window.h"
 
 #include "store/builder.h"
 
@@ -194,6 +194,10 @@ static void parses_windows(void)
     CHECK(words.first_step == 7 && words.end_step == 8);
     CHECK(nl_window_parse(nl_str("nvtx=forward"), &words, &arena, &err));
     CHECK_TEXT(words.nvtx, "forward");
+    CHECK(nl_window_parse(nl_str("step=10:20,step=15:,1s:3s,rank=2,2s:,rank=2,step=:18"), &words,
+                          &arena, &err)); /* all hold */
+    CHECK(words.first_step == 15 && words.end_step == 18 && words.rank == 2);
+    CHECK(words.start == 2000000000 && words.end == 3000000000);
     nl_arena_free(&arena);
 }
 
@@ -202,11 +206,23 @@ static void refuses_windows(void)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"", "missing"},           {",", "missing"},       {"1s", "1.2s:1.5s"},
-        {"1s:x", "1.2s:1.5s"},     {"2s:1s", "empty"},     {"1s:1s", "empty"},
-        {":", "time range"},       {"rnak=1", "rank"},     {"rank=x", "rank"},
-        {"gpu=-1", "device"},      {"foo=1", "there are"}, {"step=a:b", "10:20"},
-        {"nvtx=", "needs a text"}, {"step=5:5", "empty"},
+        {"", "missing"},
+        {",", "missing"},
+        {"1s", "1.2s:1.5s"},
+        {"1s:x", "1.2s:1.5s"},
+        {"2s:1s", "empty"},
+        {"1s:1s", "empty"},
+        {":", "time range"},
+        {"rnak=1", "rank"},
+        {"rank=x", "rank"},
+        {"gpu=-1", "device"},
+        {"foo=1", "there are"},
+        {"step=a:b", "10:20"},
+        {"nvtx=", "needs a text"},
+        {"step=5:5", "empty"},
+        {"rank=1,rank=2", "name one"},
+        {"gpu=0,gpu=1", "of device 0 and of device 1"},
+        {"nvtx=a,nvtx=b", "twice"},
     };
     struct nl_window_words words;
     struct nl_arena arena;

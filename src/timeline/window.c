@@ -1,13 +1,13 @@
 /* Windows: a row per key for the words, then times looked up in the trace and intersected. */
 #define _GNU_SOURCE
-#include "cli/window.h"
+#include "timeline/window.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/nearest.h"
 #include "base/units.h"
-#include "cli/options.h"
 #include "timeline/stepfind.h"
 
 #define SHOWN(text) (int)((text).len < 60 ? (text).len : 60), (text).ptr
@@ -56,35 +56,53 @@ static bool parse_range(struct nl_str text, number_reader *read, bool single, in
     return true;
 }
 
+/* Of two ranges of one kind what lies in both, which may be nothing. */
+static void keep_common(bool *has, int64_t *start, int64_t *end, int64_t more_start,
+                        int64_t more_end)
+{
+    *start = *has && *start > more_start ? *start : more_start;
+    *end = *has && *end < more_end ? *end : more_end;
+    *has = true;
+}
+
 static bool set_steps(struct nl_str value, struct nl_window_words *words, struct nl_arena *arena,
                       struct nl_err *err)
 {
     (void)arena;
-    words->has_steps = true;
-    return parse_range(value, nl_parse_i64, true, &words->first_step, &words->end_step, err);
+    int64_t first, end;
+    if (!parse_range(value, nl_parse_i64, true, &first, &end, err))
+        return false;
+    keep_common(&words->has_steps, &words->first_step, &words->end_step, first, end);
+    return true;
 }
 
-static bool set_id(struct nl_str value, int64_t *id, const char *what, struct nl_err *err)
+static bool set_id(struct nl_str value, bool *has, int64_t *id, const char *what,
+                   struct nl_err *err)
 {
-    if (nl_parse_i64(value, id) && *id >= 0)
-        return true;
-    return nl_fail(err, NL_USAGE, "window: '%.*s' is no %s number", SHOWN(value), what);
+    int64_t number;
+    if (!nl_parse_i64(value, &number) || number < 0)
+        return nl_fail(err, NL_USAGE, "window: '%.*s' is no %s number", SHOWN(value), what);
+    if (*has && *id != number)
+        return nl_fail(err, NL_USAGE,
+                       "window: nothing is of %s %" PRId64 " and of %s %" PRId64 "; name one", what,
+                       *id, what, number);
+    *has = true;
+    *id = number;
+    return true;
 }
 
 static bool set_rank(struct nl_str value, struct nl_window_words *words, struct nl_arena *arena,
                      struct nl_err *err)
 {
     (void)arena;
-    words->has_rank = true;
-    return set_id(value, &words->rank, "rank", err);
+    return set_id(value, &words->has_rank, &words->rank, "rank", err);
 }
 
 static bool set_device(struct nl_str value, struct nl_window_words *words, struct nl_arena *arena,
                        struct nl_err *err)
 {
     (void)arena;
-    words->has_device = true;
-    return set_id(value, &words->device, "device", err);
+    return set_id(value, &words->has_device, &words->device, "device", err);
 }
 
 static bool set_nvtx(struct nl_str value, struct nl_window_words *words, struct nl_arena *arena,
@@ -94,6 +112,8 @@ static bool set_nvtx(struct nl_str value, struct nl_window_words *words, struct 
         value = (struct nl_str){value.ptr + 1, value.len - 2};
     if (!value.len)
         return nl_fail(err, NL_USAGE, "window: nvtx needs a text, such as nvtx=\"forward*\"");
+    if (words->nvtx)
+        return nl_fail(err, NL_USAGE, "window: nvtx is named twice; name it once");
     words->nvtx = nl_arena_text(arena, value.ptr, value.len);
     return true;
 }
@@ -109,8 +129,11 @@ static bool parse_part(struct nl_str part, struct nl_window_words *words, struct
 {
     const char *equals = memchr(part.ptr, '=', part.len);
     if (!equals) {
-        words->has_time = true;
-        return parse_range(part, nl_parse_ns, false, &words->start, &words->end, err);
+        int64_t from, to;
+        if (!parse_range(part, nl_parse_ns, false, &from, &to, err))
+            return false;
+        keep_common(&words->has_time, &words->start, &words->end, from, to);
+        return true;
     }
     struct nl_str key = {part.ptr, (size_t)(equals - part.ptr)};
     struct nl_str value = {equals + 1, part.len - key.len - 1};
@@ -321,4 +344,16 @@ bool nl_window_resolve(const struct nl_window_words *words, const struct nl_trac
     char length[NL_UNIT_TEXT];
     return nl_fail(err, NL_USAGE, "window: nothing lies in it; the profile is %s long",
                    nl_format_ns(length, trace->last_ts - trace->first_ts));
+}
+
+bool nl_window_refuse_sql(const struct nl_window *window, int64_t origin, struct nl_err *err)
+{
+    if (!window->has_time)
+        return nl_fail(err, NL_USAGE,
+                       "sql reads the whole profile; write WHERE rank = … or "
+                       "device = … instead of the window");
+    return nl_fail(err, NL_USAGE,
+                   "sql reads the whole profile; instead of the window write WHERE ts < %" PRId64
+                   " AND ts + dur > %" PRId64,
+                   window->end - origin, window->start - origin);
 }

@@ -1,6 +1,6 @@
 /*
  * window — the part in brackets after a profile's name: PROFILE[1.2s:1.5s], [step=10:20],
- * [nvtx="forward*"], [rank=3], [gpu=0], joined with commas.
+ * [nvtx="forward*"], [rank=3], [gpu=0], joined with commas: all must hold.
  *
  * Reading the words (nl_window_split, nl_window_parse) needs no profile; turning them into times
  * (nl_window_resolve) does. Intervals are half-open: a:b is [a, b), step=10:20 are the steps 10 to
@@ -36,5 +36,9 @@ NL_MUST_CHECK bool nl_window_parse(struct nl_str text, struct nl_window_words *w
 NL_MUST_CHECK bool nl_window_resolve(const struct nl_window_words *words,
                                      const struct nl_trace *trace, bool absolute,
                                      struct nl_window *window, char *note, struct nl_err *err);
+
+/* SQL looks at the whole profile: fails with the words to write instead of a window, in times after `origin`. */
+NL_MUST_CHECK bool nl_window_refuse_sql(const struct nl_window *window, int64_t origin,
+                                        struct nl_err *err);
 
 #endif
