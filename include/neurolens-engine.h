@@ -105,18 +105,29 @@ void nlens_task_free(struct nlens_task *task);
 /* ---- Profiles ---- */
 
 struct nlens_options {
-    size_t size;           /* sizeof(struct nlens_options): members are only ever appended */
-    uint64_t memory_bytes; /* budget for reading; 0 = half of what is free */
-    uint32_t threads;      /* 0 = one per processor */
+    size_t size; /* sizeof(struct nlens_options): members are only ever appended */
+    uint64_t
+        memory_bytes; /* that each call may take beyond what the process has when it begins; 0 = half
+                              of what is free then. Over it a call fails with status 5 */
+    uint32_t threads; /* 0 = one per processor */
     const char *
         cache; /* a folder for imported profiles, so that the next reading takes milliseconds; NULL = none */
     struct nlens_task *task;
+    const char *
+        ledger; /* a ledger's folder: "@", "@~1", an id or a tag then open its runs; NULL = files alone */
 };
 
-/* Reads files, folders and globs of any supported format as one profile. `options` may be NULL. NULL when it fails. */
+/* Reads files, folders and globs of any supported format as one profile, or a run of a ledger. `options` may be NULL. NULL when it fails. */
 struct nlens_profile *nlens_open(const char *const *paths, size_t count,
                                  const struct nlens_options *options, struct nlens_error **error);
-/* Streams that were made from it stay valid. NULL is fine. */
+/* A part of a profile, in the words that the command takes in brackets: "step=10:20" (10 to 19), "1.2s:1.5s", "nvtx=forward*", "rank=3",
+ * "gpu=0", joined with commas: all must hold, and so must those of a profile that is a part itself. It shares the profile's memory and
+ * is closed like one, before it or after. Reports and exports are of the part; nlens_sql reads whole profiles and
+ * refuses, with the WHERE to write instead. NULL when it fails: status 2 where no such step, range, rank or device is. */
+struct nlens_profile *nlens_window(struct nlens_profile *profile, const char *window,
+                                   struct nlens_error **error);
+
+/* Streams that were made from it, and its windows, stay valid. NULL is fine. */
 void nlens_close(struct nlens_profile *profile);
 
 /*

@@ -94,6 +94,27 @@ def reports(library):
                         "\n".join(a + " | " + b for a, b in zip(ours.splitlines(), theirs.splitlines()) if a != b)[:600])
 
 
+def windows(library):
+    """A window's reports are those of the command with brackets, also of a window of a window; what a profile is asked later is whole."""
+    library.nlens_window.restype = ctypes.c_void_p
+    library.nlens_window.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    profile = _native.Profile(library, [FILES[0]])
+    outer = library.nlens_window(profile._handle, b"step=10:13", None)
+    inner = library.nlens_window(outer, b"step=11:20", None)
+    for handle, words in ((outer, "[step=10:13]"), (inner, "[step=10:13,step=11:20]"), (inner, "[step=11:13]"), (profile._handle, "")):
+        for section, form in (("kernels", "json"), ("account", "csv")) + ((None, "text"),) * (words != "[step=11:13]"):
+            text = library.nlens_report(handle, b"analyze", section and section.encode(), form.encode(), None, None, None)
+            ours = ctypes.string_at(text).decode("utf-8", "replace")
+            library.nlens_free(ctypes.c_void_p(text))
+            theirs = neurolens(["analyze", FILES[0] + words, "--format", form] + (["--section", section] if section else [])).stdout
+            if words == "[step=11:13]":  # the same part by other words
+                ours, theirs = ours.split('"result"')[-1], theirs.split('"result"')[-1]
+            tally.check("%s of %s as %s" % (section or "the answer", words or "the whole", form), ours == theirs,
+                        "\n".join(a + " | " + b for a, b in zip(ours.splitlines(), theirs.splitlines()) if a != b)[:600])
+    for handle in (outer, inner):
+        library.nlens_close(ctypes.c_void_p(handle))
+
+
 def tables(nlens):
     """Every table of SQL, every cell."""
     for path in FILES:
@@ -263,6 +284,7 @@ else:
     found = _native.find()
     if tally.check("Python finds the library", found is not None):
         reports(found)
+        windows(found)
         tables(nlens)
         errors(nlens)
         streams(nlens)

@@ -292,6 +292,95 @@ static void an_answer_over_the_budget_is_refused(void)
     nlens_close(profile);
 }
 
+/* A sum over all slices of a report's JSON would not show the window; its facts do. */
+static bool report_has(struct nlens_profile *profile, const char *section, const char *wanted)
+{
+    struct nlens_error *error = NULL;
+    char *text =
+        nlens_report(profile, section ? "analyze" : "info", section, "json", NULL, NULL, &error);
+    bool has = text && strstr(text, wanted);
+    if (!text)
+        CHECK_TEXT(nlens_error_text(error), "a report");
+    nlens_error_free(error);
+    nlens_free(text);
+    return has;
+}
+
+static void a_window_is_a_profile_of_its_own(void)
+{
+    struct nlens_profile *profile = opened();
+    struct nlens_error *error = NULL;
+    struct nlens_profile *part = nlens_window(profile, "step=10:12", &error);
+    REQUIRE(part && !error);
+    CHECK(report_has(part, NULL, "\"window\""));
+    struct nlens_profile *inner = nlens_window(part, "step=11:20", &error);
+    REQUIRE(inner);
+    nlens_close(profile); /* what is left keeps the memory */
+    nlens_close(part);
+    struct nlens_answer *answer = nlens_sql(inner, "SELECT 1", NULL, &error);
+    CHECK(!answer && error);
+    CHECK_INT(nlens_error_status(error), 2);
+    CHECK(strstr(nlens_error_text(error), "WHERE ts < "));
+    nlens_error_free(error);
+    error = NULL;
+    CHECK(nlens_export(inner, "collapsed", "/dev/null", NULL, NULL) ||
+          nlens_export(inner, "chrome", "/dev/null", NULL, NULL));
+    nlens_close(inner);
+}
+
+static void wrong_windows_say_what_there_is(void)
+{
+    static const char *const wrong[] = {"step=100:200",       "nosuch=1", "rank=1,rank=2", "",
+                                        "step=10:11,step=12", "gpu=77",   "5s:6s"};
+    struct nlens_profile *profile = opened();
+    for (size_t i = 0; i < CHECK_LENGTH(wrong); i++) {
+        struct nlens_error *error = NULL;
+        CHECK(!nlens_window(profile, wrong[i], &error));
+        CHECK(error);
+        CHECK_INT(error ? nlens_error_status(error) : 0, 2);
+        nlens_error_free(error);
+    }
+    nlens_close(profile);
+}
+
+/* Memory that no answer holds: SQLite's own, while it works. */
+static void a_call_over_the_budget_fails(void)
+{
+    static const char *const files[] = {PROFILE};
+    struct nlens_options options = {
+        .size = sizeof options, .memory_bytes = 48u << 20, .threads = 1};
+    struct nlens_error *error = NULL;
+    struct nlens_profile *profile = nlens_open(files, 1, &options, &error);
+    REQUIRE(profile);
+    CHECK(!nlens_sql(profile,
+                     "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT "
+                     "length(group_concat(printf('%0900d', i))) FROM n",
+                     NULL, &error));
+    REQUIRE(error);
+    CHECK_INT(nlens_error_status(error), 5);
+    CHECK_TEXT(nlens_error_name(error), "NL_MEMORY");
+    nlens_error_free(error);
+    struct batch batch;
+    if (ask(profile, "SELECT count(*) FROM slices", &batch)) /* the profile is as it was */
+        drop(&batch);
+    nlens_close(profile);
+}
+
+static void names_of_runs_need_a_ledger(void)
+{
+    static const char *const run[] = {"@"}, *const both[] = {"@", PROFILE};
+    struct nlens_options options = {.size = sizeof options,
+                                    .ledger = CHECK_FOLDER "/no/such/ledger"};
+    struct nlens_error *error = NULL;
+    CHECK(!nlens_open(run, 1, &options, &error));
+    CHECK_INT(error ? nlens_error_status(error) : 0, 4);
+    nlens_error_free(error);
+    error = NULL;
+    CHECK(!nlens_open(both, 2, &options, &error));
+    CHECK_INT(error ? nlens_error_status(error) : 0, 2);
+    nlens_error_free(error);
+}
+
 static void *ask_often(void *profile)
 {
     intptr_t wrong = 0;
@@ -335,4 +424,8 @@ CHECK_MAIN("engine",
            {"errors say what is wrong", errors_say_what_is_wrong},
            {"a cancelled task ends calls", a_cancelled_task_ends_calls},
            {"an answer over the budget is refused", an_answer_over_the_budget_is_refused},
+           {"a window is a profile of its own", a_window_is_a_profile_of_its_own},
+           {"wrong windows say what there is", wrong_windows_say_what_there_is},
+           {"a call over the budget fails", a_call_over_the_budget_fails},
+           {"names of runs need a ledger", names_of_runs_need_a_ledger},
            {"threads may ask at once", threads_may_ask_at_once})
