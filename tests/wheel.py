@@ -171,6 +171,52 @@ def no_extension():
     return bare == "[1] True False %d\n" % command_json(["info", TRACE])["profile"]["slices"] and done.stdout == "nlens._nocapture\n", bare + done.stdout
 
 
+def ledgers():
+    """Runs of a ledger are what the command lists, and profiles like those of files."""
+    folder = os.path.join(scratch(), "kept")
+    ledger = nlens.Ledger(folder)
+    first = ledger.add(TRACE, tags="base", facts={"batch_size": 32})
+    second = ledger.add(os.path.join(FIXTURES, "ort_cpu_mlp.json.gz"), tags=["new", "nightly"])
+    ledger.note(first, "a note")
+    want = command_json(["ls", "--ledger", folder])["result"]
+    run = ledger.open("base")
+    query = "SELECT count(*), sum(dur) FROM kernels"
+    wrong = [name for name, good in {
+        "runs": ledger.runs() == want and [row["id"] for row in want] == [second, first],
+        "filters": [row["id"] for row in ledger.runs("batch_size=32")] == [first] and ledger.runs("batch_size=33") == [] and
+        [row["id"] for row in ledger.runs(limit=1)] == [second],
+        "show": ledger.show(first)["metadata"] == command_json(["show", "--ledger", folder, first])["result"]["metadata"],
+        "trend": {row["id"] for row in ledger.trend("timeline.duration_ns")["series"]} == {first, second},
+        "answer": run.answer == nlens.open(TRACE).answer and run.section("kernels") == nlens.open(TRACE).section("kernels"),
+        "sql": run.sql(query).rows == nlens.open(TRACE).sql(query).rows,
+        "window": run.window(step=(10, 12)).section("kernels") == nlens.open(TRACE).window(step=(10, 12)).section("kernels"),
+        "no such run": raised(nlens.InputError, 4, ledger.open, "@~9") is True, "no filter": raised(nlens.UsageError, 2, ledger.runs, "nosuch=1") is True,
+        "another ledger": nlens.open("@", ledger=folder).name == "@"}.items() if not good]
+    return not wrong, wrong
+
+
+def budgets():
+    """A budget of memory holds for the command and for the library: an exception, and the process goes on."""
+    from nlens._profile import memory_bytes
+    sizes = [memory_bytes(text) for text in (None, 5, "512", "1k", "2 MiB", "1.5GB")]
+    wrong = [] if sizes == [0, 5, 512, 1024, 2 << 20, 3 << 29] else [sizes]
+    try:
+        wrong.append(memory_bytes("much"))
+    except nlens.UsageError:
+        pass
+    profile = nlens.open(TRACE, memory="1GiB")
+    endless = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT length(group_concat(printf('%0900d', i))) FROM n"
+    small = nlens.open(TRACE, memory="64MiB")
+    for name, call in (("the library", lambda: small.sql(endless)), ("the command", lambda: small.sql(endless, limit=5))):
+        try:
+            call()
+            wrong.append(name)
+        except nlens.SurroundingsError as error:
+            if error.status != 5:
+                wrong.append(error.message)
+    return not wrong and len(profile.table("kernels")) == len(small.table("kernels")) > 0, wrong
+
+
 # ---- the manager ----
 
 def managed():
@@ -418,7 +464,7 @@ def installed(version, path, wheel):
 
 
 def main():
-    for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, written, module, no_extension, managed, regions, recorded,
+    for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, ledgers, budgets, written, module, no_extension, managed, regions, recorded,
                  many_threads, interrupted):
         guarded(test.__name__, test)
     python = next((path for path in (os.path.join(ROOT, "build", "venv-integrations", "bin", "python"), sys.executable) if os.path.exists(path) and

@@ -22,13 +22,13 @@ def source():
     keys = ubuntu_keys(os.path.join(PYTHONS, "keys"))
     for name, more in (("debian", dict(release="sid")), ("ubuntu", dict(release="resolute", mirror="http://archive.ubuntu.com/ubuntu", keys=keys))):
         wrote = fetched(os.path.join(PYTHONS, name), ["--print-uris", "source", "python3.14"], **more) if keys or name == "debian" else None
-        found = re.search(r"^'(\S+)' (\S+orig\.tar\.xz) \d+ SHA256:(\w+)", wrote or "", re.M)
+        found = re.search(r"^'(\S+)' (\S+orig\.tar\.xz) \d+ SHA(256|512):(\w+)", wrote or "", re.M)
         try:
             content = urllib.request.urlopen(found.group(1), timeout=300).read() if found else b""
         except OSError as wrong:
             say("%s: %s" % (found.group(1), wrong))
             continue
-        if found and hashlib.sha256(content).hexdigest() == found.group(3):
+        if found and hashlib.new("sha" + found.group(3), content).hexdigest() == found.group(4):
             path = os.path.join(PYTHONS, found.group(2))
             with open(path, "wb") as file:
                 file.write(content)

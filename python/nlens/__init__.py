@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, overload
 if TYPE_CHECKING:
     from . import _capture
     from ._engine import (InconclusiveError, InputError, InternalError, NeuroLensError, SurroundingsError, UsageError)
+    from ._ledger import Ledger
     from ._manager import ProfilerManager
     from ._profile import Answer, CheckAnswer, Profile, Table, check, diff, open
     from ._push import push
@@ -60,9 +61,9 @@ from ._decorate import decorate as _decorate
 _inner: Any = _capture  # with what the package alone uses
 _READING = {"_engine": ("InconclusiveError", "InputError", "InternalError", "NeuroLensError", "SurroundingsError", "UsageError"),
             "_profile": ("Answer", "CheckAnswer", "Profile", "Table", "check", "diff", "open"),
-            "_manager": ("ProfilerManager",), "_push": ("push",), "_trace": ("TraceHandler", "trace_handler")}
+            "_manager": ("ProfilerManager",), "_ledger": ("Ledger",), "_push": ("push",), "_trace": ("TraceHandler", "trace_handler")}
 _CALLBACKS = {"KerasCallback": "keras", "LightningCallback": "lightning", "TrainerCallback": "transformers"}
-__all__ = ["Answer", "CheckAnswer", "InconclusiveError", "InputError", "InternalError", "NeuroLensError", "Profile", "ProfilerManager",
+__all__ = ["Answer", "CheckAnswer", "InconclusiveError", "InputError", "InternalError", "Ledger", "NeuroLensError", "Profile", "ProfilerManager",
            "SurroundingsError", "Table", "TraceHandler", "UsageError", "check", "counter", "diff", "is_recording", "layer", "mark_event",
            "open", "profile_function", "push", "range_end", "range_start", "scope", "start", "step", "stop", "thread_name", "timed",
            "trace_handler"]

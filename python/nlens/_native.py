@@ -26,7 +26,7 @@ class _Stream(ctypes.Structure):
 
 class _Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("memory_bytes", ctypes.c_uint64), ("threads", ctypes.c_uint32), ("cache", ctypes.c_char_p),
-                ("task", ctypes.c_void_p)]
+                ("task", ctypes.c_void_p), ("ledger", ctypes.c_char_p)]
 
 
 _release_schema = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Schema))
@@ -143,14 +143,14 @@ def _values(array: _Array, form: bytes) -> List[Any]:
 class Profile:
     """A profile that stays open, in memory, until nobody refers to it. Any thread may ask."""
 
-    def __init__(self, library: ctypes.CDLL, paths: Sequence[str]) -> None:
+    def __init__(self, library: ctypes.CDLL, paths: Sequence[str], memory: int = 0, ledger: Optional[str] = None) -> None:
         self._library = library
         self._handle: Optional[int] = None
         words = (ctypes.c_char_p * len(paths))(*[os.fsencode(path) for path in paths])
         cache = _cache()
 
         def opened(task: int, error: Any) -> Any:
-            options = _Options(ctypes.sizeof(_Options), 0, 0, cache, task)
+            options = _Options(ctypes.sizeof(_Options), memory, 0, cache, task, os.fsencode(ledger) if ledger else None)
             return library.nlens_open(words, len(paths), ctypes.byref(options), error)
         self._handle = _call(library, opened, ["open"] + list(paths), "nlens_close")
 

@@ -133,10 +133,12 @@ class Profile:
     cannot be read, and UsageError for a name that does not exist.
     """
 
-    def __init__(self, name: str, window: str = "", full: Optional[Document] = None) -> None:
+    def __init__(self, name: str, window: str = "", memory: Union[None, int, str] = None, ledger: Optional[str] = None) -> None:
         self._base = name
         self._window = window
-        self._full = full
+        self._memory = memory
+        self._ledger = ledger
+        self._full: Optional[Document] = None
         self._native: Optional[_native.Profile] = None
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -151,9 +153,14 @@ class Profile:
     def __repr__(self) -> str:
         return "nlens.open(%r)" % self.name
 
+    def _options(self) -> List[str]:
+        """Of the command: its budget of memory, and the ledger that has the run."""
+        words = [] if self._memory is None else ["--memory", str(self._memory)]
+        return words + ([] if self._ledger is None else ["--ledger", self._ledger])
+
     def _document(self) -> Document:
         if self._full is None:
-            self._full = ask(["analyze", "--", self.name])[1]
+            self._full = ask(["analyze"] + self._options() + ["--", self.name])[1]
         return self._full
 
     @property
@@ -193,7 +200,7 @@ class Profile:
 
     def section(self, name: str) -> List[Row]:
         """All rows of one analysis (``neurolens help sections`` lists them), such as ``kernels``."""
-        document = ask(["analyze", "--all", "--section", name, "--", self.name])[1]
+        document = ask(["analyze", "--all", "--section", name] + self._options() + ["--", self.name])[1]
         rows: List[Row] = document["result"].get(name, [])
         return rows
 
@@ -205,14 +212,14 @@ class Profile:
         profiles: of a window this raises UsageError, whose message has the WHERE that says the same.
         """
         text = bind(query, params) if params is not None else query
-        if limit is None and not self._window and os.path.exists(self._base):
+        if limit is None and not self._window and (os.path.exists(self._base) or self._ledger is not None):
             library = _native.find()
             if library is not None:
                 if self._native is None:
-                    self._native = _native.Profile(library, [self._base])
+                    self._native = _native.Profile(library, [self._base], memory_bytes(self._memory), self._ledger)
                 answer = self._native.sql(text)
                 return Table(answer.names, answer.units, [], False, answer)
-        document = ask(["sql", "--limit", _ALL_ROWS if limit is None else str(limit), "--", self.name, text])[1]
+        document = ask(["sql", "--limit", _ALL_ROWS if limit is None else str(limit)] + self._options() + ["--", self.name, text])[1]
         result = document["result"]
         if isinstance(result, list):
             if len(result) != 1:
@@ -244,15 +251,15 @@ class Profile:
             parts.append("rank=%d" % rank)
         if gpu is not None:
             parts.append("gpu=%d" % gpu)
-        return Profile(self._base, ",".join(parts))
+        return Profile(self._base, ",".join(parts), self._memory, self._ledger)
 
     def report(self, path: Path) -> None:
         """Writes a report: ``.html`` (one file that needs no network), ``.md`` or ``.json``."""
-        run(["report", "--quiet", "--output", os.fspath(path), "--", self.name])
+        run(["report", "--quiet", "--output", os.fspath(path)] + self._options() + ["--", self.name])
 
     def export(self, to: str, path: Path) -> None:
         """Writes the profile in another form, such as ``perfetto`` (``neurolens export --help`` lists them)."""
-        run(["export", "--quiet", "--to", to, "--output", os.fspath(path), "--", self.name])
+        run(["export", "--quiet", "--to", to, "--output", os.fspath(path)] + self._options() + ["--", self.name])
 
 
 def _bound(value: Bound, unit: str) -> str:
@@ -263,12 +270,23 @@ def _name(profile: Union[Path, Profile]) -> str:
     return profile.name if isinstance(profile, Profile) else os.fspath(profile)
 
 
-def open(path: Path) -> Profile:
+def memory_bytes(memory: Union[None, int, str]) -> int:
+    """A budget in bytes; 0 for None. Raises UsageError for what the command would not take either."""
+    if memory is None or isinstance(memory, int):
+        return int(memory or 0)
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKmMgGtT]?)(?:i?[bB])?", memory)
+    if not found:
+        raise UsageError("%r is no size, such as 512MiB or 4GiB" % memory, 2)
+    return int(float(found.group(1)) * 1024 ** " kmgt".index(found.group(2).lower() or " "))
+
+
+def open(path: Path, *, memory: Union[None, int, str] = None, ledger: Optional[Path] = None) -> Profile:
     """A profile: a file of any supported format, a folder, or a run of the ledger (``@``, an id, a tag).
 
-    It is read now; raises InputError when that is not possible.
+    It is read now; raises InputError when that is not possible. ``memory``: what each question may take, in bytes or as ``"4GiB"`` (half
+    of the free memory when None); SurroundingsError is raised for more. ``ledger``: the folder that has the run; the usual one when None.
     """
-    profile = Profile(os.fspath(path))
+    profile = Profile(os.fspath(path), "", memory, None if ledger is None else os.path.abspath(os.fspath(ledger)))
     profile._document()
     return profile
 
