@@ -347,6 +347,11 @@ static bool record_decode(const unsigned char *at, const unsigned char *end,
     unsigned column = 0;
     for (; column < plan->columns && header < header_end; column++) {
         uint64_t type = *header++;
+        if (type == 0) { /* NULL, as half of the columns of most tables */
+            if (plan->cell[column] != SQLITEPAGES_SKIP)
+                cells[plan->cell[column]] = (struct sqlitepages_cell){.type = SQLITEPAGES_NULL};
+            continue;
+        }
         if (type >= 0x80 && !(header = varint(header - 1, header_end, &type)))
             return false;
         uint64_t size = type < SERIALS ? small_size[type] : (type - 12) >> 1;

@@ -20,8 +20,9 @@
 #include "base/pool.h"
 #include "base/sort.h"
 
-#define MAX_SUBS  64
-#define MAX_DEPTH 4096 /* much of what is asked walks up or down a lane once for each depth */
+#define MAX_SUBS     64
+#define POOLED_LEAST ((size_t)1 << 20)
+#define MAX_DEPTH    4096 /* much of what is asked walks up or down a lane once for each depth */
 
 struct open_slice {
     int64_t end;
@@ -68,6 +69,23 @@ static void order_ties(const struct nl_nesting *n, uint32_t *rows, uint32_t coun
     }
 }
 
+/* Stable. Room for a large lane is of the pool, which may lie on a disk. */
+static void order_starts(const struct nl_nesting *n, uint32_t *rows, uint32_t count)
+{
+    size_t bytes = 2 * (size_t)count * sizeof(struct nl_keyed);
+    bool pooled = bytes >= POOLED_LEAST;
+    struct nl_keyed *items = pooled ? nl_pagepool_take(n->pages, bytes) : nl_alloc(bytes);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (struct nl_keyed){nl_sort_key(n->ts[rows[i]]), rows[i]};
+    nl_sort_keyed(items, items + count, count);
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = items[i].row;
+    if (pooled)
+        nl_pagepool_give(n->pages, items, bytes);
+    else
+        nl_free(items);
+}
+
 static void order_lane(const struct nl_nesting *n, uint32_t *rows, uint32_t count)
 {
     bool sorted = true, ties = false;
@@ -77,13 +95,7 @@ static void order_lane(const struct nl_nesting *n, uint32_t *rows, uint32_t coun
         ties |= before == now;
     }
     if (!sorted) {
-        struct nl_keyed *items = nl_alloc(2 * (size_t)count * sizeof *items);
-        for (uint32_t i = 0; i < count; i++)
-            items[i] = (struct nl_keyed){nl_sort_key(n->ts[rows[i]]), rows[i]};
-        nl_sort_keyed(items, items + count, count);
-        for (uint32_t i = 0; i < count; i++)
-            rows[i] = items[i].row;
-        nl_free(items);
+        order_starts(n, rows, count);
         ties = true;
     }
     if (ties)

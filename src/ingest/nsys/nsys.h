@@ -73,6 +73,7 @@ struct nsys_worker {
     struct nsys_known_lane *lanes;
     size_t lane_count, lane_cap;
     struct nl_lookup by_key;          /* of lanes */
+    size_t last_lane;                 /* asked for: rows of a thread come together */
     const struct nsys_table_def *def; /* of the rows at hand */
     uint32_t domain;                  /* lane domain of that table, builder's name */
     size_t unit;                      /* number of the unit at hand + 1 */

@@ -255,8 +255,11 @@ static uint32_t make_lane(struct nsys_load *load, const struct nsys_known_lane *
 
 static uint32_t lane_of(struct nsys_worker *worker, const struct nsys_known_lane *key)
 {
+    if (worker->last_lane < worker->lane_count && is_key(&worker->lanes[worker->last_lane], key))
+        return worker->lanes[worker->last_lane].lane;
     uint64_t hash = hash_of(key);
     uint32_t row = NL_LOOKUP(&worker->by_key, hash, i, is_key(&worker->lanes[i], key));
+    worker->last_lane = row != NL_NO_ROW ? row : worker->lane_count;
     if (row != NL_NO_ROW)
         return worker->lanes[row].lane;
     nl_grow(&worker->lanes, &worker->lane_cap, worker->lane_count + 1);
