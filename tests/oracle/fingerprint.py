@@ -24,6 +24,7 @@ import re
 import statistics
 import sys
 
+import _plantedtwins
 import oracle
 
 TESTS = os.path.join(oracle.ROOT, "tests")
@@ -375,7 +376,7 @@ def nearest_are_twins(check, program, folder, place):
     if not runs:
         check.skip("nearest on two GPUs", "no traces of one model on H100 and MI300X")
         return
-    ledger = os.path.join(folder, "twins")
+    ledger = os.path.join(folder, "twins of " + os.path.basename(place))
     program.run("add", "--no-trace", "--no-cache", "--ledger", ledger, *runs, "--format", "json")
     wrong = []
     for path, twin in runs.items():
@@ -434,6 +435,7 @@ def main():
     runs.check_pairs()
     for name, pattern in GROUPS if samples else ():
         runs.separated(name, [p for p in runs.prints if re.search(pattern, os.path.basename(p))])
+    nearest_are_twins(check, program, folder, _plantedtwins.make(os.path.join(folder, "planted")))
     nearest_are_twins(check, program, folder, os.environ.get("NEUROLENS_TWINS") or
                       os.path.join(oracle.SHARED, "samples", PAIRS))
     check.finish()
