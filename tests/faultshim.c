@@ -9,8 +9,8 @@
  *   FAULT_COUNT  file of 8 bytes a kind that holds the numbers of calls, also when the process is killed
  *   FAULT_STACKS file of 8 bytes a call of FAULT_KIND: a number for the functions that it was called from
  *
- * glibc's regular expressions are left alone: without memory regcomp frees twice and regexec says that nothing
- * matches (2.36), which is not ours to mend.
+ * glibc's regular expressions and look-up of users are left alone: without memory regcomp frees twice, regexec says
+ * that nothing matches, and getpwuid_r follows a null pointer or aborts (2.36), which is not ours to mend.
  * Children are left alone. Calls that libc makes of itself (the open in fopen) are not seen; fopen is.
  */
 #define _GNU_SOURCE
@@ -293,6 +293,17 @@ SEEN int regexec(const void *made, const char *text, size_t places, void *where,
     BEHIND(int, regexec, const void *, const char *, size_t, void *, int)
     spared = true;
     int result = behind(made, text, places, where, flags);
+    spared = false;
+    return result;
+}
+
+SEEN int getpwuid_r(uid_t user, void *entry, char *room, size_t size, void *found);
+
+SEEN int getpwuid_r(uid_t user, void *entry, char *room, size_t size, void *found)
+{
+    BEHIND(int, getpwuid_r, uid_t, void *, char *, size_t, void *)
+    spared = true;
+    int result = behind(user, entry, room, size, found);
     spared = false;
     return result;
 }
