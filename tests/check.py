@@ -122,6 +122,8 @@ WRONG = [
     ("step.p50 > 5", "column 12: expected a number such as 120ms"),
     ('op["mm.p95 > 1ms', "expected \" after the name of a row"),
     ('op["mm"] > 1ms', "expected .COLUMN after the row"),
+    ("idle.share > 5", "column 14: expected a number such as 40%, 0.4 or +5%"),
+    ("mfu < 40", "column 7: expected a number such as 40%, 0.4 or +5%"),
 ]
 
 FILES = [
@@ -379,6 +381,8 @@ def words(tally, folder):
                 re.match(r"Cannot compare: kernels: A has \d+, B has none", result.stdout), result.describe())
     result = check(folder, "lazy.json", "--baseline", "paced.json", "--allow", "amount of work")
     tally.check("what stands for a time says which", "time.mean (first to last GPU operation) " in " ".join(result.stdout.split()), result.describe())
+    result = check(folder, "base0.json,base1.json,base2.json", "--baseline", "same0.json,same1.json,same2.json")
+    tally.check("a pass within noise asks for nothing", result.status == 0 and "beyond noise" in result.stdout and "Next:" not in result.stdout, result.describe())
     shaky = [",".join("shaky-%s%d.json" % (side, i) for i in range(3)) for side in "ab"]
     for side, values in (("a", (-0.05, 0, 0.05)), ("b", (0.02, 0.08, 0.14))):
         for i, value in enumerate(values):

@@ -416,9 +416,11 @@ static void write_tables(struct gate *gate)
 {
     struct diff_doc *doc = gate->doc;
     struct nl_result *counts = diff_counts(&doc->base, &doc->changed);
+    static const struct nl_result nothing = {0};
     bool open = !gate->against && !gate->counts[NL_GATE_FAIL] && gate->counts[NL_GATE_INCONCLUSIVE];
     struct nl_result *next = diff_next_table(doc, open);
-    write_headlines(gate, counts, next);
+    bool calm = gate->status == STATUS_PASS && diff_is_noise(doc); /* there is nothing to do */
+    write_headlines(gate, counts, calm ? &nothing : next);
     diff_doc_add(doc, gate_table(gate));
     diff_doc_add(doc, rules_table(gate));
     if (!gate->base) {

@@ -66,9 +66,10 @@ static bool in_unit(struct nl_rule *rule, struct nl_str text, double *value)
         return !*end && (rule->relative || rule->metric.meaning == NL_MEANS_SHARE);
     }
     double plain = strtod(copy, &end);
-    if (!*end) {
+    if (!*end) { /* 5 of a share would be 500 % */
         *value = plain;
-        return rule->metric.meaning != NL_MEANS_NS || plain == 0;
+        bool share = rule->metric.meaning == NL_MEANS_SHARE;
+        return share ? plain <= 1 : rule->metric.meaning != NL_MEANS_NS || plain == 0;
     }
     if (rule->metric.meaning == NL_MEANS_NS && nl_parse_ns(text, &ns)) {
         *value = (double)ns;

@@ -188,16 +188,31 @@ static bool find_fact(struct nl_ledger *ledger, const char *name, const char *as
 }
 
 #define OF_ONE "SELECT run, number FROM facts WHERE key = ?1 AND number NOTNULL"
-#define OF_WHOLE                                                                                   \
-    "SELECT run, number FROM facts f WHERE key = ?1 AND number NOTNULL AND NOT EXISTS (SELECT 1 "  \
-    "FROM facts g WHERE g.run = f.run AND g.key = ?2 AND g.number NOTNULL)"
+
+/* Adds those of runs that have none yet; leaves them in the order of runs. */
+static void fill_up(struct numbers *numbers, struct numbers *whole)
+{
+    size_t had = numbers->count, at = 0;
+    if (had)
+        qsort(numbers->items, had, sizeof *numbers->items, by_run);
+    if (whole->count)
+        qsort(whole->items, whole->count, sizeof *whole->items, by_run);
+    for (size_t i = 0; i < whole->count; i++) {
+        while (at < had && numbers->items[at].run < whole->items[i].run)
+            at++;
+        if (at < had && numbers->items[at].run == whole->items[i].run)
+            continue;
+        nl_grow(&numbers->items, &numbers->cap, numbers->count + 1);
+        numbers->items[numbers->count++] = whole->items[i];
+    }
+}
 
 /* One of its steps, and where that is not known one of the whole run, as rules of check have it. */
 static bool two_facts(struct nl_ledger *ledger, const char *steps, const char *whole,
                       const char *asked, struct nl_series *series, struct numbers *numbers,
                       struct nl_err *err)
 {
-    struct nl_field field = {.key = -1}, second = {0};
+    struct nl_field field = {0}, second = {0};
     bool known, also;
     bool first = find_fact(ledger, steps, asked, &field, &known, &series->arena, err);
     if (!first && err->code != NL_USAGE)
@@ -212,11 +227,15 @@ static bool two_facts(struct nl_ledger *ledger, const char *steps, const char *w
     }
     if (known || also)
         series->meaning = known ? field.meaning : second.meaning;
-    return (!known ||
-            take(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err)) &&
-           (!also ||
-            take(numbers, ledger,
-                 nl_ledgerdb_ask(ledger, err, OF_WHOLE, "ii", second.key, field.key), err));
+    struct numbers more = {0};
+    bool done =
+        (!known ||
+         take(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err)) &&
+        (!also || take(&more, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", second.key), err));
+    if (done)
+        fill_up(numbers, &more);
+    nl_free(more.items);
+    return done;
 }
 
 static bool fact_values(struct nl_ledger *ledger, const char *metric, struct nl_series *series,
