@@ -7,11 +7,23 @@ import shutil
 import subprocess
 import sys
 
-from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
+from harness import FIXTURES, PROGRAM, ROOT, Tally, environment, neurolens, scratch
 
 EXAMPLES = os.path.join(ROOT, "examples")
 PYTHON_FOLDER = os.path.join(os.path.dirname(PROGRAM), "python")
 REAL = os.environ.get("INTEGRATIONS_PYTHON") or os.path.join(ROOT, "build", "venv-integrations", "bin", "python")
+# The cells one after the other, as a kernel runs them.
+NOTEBOOK = """
+import json, os, sys
+os.environ["PROFILE"] = sys.argv[2]
+space = {}
+with open(sys.argv[1]) as file:
+    document = json.load(file)
+assert document["nbformat"] == 4 and not any(cell.get("outputs") for cell in document["cells"])
+for cell in document["cells"]:
+    if cell["cell_type"] == "code":
+        exec(compile("".join(cell["source"]), cell["id"], "exec"), space)
+"""
 tally = Tally("examples")
 seen = set()
 
@@ -66,6 +78,10 @@ def main():
     done = run(sys.executable, example("python/read.py"), out)
     lines = done.stdout.splitlines()
     tally.check("python/read.py", done.returncode == 0 and len([line for line in lines if " 5 calls" in line]) == 2 and len(lines) >= 3, done.stdout)
+    done = run(sys.executable, "-c", NOTEBOOK, example("notebook/profile.ipynb"), os.path.join(FIXTURES, "made_gpu_train.json.gz"))
+    lines = done.stdout.splitlines()
+    tally.check("notebook/profile.ipynb", done.returncode == 0 and lines[:1] and lines[0].startswith("Compute-bound: GPU 0") and
+                any(line.startswith("made_gpu_train.json.gz[step=10:12] {") for line in lines) and os.path.exists(os.path.join(scratch(), "report.html")), done.stdout)
     if has("torch"):
         done = run(REAL, example("pytorch/handler.py"))
         tally.check("pytorch/handler.py", done.returncode == 0 and "nlens: more: neurolens analyze traces/" in done.stdout, done.stdout)
