@@ -123,15 +123,20 @@ def tried(name, given):
         (wheel if path.endswith(".whl") else archive)(root, title, path)
 
 
+def wheels():
+    """What `make wheel` left for this machine."""
+    return glob.glob(os.path.join(ROOT, "dist", "%s-*_x86_64.whl" % dist_info.DISTRIBUTION))
+
+
 def main():
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         sys.exit("roots: only root can change the root folder of a process, and debootstrap makes roots; apt-get install debootstrap, then sudo make roots-test")
     unknown = [name for name in sys.argv[1:] if name not in SYSTEMS]
-    wheels = glob.glob(os.path.join(ROOT, "dist", "%s-*_x86_64.whl" % dist_info.DISTRIBUTION))
-    if unknown or len(wheels) != 1:
+    found = wheels()
+    if unknown or len(found) != 1:
         sys.exit("roots: there are %s" % ", ".join(SYSTEMS) if unknown else "roots: no wheel in dist/; make wheel first")
     os.makedirs(ROOTS, exist_ok=True)
-    given = [wheels[0], relocatable.make(wheels[0], ROOTS, 315532800)]
+    given = [found[0], relocatable.make(found[0], ROOTS, 315532800)]
     for name in sys.argv[1:] or SYSTEMS:
         tried(name, given)
     print("%d passed, %d failed, %d skipped" % (sums["ok"], sums["FAIL"], sums["skipped"]))
