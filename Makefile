@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel deb deb-test release roots-test pythons site asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel deb deb-test release roots-test pythons container-test site asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -121,6 +121,12 @@ deb-test:
 # All that is handed out, with its digests: build/release/ (docs/packages.md); refuses a tree with changes.
 release: all
 	@python3 tools/release.py
+# The steps of Containerfile in a clean root; as root.
+container-test:
+	@python3 tools/container.py
+# The pages with search: build/site/html/index.html.
+site:
+	@python3 tools/website.py
 # CPython 3.14 with and without the GIL in build/pythons/, for tests/wheel.py.
 pythons:
 	@python3 tools/pythons.py
