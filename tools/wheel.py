@@ -213,7 +213,8 @@ def main():
     if os.uname().machine != "x86_64":
         sys.exit("wheel: only x86-64 machines make a wheel so far")
     python = tools(["auditwheel"] if options.no_zig else ["ziglang", "auditwheel"])
-    targets = compiled(interpreter(), wheel_libraries.elfutils(os.path.join(BUILD, "elfutils")))
+    own = os.path.join(BUILD, "elfutils")  # with the pkg-config files of all that is compiled here
+    targets = compiled(interpreter(), wheel_libraries.movable(own) and wheel_libraries.elfutils(own) or None)
     isal = wheel_libraries.isal(os.path.join(BUILD, "libisal"))
     if not isal:
         say("libisal is linked as a shared library: auditwheel puts it into the wheel, and the command starts through Python")

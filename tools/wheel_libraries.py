@@ -105,6 +105,39 @@ Libs.private: -lz -lzstd
 """
 
 
+# Debian's source package, its library, name for pkg-config, and what its configure would find on any Linux.
+MOVABLE = [("jansson", "jansson", "jansson", ["STDINT_H", "LOCALE_H", "UNISTD_H", "FCNTL_H", "ENDIAN_H", "SCHED_H", "SYS_PARAM_H", "SYS_STAT_H", "SYS_TIME_H",
+                                              "SYS_TYPES_H", "CLOSE", "GETPID", "GETTIMEOFDAY", "OPEN", "READ", "SCHED_YIELD", "STRTOLL", "LOCALECONV"]),
+           ("libyaml", "yaml", "yaml-0.1", [])]
+
+
+def movable(folder):
+    """libjansson.a and libyaml.a that shared libraries can contain, with pkg-config files in folder: Debian's are compiled for programs alone.
+    False when their sources cannot be had."""
+    where = os.path.abspath(folder)
+    if all(os.path.exists(os.path.join(where, name + ".pc")) for _, _, name, _ in MOVABLE):
+        return True
+    os.makedirs(where, exist_ok=True)
+    if not fetched(folder, ["source"] + [package for package, _, _, _ in MOVABLE]):
+        return False
+    for package, short, name, has in MOVABLE:
+        source = os.path.abspath(source_in(folder, package + "-*"))
+        version = source.rsplit("-", 1)[1]
+        say("compiling %s for libneurolens" % package)
+        words = ["-DHAVE_%s=1" % each for each in has] + ["-DUSE_URANDOM=1", "-DINITIAL_HASHTABLE_ORDER=3"] * bool(has)
+        words += ["-DYAML_VERSION_%s=%s" % pair for pair in zip(("MAJOR", "MINOR", "PATCH"), version.split("."))] + ['-DYAML_VERSION_STRING="%s"' % version]
+        open(os.path.join(source, "src", "jansson_private_config.h"), "w").close()  # the words say it
+        objects = []
+        for path in sorted(glob.glob(os.path.join(source, "src", "*.c"))):
+            objects.append(os.path.join(where, short + "_" + os.path.basename(path)[:-2] + ".o"))
+            run(["cc", "-O2", "-fPIC", "-c", "-I", os.path.join(source, "src"), "-I", os.path.join(source, "include")] + words + ["-o", objects[-1], path])
+        run(["ar", "rcsD", os.path.join(where, "lib%s.a" % short)] + objects)
+        with open(os.path.join(where, name + ".pc"), "w") as file:
+            file.write("Name: %s\nDescription: %s, for shared libraries\nVersion: %s\nCflags: -I/usr/include\nLibs: -L%s -l%s\n" % (
+                name, name, version, where, short))
+    return True
+
+
 def elfutils(folder):
     """The folder of pkg-config files of a libelf.a and a libdw.a that shared libraries can contain.
 
