@@ -379,8 +379,8 @@ def older():
     after = {name: database.execute("SELECT * FROM " + name).fetchall() for name in tables}
     after["tags"] = [row[:2] for row in after["tags"]]  # version 3 knows their order
     database.close()
-    tally.check("and brought to version 5, all its rows as they were",
-                version == (5,) and after == before, version)
+    tally.check("and brought to version 6, all its rows as they were",
+                version == (6,) and after == before, version)
     told = nearest(ledger, os.path.join(CORPUS, "chrome", "kineto.json"))
     tally.check("its runs have no fingerprints yet, which is said",
                 told[0] == [] and any("4 runs have no fingerprint" in line for line in told[1]), told)

@@ -1,34 +1,82 @@
-/* roof: measure what this machine's processors can do at most, per number of threads. */
+/* roof: measure what this machine's processors and GPUs can do at most, and keep it for profiles of this host. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "base/mem.h"
 #include "base/pool.h"
+#include "cli/hostfacts.h"
+#include "cli/ledgercall.h"
+#include "cli/message.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "ledger/roofkeep.h"
 #include "view/rooflineplot.h"
 #include "work/cpuroof.h"
 #include "tables/answer.h"
 
 #define MILLISECONDS 60 /* per loop and round */
+#define ROWS_MOST    1024
 
 #define COLUMNS(C)                                                                                 \
     C(threads, NULL, COUNT)                                                                        \
     C(flops_per_s, "FP32 FMA", FLOPS)                                                              \
     C(bytes_per_s, "triad", RATE)                                                                  \
     C(ridge, "FLOP/B at the ridge", NUMBER)                                                        \
+    C(fp64_flops_per_s, "FP64 FMA", FLOPS)                                                         \
     C(instructions, NULL, TEXT)
 NL_COLUMNS(COLUMNS);
 
-static bool add_row(struct nl_result *table, unsigned threads, struct nl_err *err)
+struct measuring {
+    struct nl_result *table;
+    struct nl_host_roofs *roofs; /* with room for ROWS_MOST */
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void keep(struct measuring *measuring, const struct nl_host_roof *roof)
+{
+    if (measuring->roofs->count == ROWS_MOST)
+        return;
+    struct nl_host_roof *item = &measuring->roofs->items[measuring->roofs->count++];
+    *item = *roof;
+    item->measured_ns = now_ns();
+}
+
+static bool add_row(struct measuring *measuring, unsigned threads, struct nl_err *err)
 {
     struct nl_cpu_roof roof;
     if (!nl_cpu_roof_measure(threads, MILLISECONDS, &roof))
         return nl_fail(err, NL_ENVIRONMENT, "cannot start %u threads; end other programs first",
                        threads);
-    struct nl_cell *cells = nl_result_row(table);
+    struct nl_cell *cells = nl_result_row(measuring->table);
     cells[AT_threads] = nl_cell_i64(threads);
     cells[AT_flops_per_s] = nl_cell_f64(roof.flops_per_s);
+    cells[AT_fp64_flops_per_s] = nl_cell_f64(roof.fp64_flops_per_s);
     cells[AT_bytes_per_s] = nl_cell_f64(roof.bytes_per_s);
     cells[AT_ridge] = nl_cell_f64(roof.bytes_per_s > 0 ? roof.flops_per_s / roof.bytes_per_s : 0);
-    cells[AT_instructions] = nl_cell_text(table, nl_str(roof.instructions));
+    cells[AT_instructions] = nl_cell_text(measuring->table, nl_str(roof.instructions));
+    struct nl_host_roof single = {.type = "fp32",
+                                  .threads = threads,
+                                  .flops_per_s = roof.flops_per_s,
+                                  .bytes_per_s = roof.bytes_per_s},
+                        twice = {.type = "fp64",
+                                 .threads = threads,
+                                 .flops_per_s = roof.fp64_flops_per_s,
+                                 .bytes_per_s = NL_NULL_F64};
+    snprintf(single.with, sizeof single.with, "%s", roof.instructions);
+    snprintf(twice.with, sizeof twice.with, "%s", roof.instructions);
+    keep(measuring, &single);
+    keep(measuring, &twice);
     return true;
 }
 
@@ -55,27 +103,85 @@ static void plot(const struct nl_output *output, const struct nl_result *table)
     nl_buf_release(&text);
 }
 
-bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
+/* This machine, by the facts that recordings made here carry. */
+static void name_host(struct nl_host_roofs *roofs)
+{
+    struct nl_rundoc_setting facts[NL_HOST_FACTS];
+    struct nl_arena arena;
+    nl_arena_init(&arena);
+    size_t count = nl_host_facts(facts, &arena);
+    if (gethostname(roofs->host, sizeof roofs->host - 1) != 0)
+        roofs->host[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(facts[i].key, "hardware.cpu_model") == 0)
+            snprintf(roofs->cpu, sizeof roofs->cpu, "%s", facts[i].value);
+        else if (strcmp(facts[i].key, "hardware.cpu_count") == 0)
+            roofs->processors = (uint32_t)strtoul(facts[i].value, NULL, 10);
+    nl_arena_free(&arena);
+}
+
+/* Into the ledger. One that was named must take it; else a note is enough, for the figures are shown. */
+static bool store(const struct nl_call *call, const struct nl_host_roofs *roofs, const char **says,
+                  struct nl_arena *arena, struct nl_err *err)
+{
+    struct nl_err why;
+    nl_err_clear(&why);
+    *says = NULL;
+    if (!roofs->host[0]) {
+        nl_message_note(call, "not kept: this machine has no name");
+        return true;
+    }
+    struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_WRITE, &why);
+    bool done = ledger && nl_roofkeep_put(ledger, roofs, call->settings.replace, &why);
+    nl_ledger_close(ledger);
+    if (done)
+        *says = nl_arena_format(arena, "kept for profiles of host %s", roofs->host);
+    else if (call->settings.ledger)
+        *err = why;
+    else
+        nl_message_note(call, "not kept: %s", why.text);
+    return done || !call->settings.ledger;
+}
+
+static bool measure(struct measuring *measuring, const struct nl_call *call, struct nl_err *err)
+{
+    unsigned most = nl_processors();
+    bool done = true;
+    for (unsigned threads = 1; done && threads < most; threads *= 2)
+        done = add_row(measuring, threads, err);
+    done = done && add_row(measuring, most, err);
+    nl_progress_quiet(call->progress);
+    return done;
+}
+
+static bool show(struct nl_call *call, const struct nl_result *table, struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
-    struct nl_result *table = nl_result_new("roof", "Roofs of this machine's processors", columns,
-                                            sizeof columns / sizeof columns[0]);
-    unsigned most = nl_processors();
-    bool done = true;
-    for (unsigned threads = 1; done && threads < most; threads *= 2)
-        done = add_row(table, threads, err);
-    if (done)
-        done = add_row(table, most, err);
-    table->note = "best of three rounds; other programs that run now lower it";
-    nl_progress_quiet(call->progress);
-    if (done) {
-        struct nl_view_options options = {.width = output.width, .color = output.color};
-        if (output.view == &nl_view_text)
-            plot(&output, table);
-        done = output.view->render_result(output.stream, NULL, table, &options, err);
-    }
-    nl_result_free(table);
+    struct nl_view_options options = {.width = output.width, .color = output.color};
+    if (output.view == &nl_view_text)
+        plot(&output, table);
+    bool done = output.view->render_result(output.stream, NULL, table, &options, err);
     return nl_output_close(&output, call, done, err);
+}
+
+bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
+{
+    const char *kept = NULL;
+    struct measuring measuring = {
+        .table = nl_result_new("roof", "Roofs of this machine's processors", columns,
+                               sizeof columns / sizeof columns[0]),
+        .roofs = nl_zalloc(sizeof *measuring.roofs + ROWS_MOST * sizeof *measuring.roofs->items)};
+    name_host(measuring.roofs);
+    bool done = measure(&measuring, call, err);
+    if (done && !call->settings.no_keep)
+        done = store(call, measuring.roofs, &kept, &measuring.table->arena, err);
+    measuring.table->note = nl_arena_format(
+        &measuring.table->arena, "best of three rounds; other programs that run now lower it%s%s",
+        kept ? "; " : "", kept ? kept : "");
+    done = done && show(call, measuring.table, err);
+    nl_free(measuring.roofs);
+    nl_result_free(measuring.table);
+    return done;
 }

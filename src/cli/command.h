@@ -31,6 +31,7 @@ struct nl_settings {
     bool estimate;        /* info */
     bool full, no_pager;  /* analyze */
     int64_t rank;         /* NL_NULL_I64 = not given */
+    const char *host;     /* of a profile that does not tell its own */
     struct nl_texts join; /* reports whose metrics go to the profile's kernels */
     int64_t limit;
     int64_t timeout_ns;
@@ -80,6 +81,8 @@ struct nl_settings {
     int backend; /* enum nl_profile_backend */
     int64_t warm_up, max_runs, profiled_runs, max_time_ns;
     bool no_add;
+    /* roof */
+    bool no_keep, replace;
     /* check */
     struct nl_texts baseline, fail_on, allow;
     const char *rules, *junit, *sarif, *markdown;

@@ -39,6 +39,14 @@ const struct nl_option nl_common_options[] = {
     END,
 };
 
+static const struct nl_option roof_options[] = {
+    {"no-keep", 0, NL_OPTION_FLAG, TARGET(no_keep), NULL,
+     "show it alone: the ledger stays as it is", NULL},
+    {"replace", 0, NL_OPTION_FLAG, TARGET(replace), NULL,
+     "forget what was measured on this host before", NULL},
+    END,
+};
+
 static const struct nl_option profile_options[] = {
     {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
      "memory limit, such as 4GiB (default: half of the free memory)", NULL},
@@ -48,6 +56,8 @@ static const struct nl_option profile_options[] = {
      "neither read nor write the cache of imported profiles", NULL},
     {"rank", 0, NL_OPTION_NUMBER, TARGET(rank), "N",
      "rank of the profile, if it does not record its own", NULL},
+    {"host", 0, NL_OPTION_TEXT, TARGET(host), "NAME",
+     "machine of the profile, if it does not record its own: its measured roofs count", NULL},
     {"join", 0, NL_OPTION_LIST, TARGET(join), "REPORT",
      "add kernel counters from an Nsight Compute report (repeatable)", NULL},
     END,
@@ -150,6 +160,7 @@ static const struct nl_option info_options[] = {
 };
 
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
+static const struct nl_option *const roof_tables[] = {roof_options, nl_common_options, NULL};
 static const struct nl_option *const info_tables[] = {info_options, report_options, profile_options,
                                                       nl_common_options, NULL};
 static const struct nl_option *const analyze_tables[] = {page_options, report_options,
@@ -510,18 +521,21 @@ const struct nl_command nl_commands[] = {
      .run = nl_cmd_doctor},
     {.name = "roof",
      .group = "Tools",
-     .summary = "measure the roofline of this machine's CPU",
+     .summary = "measure the roofline of this machine",
      .usage = "",
      .least = 0,
      .most = 0,
-     .tables = plain_tables,
-     .help = "Measures FP32 multiply-add throughput and memory bandwidth (triad) of the CPU with "
-             "1, 2, 4,\n"
-             "… threads, half a second each, and plots the roofline. GPUs are not measured: their "
-             "peaks\n"
-             "come from data sheets (docs/work.md).",
+     .tables = roof_tables,
+     .help =
+         "Measures multiply-add throughput (FP32, FP64) and memory bandwidth (triad) of the CPU "
+         "with\n"
+         "1, 2, 4, … threads, half a second each, and plots the roofline. The ledger keeps what "
+         "was\n"
+         "measured, by host: profiles that record this host are judged against it. Of several\n"
+         "measurements the highest counts.",
      .examples = "neurolens roof\n"
-                 "neurolens roof --format json",
+                 "neurolens roof --replace\n"
+                 "neurolens analyze trace.json --host \"$(hostname)\" --section roofline",
      .run = nl_cmd_roof},
     {.name = "schema",
      .group = "Tools",

@@ -14,6 +14,7 @@
 #include "cli/ledgercall.h"
 #include "cli/message.h"
 #include "cli/progress.h"
+#include "cli/roofsof.h"
 #include "ingest/ingest.h"
 #include "ledger/runopen.h"
 #include "ledger/runsaid.h"
@@ -190,6 +191,8 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
     struct nl_trace *trace = ledger
                                  ? nl_ledger_trace(ledger, &run, &open, call->job, err)
                                  : nl_ingest(input->paths, input->count, options, call->job, err);
+    if (trace)
+        nl_roofs_of(trace, ledger, ledger ? &run : NULL, call);
     nl_ledger_close(ledger);
     return trace;
 }

@@ -29,7 +29,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     const struct nl_device_peaks *peaks = nl_work_peaks(scene);
     if (lacks || !peaks)
         return nl_abstain(finding, lacks ? lacks : "the peaks of the device are not known");
-    double ratio = nl_peak_flops(peaks, WORK_BF16, true) / nl_peak_flops(peaks, WORK_TF32, true);
+    double ratio =
+        nl_nominal_flops(peaks, WORK_BF16, true) / nl_nominal_flops(peaks, WORK_TF32, true);
     if (!(ratio >= LEAST_RATIO))
         return NL_CAUSE_ABSENT;
     struct nl_evidence longest = {0};

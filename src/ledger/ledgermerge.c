@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "ledger/artefactwalk.h"
 #include "ledger/ledgerdb.h"
+#include "ledger/roofkeep.h"
 #include "ledger/runanomaly.h"
 #include "ledger/runcard.h"
 #include "ledger/runkeep.h"
@@ -164,5 +165,5 @@ bool nl_ledger_merge(struct nl_ledger *from, struct nl_ledger *into, const char 
     }
     if (rows && !done)
         sqlite3_reset(rows);
-    return rows && ok && done;
+    return rows && ok && done && nl_roofkeep_merge(from, into, err);
 }

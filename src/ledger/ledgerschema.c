@@ -96,6 +96,14 @@ static const char *const steps[] = {
     /* 4 → 5 */
     /* What the earlier runs have in common besides (runseason.h). */
     "ALTER TABLE histories ADD COLUMN season TEXT;",
+    /* 5 → 6 */
+    /* What machines were measured to do at most (roofkeep.h); not of a run. */
+    "CREATE TABLE roofs("
+    "  host TEXT NOT NULL, cpu TEXT NOT NULL, processors INTEGER NOT NULL," /* '' and 0 unknown */
+    "  device TEXT NOT NULL," /* product of a GPU; '' the processors */
+    "  type TEXT NOT NULL, threads INTEGER NOT NULL, flops_per_s, bytes_per_s, made_with TEXT,"
+    "  measured_ns INTEGER NOT NULL,"
+    "  PRIMARY KEY(host, cpu, processors, device, type, threads)) WITHOUT ROWID;",
 };
 
 const struct nl_ledger_schema nl_ledger_schema = {steps, sizeof steps / sizeof *steps};

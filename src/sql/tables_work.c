@@ -81,9 +81,7 @@ static void show_least(const struct nl_tf_call *call, const struct nl_op_work *r
                        sqlite3_context *context)
 {
     const struct works *state = call->state;
-    uint32_t device = nl_slice_device(call->db->trace, row->first);
-    struct nl_least_time least =
-        nl_least_time(row, device == NL_NULL_ROW ? NULL : &state->peaks[device]);
+    struct nl_least_time least = nl_least_time(row, nl_peaks_of(&state->works, row, state->peaks));
     if (column == 19)
         nl_show_real(context, least.both * 1e9);
     else if (least.both == least.both)

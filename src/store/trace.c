@@ -37,7 +37,14 @@ void nl_trace_free(struct nl_trace *trace)
         nl_dict_release(&trace->names);
         nl_filled_release(&trace->filled);
     }
+    nl_free(trace->roofs);
     nl_free(trace);
+}
+
+void nl_trace_set_roofs(struct nl_trace *trace, struct nl_host_roofs *roofs)
+{
+    nl_free(trace->roofs);
+    trace->roofs = roofs;
 }
 
 uint64_t nl_trace_bytes(const struct nl_trace *trace)

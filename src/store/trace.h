@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "store/dict.h"
 #include "store/filled.h"
+#include "store/hostroofs.h"
 #include "store/schema.h"
 
 struct nl_trace {
@@ -31,6 +32,7 @@ struct nl_trace {
     const void *map;           /* mapping of a trace file, or NULL when columns are owned */
     size_t map_size;
     struct nl_spill *spill; /* where large columns may lie, or NULL */
+    struct nl_host_roofs *roofs; /* measured on its host; NULL: nobody looked (hostroofs.h) */
 };
 
 /* Memory for the cells of a column, zeroed, and giving it back. */
@@ -38,6 +40,9 @@ void *nl_trace_cells(const struct nl_trace *trace, size_t bytes);
 void nl_trace_cells_free(const struct nl_trace *trace, void *cells, size_t bytes);
 
 void nl_trace_free(struct nl_trace *trace);
+
+/* Takes `roofs` (nl_alloc); before anybody else reads the trace. */
+void nl_trace_set_roofs(struct nl_trace *trace, struct nl_host_roofs *roofs);
 
 /* Bytes of memory (or mapping) that the columns and the dictionary take. */
 uint64_t nl_trace_bytes(const struct nl_trace *trace);

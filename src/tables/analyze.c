@@ -56,6 +56,8 @@ bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace)
 const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,
                                         const struct nl_trace *trace)
 {
+    if (analysis->instead && nl_need_is_met(analysis->instead, trace))
+        return NULL;
     for (unsigned i = 0; i < analysis->need_count; i++)
         if (!nl_need_is_met(&analysis->needs[i], trace))
             return &analysis->needs[i];
@@ -107,6 +109,8 @@ void nl_analyze_document(struct nl_buf *out)
             nl_buf_format(out, "%s%s%s%s", n ? ", " : "", nl_tables[need->table].sql,
                           need->column ? "." : "", need->column ? need->column : "");
         }
+        if (analysis->instead)
+            nl_buf_format(out, " or %s", nl_tables[analysis->instead->table].sql);
         nl_buf_format(out, " | %s |\n", analysis->doc);
     }
 }

@@ -50,6 +50,7 @@ struct nl_analysis {
     const char *title; /* "Where the time goes" */
     struct nl_need needs[NL_NEEDS_MAX];
     unsigned need_count;
+    const struct nl_need *instead; /* is enough where those are not met; NULL none */
     /* NULL with err filled when cancelled or out of budget. `job` may be NULL. */
     struct nl_result *(*run)(const struct nl_trace *trace, const struct nl_analyze_options *options,
                              struct nl_job *job, struct nl_err *err);

@@ -119,6 +119,41 @@ static const char *no_weights(const struct decoding *sum)
                : NULL;
 }
 
+/* On processors there is no MFU, as no maker states their peak: the rate of products stands for it. */
+static void say_host(struct nl_result *result, const struct nl_op_works *works,
+                     const struct nl_device_peaks *peaks)
+{
+    bool known = nl_host_peaks(peaks, works->trace)->known;
+    double flops = 0;
+    int64_t ns = 0;
+    for (size_t i = 0; i < works->count; i++) {
+        const struct nl_op_work *work = &works->items[i];
+        if (!work->matrix || isnan(work->flops_needed) || nl_op_work_ns(work) == NL_NULL_I64)
+            continue;
+        flops += work->flops_needed;
+        nl_sum_add(&ns, nl_op_work_ns(work));
+    }
+    char length[NL_UNIT_TEXT];
+    if (ns > 0)
+        add(result, "CPU", NAN,
+            nl_arena_format(&result->arena, "%.3g GFLOP/s in products of matrices, over %s%s",
+                            flops / (double)ns, nl_format_ns(length, ns),
+                            known ? "" : "; how near that is: `neurolens roof`"));
+}
+
+/* How much is known, and against what it is judged. */
+static const char *host_note(struct nl_result *result, const struct nl_op_works *works,
+                             const struct nl_device_peaks *peaks)
+{
+    const char *known = nl_work_coverage(result, works);
+    const struct nl_device_peaks *host = nl_host_peaks(peaks, works->trace);
+    if (!known || !works->trace->op.rows)
+        return known;
+    return host->known ? nl_arena_format(&result->arena, "%s; roofs %s", known, host->source)
+                       : nl_arena_format(&result->arena, "%s; %s", known,
+                                         nl_no_host_roofs(result, works->trace));
+}
+
 /* Steps that decode: how long, how many tokens, and the least time of reading their weights. */
 static void say_decode(struct nl_result *result, const struct nl_llm_steps *steps)
 {
@@ -280,12 +315,14 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("compute", NULL, columns);
     if (known_products(works) >= KNOWN_LEAST)
         say_use(result, rows, count);
+    if (works->on_host)
+        say_host(result, works, nl_memo_peaks(options->memo));
     say_decode(result, nl_memo_llm_steps(options->memo));
     say_bounds(result, options, roofs);
     say_headroom(result, trace, roofs);
     say_broken(result, trace, roofs);
-    if (!works->on_host)
-        result->note = note(result, trace, roofs, works);
+    result->note = works->on_host ? host_note(result, works, nl_memo_peaks(options->memo))
+                                  : note(result, trace, roofs, works);
     nl_free(rows);
     return result;
 }
@@ -296,6 +333,7 @@ const struct nl_analysis nl_analysis_compute = {
     .title = "How good the compute is",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
+    .instead = &(const struct nl_need){NL_T_op, NULL}, /* of CPUs */
     .run = compute_run,
     .doc =
         "A few lines: use of the peak (MFU or HFU, where the work of a fifth of the time in "

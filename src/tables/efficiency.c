@@ -82,7 +82,7 @@ static void add_work(struct nl_efficiency *row, const struct nl_trace *trace,
     nl_sum_add(&row->matrix_ns, work->matrix_ns);
     if (!work->matrix || isnan(work->flops_needed))
         return;
-    double peak = nl_peak_flops(row->peaks, (enum work_type)work->type, true);
+    double peak = nl_nominal_flops(row->peaks, (enum work_type)work->type, true);
     row->flops = (isnan(row->flops) ? 0 : row->flops) + work->flops_needed;
     row->model_flops = (isnan(row->model_flops) ? 0 : row->model_flops) + work->flops_needed -
                        nl_op_work_again(trace, work);
@@ -97,7 +97,7 @@ static void settle(struct nl_efficiency *row, const double flops_of[WORK_TYPES],
     for (int type = 0; type < WORK_TYPES; type++)
         if (flops_of[type] > flops_of[row->type])
             row->type = (enum work_type)type;
-    row->peak_flops = nl_peak_flops(row->peaks, row->type, true);
+    row->peak_flops = nl_nominal_flops(row->peaks, row->type, true);
     double seconds = (double)row->wall_ns / 1e9;
     row->hfu = row->peak_s > 0 && seconds > 0 ? row->peak_s / seconds : NAN;
     row->mfu = row->hfu * row->model_flops / row->flops;

@@ -75,17 +75,25 @@ static void roofs_add_row(struct nl_result *result, const struct nl_trace *trace
     cells[PEAK_BYTES] = nl_cell_f64(roof->peak_bytes);
 }
 
-/* Which peaks these are, of the first device that has any. */
-static const char *say_peaks(struct nl_result *result, const struct nl_trace *trace,
+/* Which peaks these are, of the first device that has any; of processors, where no device computed. */
+static const char *say_peaks(struct nl_result *result, const struct nl_op_works *works,
                              const struct nl_device_peaks *peaks)
 {
-    for (uint32_t device = 0; device < trace->device.rows; device++)
-        if (peaks[device].known)
-            return nl_arena_format(
-                &result->arena, "headroom: time saved at %.0f %% of the roof; roofs of %s: %s",
-                100 * NL_ROOF_TARGET, peaks[device].product ? peaks[device].product : "the device",
-                peaks[device].source ? peaks[device].source : "as the profile tells");
-    return "the peaks of this device are not known: no roofs";
+    const struct nl_trace *trace = works->trace;
+    for (uint32_t device = 0; device <= trace->device.rows; device++) {
+        bool host = device == trace->device.rows;
+        if (!peaks[device].known || (host && !works->on_host))
+            continue;
+        return nl_arena_format(
+            &result->arena, "headroom: time saved at %.0f %% of the roof; roofs of %s: %s",
+            100 * NL_ROOF_TARGET,
+            peaks[device].product ? peaks[device].product
+            : host                ? "the host"
+                                  : "the device",
+            peaks[device].source ? peaks[device].source : "as the profile tells");
+    }
+    return works->on_host ? nl_no_host_roofs(result, trace)
+                          : "the peaks of this device are not known: no roofs";
 }
 
 static struct nl_result *roofs_run(const struct nl_trace *trace,
@@ -99,7 +107,7 @@ static struct nl_result *roofs_run(const struct nl_trace *trace,
     for (size_t i = 0; i < roofs->count; i++)
         if (roofs->items[i].kind != NL_ROOF_STEP) /* step_efficiency has them */
             roofs_add_row(result, trace, &roofs->items[i]);
-    result->note = say_peaks(result, trace, nl_memo_peaks(options->memo));
+    result->note = say_peaks(result, nl_memo_works(options->memo), nl_memo_peaks(options->memo));
     nl_roof_note(result);
     return result;
 }
@@ -110,6 +118,7 @@ const struct nl_analysis nl_analysis_roofline = {
     .title = "Roofline: distance to what the device can do",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
+    .instead = &(const struct nl_need){NL_T_op, NULL}, /* of CPUs */
     .run = roofs_run,
     .doc =
         "Per operator and element type, per family, per module (range where there are no modules) "

@@ -110,6 +110,17 @@ const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works 
         rest_of(result, works, sums.all));
 }
 
+const char *nl_no_host_roofs(struct nl_result *result, const struct nl_trace *trace)
+{
+    const struct nl_host_roofs *roofs = trace->roofs;
+    if (!roofs || !roofs->host[0])
+        return "no roofs: the profile does not record its host; measure that machine with "
+               "`neurolens roof`, then name it here with --host";
+    return nl_arena_format(&result->arena,
+                           "no roofs: none were measured on host %.60s; run `neurolens roof` there",
+                           roofs->host);
+}
+
 void nl_roof_note(struct nl_result *result)
 {
     const char *says =

@@ -24,6 +24,9 @@ static inline struct nl_cell nl_cell_whole(double value)
  * were not recorded": or NULL when everything has one. In the result's arena. */
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works);
 
+/* Why operators on processors have no roofs, and what gives them some. */
+const char *nl_no_host_roofs(struct nl_result *result, const struct nl_trace *trace);
+
 /* When a share of a roof (column "roof_share") is over 1, the note says what that means. */
 void nl_roof_note(struct nl_result *result);
 

@@ -132,6 +132,6 @@ static void put_bars(struct brief *brief)
 void nl_brief_devices(struct brief *brief)
 {
     put_bars(brief);
-    if (brief->out->len)
+    if (brief->out->len || brief->report->verdict->class == NL_VERDICT_CPU_ONLY)
         put_compute(brief);
 }

@@ -21,33 +21,37 @@ static double now(void)
 }
 
 /* A batch of multiply-adds on vectors of BYTES; returns something that depends on all of them. */
-#define FMA_LOOP(name, bytes, attributes)                                                          \
-    attributes static float name(float seed)                                                       \
+#define FMA_LOOP(name, type, bytes, attributes)                                                    \
+    attributes static type name(type seed)                                                         \
     {                                                                                              \
-        typedef float vector __attribute__((vector_size(bytes)));                                  \
+        typedef type vector __attribute__((vector_size(bytes)));                                   \
         vector sum[CHAINS], scale = {0}, shift = {0};                                              \
-        scale += 0.999f;                                                                           \
+        scale += (type)0.999;                                                                      \
         shift += seed;                                                                             \
         for (int i = 0; i < CHAINS; i++)                                                           \
-            sum[i] = shift * (float)(i + 1);                                                       \
+            sum[i] = shift * (type)(i + 1);                                                        \
         for (int k = 0; k < BATCH; k++)                                                            \
             for (int i = 0; i < CHAINS; i++)                                                       \
                 sum[i] = sum[i] * scale + shift;                                                   \
-        float all = 0;                                                                             \
+        type all = 0;                                                                              \
         for (int i = 0; i < CHAINS; i++)                                                           \
             all += sum[i][0];                                                                      \
         return all;                                                                                \
     }
 
 #if defined(__x86_64__)
-FMA_LOOP(fma_512, 64, __attribute__((target("avx512f,fma"), noinline)))
-FMA_LOOP(fma_256, 32, __attribute__((target("avx2,fma"), noinline)))
+FMA_LOOP(fma_512, float, 64, __attribute__((target("avx512f,fma"), noinline)))
+FMA_LOOP(fma_256, float, 32, __attribute__((target("avx2,fma"), noinline)))
+FMA_LOOP(fma64_512, double, 64, __attribute__((target("avx512f,fma"), noinline)))
+FMA_LOOP(fma64_256, double, 32, __attribute__((target("avx2,fma"), noinline)))
 #endif
-FMA_LOOP(fma_base, 16, __attribute__((noinline)))
+FMA_LOOP(fma_base, float, 16, __attribute__((noinline)))
+FMA_LOOP(fma64_base, double, 16, __attribute__((noinline)))
 
 struct loop {
     float (*run)(float seed);
-    unsigned lanes; /* floats of a vector */
+    double (*run64)(double seed);
+    unsigned lanes; /* floats of a vector; half as many doubles */
     const char *name;
 };
 
@@ -55,11 +59,11 @@ static struct loop choose_loop(void)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f"))
-        return (struct loop){fma_512, 16, "AVX-512"};
+        return (struct loop){fma_512, fma64_512, 16, "AVX-512"};
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-        return (struct loop){fma_256, 8, "AVX2"};
+        return (struct loop){fma_256, fma64_256, 8, "AVX2"};
 #endif
-    return (struct loop){fma_base, 4, "baseline"};
+    return (struct loop){fma_base, fma64_base, 4, "baseline"};
 }
 
 /* Closed until every thread runs; `leave`: one could not be started, so all go home. */
@@ -73,7 +77,8 @@ struct worker {
     pthread_t thread;
     struct gate *gate;
     struct loop loop;
-    double seconds, flops, bytes; /* per second, of the round */
+    double seconds;               /* of a loop and round */
+    double flops, flops64, bytes; /* per second, the best of the rounds */
     double *arrays;               /* a, b, c, of `doubles` each */
     uint32_t doubles;
     volatile float result;
@@ -91,6 +96,19 @@ static double run_fma(struct worker *worker)
     }
     worker->result = value;
     return 2.0 * CHAINS * BATCH * worker->loop.lanes * (double)batches / (end - begin);
+}
+
+static double run_fma64(struct worker *worker)
+{
+    uint64_t batches = 0;
+    double begin = now(), end = begin, value = 0.001;
+    for (; end - begin < worker->seconds; end = now()) {
+        for (int i = 0; i < 16; i++)
+            value = worker->loop.run64(value * 1e-9 + 0.001);
+        batches += 16;
+    }
+    worker->result = (float)value;
+    return 2.0 * CHAINS * BATCH * (worker->loop.lanes / 2) * (double)batches / (end - begin);
 }
 
 __attribute__((noinline)) static void triad(double *restrict a, const double *restrict b,
@@ -128,6 +146,9 @@ static void *work(void *context)
         pthread_barrier_wait(&worker->gate->start);
         double flops = run_fma(worker);
         worker->flops = flops > worker->flops ? flops : worker->flops;
+        pthread_barrier_wait(&worker->gate->start);
+        double flops64 = run_fma64(worker);
+        worker->flops64 = flops64 > worker->flops64 ? flops64 : worker->flops64;
         pthread_barrier_wait(&worker->gate->start);
         double bytes = run_triad(worker);
         worker->bytes = bytes > worker->bytes ? bytes : worker->bytes;
@@ -177,6 +198,7 @@ bool nl_cpu_roof_measure(unsigned threads, unsigned milliseconds, struct nl_cpu_
     }
     for (unsigned i = 0; i < threads; i++) {
         roof->flops_per_s += workers[i].flops;
+        roof->fp64_flops_per_s += workers[i].flops64;
         roof->bytes_per_s += workers[i].bytes;
         nl_free(workers[i].arrays);
     }

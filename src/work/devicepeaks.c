@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/mem.h"
 
@@ -138,17 +139,108 @@ static void find_peaks(struct nl_device_peaks *peaks, struct gpu_peaks *table,
     }
 }
 
+/* ---- what was measured ---- */
+
+static const struct {
+    const char *type;
+    enum gpu_figure figure;
+} measured_types[] = {{"fp64", GPU_FP64}, {"fp32", GPU_FP32}, {"tf32", GPU_TF32},
+                      {"fp16", GPU_FP16}, {"bf16", GPU_BF16}, {"fp8", GPU_FP8},
+                      {"int8", GPU_INT8}, {"fp4", GPU_FP4}};
+
+/* A product of GPUs as makers and drivers write it: "NVIDIA H100 80GB HBM3". Without one there is nothing to compare. */
+static bool is_product(const struct nl_host_roof *roof, const char *product)
+{
+    return product && roof->device[0] && strcasecmp(roof->device, product) == 0;
+}
+
+/* The largest of what was measured becomes the figure: with fewer threads, or beside other programs, it is less. */
+static void lift(double *figure, double value, bool first)
+{
+    if (value == value && (first || isnan(*figure) || value > *figure))
+        *figure = value;
+}
+
+/* Of the rows that `device` (NULL: the processors) has; most of each figure. */
+static const struct nl_host_roof *take_measured(struct nl_device_peaks *peaks,
+                                                const struct nl_host_roofs *roofs,
+                                                const char *product, bool processors)
+{
+    double found[GPU_FIGURES];
+    const struct nl_host_roof *last = NULL;
+    for (size_t i = 0; i < GPU_FIGURES; i++)
+        found[i] = NL_NULL_F64;
+    for (size_t i = 0; roofs && i < roofs->count; i++) {
+        const struct nl_host_roof *roof = &roofs->items[i];
+        if (processors ? roof->device[0] != '\0' : !is_product(roof, product))
+            continue;
+        lift(&found[GPU_MEMORY], roof->bytes_per_s, false);
+        for (size_t t = 0; t < sizeof measured_types / sizeof measured_types[0]; t++)
+            if (strcmp(roof->type, measured_types[t].type) == 0)
+                lift(&found[measured_types[t].figure], roof->flops_per_s, false);
+        if (!last || roof->threads > last->threads)
+            last = roof;
+    }
+    for (size_t i = 0; i < GPU_FIGURES; i++)
+        lift(&peaks->figures[i], found[i], true);
+    return last;
+}
+
+/* "2026-08-01" */
+static const char *day_of(int64_t ns, struct nl_arena *arena)
+{
+    struct tm day;
+    char text[32];
+    time_t seconds = (time_t)(ns / 1000000000);
+    if (!gmtime_r(&seconds, &day) || !strftime(text, sizeof text, "%Y-%m-%d", &day))
+        return "an unknown day";
+    return nl_arena_text(arena, text, strlen(text));
+}
+
+static void prefer_measured(struct nl_device_peaks *peaks, const struct nl_host_roofs *roofs,
+                            struct nl_arena *arena)
+{
+    memcpy(peaks->nominal, peaks->figures, sizeof peaks->nominal);
+    const struct nl_host_roof *by = take_measured(peaks, roofs, peaks->product, false);
+    if (!by)
+        return;
+    peaks->source =
+        nl_arena_format(arena, "measured on %s with %s, %s%s%s", roofs->host, by->with,
+                        day_of(by->measured_ns, arena), peaks->source ? "; other figures: " : "",
+                        peaks->source ? peaks->source : "");
+    peaks->known = peaks->measured = true;
+}
+
+/* The processors of the profile's host. */
+static void find_host(struct nl_device_peaks *peaks, const struct nl_host_roofs *roofs,
+                      struct nl_arena *arena)
+{
+    for (size_t i = 0; i < GPU_FIGURES; i++)
+        peaks->figures[i] = peaks->nominal[i] = NL_NULL_F64;
+    const struct nl_host_roof *by = take_measured(peaks, roofs, NULL, true);
+    if (!by)
+        return;
+    peaks->known = peaks->measured = true;
+    peaks->product = roofs->cpu[0] ? nl_arena_text(arena, roofs->cpu, strlen(roofs->cpu)) : NULL;
+    peaks->source = nl_arena_format(arena, "measured on %s with up to %u thread%s (%s), %s",
+                                    roofs->host, by->threads, by->threads == 1 ? "" : "s", by->with,
+                                    day_of(by->measured_ns, arena));
+}
+
 struct nl_device_peaks *nl_device_peaks_new(const struct nl_trace *trace)
 {
     struct held *held =
         nl_zalloc(sizeof *held + (trace->device.rows + (size_t)1) * sizeof held->peaks[0]);
     struct gpu_peaks table;
     nl_arena_init(&held->arena);
+    find_host(&held->peaks[trace->device.rows], trace->roofs, &held->arena);
     if (!trace->device.rows)
         return held->peaks;
     gpu_peaks_init(&table);
-    for (uint32_t device = 0; device < trace->device.rows; device++)
+    for (uint32_t device = 0; device < trace->device.rows; device++) {
         find_peaks(&held->peaks[device], &table, trace, device, &held->arena);
+        prefer_measured(&held->peaks[device], trace->roofs, &held->arena);
+    }
     gpu_peaks_release(&table);
     return held->peaks;
 }
@@ -162,7 +254,7 @@ void nl_device_peaks_free(struct nl_device_peaks *peaks)
     nl_free(held);
 }
 
-double nl_peak_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix)
+static double figure_of(const double figures[GPU_FIGURES], enum work_type type, bool matrix)
 {
     static const enum gpu_figure of_type[WORK_TYPES] = {
         [WORK_FP64] = GPU_FP64,      [WORK_FP32] = GPU_FP32,  [WORK_TF32] = GPU_TF32,
@@ -174,6 +266,16 @@ double nl_peak_flops(const struct nl_device_peaks *peaks, enum work_type type, b
     if (type == WORK_TYPE_UNKNOWN)
         return NL_NULL_F64;
     if (!matrix && type != WORK_FP64)
-        return peaks->figures[GPU_FP32];
-    return peaks->figures[of_type[type]];
+        return figures[GPU_FP32];
+    return figures[of_type[type]];
+}
+
+double nl_peak_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix)
+{
+    return figure_of(peaks->figures, type, matrix);
+}
+
+double nl_nominal_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix)
+{
+    return figure_of(peaks->nominal, type, matrix);
 }

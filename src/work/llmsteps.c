@@ -340,7 +340,7 @@ static void settle(struct run *run)
             if (draft->seen[k].bytes > draft->bytes / 2)
                 step->rows = draft->seen[k].rows;
         if (step->device != NL_NULL_ROW)
-            step->memory_rate = run->from->peaks[step->device].figures[GPU_MEMORY];
+            step->memory_rate = run->from->peaks[step->device].nominal[GPU_MEMORY];
     }
 }
 

@@ -78,7 +78,10 @@ struct nl_least_time nl_least_time(const struct nl_op_work *work,
 {
     double peak = peaks ? nl_peak_flops(peaks, (enum work_type)work->type, work->matrix) : NAN;
     double memory = peaks ? peaks->figures[GPU_MEMORY] : NAN;
-    struct nl_least_time least = {work->flops_needed / peak, work->bytes / memory, NAN};
+    double nominal =
+        peaks ? nl_nominal_flops(peaks, (enum work_type)work->type, work->matrix) : NAN;
+    struct nl_least_time least = {work->flops_needed / peak, work->bytes / memory, NAN,
+                                  work->flops_needed / nominal};
     /* Without memory's roof nothing says that arithmetic is the nearer one. */
     if (isnan(memory) || (work->matrix && isnan(least.compute)))
         return least;
@@ -87,6 +90,16 @@ struct nl_least_time nl_least_time(const struct nl_op_work *work,
     else
         least.both = least.memory > least.compute ? least.memory : least.compute;
     return least;
+}
+
+const struct nl_device_peaks *nl_peaks_of(const struct nl_op_works *works,
+                                          const struct nl_op_work *work,
+                                          const struct nl_device_peaks *peaks)
+{
+    uint32_t device = nl_slice_device(works->trace, work->first);
+    if (device != NL_NULL_ROW && (peaks[device].known || !works->on_host))
+        return &peaks[device];
+    return works->on_host ? nl_host_peaks(peaks, works->trace) : NULL;
 }
 
 static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
@@ -102,8 +115,8 @@ static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
         nl_sum_add(&roof->flops_ns, ns);
     if (work->bytes == work->bytes)
         nl_sum_add(&roof->bytes_ns, ns);
-    if (work->matrix && least.compute == least.compute) {
-        roof->peak_s += least.compute;
+    if (work->matrix && least.nominal == least.nominal) {
+        roof->peak_s += least.nominal;
         roof->again_s += again;
     }
     if (isnan(least.both))
@@ -137,9 +150,9 @@ static void add_work(struct table *table, size_t index, double target)
     const struct nl_op_work *work = &table->works->items[index];
     const struct nl_trace *trace = table->works->trace;
     uint32_t device = nl_slice_device(trace, work->first);
-    const struct nl_device_peaks *own = device == NL_NULL_ROW ? NULL : &table->peaks[device];
+    const struct nl_device_peaks *own = nl_peaks_of(table->works, work, table->peaks);
     struct nl_least_time least = nl_least_time(work, own);
-    double again = least.compute * nl_op_work_again(trace, work) / work->flops_needed;
+    double again = least.nominal * nl_op_work_again(trace, work) / work->flops_needed;
     again = again == again ? again : 0;
     struct nl_roof key = {.kind = NL_ROOF_OPERATOR,
                           .device = device,

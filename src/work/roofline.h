@@ -49,7 +49,7 @@ struct nl_roof {
     double flops, bytes;   /* sums over calls that tell them; NaN when none does */
     int64_t flops_ns, bytes_ns;
     double compute_s, memory_s, least_s; /* at the roof: by FLOPs, by bytes, the larger per call */
-    double peak_s;     /* FLOPs of products over the peaks of their types, all calls */
+    double peak_s;     /* FLOPs of products over the makers' peaks of their types, all calls */
     double again_s;    /* of peak_s: what the backward pass of attention computes again */
     double attainable; /* FLOPs per second; NaN unknown */
     /* The roofs themselves, per second: arithmetic of an operator's type, and memory; NaN unknown */
@@ -64,7 +64,12 @@ struct nl_roof {
  * its roof; NaN where it is not known. `peaks` may be NULL. */
 struct nl_least_time {
     double compute, memory, both;
+    double nominal; /* by its FLOPs and the maker's figure: what MFU and HFU count */
 };
+/* The peaks that hold for a row: its device's, or the host's where operators ran on processors; NULL unknown. */
+const struct nl_device_peaks *nl_peaks_of(const struct nl_op_works *works,
+                                          const struct nl_op_work *work,
+                                          const struct nl_device_peaks *peaks);
 struct nl_least_time nl_least_time(const struct nl_op_work *work,
                                    const struct nl_device_peaks *peaks);
 

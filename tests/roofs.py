@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Measured roofs: kept by host, preferred for profiles of that host, and never those of another machine.
+
+    tests/roofs.py [WORD...]      the parts whose name contains a WORD
+
+Roofs are planted in a ledger, so that rates, roofs and headroom can be worked out by hand.
+"""
+import json
+import os
+import socket
+import sqlite3
+import sys
+import tempfile
+
+from harness import Tally, neurolens
+
+tally = Tally("roofs")
+
+PEAK, BYTES = 1e11, 2e10  # of the planted host: FLOP/s of FP32, B/s
+
+
+def call(*words, timeout=120, extra=None):
+    return neurolens([*words], timeout=timeout, extra=extra)
+
+
+def asked(*words):
+    done = call(*words, "--format", "json", "--no-cache")
+    if done.status:
+        raise AssertionError(done.describe())
+    return json.loads(done.stdout)
+
+
+def cpu_trace(folder, meta=None):
+    """A product bound by arithmetic, one bound by memory, an addition, and a product in a type without a roof."""
+    path = os.path.join(folder, "cpu%d.json" % (len(meta or {})))
+
+    def op(name, ts, dur, dims, kind):
+        return {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur,
+                "args": {"Input Dims": dims, "Input type": [kind] * len(dims)}}
+    events = [op("aten::mm", 0, 40000, [[1000, 1000], [1000, 1000]], "float"),
+              op("aten::mv", 50000, 400, [[1000, 1000], [1000]], "float"),
+              op("aten::add", 60000, 1000, [[1000, 1000], [1000, 1000], []], "float"),
+              op("aten::mm", 70000, 1000, [[64, 64], [64, 64]], "c10::BFloat16")]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "record_shapes": 1, "traceEvents": events, **(meta or {})}, file)
+    return path
+
+
+def plant(ledger, host, cpu, processors, rows):
+    """Rows of (device, type, threads, FLOP/s, B/s) in table roofs."""
+    if not os.path.exists(os.path.join(ledger, "ledger.db")):
+        assert call("roof", "--ledger", ledger).status == 0
+    with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
+        database.execute("DELETE FROM roofs WHERE host = ? AND cpu = ?", (host, cpu))
+        database.executemany("INSERT INTO roofs VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'planted', 1750000000000000000)",
+                             [(host, cpu, processors, *row) for row in rows])
+    database.close()
+
+
+def operators(path, *words):
+    rows = asked("sql", path, "SELECT name, dtype, peak_flops_per_s, peak_bytes_per_s, roof_share, bound, headroom_ns, "
+                 "attainable_flops_per_s FROM roofline WHERE kind = 'operator'", *words)["result"]["rows"]
+    return {(row[0], row[1]): row[2:] for row in rows}
+
+
+def told(path, section, *words):
+    """A section as text, its lines joined: notes stand there alone."""
+    return " ".join(call("analyze", path, "--section", section, "--no-cache", *words).stdout.split())
+
+
+def near(a, b):
+    return a is not None and abs(a - b) <= 1e-6 * abs(b)
+
+
+def by_hand(folder):
+    ledger = os.path.join(folder, "hand")
+    path = cpu_trace(folder)
+    plant(ledger, "node7", "Fast CPU", 8, [
+        ("", "fp32", 1, PEAK / 4, BYTES / 2), ("", "fp32", 8, PEAK, BYTES), ("", "fp64", 8, PEAK / 2, None)])
+    got = operators(path, "--ledger", ledger, "--host", "node7")
+    mm, mv, add, half = (got[key] for key in (("aten::mm", "fp32"), ("aten::mv", "fp32"), ("aten::add", "fp32"),
+                                              ("aten::mm", "bf16")))
+    # 2·10^9 operations at 10^11 a second: 20 ms of 40; at 80 % of the roof 25 ms, so 15 ms are left.
+    tally.check("a product against the FP32 peak of most threads", mm[:2] == [PEAK, BYTES] and near(mm[2], 0.5) and
+                mm[3] == "compute" and mm[4] == 15000000 and near(mm[5], PEAK), mm)
+    # 4·(10^6 + 2·10^3) bytes at 2·10^10 a second: 200.4 µs of 400.
+    tally.check("a product with a vector against memory", near(mv[2], 0.501) and mv[3] == "memory" and
+                abs(mv[4] - (400000 - 200400 / 0.8)) <= 1, mv)
+    # 12·10^6 bytes and the scalar's 4 at 2·10^10 a second: 600 µs of 1000.
+    tally.check("an addition against memory", near(add[2], 0.6000002) and add[3] == "memory" and
+                abs(add[4] - 250000) <= 1, add)
+    tally.check("a type that was not measured has no roof", half[0] is None and half[2] is None and half[4] is None, half)
+    note = told(path, "compute", "--ledger", ledger, "--host", "node7")
+    tally.check("the note names the measurement", "measured on node7 with up to 8 threads (planted), 2025-06-15" in note, note)
+    efficiency = asked("sql", path, "SELECT count(*) FROM roofline WHERE kind = 'device' AND peak_bytes_per_s = %f" % BYTES,
+                       "--ledger", ledger, "--host", "node7")["result"]["rows"]
+    tally.check("the device row has memory's roof", efficiency == [[1]], efficiency)
+
+
+def foreign(folder):
+    """No host, another host, two machines of one name, and a recorded host that --host contradicts."""
+    ledger = os.path.join(folder, "foreign")
+    path = cpu_trace(folder)
+    plant(ledger, "node7", "Fast CPU", 8, [("", "fp32", 8, PEAK, BYTES)])
+    for name, words, says in (
+            ("a profile that tells no host has none", (), "does not record its host"),
+            ("nor has one of another host", ("--host", "node8"), "none were measured on host node8")):
+        got = operators(path, "--ledger", ledger, *words)
+        note = told(path, "roofline", "--ledger", ledger, *words)
+        tally.check(name, all(row[0] is None and row[4] is None for row in got.values()) and
+                    says in note and "neurolens roof" in note, (got, note))
+    plant(ledger, "node7", "Slow CPU", 8, [("", "fp32", 8, PEAK / 10, BYTES)])
+    got = operators(path, "--ledger", ledger, "--host", "node7")
+    tally.check("nor one of two machines with that name", all(row[0] is None for row in got.values()), got)
+    done = call("add", path, "--ledger", ledger, "--no-cache", "--set", "hardware.host_name=node7",
+                "--set", "hardware.cpu_model=Slow CPU")
+    got = operators("@", "--ledger", ledger)
+    tally.check("a run whose facts tell which has its roofs", done.status == 0 and
+                got[("aten::mm", "fp32")][0] == PEAK / 10, (done.describe(), got))
+    got = operators("@", "--ledger", ledger, "--host", "node8")
+    tally.check("a recorded host wins over --host", got[("aten::mm", "fp32")][0] == PEAK / 10, got)
+
+
+def kept(folder):
+    """What `roof` measures is kept by host; the highest counts; --replace forgets; merge brings it along."""
+    ledger, other = os.path.join(folder, "kept"), os.path.join(folder, "other")
+    path = cpu_trace(folder)
+    first = call("roof", "--ledger", ledger, "--format", "json")
+    note = json.loads(first.stdout)
+    host = socket.gethostname()
+    tally.check("roof says for whom it keeps", "kept for profiles of host %s" % host in call(
+        "roof", "--ledger", ledger).stdout, first.describe())
+    got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "fp32")]
+    most = max(row["flops_per_s"] for row in note["result"])
+    tally.check("profiles of this host are judged by it", got[0] > most * (1 - 1e-9), (got, most))
+    with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
+        database.execute("UPDATE roofs SET flops_per_s = 1e18")
+    database.close()
+    call("roof", "--ledger", ledger)
+    got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "fp32")]
+    tally.check("the highest of several measurements counts", got[0] == 1e18, got)
+    merged = call("ledger", "merge", ledger, other)
+    got = operators(path, "--ledger", other, "--host", host)[("aten::mm", "fp32")]
+    tally.check("merge brings roofs along", merged.status == 0 and got[0] == 1e18, (merged.describe(), got))
+    call("roof", "--ledger", ledger, "--replace")
+    got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "fp32")]
+    tally.check("--replace forgets them", got[0] is not None and got[0] < 1e17, got)
+    before = os.path.getsize(os.path.join(ledger, "ledger.db"))
+    none = call("roof", "--no-keep", "--ledger", os.path.join(folder, "nowhere"), "--format", "json")
+    tally.check("--no-keep leaves ledgers alone", none.status == 0 and not os.path.exists(os.path.join(folder, "nowhere"))
+                and before, none.describe())
+
+
+def hostile(folder):
+    """Rows of a ledger are input: absurd figures are unknown, long texts are cut."""
+    ledger = os.path.join(folder, "hostile")
+    path = cpu_trace(folder)
+    plant(ledger, "node9", "X" * 5000, 8, [
+        ("", "fp32", -1, float("inf"), -5), ("", "fp64", 2 ** 40, "many", None), ("Y" * 900, "Z" * 900, 1, 1e300, 1e300)])
+    got = call("analyze", path, "--section", "roofline", "--ledger", ledger, "--host", "node9", "--no-cache")
+    tally.check("absurd roofs are no roofs", got.status == 0 and "inf" not in got.stdout, got.describe())
+
+
+def main():
+    words = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        for part in (by_hand, foreign, kept, hostile):
+            if not words or any(word in part.__name__ for word in words):
+                part(folder)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
