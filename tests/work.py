@@ -14,6 +14,7 @@ import csv
 import glob
 import json
 import os
+import sqlite3
 import sys
 import tempfile
 
@@ -197,6 +198,33 @@ HAND = [
      [""] * 9 + ["True"], 2 * 2 * 8 * 16 * 16 * 128, 2 * 4 * 32 * 8 * 64, "bf16", "attention"),
     ("xformers::efficient_attention_forward_cutlass", [[2, 16, 8, 64]] * 3, [H] * 3, None,
      2 * 2 * 8 * 16 * 16 * 128, 2 * 4 * 2 * 16 * 8 * 64, "bf16", "attention"),
+    # Packed weights: 128 × 256 weights of 4 bits are 16 KiB, their scales in groups of 64 rows 2·256·2 bytes.
+    ("_C::awq_gemm", [[8, 128], [128, 32], [2, 256], [2, 32], []], [H, "int", H, "int", "Scalar"],
+     ["", "", "", "", "8"], 2 * 8 * 256 * 128, 2 * (8 * 128 + 8 * 256) + 16384 + 1024 + 256, "bf16", "gemm"),
+    ("_C::gptq_gemm", [[8, 128], [16, 256], [2, 32], [2, 256], [128], [], []],
+     [H, "int", "int", H, "int", "Scalar", "Scalar"], None, 2 * 8 * 256 * 128,
+     2 * (8 * 128 + 8 * 256) + 16384 + 256 + 1024, "bf16", "gemm"),
+    # Marlin's tiles hide N (8 × 512 words); the sizes among the scalars tell it, the scales else.
+    ("_C::gptq_marlin_gemm", [[8, 128], [], [8, 512], [], [2, 256], [], [], [], [], [64], [], [], [], []],
+     [H, "", "int", "", H, "", "", "", "", "int", "Scalar", "Scalar", "Scalar", "Scalar"],
+     [""] * 10 + ["1125899906843648", "8", "256", "128"], 2 * 8 * 256 * 128,
+     2 * (8 * 128 + 8 * 256) + 16384 + 1024, "bf16", "gemm"),
+    ("_C::marlin_gemm", [[8, 128], [8, 512], [1, 256], [64], [], [], []],
+     [H, "int", H, "int", "Scalar", "Scalar", "Scalar"], None, 2 * 8 * 256 * 128,
+     2 * (8 * 128 + 8 * 256) + 16384 + 512, "bf16", "gemm"),
+    ("aten::_weight_int4pack_mm", [[8, 128], [32, 1, 32, 4], [], [2, 256, 2]], [H, "int", "Scalar", H], None,
+     2 * 8 * 256 * 128, 2 * (8 * 128 + 8 * 256) + 16384 + 2048, "bf16", "gemm"),
+    ("bitsandbytes::gemv_4bit", [[1, 128], [16384, 1], [], [512], [16], []],
+     [H, "unsigned char", "ScalarList", F, F, "Scalar"], ["", "", "[256, 128]", "", "", "64"],
+     2 * 256 * 128, 2 * (128 + 256) + 16384, "bf16", "gemm"),
+    ("bitsandbytes::int8_linear_matmul", [[8, 128], [256, 128]], ["signed char"] * 2, None, 2 * 8 * 256 * 128,
+     8 * 128 + 256 * 128 + 8 * 256, "int8", "gemm"),
+    ("_C::cutlass_scaled_fp4_mm", [[8, 256], [8, 64], [256, 64], [128, 8], [256, 8], [1]],
+     [H, "unsigned char", "unsigned char", "c10::Float8_e4m3fn", "c10::Float8_e4m3fn", F], None, 2 * 8 * 256 * 128,
+     (8 * 128 + 256 * 128) // 2 + 2 * 8 * 256, "fp4", "gemm"),
+    # A look-alike: no sizes, and no scales whose rows divide K: N is not known, nor is the work.
+    ("_C::awq_gemm", [[8, 128], [128, 32], [3, 256], [3, 32], []], [H, "int", H, "int", "Scalar"], None, None, None,
+     None, "gemm"),
     ("flashinfer::bmm_fp8", [[2, 4, 8], [2, 8, 16]], ["c10::Float8_e4m3fn"] * 2, None, 2048,
      64 + 256 + 128, "fp8", "gemm"),
     ("flashinfer::BatchDecode", [[4, 8, 64]], [H], None, None, None, None, "attention"),
@@ -224,6 +252,54 @@ def by_hand(tally, folder):
                     row == (name, flops, moved, dtype, model, 10000),
                     "%s, by hand %s" % (row, want))
     tally.check("by hand: all %d" % len(HAND), len(got) == len(HAND))
+
+
+def nvtx_shapes(tally, folder):
+    """emit_nvtx(record_shapes=True) under Nsight Systems: PyTorch's text (getNvtxStr) tells shapes, the kernel's name the type."""
+    path = os.path.join(folder, "emit_nvtx.sqlite")
+    bf16, fp32 = "ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_tn", "ampere_sgemm_128x64_nn"
+    names = [bf16, fp32, "cudaLaunchKernel", "void at::native::vectorized_elementwise_kernel"]
+    ranges = [  # text, start, end, kernel
+        ("train step", 0, 100000, None),
+        ("aten::mm, seq = 7, op_id = 12, sizes = [[64, 128], [128, 256]], input_op_ids = [(3,0), (5,0)]", 1000, 9000, 0),
+        ("aten::addmm, op_id = 13, sizes = [[32], [64, 16], [16, 32], [], []]", 11000, 19000, 1),
+        ("aten::mm, op_id = 14", 21000, 29000, 1),                            # no sizes were recorded
+        ("load, sizes = large", 31000, 39000, 3),                             # somebody's own words
+        ("batch, sizes = [[64, 128], [128, 256]] of today", 41000, 49000, 3)]
+    with sqlite3.connect(path) as database:
+        database.executescript("""
+            CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT);
+            CREATE TABLE TARGET_INFO_GPU(id INTEGER, name TEXT, cuDevice INTEGER, smCount INTEGER);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INTEGER, end INTEGER, eventClass INTEGER, globalTid INTEGER,
+              correlationId INTEGER, nameId INTEGER, returnValue INTEGER);
+            CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+              streamId INTEGER, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER, shortName INTEGER,
+              gridX INTEGER, gridY INTEGER, gridZ INTEGER, blockX INTEGER, blockY INTEGER, blockZ INTEGER);
+            CREATE TABLE NVTX_EVENTS(start INTEGER, end INTEGER, eventType INTEGER, rangeId INTEGER, category INTEGER,
+              color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER);""")
+        database.executemany("INSERT INTO StringIds VALUES(?, ?)", enumerate(names))
+        database.execute("INSERT INTO TARGET_INFO_GPU VALUES(0, 'NVIDIA A100-SXM4-80GB', 0, 108)")
+        thread = 0x1000001000001
+        for i, (text, start, end, kernel) in enumerate(ranges):
+            database.execute("INSERT INTO NVTX_EVENTS VALUES(?, ?, 59, NULL, NULL, NULL, ?, ?, NULL, NULL, 0)",
+                             (start, end, text, thread))
+            if kernel is None:
+                continue
+            database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(?, ?, 1, ?, ?, 2, 0)",
+                             (start + 100, start + 1000, thread, i))
+            database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(?, ?, 0, 1, 7, ?, ?, ?, ?, 1, 1, 1, 128, 1, 1)",
+                             (start + 50000, start + 55000, i, thread & ~0xffffff, kernel, kernel))
+    database.close()
+    got = rows(path, "SELECT name, flops, bytes, dtype, kernel_ns FROM op_work WHERE op IS NOT NULL ORDER BY ts")
+    tally.check("shapes of emit_nvtx give FLOPs and bytes", got == [
+        ("aten::mm", 2 * 64 * 256 * 128, 2 * (64 * 128 + 128 * 256 + 64 * 256), "bf16", 5000),
+        ("aten::addmm", 2 * 64 * 32 * 16, 4 * (32 + 64 * 16 + 16 * 32 + 64 * 32), "fp32", 5000)], got)
+    got = rows(path, "SELECT name, sequence, external_id FROM ops o ORDER BY ts")
+    tally.check("and their numbers", got == [("aten::mm", 7, 12), ("aten::addmm", None, 13)], got)
+    got = rows(path, "SELECT name FROM nvtx ORDER BY ts")
+    tally.check("what has no sizes stays a range", got == [(ranges[i][0],) for i in (0, 3, 4, 5)], got)
+    got = rows(path, "SELECT sum(kernel_ns) FROM op_work")
+    tally.check("and all kernels are in the rows", got == [(25000,)], got)
 
 
 def nesting(tally, folder):
@@ -638,6 +714,36 @@ def training(tally, folder):
     got = {row["phase"]: row["kernel_ns"] for row in table(path, "phases_llm")}
     tally.check("passes of training", got == {"forward": 5000, "backward": 18000,
                                               "optimizer": 13000}, got)
+
+
+def micro_batches(tally, folder):
+    """Three micro-batches of two steps; the same without accumulation; gradients scaled in between; two optimizers."""
+    gemm, other = "ampere_sgemm_128x64_nn", "vectorized_elementwise_kernel"
+
+    def of(plan):
+        events, ts = [], 0
+        for i, kind in enumerate(plan):
+            inner = {"F": op("aten::mm", ts + 10, 30, [[4, 4], [4, 4]], [F, F]),
+                     "B": op("aten::mm", ts + 10, 30, [[4, 4], [4, 4]], [F, F]),
+                     "O": op("aten::add_", ts + 10, 30, [[4], [4]], [F, F]),
+                     "s": op("aten::mul_", ts + 10, 30, [[4], []], [F, F])}[kind]
+            if kind == "B":
+                events.append(op("autograd::engine::evaluate_function: MmBackward0", ts, 50, []))
+            if kind == "O":
+                events.append({"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#AdamW.step", "pid": 1,
+                               "tid": 1, "ts": ts, "dur": 50, "args": {}})
+            events.append(inner)
+            events += launched(gemm if kind in "FB" else other, ts + 20, i + 1, {"F": 5, "B": 11, "O": 3, "s": 1}[kind], ts + 15)
+            ts += 100
+        path = write(folder, "micro.json", trace_of(events))
+        return {row["phase"]: (row["micro_batches"], row["micro_batch_ns"]) for row in table(path, "phases_llm")}
+    got = of("FFBBFFBFB" "O" "FBFFBBFB" "OO")
+    tally.check("micro-batches per optimizer step", got == {
+        "forward": (3, (5 + 4) * 5000 // 6), "backward": (3, (4 + 4) * 11000 // 6), "optimizer": (None, None)}, got)
+    for name, plan in (("no accumulation has none", "FFBBOFFBBO"), ("nor have gradients that are scaled in between", "FFBsBsBOFBsBO"),
+                       ("nor two models with an optimizer each", "FBOFBOFBOFBO"), ("without an optimizer it is not known", "FBFBFB")):
+        got = of(plan)
+        tally.check(name, got and all(value == (None, None) for value in got.values()), got)
 
 
 def links(tally, folder):
@@ -1069,9 +1175,9 @@ def coverage(tally, folder, every=False):
     tally.check("profiles with shapes", seen > 10, seen)
 
 
-PARTS = [against_torch, against_tracelens, by_hand, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
+PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
+         training, micro_batches, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts,
          coverage]
 

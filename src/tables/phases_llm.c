@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sum.h"
+#include "store/kernelcategory.h"
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "tables/workrows.h"
@@ -29,6 +30,8 @@ static const struct nl_result_column columns[] = {
     {"known_share", "products with sizes", NL_MEANS_SHARE},
     {"padding_share", "padding", NL_MEANS_SHARE},
     {"confidence", NULL, NL_MEANS_SHARE},
+    {"micro_batches", "micro-batches per step", NL_MEANS_NUMBER},
+    {"micro_batch_ns", "per micro-batch", NL_MEANS_NS},
 };
 enum {
     RANK,
@@ -48,7 +51,9 @@ enum {
     LIMIT,
     KNOWN,
     PADDING,
-    CONFIDENCE
+    CONFIDENCE,
+    MICRO_BATCHES,
+    MICRO_BATCH
 };
 
 #define BOUND_LEAST 0.5 /* of a step's length: what takes that much bounds it */
@@ -284,7 +289,52 @@ static uint8_t *passes_of(const struct nl_rangetree *tree)
     return passes;
 }
 
-static void add_up_passes(const struct run *run, const struct nl_memo_ranges *ops, int64_t *sums)
+/*
+ * Micro-batches: with gradient accumulation several forward and backward passes alternate before the
+ * optimizer runs. On a stream, a forward pass and the backward pass after it are one; each of them counts only
+ * with a product of matrices in it, as what adds up or scales gradients runs outside of autograd's nodes, too.
+ * Several forward passes before the first backward pass (pipeline parallelism) count as one.
+ */
+struct cycles {
+    uint32_t lane;
+    bool forward, backward, optimizer; /* since the last micro-batch; the optimizer ran last */
+    uint64_t of_lane, optimizers;      /* of this stream */
+    uint64_t all, steps;               /* of streams that the optimizer runs on */
+};
+
+static void end_lane(struct cycles *cycles, uint32_t lane)
+{
+    cycles->of_lane += cycles->forward && cycles->backward;
+    if (cycles->optimizers) {
+        cycles->all += cycles->of_lane;
+        cycles->steps += cycles->optimizers;
+    }
+    *cycles = (struct cycles){.lane = lane, .all = cycles->all, .steps = cycles->steps};
+}
+
+/* Kernels of a stream come in order of their start. */
+static void add_to_cycle(struct cycles *cycles, uint32_t lane, enum pass pass, bool product)
+{
+    if (lane != cycles->lane)
+        end_lane(cycles, lane);
+    if (pass == OPTIMIZER) {
+        cycles->optimizers += !cycles->optimizer;
+        cycles->optimizer = true;
+    }
+    if (!product || (pass != FORWARD && pass != BACKWARD))
+        return;
+    cycles->optimizer = false;
+    if (pass == BACKWARD) {
+        cycles->backward = cycles->forward;
+    } else {
+        cycles->of_lane += cycles->backward;
+        cycles->backward = false;
+        cycles->forward = true;
+    }
+}
+
+static void add_up_passes(const struct run *run, const struct nl_memo_ranges *ops, int64_t *sums,
+                          struct cycles *cycles)
 {
     const struct nl_trace *trace = run->trace;
     const struct nl_owners *owners = nl_memo_owners(run->memo);
@@ -301,7 +351,10 @@ static void add_up_passes(const struct run *run, const struct nl_memo_ranges *op
         if (trace->kernel.class[kernel] == NL_CLASS_COMMUNICATION)
             pass = COMMUNICATION;
         nl_sum_add(&sums[pass], ns);
+        add_to_cycle(cycles, trace->slice.lane[slice], pass,
+                     nl_category_is_matrix(trace->kernel.category[kernel]));
     }
+    end_lane(cycles, NL_NULL_ROW);
     nl_free(by_op);
     nl_free(by_range);
 }
@@ -311,7 +364,9 @@ static void add_training(const struct run *run, struct nl_result *result)
 {
     int64_t sums[PASSES] = {0};
     size_t steps = nl_memo_step_times(run->memo)->count;
-    add_up_passes(run, nl_memo_ranges(run->memo, NL_KIND_OP), sums);
+    struct cycles cycles = {.lane = NL_NULL_ROW};
+    add_up_passes(run, nl_memo_ranges(run->memo, NL_KIND_OP), sums, &cycles);
+    double micro = cycles.steps ? (double)cycles.all / (double)cycles.steps : NAN;
     for (unsigned pass = 0; pass < PASSES && sums[BACKWARD]; pass++) {
         if (!sums[pass])
             continue;
@@ -320,6 +375,10 @@ static void add_training(const struct run *run, struct nl_result *result)
         if (steps) {
             cells[STEPS] = nl_answer_count(steps);
             cells[STEP] = nl_cell_i64(sums[pass] / (int64_t)steps);
+        }
+        if (micro > 1 && pass != OPTIMIZER) {
+            cells[MICRO_BATCHES] = nl_cell_f64(micro);
+            cells[MICRO_BATCH] = nl_cell_i64(sums[pass] / (int64_t)cycles.all);
         }
         cells[KERNELS] = nl_cell_i64(sums[pass]);
         cells[SOURCE] = nl_answer_static("PyTorch operators");
@@ -368,5 +427,8 @@ const struct nl_analysis nl_analysis_phases_llm = {
         "GPU time per token, median gap to the next step's work, the share of kernel time in "
         "graphs, rows of products that are no tokens (padding). Training: kernel time of the "
         "forward and backward pass, optimizer, communication "
-        "and data loading, by the operators that launched it; per step where steps are known.",
+        "and data loading, by the operators that launched it; per step where steps are known, and "
+        "per "
+        "micro-batch where several forward and backward passes alternate before the optimizer runs "
+        "(gradient accumulation).",
 };

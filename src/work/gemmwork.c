@@ -48,9 +48,14 @@ static double output_bits(const struct work_call *call, enum work_type type)
     return number == 6 ? 32 : number >= 23 ? 8 : 16;
 }
 
-static double bias_bytes(const struct work_call *call)
+/* Of the products' type where its own was not recorded. */
+static double bias_bytes(const struct work_call *call, double bits)
 {
-    return call->model->at[2] < 0 ? 0 : work_input_bytes(call->args, (unsigned)call->model->at[2]);
+    int at = call->model->at[2];
+    const struct work_tensor *bias = at < 0 ? NULL : work_tensor_at(call->args, (unsigned)at, 0);
+    if (bias && bias->rank && call->args->inputs[at].type == WORK_TYPE_UNKNOWN)
+        return work_elements(bias) * bits / 8;
+    return at < 0 ? 0 : work_input_bytes(call->args, (unsigned)at);
 }
 
 /* at: a, b, bias or -1, 1 when b is N×K, input that tells the output's type or 0. */
@@ -83,7 +88,7 @@ bool work_gemm(const struct work_call *call, struct work_cost *cost)
         cost->bytes = (work_elements(a) * bits + work_elements(b) * second +
                        sizes.batch * sizes.m * sizes.n * out) /
                           8 +
-                      bias_bytes(call);
+                      bias_bytes(call, bits);
     return true;
 }
 

@@ -92,6 +92,8 @@ bool work_model_cost(const struct work_model *model, const struct work_call *cal
 
 /* Functions of the families; `at` is explained at each. */
 bool work_gemm(const struct work_call *call, struct work_cost *cost);
+bool work_packed_gemm(const struct work_call *call, struct work_cost *cost);
+bool work_fp4_gemm(const struct work_call *call, struct work_cost *cost);
 bool work_grouped_gemm(const struct work_call *call, struct work_cost *cost);
 bool work_fused_experts(const struct work_call *call, struct work_cost *cost);
 bool work_rnn(const struct work_call *call, struct work_cost *cost);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "ingest/lib/torchrange.h"
 #include "ingest/nsys/nsysrows.h"
 #include "store/kernelclass.h"
 
@@ -243,6 +244,28 @@ static void stage_collective(struct nsys_worker *worker, const struct nl_nvtx_ro
     nl_stage_collective(worker->stage, &row);
 }
 
+/* An operator of PyTorch with its shapes (torchrange.h) is an operator here, too; all else is a range. */
+static bool stage_operator(struct nsys_worker *worker, dbfile_cells cells,
+                           const struct nl_slice_row *range)
+{
+    struct torch_range told;
+    struct nl_str text = nsys_text(worker->load, &cells[N_TEXT]);
+    if (text.len == 0)
+        text = nsys_text(worker->load, &cells[N_TEXT_ID]);
+    if (!torch_range_read(text, &told))
+        return false;
+    struct nl_slice_row slice = *range;
+    struct nl_op_row row = nl_op_row();
+    slice.kind = NL_KIND_OP;
+    slice.name = nl_stage_name(worker->stage, told.name);
+    row.slice = nl_stage_slice(worker->stage, &slice);
+    row.shapes = nl_stage_name(worker->stage, told.sizes);
+    row.sequence = told.sequence;
+    row.external_id = told.op_id;
+    nl_stage_op(worker->stage, &row);
+    return true;
+}
+
 static void nvtx_row(struct nsys_worker *worker, dbfile_cells cells)
 {
     static const struct {
@@ -268,6 +291,8 @@ static void nvtx_row(struct nsys_worker *worker, dbfile_cells cells)
     slice.kind = NL_KIND_NVTX;
     slice.flags = type == NSYS_NVTX_MARK ? NL_SLICE_INSTANT : 0;
     slice.lane = nsys_thread_lane(worker, styles[type].lane, &cells[N_THREAD], true, row.domain);
+    if (type == NSYS_NVTX_PUSH_POP && !row.domain && stage_operator(worker, cells, &slice))
+        return;
     slice.name = nsys_name(worker, &cells[N_TEXT]);
     if (slice.name == NL_NO_NAME)
         slice.name = nsys_name(worker, &cells[N_TEXT_ID]);

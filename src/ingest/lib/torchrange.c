@@ -1,0 +1,66 @@
+/* The parts stand in one order, and each may be missing but the name and the sizes. */
+#include "ingest/lib/torchrange.h"
+
+static bool take(struct nl_str *rest, const char *word)
+{
+    if (!nl_str_starts(*rest, word))
+        return false;
+    size_t len = strlen(word);
+    *rest = (struct nl_str){rest->ptr + len, rest->len - len};
+    return true;
+}
+
+/* A whole number of up to 18 digits, or INT64_MIN. */
+static int64_t take_number(struct nl_str *rest)
+{
+    int64_t value = 0;
+    size_t at = 0;
+    while (at < rest->len && at < 18 && rest->ptr[at] >= '0' && rest->ptr[at] <= '9')
+        value = value * 10 + (rest->ptr[at++] - '0');
+    *rest = (struct nl_str){rest->ptr + at, rest->len - at};
+    return at ? value : INT64_MIN;
+}
+
+/* Length of a list of lists of numbers that the text begins with; 0 when it is none. */
+static size_t list_length(struct nl_str text)
+{
+    unsigned depth = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '[')
+            depth++;
+        else if (c == ']' && depth > 0)
+            depth--;
+        else if (depth == 0 || !((c >= '0' && c <= '9') || c == ',' || c == ' ' || c == '-'))
+            return 0;
+        if (depth == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+bool torch_range_read(struct nl_str text, struct torch_range *range)
+{
+    *range = (struct torch_range){.sequence = INT64_MIN, .op_id = INT64_MIN};
+    struct nl_str rest = text;
+    size_t at = 0;
+    for (; at < text.len; at++) {
+        rest = (struct nl_str){text.ptr + at, text.len - at};
+        if (*rest.ptr == ',' &&
+            (nl_str_starts(rest, ", seq = ") || nl_str_starts(rest, ", op_id = ") ||
+             nl_str_starts(rest, ", sizes = ")))
+            break;
+    }
+    if (at == 0 || at == text.len)
+        return false;
+    range->name = (struct nl_str){text.ptr, at};
+    if (take(&rest, ", seq = "))
+        range->sequence = take_number(&rest);
+    if (take(&rest, ", op_id = "))
+        range->op_id = take_number(&rest);
+    if (!take(&rest, ", sizes = "))
+        return false;
+    range->sizes = (struct nl_str){rest.ptr, list_length(rest)};
+    rest = (struct nl_str){rest.ptr + range->sizes.len, rest.len - range->sizes.len};
+    return range->sizes.len > 0 && (!rest.len || nl_str_starts(rest, ", input_op_ids = ["));
+}
