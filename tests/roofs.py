@@ -7,12 +7,14 @@ Roofs are planted in a ledger, so that rates, roofs and headroom can be worked o
 """
 import json
 import os
+import shutil
 import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
 
-from harness import Tally, neurolens
+from harness import TESTS, Tally, neurolens
 
 tally = Tally("roofs")
 
@@ -49,7 +51,7 @@ def cpu_trace(folder, meta=None):
 def plant(ledger, host, cpu, processors, rows):
     """Rows of (device, type, threads, FLOP/s, B/s) in table roofs."""
     if not os.path.exists(os.path.join(ledger, "ledger.db")):
-        assert call("roof", "--ledger", ledger).status == 0
+        assert call("roof", "--only", "gpu", "--ledger", ledger).status == 0
     with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
         database.execute("DELETE FROM roofs WHERE host = ? AND cpu = ?", (host, cpu))
         database.executemany("INSERT INTO roofs VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'planted', 1750000000000000000)",
@@ -128,15 +130,15 @@ def kept(folder):
     first = call("roof", "--ledger", ledger, "--format", "json")
     note = json.loads(first.stdout)
     host = socket.gethostname()
-    tally.check("roof says for whom it keeps", "kept for profiles of host %s" % host in call(
-        "roof", "--ledger", ledger).stdout, first.describe())
     got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "fp32")]
     most = max(row["flops_per_s"] for row in note["result"])
     tally.check("profiles of this host are judged by it", got[0] > most * (1 - 1e-9), (got, most))
     with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
         database.execute("UPDATE roofs SET flops_per_s = 1e18")
     database.close()
-    call("roof", "--ledger", ledger)
+    again = call("roof", "--ledger", ledger, "--only", "cpu")
+    tally.check("roof says for whom it keeps", "kept for profiles of host %s" % host in " ".join(again.stdout.split()),
+                again.describe())
     got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "fp32")]
     tally.check("the highest of several measurements counts", got[0] == 1e18, got)
     merged = call("ledger", "merge", ledger, other)
@@ -146,7 +148,7 @@ def kept(folder):
     got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "fp32")]
     tally.check("--replace forgets them", got[0] is not None and got[0] < 1e17, got)
     before = os.path.getsize(os.path.join(ledger, "ledger.db"))
-    none = call("roof", "--no-keep", "--ledger", os.path.join(folder, "nowhere"), "--format", "json")
+    none = call("roof", "--only", "gpu", "--no-keep", "--ledger", os.path.join(folder, "nowhere"), "--format", "json")
     tally.check("--no-keep leaves ledgers alone", none.status == 0 and not os.path.exists(os.path.join(folder, "nowhere"))
                 and before, none.describe())
 
@@ -161,10 +163,115 @@ def hostile(folder):
     tally.check("absurd roofs are no roofs", got.status == 0 and "inf" not in got.stdout, got.describe())
 
 
+# ---- GPUs, by stand-ins for the makers' libraries (record/mock_gpublas.c) ----
+
+CUDA = {"fp64": 5e13, "fp32": 4e13, "tf32": 3e14, "fp16": 7e14, "bf16": 8e14, "int8": 1.5e15, "fp8": 1.6e15, None: 3e12}
+ROCM = {"fp64": 1e14, "fp32": 1.2e14, "fp16": 9e14, "bf16": 1e15, "int8": 2e15, None: 3e12}
+PARTS = {"cuda": [("libcuda.so.1", "-DRUNTIME -DCUDA", ""), ("libcublas.so.12", "-DBLAS -DCUDA", "libcuda.so.1"),
+                  ("libcublasLt.so.12", "-DLT -DCUDA", "libcuda.so.1")],
+         "rocm": [("libamdhip64.so.6", "-DRUNTIME", ""), ("librocblas.so.4", "-DBLAS", "libamdhip64.so.6")]}
+
+
+def stand_ins(folder, maker):
+    """The libraries of a maker in a folder of their own; None without a compiler."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    place = os.path.join(folder, "lib-" + maker)
+    if not compiler:
+        return None
+    if os.path.isdir(place):
+        return place
+    os.makedirs(place)
+    for name, words, needs in PARTS[maker]:
+        subprocess.run([*compiler.split(), "-O1", "-shared", "-fPIC", "-Wl,-soname," + name, *words.split(), "-o",
+                        os.path.join(place, name), os.path.join(TESTS, "record", "mock_gpublas.c"),
+                        *(["-L" + place, "-l:" + needs] if needs else [])], check=True)
+    return place
+
+
+def measured(folder, places, mode="", ledger=None):
+    """(rates by device and type, what the stand-ins found wrong, stderr)"""
+    log = os.path.join(folder, "wrong.log")
+    if os.path.exists(log):
+        os.unlink(log)
+    done = call("roof", "--only", "gpu", "--format", "json", *(["--ledger", ledger] if ledger else ["--no-keep"]),
+                extra={"LD_LIBRARY_PATH": os.pathsep.join(places), "MOCK_LOG": log, "MOCK_GPU": mode})
+    if done.status:
+        raise AssertionError(done.describe())
+    found = {}
+    for row in json.loads(done.stdout)["result"]:
+        if row["device"]:
+            found[(row["device"], row["type"])] = row["flops_per_s"] if row["type"] else row["bytes_per_s"]
+    wrong = open(log, encoding="utf-8").read() if os.path.exists(log) else ""
+    return found, wrong, done.stderr
+
+
+def agrees(found, device, rates):
+    return set(found) == {(device, kind) for kind in rates} and all(
+        abs(found[(device, kind)] / rate - 1) < 1e-4 for kind, rate in rates.items())
+
+
+def gpus(folder):
+    cuda, rocm = stand_ins(folder, "cuda"), stand_ins(folder, "rocm")
+    if not cuda:
+        tally.skip("GPUs", "no C compiler")
+        return
+    nvidia, amd = "NVIDIA Stand-in 9000", "AMD Instinct Stand-in"
+    got, wrong, says = measured(folder, [cuda])
+    tally.check("cuBLAS and cuBLASLt: every type and memory, each argument right", agrees(got, nvidia, CUDA) and not wrong,
+                (got, wrong, says))
+    got, wrong, says = measured(folder, [rocm])
+    tally.check("rocBLAS: every type that it has", agrees(got, amd, ROCM) and not wrong, (got, wrong, says))
+    tally.check("and says which it lacks", all("%s not measured: rocBLAS has no product of that type" % kind in says
+                                               for kind in ("tf32", "fp8")), says)
+    for mode, lacks, line in (("nofp8", "fp8", "fp8 not measured: cuBLASLt: the requested functionality is not supported (15)"),
+                              ("nobf16", "bf16", "bf16 not measured: cuBLAS: the requested functionality is not supported (15)")):
+        got, wrong, says = measured(folder, [cuda], mode)
+        tally.check("without %s the rest goes on" % lacks, line in says and not wrong and agrees(
+            got, nvidia, {kind: rate for kind, rate in CUDA.items() if kind != lacks}), (got, wrong, says))
+    got, wrong, says = measured(folder, [cuda], "small")
+    tally.check("a small memory takes smaller matrices", agrees(got, nvidia, CUDA) and not wrong, (got, wrong, says))
+    got, wrong, says = measured(folder, [cuda], "two")
+    tally.check("two GPUs of one product are measured once", agrees(got, nvidia, CUDA) and not wrong, (got, wrong, says))
+    for mode, line in (("full", "memory not measured: the GPU's memory is full"),
+                       ("none", "no GPU was measured: the NVIDIA driver knows no GPU"),
+                       ("init", "no GPU was measured: cuInit: no CUDA-capable device is detected (100)")):
+        got, wrong, says = measured(folder, [cuda], mode)
+        tally.check("an error in a line: " + mode, got == {} and line in says and not wrong, (got, wrong, says))
+    alone = os.path.join(folder, "driver-alone")
+    os.makedirs(alone)
+    shutil.copy(os.path.join(cuda, "libcuda.so.1"), alone)
+    got, wrong, says = measured(folder, [alone])
+    tally.check("a driver without cuBLAS says so", got == {} and "no cuBLAS: libcublas.so.13 is not there" in says, says)
+    done = call("roof", "--only", "cpu", "--no-keep", "--format", "json", extra={"LD_LIBRARY_PATH": cuda})
+    tally.check("--only cpu leaves GPUs alone", not any(row["device"] for row in json.loads(done.stdout)["result"]), done.describe())
+
+
+def gpu_roofs_count(folder):
+    """Of a profile of that host the measured figure beats the data sheet's; MFU stays with the sheet's."""
+    ledger = os.path.join(folder, "gpu")
+    plant(ledger, "node7", "", 0, [("NVIDIA H100 80GB HBM3", "bf16", 0, 8e14, None), ("NVIDIA H100 80GB HBM3", "", 0, None, 3e12),
+                                   ("", "fp32", 8, PEAK, BYTES)])
+    path = os.path.join(folder, "gpu.json")
+    events = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 50, "args": {
+                  "Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16"] * 2}},
+              {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 5,
+               "args": {"correlation": 1}},
+              {"ph": "X", "cat": "kernel", "name": "ampere_bf16_s16816gemm_bf16_128x128", "pid": 0, "tid": 7, "ts": 100,
+               "dur": 1000, "args": {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 1, 1], "block": [128, 1, 1]}}]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3"}], "traceEvents": events}, file)
+    for host, peak, memory in (("node7", 8e14, 3e12), ("node8", 989.5e12, 3350e9)):
+        got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "bf16")]
+        tally.check("roofs of host " + host, abs(got[0] / peak - 1) < 1e-3 and abs(got[1] / memory - 1) < 1e-3, got)
+        row = asked("analyze", path, "--section", "efficiency", "--ledger", ledger, "--host", host)["result"]["efficiency"][0]
+        want = 2 * 4096 ** 3 / 1e-3 / 989.5e12
+        tally.check("and HFU by the data sheet", abs(row["hfu"] / want - 1) < 1e-3, row)
+
+
 def main():
     words = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        for part in (by_hand, foreign, kept, hostile):
+        for part in (by_hand, foreign, kept, hostile, gpus, gpu_roofs_count):
             if not words or any(word in part.__name__ for word in words):
                 part(folder)
     tally.finish()

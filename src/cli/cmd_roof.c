@@ -17,23 +17,28 @@
 #include "ledger/roofkeep.h"
 #include "view/rooflineplot.h"
 #include "work/cpuroof.h"
+#include "work/gpuroof.h"
 #include "tables/answer.h"
 
-#define MILLISECONDS 60 /* per loop and round */
+#define MILLISECONDS 40 /* per loop and round */
 #define ROWS_MOST    1024
 
 #define COLUMNS(C)                                                                                 \
+    C(device, NULL, TEXT)                                                                          \
+    C(type, NULL, TEXT)                                                                            \
     C(threads, NULL, COUNT)                                                                        \
-    C(flops_per_s, "FP32 FMA", FLOPS)                                                              \
-    C(bytes_per_s, "triad", RATE)                                                                  \
+    C(flops_per_s, "FLOP/s", FLOPS)                                                                \
+    C(bytes_per_s, "memory", RATE)                                                                 \
     C(ridge, "FLOP/B at the ridge", NUMBER)                                                        \
-    C(fp64_flops_per_s, "FP64 FMA", FLOPS)                                                         \
-    C(instructions, NULL, TEXT)
+    C(fp64_flops_per_s, "in FP64", FLOPS)                                                          \
+    C(instructions, "with", TEXT)
 NL_COLUMNS(COLUMNS);
 
 struct measuring {
     struct nl_result *table;
     struct nl_host_roofs *roofs; /* with room for ROWS_MOST */
+    const struct nl_call *call;
+    size_t cpu_rows;
 };
 
 static int64_t now_ns(void)
@@ -59,6 +64,7 @@ static bool add_row(struct measuring *measuring, unsigned threads, struct nl_err
         return nl_fail(err, NL_ENVIRONMENT, "cannot start %u threads; end other programs first",
                        threads);
     struct nl_cell *cells = nl_result_row(measuring->table);
+    cells[AT_type] = nl_cell_text(measuring->table, nl_str("fp32"));
     cells[AT_threads] = nl_cell_i64(threads);
     cells[AT_flops_per_s] = nl_cell_f64(roof.flops_per_s);
     cells[AT_fp64_flops_per_s] = nl_cell_f64(roof.fp64_flops_per_s);
@@ -77,11 +83,43 @@ static bool add_row(struct measuring *measuring, unsigned threads, struct nl_err
     snprintf(twice.with, sizeof twice.with, "%s", roof.instructions);
     keep(measuring, &single);
     keep(measuring, &twice);
+    measuring->cpu_rows++;
     return true;
 }
 
+/* ---- GPUs ---- */
+
+static void add_gpu(void *context, const struct nl_gpu_roof *roof)
+{
+    struct measuring *measuring = context;
+    struct nl_cell *cells = nl_result_row(measuring->table);
+    struct nl_host_roof item = {.flops_per_s = roof->flops_per_s, .bytes_per_s = roof->bytes_per_s};
+    snprintf(item.device, sizeof item.device, "%s", roof->device);
+    snprintf(item.type, sizeof item.type, "%s", roof->type ? roof->type : "");
+    snprintf(item.with, sizeof item.with, "%s", roof->library);
+    keep(measuring, &item);
+    cells[AT_device] = nl_cell_text(measuring->table, nl_str(roof->device));
+    if (roof->type)
+        cells[AT_type] = nl_cell_text(measuring->table, nl_str(roof->type));
+    cells[AT_flops_per_s] = nl_cell_f64(roof->flops_per_s);
+    cells[AT_bytes_per_s] = nl_cell_f64(roof->bytes_per_s);
+    cells[AT_instructions] = nl_cell_text(measuring->table, nl_str(roof->library));
+}
+
+static void say_gpu(void *context, const char *line)
+{
+    const struct measuring *measuring = context;
+    nl_message_note(measuring->call, "%s", line);
+}
+
+static bool stop_gpu(void *context)
+{
+    const struct measuring *measuring = context;
+    return nl_job_cancelled(measuring->call->job);
+}
+
 /* The roofs of one thread and of all. */
-static void plot(const struct nl_output *output, const struct nl_result *table)
+static void plot(const struct nl_output *output, const struct nl_result *table, size_t rows)
 {
     struct nl_roofline_roof roofs[2] = {{.name = "1 thread"}, {.name = "all threads"}};
     struct nl_roofline_points none = {0};
@@ -91,14 +129,16 @@ static void plot(const struct nl_output *output, const struct nl_result *table)
                                   .color = output->color};
     struct nl_buf text;
     for (size_t i = 0; i < 2; i++) {
-        const struct nl_cell *cells = nl_result_cell(table, i ? table->rows - 1 : 0, 0);
+        if (!rows)
+            return;
+        const struct nl_cell *cells = nl_result_cell(table, i ? rows - 1 : 0, 0);
         roofs[i].flops_per_s = cells[AT_flops_per_s].f64;
         roofs[i].bytes_per_s = cells[AT_bytes_per_s].f64;
         if (!(roofs[i].flops_per_s > 0) || !(roofs[i].bytes_per_s > 0))
             return;
     }
     nl_buf_init(&text, (size_t)1 << 20);
-    nl_rooflineplot(&text, roofs, table->rows > 1 ? 2 : 1, &none, &style);
+    nl_rooflineplot(&text, roofs, rows > 1 ? 2 : 1, &none, &style);
     fprintf(output->stream, "%.*s\n", (int)text.len, text.ptr);
     nl_buf_release(&text);
 }
@@ -143,25 +183,37 @@ static bool store(const struct nl_call *call, const struct nl_host_roofs *roofs,
     return done || !call->settings.ledger;
 }
 
-static bool measure(struct measuring *measuring, const struct nl_call *call, struct nl_err *err)
+static bool measure_processors(struct measuring *measuring, struct nl_err *err)
 {
     unsigned most = nl_processors();
     bool done = true;
     for (unsigned threads = 1; done && threads < most; threads *= 2)
         done = add_row(measuring, threads, err);
-    done = done && add_row(measuring, most, err);
+    return done && add_row(measuring, most, err);
+}
+
+static bool measure(struct measuring *measuring, const struct nl_call *call, struct nl_err *err)
+{
+    int only = call->settings.only;
+    bool done = only == NL_ROOF_ONLY_GPU || measure_processors(measuring, err);
     nl_progress_quiet(call->progress);
+    struct nl_gpu_roof_sink sink = {measuring, add_gpu, say_gpu, stop_gpu};
+    if (done && only != NL_ROOF_ONLY_CPU)
+        nl_gpu_roofs_measure(&sink);
+    if (done && nl_job_cancelled(call->job))
+        done = nl_fail(err, NL_INTERRUPTED, "stopped on request; nothing was kept");
     return done;
 }
 
-static bool show(struct nl_call *call, const struct nl_result *table, struct nl_err *err)
+static bool show(struct nl_call *call, const struct measuring *measuring, struct nl_err *err)
 {
+    const struct nl_result *table = measuring->table;
     struct nl_output output;
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     struct nl_view_options options = {.width = output.width, .color = output.color};
     if (output.view == &nl_view_text)
-        plot(&output, table);
+        plot(&output, table, measuring->cpu_rows);
     bool done = output.view->render_result(output.stream, NULL, table, &options, err);
     return nl_output_close(&output, call, done, err);
 }
@@ -170,9 +222,10 @@ bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
 {
     const char *kept = NULL;
     struct measuring measuring = {
-        .table = nl_result_new("roof", "Roofs of this machine's processors", columns,
+        .table = nl_result_new("roof", "Roofs of this machine", columns,
                                sizeof columns / sizeof columns[0]),
-        .roofs = nl_zalloc(sizeof *measuring.roofs + ROWS_MOST * sizeof *measuring.roofs->items)};
+        .roofs = nl_zalloc(sizeof *measuring.roofs + ROWS_MOST * sizeof *measuring.roofs->items),
+        .call = call};
     name_host(measuring.roofs);
     bool done = measure(&measuring, call, err);
     if (done && !call->settings.no_keep)
@@ -180,7 +233,7 @@ bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
     measuring.table->note = nl_arena_format(
         &measuring.table->arena, "best of three rounds; other programs that run now lower it%s%s",
         kept ? "; " : "", kept ? kept : "");
-    done = done && show(call, measuring.table, err);
+    done = done && show(call, &measuring, err);
     nl_free(measuring.roofs);
     nl_result_free(measuring.table);
     return done;

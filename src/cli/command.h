@@ -16,6 +16,8 @@ enum nl_color { NL_COLOR_AUTO, NL_COLOR_ALWAYS, NL_COLOR_NEVER };
 enum nl_progress_mode { NL_PROGRESS_AUTO, NL_PROGRESS_JSON, NL_PROGRESS_NEVER };
 
 /* Where the options go. Zero (or NULL) = not given, except where said. */
+enum nl_roof_only { NL_ROOF_ONLY_NONE, NL_ROOF_ONLY_CPU, NL_ROOF_ONLY_GPU };
+
 struct nl_settings {
     bool help, short_help, version;
     bool quiet, csv_safe;
@@ -83,6 +85,7 @@ struct nl_settings {
     bool no_add;
     /* roof */
     bool no_keep, replace;
+    int only; /* enum nl_roof_only */
     /* check */
     struct nl_texts baseline, fail_on, allow;
     const char *rules, *junit, *sarif, *markdown;

@@ -39,7 +39,10 @@ const struct nl_option nl_common_options[] = {
     END,
 };
 
+static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum nl_roof_only */
 static const struct nl_option roof_options[] = {
+    {"only", 0, NL_OPTION_CHOICE, TARGET(only), "WHAT", "measure all (both), cpu or gpu",
+     only_names},
     {"no-keep", 0, NL_OPTION_FLAG, TARGET(no_keep), NULL,
      "show it alone: the ledger stays as it is", NULL},
     {"replace", 0, NL_OPTION_FLAG, TARGET(replace), NULL,
@@ -529,12 +532,13 @@ const struct nl_command nl_commands[] = {
      .help =
          "Measures multiply-add throughput (FP32, FP64) and memory bandwidth (triad) of the CPU "
          "with\n"
-         "1, 2, 4, … threads, half a second each, and plots the roofline. The ledger keeps what "
-         "was\n"
-         "measured, by host: profiles that record this host are judged against it. Of several\n"
-         "measurements the highest counts.",
+         "1, 2, 4, … threads, half a second each, and plots the roofline. GPUs: products of\n"
+         "matrices per element type through cuBLAS, cuBLASLt or rocBLAS, and copies in memory;\n"
+         "the libraries are opened where they are, and what is missing is reported. The ledger "
+         "keeps\n"
+         "what was measured, by host: profiles that record this host are judged against it. Of\n"
+         "several measurements the highest counts.",
      .examples = "neurolens roof\n"
-                 "neurolens roof --replace\n"
                  "neurolens analyze trace.json --host \"$(hostname)\" --section roofline",
      .run = nl_cmd_roof},
     {.name = "schema",

@@ -78,10 +78,7 @@ struct nl_least_time nl_least_time(const struct nl_op_work *work,
 {
     double peak = peaks ? nl_peak_flops(peaks, (enum work_type)work->type, work->matrix) : NAN;
     double memory = peaks ? peaks->figures[GPU_MEMORY] : NAN;
-    double nominal =
-        peaks ? nl_nominal_flops(peaks, (enum work_type)work->type, work->matrix) : NAN;
-    struct nl_least_time least = {work->flops_needed / peak, work->bytes / memory, NAN,
-                                  work->flops_needed / nominal};
+    struct nl_least_time least = {work->flops_needed / peak, work->bytes / memory, NAN};
     /* Without memory's roof nothing says that arithmetic is the nearer one. */
     if (isnan(memory) || (work->matrix && isnan(least.compute)))
         return least;
@@ -90,6 +87,25 @@ struct nl_least_time nl_least_time(const struct nl_op_work *work,
     else
         least.both = least.memory > least.compute ? least.memory : least.compute;
     return least;
+}
+
+/* Seconds: at the roof, and by the maker's figure, which MFU and HFU count (of products alone, else NaN), with what
+ * of that the backward pass of attention computes again. */
+struct call_cost {
+    struct nl_least_time least;
+    double nominal, again;
+};
+
+static struct call_cost cost_of(const struct nl_op_work *work, const struct nl_device_peaks *peaks,
+                                const struct nl_trace *trace)
+{
+    struct call_cost cost = {nl_least_time(work, peaks), NAN, 0};
+    if (!work->matrix || !peaks)
+        return cost;
+    cost.nominal = work->flops_needed / nl_nominal_flops(peaks, (enum work_type)work->type, true);
+    double again = cost.nominal * nl_op_work_again(trace, work) / work->flops_needed;
+    cost.again = again == again ? again : 0;
+    return cost;
 }
 
 const struct nl_device_peaks *nl_peaks_of(const struct nl_op_works *works,
@@ -102,8 +118,8 @@ const struct nl_device_peaks *nl_peaks_of(const struct nl_op_works *works,
     return works->on_host ? nl_host_peaks(peaks, works->trace) : NULL;
 }
 
-static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
-                     struct nl_least_time least, double again, double target)
+static void add_call(struct nl_roof *roof, const struct nl_op_work *work, struct call_cost cost,
+                     double target)
 {
     int64_t ns = nl_op_work_ns(work);
     roof->calls++;
@@ -115,17 +131,17 @@ static void add_call(struct nl_roof *roof, const struct nl_op_work *work,
         nl_sum_add(&roof->flops_ns, ns);
     if (work->bytes == work->bytes)
         nl_sum_add(&roof->bytes_ns, ns);
-    if (work->matrix && least.nominal == least.nominal) {
-        roof->peak_s += least.nominal;
-        roof->again_s += again;
+    if (cost.nominal == cost.nominal) {
+        roof->peak_s += cost.nominal;
+        roof->again_s += cost.again;
     }
-    if (isnan(least.both))
+    if (isnan(cost.least.both))
         return;
     nl_sum_add(&roof->judged_ns, ns);
-    roof->compute_s += isnan(least.compute) ? 0 : least.compute;
-    roof->memory_s += isnan(least.memory) ? 0 : least.memory;
-    roof->least_s += least.both;
-    double spare = (double)ns - least.both / target * 1e9;
+    roof->compute_s += isnan(cost.least.compute) ? 0 : cost.least.compute;
+    roof->memory_s += isnan(cost.least.memory) ? 0 : cost.least.memory;
+    roof->least_s += cost.least.both;
+    double spare = (double)ns - cost.least.both / target * 1e9;
     if (spare > 0)
         nl_sum_add(&roof->headroom_ns, (int64_t)spare);
 }
@@ -151,9 +167,7 @@ static void add_work(struct table *table, size_t index, double target)
     const struct nl_trace *trace = table->works->trace;
     uint32_t device = nl_slice_device(trace, work->first);
     const struct nl_device_peaks *own = nl_peaks_of(table->works, work, table->peaks);
-    struct nl_least_time least = nl_least_time(work, own);
-    double again = least.nominal * nl_op_work_again(trace, work) / work->flops_needed;
-    again = again == again ? again : 0;
+    struct call_cost cost = cost_of(work, own, trace);
     struct nl_roof key = {.kind = NL_ROOF_OPERATOR,
                           .device = device,
                           .rank = nl_slice_rank(trace, work->first),
@@ -167,26 +181,26 @@ static void add_work(struct table *table, size_t index, double target)
         key.peak_flops = nl_peak_flops(own, (enum work_type)work->type, work->matrix);
     if (work->comm_ns > 0 && work->comm_ns * 2 > work->kernel_ns)
         key.bound = NL_BOUND_COMMUNICATION;
-    add_call(group(table, &key), work, least, again, target);
+    add_call(group(table, &key), work, cost, target);
     key = family_of(key);
-    add_call(group(table, &key), work, least, again, target);
+    add_call(group(table, &key), work, cost, target);
     key = (struct nl_roof){.kind = NL_ROOF_DEVICE,
                            .device = device,
                            .rank = key.rank,
                            .peak_bytes = key.peak_bytes,
                            .text = own ? own->product : NULL};
-    add_call(group(table, &key), work, least, again, target);
+    add_call(group(table, &key), work, cost, target);
     key.text = NULL;
     if (table->places && table->places->layers[index]) {
         key.kind = NL_ROOF_LAYER;
         key.name = table->places->layers[index];
-        add_call(group(table, &key), work, least, again, target);
+        add_call(group(table, &key), work, cost, target);
     }
     if (table->places && table->places->steps[index]) {
         key.kind = NL_ROOF_STEP;
         key.name = 0;
         key.step = table->places->steps[index] - 1;
-        add_call(group(table, &key), work, least, again, target);
+        add_call(group(table, &key), work, cost, target);
     }
 }
 

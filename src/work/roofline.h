@@ -64,7 +64,6 @@ struct nl_roof {
  * its roof; NaN where it is not known. `peaks` may be NULL. */
 struct nl_least_time {
     double compute, memory, both;
-    double nominal; /* by its FLOPs and the maker's figure: what MFU and HFU count */
 };
 /* The peaks that hold for a row: its device's, or the host's where operators ran on processors; NULL unknown. */
 const struct nl_device_peaks *nl_peaks_of(const struct nl_op_works *works,
