@@ -563,13 +563,28 @@ static void tell_profiler(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
+/* Graphs without their kernels: nobody knows what of the idle time is theirs. */
+static void tell_replays(struct nl_device_case *it)
+{
+    if (!it->replays)
+        return;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_number(out, "Kernels of replayed graphs were not recorded (", (int64_t)it->replays,
+                   "launch of a graph", "launches of graphs");
+    nl_tell_time(out, "): of the ", it->parts.idle);
+    nl_buf_text(out, " that look idle, most may be theirs.");
+    nl_tell_note(it->judged);
+}
+
 void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
 {
+    tell_replays(it);
     tell_unrecorded(it);
     tell_profiler(it);
-    tell_steady(it);
+    if (!it->replays)
+        tell_steady(it);
     tell_ending(it);
-    if (it->thinned != it->thinned)
+    if (it->thinned != it->thinned && !it->replays)
         tell_others(it, class);
     if (class == NL_VERDICT_COMMUNICATION || it->devices < 2)
         return;

@@ -19,6 +19,7 @@ struct nl_device_case {
     int64_t first, last;           /* store time: start of the first steady step, end of the last */
     bool in_steps;                 /* the parts are about the steady steps alone */
     double thinned;                /* nl_thinned */
+    uint64_t replays;              /* nl_replays_unrecorded */
     const struct nl_finding
         *inside;       /* of a device that computes: what can win most there, or NULL */
     int64_t inside_ns; /* that, of the time that the parts are about */

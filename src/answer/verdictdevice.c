@@ -13,6 +13,7 @@
 #include "tables/lookup.h"
 #include "tables/memo.h"
 #include "timeline/hostbusy.h"
+#include "timeline/replays.h"
 #include "timeline/thinned.h"
 
 #define CAUSE_SHARE_LEAST 0.25 /* of the time: a cause beside computing */
@@ -169,7 +170,7 @@ static int64_t won_inside(const struct nl_device_case *it, const struct nl_findi
     return nl_sum_near((share < 1 ? share : 1) * (double)part(it, NL_TIME_COMPUTE));
 }
 
-/* Where most events are missing: the largest of what was measured; gaps say nothing. */
+/* Where most events or the kernels of graphs are missing: the largest of what was measured; gaps say nothing. */
 static struct group choose_measured(const struct nl_device_case *it)
 {
     const struct group groups[] = {{NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},
@@ -184,7 +185,7 @@ static struct group choose_measured(const struct nl_device_case *it)
 
 static struct group choose(const struct nl_device_case *it)
 {
-    if (it->thinned == it->thinned)
+    if (it->thinned == it->thinned || it->replays)
         return choose_measured(it);
     struct group best = largest(it);
     int64_t compute = part(it, NL_TIME_COMPUTE), total = it->parts.total;
@@ -423,13 +424,16 @@ static void put_saving_inside(struct nl_device_case *it)
 static bool judge_timeline(struct nl_judged *judged)
 {
     size_t count;
-    struct nl_device_case it = {.judged = judged, .thinned = nl_thinned(judged->trace)};
+    struct nl_device_case it = {.judged = judged,
+                                .thinned = nl_thinned(judged->trace),
+                                .replays = nl_replays_unrecorded(judged->trace)};
     if (!nl_time_parts(judged, &it.parts))
         return false;
     it.row = nl_memo_breakdown(judged->options->memo, &count)[it.parts.device];
     it.devices = count;
     regard_steps(&it);
-    narrow(&it);
+    if (!it.replays) /* steps that replay graphs have little that was recorded */
+        narrow(&it);
     nl_whole_bars(&it);
     struct group group = choose(&it);
     judged->verdict->class = group.class;

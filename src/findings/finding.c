@@ -15,6 +15,7 @@
 #include "findings/ranking.h"
 #include "findings/remedy.h"
 #include "findings/scene.h"
+#include "timeline/replays.h"
 #include "timeline/thinned.h"
 
 static const struct {
@@ -146,6 +147,7 @@ static struct nl_findings *find(const struct nl_trace *trace,
         nl_scenes_init_cpu(&hosts, trace, options, &findings->arena);
     const struct nl_account *account = nl_memo_account(options->memo);
     bool cancelled = false, thinned = !isnan(nl_thinned(trace));
+    bool replays = nl_replays_unrecorded(trace) > 0;
     for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
         const struct nl_cause *cause = causes[i].cause;
         const struct nl_scenes *asked = is_about_cpu(cause, &scenes) ? &hosts : &scenes;
@@ -161,6 +163,10 @@ static struct nl_findings *find(const struct nl_trace *trace,
                     nl_advice_record(trace, need));
         else if (thinned && cause->of_gaps)
             abstain(findings, cause->id, "most events are missing: it was filtered or sampled",
+                    NULL);
+        else if (replays && cause->of_gaps)
+            abstain(findings, cause->id,
+                    "kernels of replayed graphs were not recorded: what looks idle may be theirs",
                     NULL);
         else
             judge(findings, asked, account, i);

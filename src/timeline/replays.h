@@ -1,0 +1,14 @@
+/*
+ * replays — graphs that were launched and of whose kernels none was recorded: while they run, the device looks idle.
+ */
+#ifndef NL_REPLAYS_H
+#define NL_REPLAYS_H
+
+#include "store/trace.h"
+
+/* Launches of graphs in a recording that joins kernels to their launches, and none to that of a graph; 0 where kernels of
+ * graphs are there, where graphs are rows of their own, or where nobody can tell. RPD files are so: of a graph they hold
+ * its copies alone. */
+uint64_t nl_replays_unrecorded(const struct nl_trace *trace);
+
+#endif
