@@ -2,6 +2,7 @@
  * verdictcounters — hardware counters of kernels (Nsight Compute, rocprof, CUPTI ranges) and telemetry of GPUs: what
  * limits the kernel that takes most, how much of the machine is used.
  */
+#include "answer/amdcounters.h"
 #include "answer/judge.h"
 #include "base/units.h"
 #include "tables/lookup.h"
@@ -112,11 +113,10 @@ static bool tell_dispatches(struct nl_judged *judged)
     nl_tell_ratio(out, " takes ", sum.ns, nl_lookup_sum(kernels, "total_ns"));
     nl_tell_time(out, " of ", nl_lookup_sum(kernels, "total_ns"));
     nl_tell_number(out, " kernel time (", trace->kernel.rows, "dispatch", "dispatches");
-    if (sum.whole > 0) {
-        nl_tell_share(out, ") and ", sum.value / sum.whole);
+    nl_buf_char(out, ')');
+    if (!nl_tell_amd_counters(out, trace, sum.kernel) && sum.whole > 0 && sum.value < sum.whole) {
+        nl_tell_share(out, " and ", sum.value / sum.whole);
         nl_tell_name(out, " of all ", nl_trace_name(trace, sum.metric));
-    } else {
-        nl_buf_char(out, ')');
     }
     nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
