@@ -1076,34 +1076,38 @@ def devices_of_steps(tally, folder):
     tally.check("weights of eight devices are not read by one", "decode_weight_bound" not in found, found)
 
 
+# Four ranks with experts, products and all-to-all: (µs of experts, products, all-to-all) each; a fourth
+# number: rounds of these, 20 else.
+EXPERTS = [
+    ("experts of one rank take twice the median", True,
+     [(100, 200, 130), (100, 200, 130), (200, 200, 30), (100, 200, 130)]),
+    ("ranks with fewer expert kernels are not compared", True,
+     [(100, 200, 130), (100, 200, 130), (200, 200, 30), (100, 200, 130)] + [(1, 200, 5, 10)] * 4),
+    ("a slow device", False, [(100, 200, 330), (100, 200, 330), (200, 400, 30), (100, 200, 330)]),
+    ("nobody waits for it", False, [(100, 200, 30), (100, 200, 30), (200, 200, 30), (100, 200, 30)]),
+    ("all alike", False, [(100, 200, 30)] * 4),
+    ("one rank alone", None, [(200, 200, 30)])]
+
+
+def traces_of_experts(ranks):
+    for rank, lengths in enumerate(ranks):
+        events, at, correlation = [], 1000.0, 0
+        for _ in range(lengths[3] if len(lengths) > 3 else 20):
+            for kernel, us in zip(("fused_moe_kernel", "sm90_xmma_gemm_bf16_tile",
+                                   "ncclDevKernel_SendRecv"), lengths):
+                correlation += 1
+                events += launched(kernel, at, correlation, us, correlation * 2)
+                at += us
+        yield dict(trace_of(events, H100), distributedInfo={"backend": "nccl", "rank": rank,
+                                                            "world_size": len(ranks)})
+
+
 def experts(tally, folder):
-    """Four ranks with experts, products and all-to-all: (µs of experts, products, all-to-all) each;
-    a fourth number: rounds of these, 20 else."""
-    cases = [("experts of one rank take twice the median", True,
-              [(100, 200, 130), (100, 200, 130), (200, 200, 30), (100, 200, 130)]),
-             ("ranks with fewer expert kernels are not compared", True,
-              [(100, 200, 130), (100, 200, 130), (200, 200, 30), (100, 200, 130)] +
-              [(1, 200, 5, 10)] * 4),
-             ("a slow device", False,
-              [(100, 200, 330), (100, 200, 330), (200, 400, 30), (100, 200, 330)]),
-             ("nobody waits for it", False,
-              [(100, 200, 30), (100, 200, 30), (200, 200, 30), (100, 200, 30)]),
-             ("all alike", False, [(100, 200, 30)] * 4),
-             ("one rank alone", None, [(200, 200, 30)])]
-    for what, want, ranks in cases:
+    for what, want, ranks in EXPERTS:
         place = os.path.join(folder, "experts %d" % len(os.listdir(folder)))
         os.mkdir(place)
-        for rank, lengths in enumerate(ranks):
-            events, at, correlation = [], 1000.0, 0
-            for _ in range(lengths[3] if len(lengths) > 3 else 20):
-                for kernel, us in zip(("fused_moe_kernel", "sm90_xmma_gemm_bf16_tile",
-                                       "ncclDevKernel_SendRecv"), lengths):
-                    correlation += 1
-                    events += launched(kernel, at, correlation, us, correlation * 2)
-                    at += us
-            write(place, "rank%d.json" % rank, dict(
-                trace_of(events, H100), distributedInfo={"backend": "nccl", "rank": rank,
-                                                         "world_size": len(ranks)}))
+        for rank, trace in enumerate(traces_of_experts(ranks)):
+            write(place, "rank%d.json" % rank, trace)
         result = ask("analyze", place)["result"]
         found = [f for f in result["findings"] if f["cause"] == "moe_imbalance"]
         abstained = [a for a in result["abstained"] if a["cause"] == "moe_imbalance"]
@@ -1115,6 +1119,28 @@ def experts(tally, folder):
                 got = rows(place, evidence["query"])[0][0]
                 tally.check("moe_imbalance: SQL gives " + evidence["metric"],
                             got == evidence["value"], "%s, %s" % (got, evidence))
+
+
+def played_again(tally, folder):
+    """What is promised is what the same program wins without the cause: rows that are tokens alone; experts spread
+    evenly, for whose slowest rank nobody waits then."""
+    for padded, us in ((832, 130.0), (1024 + 64, 170.0), (640, 100.0)):
+        result = ask("analyze", planted(folder, "padded.json", within(PREFILL, product(padded, us))))["result"]
+        found = [f for f in result["findings"] if f["cause"] == "padding_waste"]
+        won = 20 * us * (1 - 512 / padded) * 1000
+        tally.check("padding_waste of %d rows: no more is promised than can be won" % padded, len(found) == 1 and
+                    0.9 * won <= found[0]["saving_ns"][1] <= 1.1 * won, (won, [f["saving_ns"] for f in found]))
+    for number, (usual, slow, dense) in enumerate(((100, 200, 200), (100, 150, 100), (300, 900, 100))):
+        wait = slow - usual + 30
+        ranks = [(usual, dense, wait), (usual, dense, wait), (slow, dense, 30), (usual, dense, wait)]
+        place = os.path.join(folder, "balance %d" % number)
+        os.mkdir(place)
+        for rank, trace in enumerate(traces_of_experts(ranks)):
+            write(place, "rank%d.json" % rank, trace)
+        found = [f for f in ask("analyze", place)["result"]["findings"] if f["cause"] == "moe_imbalance"]
+        won = 20 * (slow - (3 * usual + slow) / 4) * 1000
+        tally.check("moe_imbalance of %d and %d: no more is promised than can be won" % (slow, usual), len(found) == 1 and
+                    0.9 * won <= found[0]["saving_ns"][1] <= 1.1 * won, (won, [f["saving_ns"] for f in found]))
 
 
 # ---- roofs of this machine ----
@@ -1178,7 +1204,7 @@ def coverage(tally, folder, every=False):
 PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
          training, micro_batches, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
-         devices_of_steps, experts,
+         devices_of_steps, experts, played_again,
          coverage]
 
 

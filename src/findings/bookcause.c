@@ -287,7 +287,7 @@ enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *findin
     if (nl_scene_share(scene, sum.ns) <= calls->warn_share)
         return NL_CAUSE_ABSENT;
     finding->culprit = nl_booked_text(scene, sum.top);
-    nl_find(scene, finding, sum.ns, calls->warn_share, calls->critical_share, 1);
+    nl_find(scene, finding, sum.ns, calls->critical_share, 1);
     nl_title(scene, finding, "%s %s (%s of the time) %s, most in %s", calls->before,
              nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share), calls->after,
              finding->culprit);

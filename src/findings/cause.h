@@ -7,7 +7,8 @@
  *         int64_t cost = ...;
  *         if (nl_scene_share(scene, cost) < 0.05)
  *             return NL_CAUSE_ABSENT;
- *         nl_find(scene, finding, cost, 0.05, 0.20, coverage, "Title with %s", ...);
+ *         nl_find(scene, finding, cost, 0.20, coverage);
+ *         nl_title(scene, finding, "Title with %s", ...);
  *         nl_evidence(scene, finding, (struct nl_evidence){...});
  *         return NL_CAUSE_FOUND;
  *     }
@@ -43,6 +44,7 @@ struct nl_expert_sums {
 struct nl_experts_found {
     struct nl_expert_sums *sums; /* NULL until asked for */
     struct nl_expert_sums medians;
+    double mean_moe_ns;
     uint64_t of_moe;
     size_t ranks;
 };
@@ -169,11 +171,11 @@ const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text);
 const char *nl_say_count(const struct nl_scene *scene, uint64_t count);
 const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s);
 
-/* Cost, its share, and with the two thresholds (shares of wall) severity and confidence: at the
- * threshold 0.8, from twice it on 0.97; times `coverage`, the part of the data that the judgement
- * rests on (0..1). saving is [cost/2, cost]. */
+/* Cost, its share, and severity: critical from `critical_share` of wall on. `coverage` is the part of the data that
+ * the judgement rests on (0..1): confidence is that times the sureness of the cause (sureness.h). saving is
+ * [cost/2, cost]. */
 void nl_find(const struct nl_scene *scene, struct nl_finding *finding, int64_t cost_ns,
-             double warn_share, double critical_share, double coverage);
+             double critical_share, double coverage);
 void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A copy is added; the pointer is for examples. */

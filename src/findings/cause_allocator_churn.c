@@ -54,7 +54,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                            ? ""
                            : nl_say(scene, " AND rank = %lld", (long long)scene->device->rank);
     uint64_t count = count_calls(scene, since, &called);
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->steps > 1 ? 1 : 0.9);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Allocating device memory in the loop leaves %s idle for %s",
              nl_scene_name(scene), nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(

@@ -87,7 +87,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_work_sum products = nl_work_add_up(scene, is_product, NULL, NULL);
     if (nl_scene_share(scene, found.between) < LEAST_SHARE || found.softmax * 2 < found.all_softmax)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, found.between, LEAST_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, found.between, CRITICAL_SHARE, 1);
     nl_title(
         scene, finding, "Attention on %s is not fused: %s between its two products in %s calls",
         nl_scene_name(scene), nl_say_ns(scene, found.between), nl_say_count(scene, found.count));

@@ -78,7 +78,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     int64_t first = scene->trace->first_ts, from = since(scene) - first,
             to = scene->device->start_ns + scene->wall_ns - first;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding,
              "PyTorch's caching allocator seems to be off: %s allocations for %s kernels leave %s "
              "idle for %s",

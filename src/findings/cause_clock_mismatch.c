@@ -143,7 +143,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = scene->clock ? NL_SEVERITY_WARNING : NL_SEVERITY_INFO;
-    finding->confidence = 0.95;
+    finding->confidence = 1;
     if (scene->clock)
         contradiction(scene, finding);
     else

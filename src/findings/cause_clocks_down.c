@@ -90,7 +90,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (lost <= 0 || nl_scene_share(scene, lost) < ways[worst].warn)
         return NL_CAUSE_ABSENT;
     (void)nl_held_clock(scene, worst, &finding->where);
-    nl_find(scene, finding, lost, ways[worst].warn / 2, ways[worst].critical, 1);
+    nl_find(scene, finding, lost, ways[worst].critical, 1);
     finding->saving_ns[0] = 0;
     finding->modest = worst != NL_CLOCK_HEAT;
     finding->remedies = ways[worst].remedies;

@@ -60,7 +60,7 @@ static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *fi
                            ? nl_say(scene, "rank %lld", (long long)late)
                            : "other ranks";
     claim(scene, &finding->where);
-    nl_find(scene, finding, wait, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, wait, CRITICAL_SHARE, 1);
     nl_title(scene, finding,
              "%s waits %s inside collectives for %s: %s of its exposed communication",
              nl_scene_name(scene), nl_say_ns(scene, wait), whom,
@@ -120,7 +120,7 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
     if (nl_scene_share(scene, cost) <= WARN_SHARE || beyond.ns / 2 < beyond.worst.shortest_ns)
         return NL_CAUSE_ABSENT;
     claim(scene, &finding->where);
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 0.9);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     struct nl_str operation =
         nl_trace_name(scene->trace, scene->trace->collective.operation[beyond.worst.row]);

@@ -95,7 +95,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     double share = sums.all ? (double)sums.same / (double)sums.all : 0;
     if (share <= SAME_SHARE || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Communication on the compute stream of %s cannot overlap: %s exposed",
              nl_scene_name(scene), nl_say_ns(scene, cost));
     nl_evidence(

@@ -25,7 +25,7 @@ static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_WARNING;
-    finding->confidence = 0.9;
+    finding->confidence = 1;
     nl_title(
         scene, finding,
         "Only kernels were recorded: whether %s copies or idles in %s between them is not known",
@@ -64,7 +64,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_WARNING;
-    finding->confidence = 0.95;
+    finding->confidence = 1;
     nl_title(scene, finding,
              "Copies were not recorded: %s of what looks idle on %s passes inside calls that copy",
              nl_say_ns(scene, idle.ns), nl_scene_name(scene));

@@ -28,7 +28,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_launch_facts facts = nl_launch_facts(scene);
     if (nl_launch_is_ahead(&facts))
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding, "%s waits %s for the CPU to dispatch operators", nl_scene_name(scene),
              nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(

@@ -68,7 +68,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
             LEAST_COUNT)
         return NL_CAUSE_ABSENT;
     const char *name = nl_booked_text(scene, work.top);
-    nl_find(scene, finding, work.top_ns, LEAST_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, work.top_ns, CRITICAL_SHARE, 1);
     finding->culprit = name;
     finding->saving_ns[0] = work.top_ns / 4;
     finding->saving_ns[1] = work.top_ns / 4 * 3;

@@ -22,7 +22,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (nl_scene_share(scene, sum.ns) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     const char *where = "part = 'idle' AND inside = 1 AND kind = 'off-CPU (ready to run)'";
-    nl_find(scene, finding, sum.ns, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, sum.ns, CRITICAL_SHARE, 1);
     nl_title(scene, finding,
              "The thread that %s is ready to run but has no processor for %s (%s of the time)",
              scene->cpu ? "does the work" : nl_say(scene, "feeds %s", nl_scene_name(scene)),

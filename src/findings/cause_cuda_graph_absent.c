@@ -94,8 +94,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_launch_facts facts = nl_launch_facts(scene);
     if (nl_launch_is_ahead(&facts))
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE,
-            scene->linked * scene->group->confidence);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, scene->linked * scene->group->confidence);
     nl_title(scene, finding,
              "Every step launches the same %s kernels one by one: a CUDA graph would "
              "spare %s up to %s",

@@ -33,7 +33,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                "FROM idle_gaps%s WHERE %s AND launch IN (SELECT slice FROM api WHERE "
                "api_role(name) = 'graph_launch')",
                nl_scene_args(scene), nl_scene_place(scene, ""));
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding,
              "Graphs are replayed, but %s waits %s for them: %s in front, %s inside",
              nl_scene_name(scene), nl_say_ns(scene, cost), nl_say_ns(scene, front),

@@ -18,7 +18,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (busy <= 0 || facts.count < KERNELS_LEAST ||
         (double)facts.total_ns <= WARN_SHARE * (double)busy)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, facts.total_ns, WARN_SHARE / 2, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, facts.total_ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = facts.total_ns / 3;
     finding->saving_ns[1] = facts.total_ns;
     nl_title(scene, finding, "Casts, copies and layout changes take %s of the busy time of %s",

@@ -30,7 +30,7 @@ static enum nl_verdict judge_slices(struct nl_scene *scene, struct nl_finding *f
     const char *from =
         nl_say(scene, "FROM slices WHERE %s AND %s%s", nl_scene_thread_sql(scene, thread),
                nl_marks_sql(scene, "name", NL_MARKS(marks)), nl_scene_during(scene, ""));
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Fetching input takes %s of %s (%s) on the main thread",
              nl_say_ns(scene, cost), nl_say_ns(scene, scene->wall_ns),
              nl_say_share(scene, finding->cost_share));
@@ -108,7 +108,7 @@ static const char *samples_sql(const struct nl_scene *scene, uint32_t event, uin
 static void write_down(struct nl_scene *scene, struct nl_finding *finding, int64_t cost,
                        uint64_t frames, const char *query, const char *frames_query)
 {
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Fetching input takes %s of %s (%s)", nl_say_ns(scene, cost),
              nl_say_ns(scene, scene->wall_ns), nl_say_share(scene, finding->cost_share));
     nl_prove(scene, finding,

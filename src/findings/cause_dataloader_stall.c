@@ -92,7 +92,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     const char *set =
         nl_say(scene, "(SELECT intervals(ts, dur) FROM slices WHERE %s)", name_condition(scene));
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "%s waits for input data for %s of %s", nl_scene_name(scene),
              nl_say_ns(scene, cost), nl_say_ns(scene, scene->wall_ns));
     struct nl_evidence *evidence = nl_evidence(

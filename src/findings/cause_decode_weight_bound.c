@@ -83,7 +83,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (of_step < LEAST_OF_STEP || of_step > NL_ROOF_BROKEN || sum.compute_s >= sum.weights_s ||
         beyond <= 0)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, nl_sum_near(beyond), LEAST_SHARE / 2, CRITICAL_SHARE, sum.confidence);
+    nl_find(scene, finding, nl_sum_near(beyond), CRITICAL_SHARE, sum.confidence);
     finding->saving_ns[0] = 0;
     finding->saving_ns[1] = most_saved(&sum, beyond);
     nl_title(scene, finding, "Decode on %s is bound by reading weights: at least %s of %s per step",

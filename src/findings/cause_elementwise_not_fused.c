@@ -6,7 +6,7 @@
  * than the longest of each chain would (one kernel that reads and writes once). Two sides: they are
  * bound by memory (a few operations per element), and they come in chains.
  *
- * Where sizes were not recorded, names of kernels tell: those of the category elementwise have over 25 % of
+ * Where sizes or launches were not recorded, names of kernels tell: those of the category elementwise have over 25 % of
  * busy time, in 100 kernels or more, and a third of their time follows another one directly (one that stands
  * alone has nothing to be fused with; book of causes, entry 27). What is promised is the same as with sizes.
  */
@@ -18,7 +18,8 @@
 #define CRITICAL_SHARE 0.20
 #define OF_BUSY        0.25 /* by names alone */
 #define KERNELS_LEAST  100
-#define CHAINED        3 /* at least the third part of their time follows another one directly */
+#define LEAST_LINKED   0.95 /* else work between two operators may not be seen */
+#define CHAINED        3    /* at least the third part of their time follows another one directly */
 
 struct chains {
     int64_t all, chained, spare; /* time: of elementwise operators, in chains, won by fusing */
@@ -68,7 +69,7 @@ static enum nl_verdict evaluate_names(struct nl_scene *scene, struct nl_finding 
         (double)facts.total_ns <= OF_BUSY * (double)busy ||
         facts.chained_ns < facts.total_ns / CHAINED)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, facts.total_ns, OF_BUSY / 2, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, facts.total_ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = facts.spare_ns / 2;
     finding->saving_ns[1] = facts.spare_ns;
     nl_kind_claim(scene, NL_CATEGORY_ELEMENTWISE, &finding->where);
@@ -80,13 +81,13 @@ static enum nl_verdict evaluate_names(struct nl_scene *scene, struct nl_finding 
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
-    if (nl_work_lacks(scene, false))
+    if (nl_work_lacks(scene, false) || scene->linked < LEAST_LINKED)
         return evaluate_names(scene, finding);
     struct nl_evidence longest = {0};
     struct chains chains = find_chains(scene, &finding->where, &longest);
     if (nl_scene_share(scene, chains.spare) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, chains.spare, LEAST_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, chains.spare, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Elementwise operators on %s are not fused: %s in %s chains",
              nl_scene_name(scene), nl_say_ns(scene, chains.chained),
              nl_say_count(scene, chains.count));
@@ -123,7 +124,9 @@ const struct nl_cause nl_cause_elementwise_not_fused = {
     .doc =
         "Chains of elementwise operators that follow each other on the device: their time beyond "
         "the longest of each chain (one kernel that reads and writes once) is over 5 % of wall. "
-        "That is the cost; saving half to all of it. Without shapes: elementwise kernels have "
+        "That is the cost; saving half to all of it. Without shapes, or launches of over 5 % of "
+        "the "
+        "work: elementwise kernels have "
         "over 25 % of busy time, in 100 kernels or more, of which a third by time follow "
         "another directly; saving half to all of what they take beyond the longest of each run.",
     .needs = {{NL_T_kernel, NULL}},

@@ -28,7 +28,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return nl_abstain(finding, "no computation was recorded on the device");
     double hidden = (double)scene->parts->overlap_ns / (double)all;
     claim(scene, &finding->where);
-    nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
     nl_title(scene, finding,
              "Communication is exposed (not overlapped with compute): %s of %s on %s",
              nl_say_ns(scene, exposed), nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene));

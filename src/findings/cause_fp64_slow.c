@@ -57,7 +57,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     const char *from = nl_say(scene, "FROM kernels WHERE %s AND %s",
                               nl_marks_sql(scene, "name", NL_MARKS(marks)), nl_scene_on(scene, ""));
-    nl_find(scene, finding, claimed, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, claimed, CRITICAL_SHARE, 1);
     double halved = cost > 0 ? (double)bytes_ns / (double)cost : 0;
     finding->saving_ns[1] =
         (int64_t)((double)claimed * (halved / 2 + (1 - halved) * 31 / 32)); /* below claimed */

@@ -41,7 +41,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         (double)narrow.ns > MOST_FP8 * (double)wide.ns)
         return NL_CAUSE_ABSENT;
     int64_t cost = (int64_t)((double)wide.ns * (1 - 1 / ratio));
-    nl_find(scene, finding, cost, 0, 2, 1);
+    nl_find(scene, finding, cost, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     finding->saving_ns[0] = 0;
     nl_title(scene, finding, "%s has FP8 at %.3g times the rate; %s of products run in 16 bits",

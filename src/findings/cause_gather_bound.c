@@ -26,7 +26,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     double reached = sum.judged_ns > 0 ? sum.least_s * 1e9 / (double)sum.judged_ns : 1;
     if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || reached >= MOST_OF_ROOF)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, sum.headroom_ns, LEAST_SHARE / 2, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, sum.headroom_ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding, "Embeddings and gathers on %s take %s at %s of memory's bandwidth",
              nl_scene_name(scene), nl_say_ns(scene, sum.ns), nl_say_share(scene, reached));

@@ -25,7 +25,7 @@ static enum nl_verdict judge_sums(struct nl_scene *scene, struct nl_finding *fin
     struct nl_booked_by_name sum = nl_booked_by_name(scene, is_collection);
     if (nl_scene_share(scene, sum.ns) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, sum.ns, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, sum.ns, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Garbage collection takes %s (%s of the time)",
              nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share));
     nl_prove(scene, finding,
@@ -83,7 +83,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
             nl_say(scene, "(SELECT intervals(ts, dur) FROM slices WHERE %s AND %s%s)",
                    nl_scene_thread_sql(scene, thread), nl_marks_sql(scene, "name", NL_MARKS(marks)),
                    nl_scene_during(scene, ""));
-        nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+        nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
         nl_title(scene, finding,
                  "Garbage collection stops the thread that %s for %s (%s of the time)",
                  scene->cpu ? "does the work" : "launches", nl_say_ns(scene, cost),

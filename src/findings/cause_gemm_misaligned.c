@@ -27,7 +27,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     double reached = sum.ns > 0 ? sum.least_s * 1e9 / (double)sum.ns : 1;
     if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || reached >= MOST_OF_ROOF)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, sum.headroom_ns, LEAST_SHARE / 2, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, sum.headroom_ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding,
              "Matrix sizes on %s are not multiples of 16 bytes: %s at %s of the roof",

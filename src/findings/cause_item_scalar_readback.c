@@ -56,7 +56,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     uint64_t scalars = count_scalars(scene);
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = cost / 2;
     finding->saving_ns[1] = nl_sum(cost, own);
     nl_title(scene, finding, "Reading single numbers back stops %s for %s", nl_scene_name(scene),

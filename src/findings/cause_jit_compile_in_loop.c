@@ -67,7 +67,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         "'*triton.compile*' OR activity_name GLOB '*_compile.compile_inner*' OR activity_name GLOB "
         "'*backend_compile*' OR activity_name GLOB '*inductor_compile*')",
         nl_scene_args(scene), (long long)since, nl_scene_place(scene, ""));
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->steps > 1 ? 1 : 0.9);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Compiling or loading code leaves %s idle for %s",
              nl_scene_name(scene), nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(

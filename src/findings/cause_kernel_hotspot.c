@@ -32,7 +32,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     struct nl_str name = nl_trace_name(trace, id), brief = nl_short_kernel(name);
     struct nl_buf shown;
-    nl_find(scene, finding, total, 0, 2, 1);
+    nl_find(scene, finding, total, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     /* Where a kernel profiler was at work already, its numbers are the next thing to read. */
     finding->remedies = scene->trace->measurement.rows ? "kernel_hotspot:measured" : NULL;

@@ -34,7 +34,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                "FROM kernels k JOIN slices a ON a.id = k.launch WHERE a.link = "
                                "k.slice AND %s",
                                nl_scene_on(scene, "k."));
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding, "Launch calls are slow (median %s) and leave %s idle for %s",
              nl_say_ns(scene, (int64_t)facts.call_median_ns), nl_scene_name(scene),
              nl_say_ns(scene, cost));

@@ -29,7 +29,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (!facts.kernels || facts.kernel_median_ns >= NL_SHORT_KERNEL_NS ||
         nl_launch_is_ahead(&facts))
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE,
+    nl_find(scene, finding, cost, CRITICAL_SHARE,
             scene->linked * sure_by_length(facts.kernel_median_ns));
     nl_title(scene, finding,
              "%s is launch bound: short kernels (median %s) wait for the CPU for %s",

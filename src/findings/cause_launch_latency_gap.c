@@ -27,7 +27,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                               "FROM idle_gaps%s WHERE class = 'launch_latency' AND dur <= 30000 "
                               "AND %s",
                               nl_scene_args(scene), nl_scene_place(scene, ""));
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->linked);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, scene->linked);
     int64_t most = cost - (int64_t)gaps * LEFT_NS;
     finding->saving_ns[0] = most / 2;
     finding->saving_ns[1] = most;

@@ -43,7 +43,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                               "k.slice AND a.dur > 100000 AND k.ts - a.ts - a.dur > 100000 AND "
                               "%s",
                               nl_scene_on(scene, "k."));
-    nl_find(scene, finding, blocked, WARN_SHARE, 2, 1);
+    nl_find(scene, finding, blocked, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     finding->saving_ns[0] = finding->saving_ns[1] = 0;
     nl_title(scene, finding,

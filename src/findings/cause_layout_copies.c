@@ -24,7 +24,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_work_sum sum = nl_work_add_up(scene, is_copy, &finding->where, &longest);
     if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || !(sum.bytes > 0))
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, sum.ns, LEAST_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, sum.ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = sum.ns / 4;
     nl_title(scene, finding, "Casts and layout copies on %s take %s", nl_scene_name(scene),
              nl_say_ns(scene, sum.ns));

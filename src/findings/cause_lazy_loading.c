@@ -36,7 +36,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         "'launch' AND a.dur >= %d AND w.ts <= a.ts + a.dur + a.dur / 10 AND w.ts >= a.ts + a.dur / "
         "2))",
         nl_scene_args(scene), nl_scene_place(scene, ""), NL_COLD_LAUNCH_NS);
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Loading kernels on their first use leaves %s idle for %s (%s)",
              nl_scene_name(scene), nl_say_ns(scene, cost),
              nl_say_share(scene, finding->cost_share));

@@ -67,7 +67,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     const struct nl_collective_table *table = &scene->trace->collective;
     struct nl_str operation = nl_trace_name(scene->trace, table->operation[slow.worst.row]);
     nl_intervals_subtract(&scene->hidden, &scene->compute, &finding->where);
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 0.95);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "%.*s of %s reaches %s of the link on %s: %s lost",
              (int)(operation.len < 60 ? operation.len : 60), operation.ptr,
              nl_say_bytes(scene, table->bytes[slow.worst.row]), nl_say_share(scene, slow.share),

@@ -54,7 +54,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t cost = (int64_t)((double)exposed * (1 - rate / practical));
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Large copies run at %s, half or less of what %s can do",
              nl_say_rate(scene, rate), link);
     const char *large = "kind IN ('HtoD', 'DtoH') AND bytes >= 4000000";

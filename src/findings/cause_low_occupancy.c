@@ -72,8 +72,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                    "recorded or are not known");
     if (nl_scene_share(scene, few.ns) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, few.ns / 2, LEAST_SHARE / 2, CRITICAL_SHARE,
-            (double)few.fitted / (double)few.all);
+    nl_find(scene, finding, few.ns / 2, CRITICAL_SHARE, (double)few.fitted / (double)few.all);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding, "Kernels on %s leave room for few warps (%s): %s at %s occupancy",
              nl_scene_name(scene), nl_launch_limit_text(few.fit.limit), nl_say_ns(scene, few.ns),

@@ -36,7 +36,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     cost = cost < most ? cost : most;
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "%s small copies cost %s about %s", nl_say_count(scene, sums.count),
              nl_scene_name(scene), nl_say_ns(scene, cost));
     const char *from = nl_say(scene,

@@ -20,7 +20,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (spare < LEAST_BYTES || (double)spare <= LEAST_SHARE * (double)pool.peak_reserved)
         return NL_CAUSE_ABSENT;
     const char *from = nl_say(scene, "FROM memory WHERE %s", nl_memory_pool_sql(scene, &pool));
-    nl_find_bytes(finding, 0.85);
+    nl_find_bytes(finding);
     nl_title(scene, finding, "%s of %s reserved on %s were never live at once (%s)",
              nl_say_bytes(scene, spare), nl_say_bytes(scene, pool.peak_reserved),
              nl_memory_pool_name(scene, &pool),

@@ -41,7 +41,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (!nl_growth_rises(&growth) || after - before < LEAST_BYTES ||
         (double)(after - before) < LEAST_GROWTH * (double)before)
         return NL_CAUSE_ABSENT;
-    nl_find_bytes(finding, 0.85);
+    nl_find_bytes(finding);
     nl_title(scene, finding,
              "Live memory of %s keeps growing: its lowest level rises from %s to %s",
              nl_memory_pool_name(scene, &pool), nl_say_bytes(scene, (uint64_t)before),

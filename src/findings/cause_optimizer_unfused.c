@@ -97,7 +97,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         (double)sum.joined > MOST_OTHERS * (double)sum.kernels ||
         nl_scene_share(scene, sum.ns) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, sum.ns / 2, LEAST_SHARE / 2, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, sum.ns / 2, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "The optimizer on %s updates one tensor at a time: %s kernels a step",
              nl_scene_name(scene), nl_say_count(scene, sum.kernels / sum.calls));
     longest.metric = "unfused_optimizer_ns";

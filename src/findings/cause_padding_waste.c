@@ -101,7 +101,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (sum.multiples > sum.steps / 2)
         return nl_abstain(finding, "rows are a whole multiple of the steps' tokens: they may be "
                                    "tokens of other ranks, or several for each request");
-    nl_find(scene, finding, cost, LEAST_SHARE, CRITICAL_SHARE, sum.confidence);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, sum.confidence);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding, "%s of the rows that products on %s compute are padding",
              nl_say_share(scene, padding), nl_scene_name(scene));

@@ -20,7 +20,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     double rate = sums.timed_ns ? (double)sums.bytes * 1e9 / (double)sums.timed_ns : 0;
     const char *pageable =
         "kind IN ('HtoD', 'DtoH') AND (src_memory = 'pageable' OR dst_memory = 'pageable')";
-    nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Copies from pageable memory hold up %s for %s", nl_scene_name(scene),
              nl_say_ns(scene, exposed));
     struct nl_evidence *evidence = nl_evidence(

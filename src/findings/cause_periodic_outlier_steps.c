@@ -133,7 +133,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     uint32_t name = explain(scene, &found);
     struct nl_str text = nl_trace_name(scene->trace, name);
-    nl_find(scene, finding, found.excess, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, found.excess, CRITICAL_SHARE, 1);
     if (name != NL_NO_NAME)
         finding->culprit = nl_say(scene, "%.*s", (int)(text.len < 60 ? text.len : 60), text.ptr);
     nl_title(scene, finding, "%s of %s steps take over twice the median of %s: %s more in all%s%s",

@@ -35,7 +35,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_INFO;
-    finding->confidence = 0.9;
+    finding->confidence = 1;
     nl_title(scene, finding,
              "Python stacks were recorded: the profiler slows the CPU, so what waits for the CPU "
              "is an upper limit");

@@ -105,7 +105,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     struct nl_str name = nl_trace_name(scene->trace, again.name);
     finding->culprit = nl_say(scene, "%.*s", (int)(name.len < 60 ? name.len : 60), name.ptr);
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, scene->steps > 1 ? 1 : 0.9);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Code is compiled again %s times in the loop: %s%s, %s",
              nl_say_count(scene, again.times), nl_say_ns(scene, cost),
              scene->cpu ? "" : " of idle time", finding->culprit);

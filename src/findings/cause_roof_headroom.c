@@ -37,7 +37,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     const struct nl_roof *most = most_of(scene);
     if (!most || nl_scene_share(scene, sum.headroom_ns) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, sum.headroom_ns, LEAST_SHARE / 2, 2, 1);
+    nl_find(scene, finding, sum.headroom_ns, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     finding->saving_ns[0] = 0;
     struct nl_str name = nl_trace_name(scene->trace, most->name);

@@ -99,7 +99,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                "w AS (ORDER BY bytes, ts, slice)) WHERE kind = 'DtoH' AND "
                                "then_kind = 'HtoD' AND bytes = then_bytes",
                                LEAST_BYTES, nl_scene_on(scene, ""));
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 0.95);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(
         scene, finding,
         "%s copies to the host come back with the same size: %s there and back, %s exposed on %s",

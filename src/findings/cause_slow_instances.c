@@ -162,7 +162,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct slow slow = find(scene, finding, &longest);
     if (!slow.slow || nl_scene_share(scene, slow.excess) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, slow.excess, LEAST_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, slow.excess, CRITICAL_SHARE, 1);
     uint32_t slice = scene->trace->kernel.slice[slow.kernel];
     struct nl_str brief =
         nl_short_kernel(nl_trace_name(scene->trace, scene->trace->slice.name[slice]));

@@ -101,7 +101,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t cost = nl_sum_near((double)alone * empty);
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = cost / 4;
     finding->culprit = short_name(scene, few.worst);
     nl_title(scene, finding,

@@ -55,7 +55,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (sum.calls < LEAST_CALLS || spare <= 0 || nl_scene_share(scene, sum.ns) < LEAST_SHARE ||
         reached >= MOST_OF_ROOF)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, spare, LEAST_SHARE / 2, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, spare, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding,
              "%s matrix products on %s are too small to fill it: %s at %s of their roofs",

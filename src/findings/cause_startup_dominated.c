@@ -66,7 +66,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     finding->saving_ns[0] = finding->saving_ns[1] = 0;
     finding->cost_share = share;
     finding->severity = NL_SEVERITY_INFO;
-    finding->confidence = 0.9;
+    finding->confidence = 1;
     bool tells = most.top && most.top_ns >= all.ns / 10;
     if (tells)
         finding->culprit = nl_booked_text(scene, most.top);

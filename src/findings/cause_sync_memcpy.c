@@ -37,7 +37,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     for (uint32_t row = 0; row < scene->trace->api.rows; row++)
         called += is_blocking_copy(scene, scene->trace->api.slice[row]);
     const char *names = "api_role(name) = 'copy' AND api_blocks(name)";
-    nl_find(scene, finding, cost, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "%.*s blocks the CPU and leaves %s idle for %s", (int)call.len,
              call.ptr, nl_scene_name(scene), nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(

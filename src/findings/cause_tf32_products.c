@@ -39,7 +39,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (nl_scene_share(scene, wide.ns) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
     int64_t cost = (int64_t)((double)wide.ns * (1 - 1 / ratio));
-    nl_find(scene, finding, cost, LEAST_SHARE / 2, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding,
              "Products on %s run in TF32: %s that 16 bits would do %.3g times as fast",

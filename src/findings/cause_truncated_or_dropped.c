@@ -36,7 +36,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_WARNING;
-    finding->confidence = 0.95;
+    finding->confidence = 1;
     int64_t unknown = scene->device->class_ns[NL_IDLE_UNKNOWN];
     nl_title(
         scene, finding,

@@ -37,7 +37,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (nl_scene_share(scene, exposed) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     const char *kinds = "kind IN ('UVM HtoD', 'UVM DtoH', 'UVM DtoD')";
-    nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
     nl_title(
         scene, finding, "Unified memory migrates %s in %s moves: %s (%s of the time) exposed on %s",
         nl_say_bytes(scene, sums.bytes), nl_say_count(scene, sums.count), nl_say_ns(scene, exposed),

@@ -72,7 +72,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                    "recorded or are not known");
     if (nl_scene_share(scene, tails.lost) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, tails.lost, LEAST_SHARE, CRITICAL_SHARE,
+    nl_find(scene, finding, tails.lost, CRITICAL_SHARE,
             (double)tails.fitted / (double)tails.products);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding,

@@ -161,20 +161,15 @@ const char *nl_scene_exposed_sql(const struct nl_scene *scene, const char *condi
 /* ---- Findings ---- */
 
 void nl_find(const struct nl_scene *scene, struct nl_finding *finding, int64_t cost_ns,
-             double warn_share, double critical_share, double coverage)
+             double critical_share, double coverage)
 {
     double share = nl_scene_share(scene, cost_ns);
-    double over = warn_share > 0 ? share / warn_share - 1 : 1;
-    if (over < 0)
-        over = 0;
-    if (over > 1)
-        over = 1;
     finding->cost_ns = cost_ns;
     finding->cost_share = scene->parts->starts_unknown ? (double)NAN : share < 1 ? share : 1;
     finding->saving_ns[0] = cost_ns / 2;
     finding->saving_ns[1] = cost_ns;
     finding->severity = share >= critical_share ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;
-    finding->confidence = (0.8 + 0.17 * over) * coverage;
+    finding->confidence = coverage; /* times that of its cause: sureness.h */
 }
 
 void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const char *format, ...)

@@ -168,8 +168,7 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     if (nl_scene_share(scene, exposed) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     struct nl_copy_sums sums = nl_copy_sum(scene, wanted);
-    nl_find(scene, finding, exposed, WARN_SHARE, CRITICAL_SHARE, 1);
-    finding->confidence = finding->confidence > 0.97 ? 0.97 : finding->confidence;
+    nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
     const char *data =
         nl_say(scene, ", %s of %s data", nl_say_bytes(scene, sums.bytes), memory_of(&sums));
     nl_title(scene, finding,

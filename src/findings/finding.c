@@ -15,6 +15,7 @@
 #include "findings/ranking.h"
 #include "findings/remedy.h"
 #include "findings/scene.h"
+#include "findings/sureness.h"
 #include "timeline/replays.h"
 #include "timeline/thinned.h"
 
@@ -99,6 +100,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
                     &findings->arena);
     nl_bound_saving(&best, &scenes->items[worst], account);
     nl_culprit_name(&best, &scenes->items[worst], account);
+    best.confidence *= nl_sureness(cause->id, nl_sure_of(&scenes->items[worst]));
     best.devices = found;
     best.of_devices = scenes->count;
     nl_intervals_normalise(&best.where);
@@ -106,12 +108,11 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
     findings->items[findings->count++] = best;
 }
 
-static bool is_printed(const struct nl_finding *finding)
+bool nl_finding_weighs(const struct nl_finding *finding)
 {
     if (finding->validity || finding->timeless)
-        return finding->confidence >= NL_FINDING_CONFIDENCE && finding->evidence_count;
-    return finding->confidence >= NL_FINDING_CONFIDENCE && finding->evidence_count >= 2 &&
-           finding->cost_ns >= NL_FINDING_LEAST_NS &&
+        return finding->evidence_count;
+    return finding->evidence_count >= 2 && finding->cost_ns >= NL_FINDING_LEAST_NS &&
            !(finding->cost_share < NL_FINDING_LEAST_SHARE); /* NaN: not known */
 }
 
@@ -120,7 +121,8 @@ static void select_printed(struct nl_findings *findings)
 {
     size_t kept = 0;
     for (size_t i = 0; i < findings->count; i++) {
-        if (is_printed(&findings->items[i])) {
+        if (findings->items[i].confidence >= NL_FINDING_CONFIDENCE &&
+            nl_finding_weighs(&findings->items[i])) {
             findings->items[kept++] = findings->items[i];
             continue;
         }

@@ -62,7 +62,7 @@ struct nl_finding {
     const char *also[NL_FINDING_ALSO]; /* causes that went into it (ranking.h); NULL none */
     const char *alternatives[NL_FINDING_ALTERNATIVES]; /* causes of findings that it explains */
     enum nl_severity severity;
-    double confidence;
+    double confidence; /* sureness.h */
     int64_t cost_ns, beyond_ns; /* beyond: of cost, not accounted for by findings above */
     double cost_share;          /* of the device's wall time; NaN where that is not known */
     int64_t saving_ns[2];
@@ -113,6 +113,9 @@ void nl_findings_free(struct nl_findings *findings);
 /* Fills the needs of a finding (surer.def). Texts live in the trace's tables or the arena. */
 void nl_finding_surer(struct nl_finding *finding, const struct nl_trace *trace,
                       struct nl_arena *arena);
+
+/* Large enough and founded on enough to be printed, however sure it is. */
+bool nl_finding_weighs(const struct nl_finding *finding);
 
 const char *nl_severity_name(enum nl_severity severity);
 

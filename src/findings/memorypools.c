@@ -89,11 +89,11 @@ const char *nl_memory_pool_name(const struct nl_scene *scene, const struct nl_me
                                        : nl_say(scene, "device %lld", (long long)pool->device);
 }
 
-void nl_find_bytes(struct nl_finding *finding, double confidence)
+void nl_find_bytes(struct nl_finding *finding)
 {
     finding->timeless = true;
     finding->severity = NL_SEVERITY_WARNING;
-    finding->confidence = confidence;
+    finding->confidence = 1;
     finding->cost_ns = finding->saving_ns[0] = finding->saving_ns[1] = 0;
     finding->cost_share = (double)NAN;
 }

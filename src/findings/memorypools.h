@@ -22,6 +22,6 @@ const char *nl_memory_pool_sql(const struct nl_scene *scene, const struct nl_mem
 /* "the CPU", "device 0" */
 const char *nl_memory_pool_name(const struct nl_scene *scene, const struct nl_memory_pool *pool);
 /* A finding of bytes: no cost, no share. */
-void nl_find_bytes(struct nl_finding *finding, double confidence);
+void nl_find_bytes(struct nl_finding *finding);
 
 #endif

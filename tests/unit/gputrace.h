@@ -10,15 +10,44 @@
 #ifndef GPUTRACE_H
 #define GPUTRACE_H
 
+#include <math.h>
+
 #include "store/builder.h"
 
+/* What is left out of a profile, as by a recorder that was asked for less, or that lost records. */
+enum gputrace_without {
+    GPUTRACE_WHOLE,
+    GPUTRACE_NO_NAMES,  /* operators, functions and ranges */
+    GPUTRACE_SOME_LOST, /* every fourth launch */
+    GPUTRACE_NO_LAUNCHES,
+    GPUTRACE_WAYS
+};
+
 struct gputrace {
+    unsigned
+        variation; /* 0: times as they are written; else stretched here and there (gputrace_ns) */
+    enum gputrace_without without;
     struct nl_builder *builder;
     struct nl_stage *stage;
     uint32_t source, process, thread, device, calls;
     uint64_t correlation;
     int64_t step;
 };
+
+/* Of microseconds. A variation stretches time by 0.8 to 1.25 as a whole and by up to a fifth more or less within 37 us,
+ * 1.1 ms and 29 ms: everything that was in order, nested or overlapping stays so, nothing is as long as it was. */
+static inline int64_t gputrace_ns(const struct gputrace *make, int64_t us)
+{
+    static const double period[] = {37e3, 1.1e6, 29e6};
+    if (!make->variation)
+        return us * 1000;
+    double v = make->variation, at = (double)us * 1000 * (0.8 + 0.45 * fmod(v * 0.618034, 1));
+    double moved = at;
+    for (int i = 0; i < 3; i++)
+        moved += 0.2 / 3 * period[i] / 6.2831853 *
+                 sin(at / period[i] * 6.2831853 + v * 2.399963 * (i + 1));
+    return (int64_t)llround(moved);
+}
 
 static inline uint32_t gputrace_lane(struct gputrace *make, enum nl_lanekind kind, int64_t stream)
 {
@@ -32,9 +61,11 @@ static inline uint32_t gputrace_lane(struct gputrace *make, enum nl_lanekind kin
     return nl_builder_lane(make->builder, &key);
 }
 
-static inline void gputrace_open(struct gputrace *make)
+static inline void gputrace_open_as(struct gputrace *make, unsigned variation,
+                                    enum gputrace_without without)
 {
-    *make = (struct gputrace){.builder = nl_builder_new(NULL)};
+    *make = (struct gputrace){
+        .variation = variation, .without = without, .builder = nl_builder_new(NULL)};
     make->source = nl_builder_source(make->builder, "made-up.json", "kineto");
     nl_builder_rank(make->builder, make->source, 0);
     make->process = nl_builder_process(make->builder, make->source, 1);
@@ -45,6 +76,11 @@ static inline void gputrace_open(struct gputrace *make)
     nl_stage_begin(make->stage, make->source, 0);
 }
 
+static inline void gputrace_open(struct gputrace *make)
+{
+    gputrace_open_as(make, 0, GPUTRACE_WHOLE);
+}
+
 static inline uint32_t gputrace_slice(struct gputrace *make, enum nl_kind kind, uint32_t lane,
                                       const char *name, int64_t us, int64_t dur_us)
 {
@@ -52,8 +88,8 @@ static inline uint32_t gputrace_slice(struct gputrace *make, enum nl_kind kind, 
     row.kind = (uint8_t)kind;
     row.lane = lane;
     row.name = nl_stage_name(make->stage, nl_str(name));
-    row.ts = us * 1000;
-    row.dur = dur_us * 1000;
+    row.ts = gputrace_ns(make, us);
+    row.dur = gputrace_ns(make, us + dur_us) - row.ts;
     return nl_stage_slice(make->stage, &row);
 }
 
@@ -62,7 +98,9 @@ static inline void gputrace_call_as(struct gputrace *make, const char *name, int
 {
     struct nl_api_row row = nl_api_row();
     row.slice = gputrace_slice(make, NL_KIND_API, make->calls, name, us, dur_us);
-    row.correlation = correlation;
+    bool lost = make->without == GPUTRACE_NO_LAUNCHES ||
+                (make->without == GPUTRACE_SOME_LOST && correlation % 4 == 0);
+    row.correlation = lost ? NL_NULL_U64 : correlation;
     nl_stage_api(make->stage, &row);
 }
 
@@ -115,6 +153,8 @@ static inline void gputrace_copy(struct gputrace *make, int64_t stream, struct g
 static inline void gputrace_op(struct gputrace *make, const char *name, int64_t us, int64_t dur_us)
 {
     struct nl_op_row row = nl_op_row();
+    if (make->without == GPUTRACE_NO_NAMES)
+        return;
     row.slice = gputrace_slice(make, NL_KIND_OP, make->calls, name, us, dur_us);
     nl_stage_op(make->stage, &row);
 }
@@ -133,8 +173,8 @@ static inline void gputrace_step(struct gputrace *make, int64_t us, int64_t dur_
 {
     struct nl_step_row row = nl_step_row();
     row.index = make->step++;
-    row.ts = us * 1000;
-    row.dur = dur_us * 1000;
+    row.ts = gputrace_ns(make, us);
+    row.dur = gputrace_ns(make, us + dur_us) - row.ts;
     row.lane = make->calls;
     row.name = nl_stage_name(make->stage, nl_str("step"));
     nl_stage_step(make->stage, &row);

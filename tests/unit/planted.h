@@ -26,6 +26,13 @@ static inline void busy(struct gputrace *make)
         gputrace_kernel(make, 7, i % 2 ? "h16816gemm" : "softmax", i * 5, 4, 100 + i * 1000, 1000);
 }
 
+static inline void three_alike(struct gputrace *make)
+{
+    static const char *const names[] = {"h16816gemm", "softmax", "layer_norm"};
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_kernel(make, 7, names[i % 3], i * 5, 4, 100 + i * 1000, 1000);
+}
+
 /* ---- Copies ---- */
 
 static inline void copies_exposed(struct gputrace *make)

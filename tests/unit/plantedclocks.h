@@ -17,7 +17,7 @@ static inline void read_counter(struct gputrace *make, const char *name, int64_t
     uint32_t lane = gputrace_lane(make, NL_LANE_DEVICE, 0);
     struct nl_counter_row row = nl_counter_row();
     row.series = nl_builder_series(make->builder, lane, nl_str(name), nl_str(""));
-    row.ts = us * 1000;
+    row.ts = gputrace_ns(make, us);
     row.value = value;
     nl_stage_counter(make->stage, &row);
 }

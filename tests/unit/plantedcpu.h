@@ -10,6 +10,8 @@
 static inline void cpu_python(struct gputrace *make, const char *name, int64_t us, int64_t dur_us)
 {
     struct nl_python_row row = nl_python_row();
+    if (make->without == GPUTRACE_NO_NAMES)
+        return;
     row.slice = gputrace_slice(make, NL_KIND_PYTHON, gputrace_lane(make, NL_LANE_PYTHON, -1), name,
                                us, dur_us);
     nl_stage_python(make->stage, &row);
@@ -18,6 +20,8 @@ static inline void cpu_python(struct gputrace *make, const char *name, int64_t u
 static inline void cpu_range(struct gputrace *make, const char *name, int64_t us, int64_t dur_us)
 {
     struct nl_nvtx_row row = nl_nvtx_row();
+    if (make->without == GPUTRACE_NO_NAMES)
+        return;
     row.slice =
         gputrace_slice(make, NL_KIND_NVTX, gputrace_lane(make, NL_LANE_NVTX, -1), name, us, dur_us);
     nl_stage_nvtx(make->stage, &row);
@@ -149,8 +153,8 @@ static inline void cpu_switches(struct gputrace *make, unsigned flags)
         row.lane = lane;
         row.flags = (uint8_t)flags;
         row.name = nl_stage_name(make->stage, nl_str("running"));
-        row.ts = i * 1000000;
-        row.dur = 700000;
+        row.ts = gputrace_ns(make, i * 1000);
+        row.dur = gputrace_ns(make, i * 1000 + 700) - row.ts;
         nl_stage_slice(make->stage, &row);
     }
 }

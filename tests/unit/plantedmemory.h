@@ -13,7 +13,7 @@ static inline void memory_at(struct gputrace *make, int64_t us, uint64_t allocat
                              uint64_t reserved)
 {
     struct nl_memory_row row = nl_memory_row();
-    row.ts = us * 1000;
+    row.ts = gputrace_ns(make, us);
     row.lane = make->calls;
     row.bytes = 1024;
     row.device_type = 1;

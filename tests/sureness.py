@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""How sure findings are is measured, never set: counts of src/findings/sureness.def against planted profiles.
+
+    tests/sureness.py            a sample: no finding may be wrong that the counts do not hold
+    tests/sureness.py --all      all variations of all planted profiles, and those of test_sureness; writes
+                                 the counts anew (`make sureness`)
+
+The profiles are those of tests/work.py, and of tests/unit/plantedall.h (asked by test_sureness). Varied: lengths by
+up to 5 % here and there, as captures differ; every fourth launch lost; no launches."""
+import copy
+import json
+import math
+import multiprocessing.dummy
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import ROOT, Tally, neurolens  # noqa: E402
+import work  # noqa: E402
+
+TABLE = os.path.join(ROOT, "src", "findings", "sureness.def")
+HEAD = """/* NL_SURE(cause, hits, of, …) — how often findings of a cause were right on planted profiles, of how many that were
+ * printed: with launches and names recorded; with launches; the device alone; on profiles without device work.
+ * Made by `make sureness`: measured, not set. */
+"""
+ALL, WAYS = 30, {"whole": 30, "some lost": 10, "no launches": 3}  # variations
+NAMED, LAUNCHED, DEVICE = range(3)  # what is recorded: columns of the table
+COPIES = ("aten::copy_", [[1 << 22], [1 << 22]], work.F, 100.0,
+          {"kernel": "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda>(int)"})
+SOME = work.BIG[:3] + (100.0,)
+PLANTED = [row for row in work.PLANTED] + [
+    ("d2d_copy_or_cast_excess", True, "half of the time", [COPIES, SOME, SOME], None),
+    ("d2d_copy_or_cast_excess", False, "a fortieth", [COPIES] + [SOME] * 39, None),
+    ("d2d_copy_or_cast_excess", False, "products alone", [SOME], None)]
+
+
+def stretched(at, variation):
+    """Monotone: what was in order, nested or overlapping stays so."""
+    for i, period in enumerate((37.0, 1100.0, 29000.0)):
+        at += 0.05 / 3 * period / 2 / math.pi * math.sin(at / period * 2 * math.pi + variation * 2.399963 * (i + 1))
+    return at
+
+
+def varied(trace, variation, way):
+    trace = copy.deepcopy(trace)
+    for event in trace["traceEvents"]:
+        if "ts" in event:
+            end = stretched(event["ts"] + event.get("dur", 0), variation)
+            event["ts"] = stretched(event["ts"], variation)
+            event["dur"] = end - event["ts"]
+        number = event["args"].get("correlation")
+        if event.get("cat") == "cuda_runtime" and (way == "no launches" or way == "some lost" and number % 4 == 0):
+            del event["args"]["correlation"]
+    return trace
+
+
+def profiles(folder):
+    """(cause, planted?, what, traces)"""
+    for cause, want, what, calls, device in PLANTED:
+        with open(work.planted(folder, "planted.json", calls, device), encoding="utf-8") as file:
+            yield cause, bool(want), what, [json.load(file)]
+    for what, want, ranks in work.EXPERTS:
+        yield "moe_imbalance", bool(want), what, list(work.traces_of_experts(ranks))
+
+
+def printed(task):
+    """(task, the finding of that cause if it is large enough to be printed)"""
+    folder, number, cause, planted, what, traces, variation, way = task
+    place = os.path.join(folder, "%d-%d-%s" % (number, variation, way))
+    os.mkdir(place)
+    paths = [work.write(place, "rank%d.json" % i, varied(trace, variation, way)) for i, trace in enumerate(traces)]
+    result = neurolens(["analyze", "-q", "--all", "--no-cache", "--format", "json", *paths])
+    shutil.rmtree(place)
+    for finding in json.loads(result.stdout)["result"]["findings"]:
+        if cause in (finding["cause"], *finding.get("also", [])) and len(finding["evidence"]) >= 2 and \
+                finding["cost_ns"] >= 50000 and finding["cost_share"] >= 0.005:
+            return task, finding
+    return task, None
+
+
+def measure(folder, every, variations):
+    counts, highest = {}, {}
+    tasks = [(folder, number, cause, planted, what, traces, variation, way)
+             for number, (cause, planted, what, traces) in enumerate(profiles(folder)) if number % every == 0
+             for variation in range(1, variations + 1) for way, most in WAYS.items() if variation <= most]
+    with multiprocessing.dummy.Pool(4) as pool:
+        for (_, _, cause, planted, what, _, variation, way), finding in pool.imap(printed, tasks):
+            if not finding:
+                continue
+            of = DEVICE if way == "no launches" else LAUNCHED if cause == "moe_imbalance" else NAMED
+            row = counts.setdefault(cause, [0] * 8)
+            row[2 * of] += planted
+            row[2 * of + 1] += 1
+            highest[cause, of] = max(highest.get((cause, of), 0), finding["confidence"])
+            if not planted:
+                print("    wrong: %s: %s, variation %d, %s" % (cause, what, variation, way))
+    return counts, highest
+
+
+def stated():
+    with open(TABLE, encoding="utf-8") as file:
+        rows = re.findall(r'NL_SURE\("(\w+)", ([\d, ]+)\)', file.read())
+    return {cause: [int(n) for n in numbers.split(",")] for cause, numbers in rows}
+
+
+def bound(hits, of):
+    if not of:
+        return 0
+    z, n = 1.6448536, min(of, 60)
+    share = hits / of
+    return (share + z * z / (2 * n) - z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))) / (1 + z * z / n)
+
+
+def write_table(counts):
+    with open(os.path.join(ROOT, "src", "findings", "causes.def"), encoding="utf-8") as file:
+        causes = re.findall(r"^NL_CAUSE\((\w+),", file.read(), re.M)
+    with open(TABLE, "w", encoding="utf-8") as file:
+        file.write(HEAD)
+        for cause in causes:
+            if any(counts.get(cause, [])):
+                file.write('NL_SURE("%s", %s)\n' % (cause, ", ".join(map(str, counts[cause]))))
+        file.write("#undef NL_SURE\n")
+
+
+def everything(folder):
+    counts, _ = measure(folder, 1, ALL)
+    print("counts of profiles in JSON:", counts)
+    program = os.path.join(ROOT, "build", "tests", "unit", "test_sureness")
+    text = subprocess.run([program], env=dict(os.environ, SURENESS="60"), capture_output=True, text=True).stdout
+    for cause, numbers in re.findall(r"^count (\w+) ([\d ]+)$", text, re.M):
+        row = counts.setdefault(cause, [0] * 8)
+        for i, number in enumerate(numbers.split()):
+            row[i] += int(number)
+    write_table(counts)
+
+
+def main():
+    tally = Tally("sureness")
+    with tempfile.TemporaryDirectory(prefix="neurolens-sureness-") as folder:
+        if "--all" in sys.argv:
+            everything(folder)
+            return 0
+        counts, highest = measure(folder, 5, 1)
+        rows = stated()
+        for cause, row in counts.items():
+            have = rows.get(cause, [0] * 8)
+            held = all(row[2 * i + 1] - row[2 * i] <= have[2 * i + 1] - have[2 * i] and row[2 * i] <= have[2 * i]
+                       for i in range(4))
+            tally.check("%s: its counts hold what is measured" % cause, held, (row, have))
+        for (cause, of), confidence in highest.items():
+            most = bound(*rows.get(cause, [0] * 8)[2 * of:2 * of + 2])
+            tally.check("%s: as sure as it was right, at most" % cause, confidence <= most + 1e-9, (confidence, most))
+        tally.check("findings were looked at", len(highest) >= 5, len(highest))
+    return tally.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
