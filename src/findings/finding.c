@@ -137,6 +137,16 @@ static bool is_about_cpu(const struct nl_cause *cause, const struct nl_scenes *d
     return cause->on == NL_ON_CPU || (cause->on == NL_ON_BOTH && !devices->count);
 }
 
+/* Why gaps of this recording are no idle time; NULL where they are. */
+static const char *says_nothing_in_gaps(const struct nl_trace *trace)
+{
+    if (!isnan(nl_thinned(trace)))
+        return "most events are missing: it was filtered or sampled";
+    return nl_replays_unrecorded(trace)
+               ? "kernels of replayed graphs were not recorded: what looks idle may be theirs"
+               : NULL;
+}
+
 static struct nl_findings *find(const struct nl_trace *trace,
                                 const struct nl_analyze_options *options, struct nl_job *job,
                                 struct nl_err *err)
@@ -148,8 +158,8 @@ static struct nl_findings *find(const struct nl_trace *trace,
     if (!scenes.count)
         nl_scenes_init_cpu(&hosts, trace, options, &findings->arena);
     const struct nl_account *account = nl_memo_account(options->memo);
-    bool cancelled = false, thinned = !isnan(nl_thinned(trace));
-    bool replays = nl_replays_unrecorded(trace) > 0;
+    const char *blind = says_nothing_in_gaps(trace);
+    bool cancelled = false;
     for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
         const struct nl_cause *cause = causes[i].cause;
         const struct nl_scenes *asked = is_about_cpu(cause, &scenes) ? &hosts : &scenes;
@@ -163,13 +173,8 @@ static struct nl_findings *find(const struct nl_trace *trace,
         else if (need)
             abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
                     nl_advice_record(trace, need));
-        else if (thinned && cause->of_gaps)
-            abstain(findings, cause->id, "most events are missing: it was filtered or sampled",
-                    NULL);
-        else if (replays && cause->of_gaps)
-            abstain(findings, cause->id,
-                    "kernels of replayed graphs were not recorded: what looks idle may be theirs",
-                    NULL);
+        else if (blind && cause->of_gaps)
+            abstain(findings, cause->id, blind, NULL);
         else
             judge(findings, asked, account, i);
     }

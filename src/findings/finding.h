@@ -62,7 +62,7 @@ struct nl_finding {
     const char *also[NL_FINDING_ALSO]; /* causes that went into it (ranking.h); NULL none */
     const char *alternatives[NL_FINDING_ALTERNATIVES]; /* causes of findings that it explains */
     enum nl_severity severity;
-    double confidence; /* sureness.h */
+    double confidence;          /* sureness.h */
     int64_t cost_ns, beyond_ns; /* beyond: of cost, not accounted for by findings above */
     double cost_share;          /* of the device's wall time; NaN where that is not known */
     int64_t saving_ns[2];
