@@ -216,9 +216,12 @@ static struct nl_keyed *capture_calls(const struct nl_trace *trace, size_t *coun
     return calls;
 }
 
-/* Stretches between the calls that begin and end a capture, together; *begin is the call of the longest. */
-static int64_t captured(const struct nl_trace *trace, uint32_t *begin, uint64_t *graphs)
+/* Stretches between the calls that begin and end a capture, together, of what lies in a time; *begin is the call of the
+ * longest. */
+static int64_t captured(const struct nl_trace *trace, int64_t from, int64_t to, uint32_t *begin,
+                        uint64_t *graphs)
 {
+    *graphs = 0;
     int64_t longest = 0, sum = 0;
     uint32_t open = NL_NULL_ROW;
     size_t count;
@@ -229,7 +232,8 @@ static int64_t captured(const struct nl_trace *trace, uint32_t *begin, uint64_t 
         if (nl_str_contains(name, "BeginCapture"))
             open = slice;
         else if (nl_str_contains(name, "EndCapture") && open != NL_NULL_ROW) {
-            int64_t ns = nl_slice_end(trace, slice) - trace->slice.ts[open];
+            int64_t start = trace->slice.ts[open], end = nl_slice_end(trace, slice);
+            int64_t ns = (end < to ? end : to) - (start > from ? start : from);
             nl_sum_add(&sum, ns > 0 ? ns : 0);
             *graphs += 1;
             if (ns > longest) {
@@ -264,9 +268,13 @@ bool nl_device_tell_capture(struct nl_device_case *it)
     struct nl_judged *judged = it->judged;
     uint32_t begin = NL_NULL_ROW;
     uint64_t graphs = 0;
-    int64_t ns = captured(judged->trace, &begin, &graphs);
-    int64_t whole =
-        it->in_steps ? it->parts.account->end - it->parts.account->start : it->parts.total;
+    const struct nl_account_device *device = it->parts.account;
+    int64_t ns = captured(judged->trace, device->start, device->end, &begin, &graphs);
+    int64_t whole = it->in_steps ? device->end - device->start : it->parts.total;
+    if (it->in_steps && (double)ns < MOST_OF_ALL * (double)whole) {
+        ns = captured(judged->trace, it->first, it->last, &begin, &graphs);
+        whole = it->parts.total;
+    }
     if (judged->options->window.has_time || (double)ns < MOST_OF_ALL * (double)whole || ns > whole)
         return false;
     uint32_t range = range_at(judged->trace, judged->trace->slice.ts[begin]);

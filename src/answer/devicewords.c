@@ -286,15 +286,13 @@ void nl_device_tell_launch(struct nl_device_case *it, int64_t ns)
     close_sentence(it, out, first_name(it, NL_TIME_DISPATCH));
 }
 
-/* What fetching spends its time in, where that is not fetching by name. */
-static void put_inside_input(struct nl_device_case *it, struct nl_buf *out, int64_t ns)
+/* What fetching spends its time in, where that is not fetching by name; or NULL. */
+static const struct nl_time_name *most_inside_input(const struct nl_device_case *it, int64_t ns)
 {
     const struct nl_time_part *host = &it->parts.parts[NL_TIME_HOST];
     int64_t inside = ns - it->parts.parts[NL_TIME_INPUT].ns;
-    if (inside > host->ns / 2 && host->names[0].name && host->names[0].ns <= inside) {
-        nl_tell_time(out, ", ", host->names[0].ns);
-        nl_tell_name(out, " of it in ", nl_str(host->names[0].name));
-    }
+    bool tells = inside > host->ns / 2 && host->names[0].name && host->names[0].ns <= inside;
+    return tells ? &host->names[0] : NULL;
 }
 
 void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
@@ -304,9 +302,14 @@ void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
     nl_buf_text(out, "Input-bound: ");
     put_place(it, out);
     put_of(out, " waits for input data ", ns, it->parts.total);
-    if (name)
-        nl_tell_name(out, ", while the launching thread is in ", nl_str(name));
-    put_inside_input(it, out, ns);
+    const struct nl_time_name *most = most_inside_input(it, ns);
+    bool first = most && most->ns > it->parts.parts[NL_TIME_INPUT].names[0].ns;
+    if (first || name)
+        nl_tell_name(out, ", while the launching thread is in ", nl_str(first ? most->name : name));
+    if (most)
+        nl_tell_time(out, first ? " for " : ", ", most->ns);
+    if (most && !first)
+        nl_tell_name(out, " of it in ", nl_str(most->name));
     if (it->parts.input_before > ns / 2)
         nl_tell_time(out, "; before its first work ", it->parts.input_before);
     int64_t each = it->steps >= 3 ? (ns - it->parts.input_before) / it->steps : 0;

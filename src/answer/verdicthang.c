@@ -311,8 +311,21 @@ static void tell_stopped(struct hang *hang)
     out = nl_tell_begin(hang->judged);
     nl_buf_text(out, "Look at the Python stacks of ");
     put_ranks(hang, out, hang->missing, true);
-    nl_buf_text(
-        out, ": a lock, the GIL, the data loader, an exception; GPUs and network did their part.");
+    nl_buf_text(out, " (py-spy dump --pid): a lock, the GIL, the data loader, an exception; GPUs "
+                     "and network did their part.");
+    nl_tell_note(hang->judged);
+}
+
+/* What to look at next: where it stopped on the CPU, or on the device. */
+static void tell_where_to_look(struct hang *hang, const uint32_t *blamed)
+{
+    struct nl_buf *out = nl_tell_begin(hang->judged);
+    bool cpu = blamed == hang->missing;
+    nl_buf_text(out, cpu ? "Look at the Python stacks of " : "Look at the logs of ");
+    put_ranks(hang, out, blamed, false);
+    nl_buf_text(out, cpu ? " (py-spy dump --pid): it did not get as far as this call."
+                         : " and of their GPUs: errors of NCCL (NCCL_DEBUG=INFO in the next run), "
+                           "Xid in dmesg, a link or node that is down.");
     nl_tell_note(hang->judged);
 }
 
@@ -342,6 +355,7 @@ static void tell_stuck(struct hang *hang)
                          : ", which a peer has completed.");
     nl_tell_end(hang->judged, &hang->judged->verdict->sentence);
     keep_culprit(hang, blamed, false);
+    tell_where_to_look(hang, blamed);
     if (both && count_of(hang, hang->stuck, false) > count) {
         for (int64_t rank = 0; rank < hang->ranks; rank++)
             first[rank] = hang->stuck[rank] && !hang->missing[rank];
@@ -383,7 +397,7 @@ static void tell_waiting(struct hang *hang)
     else
         nl_buf_text(
             out, "No rank is missing: all of them are in the operation, so look at the device and "
-                 "the network.");
+                 "the network: NCCL_DEBUG=INFO in the next run names transport and errors.");
     nl_tell_note(hang->judged);
 }
 

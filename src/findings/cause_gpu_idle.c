@@ -316,9 +316,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     bool phase = (double)(longest.end - longest.start) > ONE_GAP * (double)idle;
     struct activity main = main_activity(scene);
     nl_find(scene, finding, idle, CRITICAL_SHARE, 1);
-    nl_title(scene, finding, "%s is idle %s of its time (%s of %s)%s", nl_scene_name(scene),
-             nl_say_share(scene, share), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
-             main_place(scene, &main));
+    nl_title(scene, finding, "%s is idle %s of the %s from its first to its last work (%s)%s",
+             nl_scene_name(scene), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
+             nl_say_share(scene, share), main_place(scene, &main));
     promise(scene, finding);
     tell_class(scene, finding);
     tell_activity(scene, finding, &main);
