@@ -34,17 +34,17 @@
 #define LINE_MOST         400 /* of names of captures in a sentence */
 
 const struct nl_option nl_bench_options[] = {
-    {"least", 0, NL_OPTION_NUMBER, TARGET(bench_least), "N",
+    {"least", 0, NL_OPTION_NUMBER, TARGET(bench.least), "N",
      "at least N captures per side (default 3)", NULL},
-    {"most", 0, NL_OPTION_NUMBER, TARGET(bench_most), "N",
+    {"most", 0, NL_OPTION_NUMBER, TARGET(bench.most), "N",
      "at most N captures per side (default 20)", NULL},
-    {"within", 0, NL_OPTION_TEXT, TARGET(within), "PERCENT",
+    {"within", 0, NL_OPTION_TEXT, TARGET(bench.within), "PERCENT",
      "stop when the 95 % interval is within this share of the median (default 1%)", NULL},
-    {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
+    {"max-time", 0, NL_OPTION_TIME, TARGET(profile.max_time_ns), "TIME",
      "start no further round after this time, such as 10m", NULL},
-    {"commit", 0, NL_OPTION_LIST, TARGET(commits), "REF",
+    {"commit", 0, NL_OPTION_LIST, TARGET(bench.commits), "REF",
      "run the command in a checkout of this git commit; given twice, the two take turns", NULL},
-    {"build", 0, NL_OPTION_TEXT, TARGET(build), "COMMAND",
+    {"build", 0, NL_OPTION_TEXT, TARGET(bench.build), "COMMAND",
      "a shell command that builds each checkout of --commit first", NULL},
     {.name = NULL},
 };
@@ -54,28 +54,28 @@ const struct nl_option nl_bench_options[] = {
 static bool read_limits(const struct nl_settings *s, struct nl_bench *bench, struct nl_err *err)
 {
     char *end = NULL;
-    bench->least = s->bench_least ? (size_t)s->bench_least : CAPTURES_LEAST;
-    bench->most = s->bench_most                  ? (size_t)s->bench_most
+    bench->least = s->bench.least ? (size_t)s->bench.least : CAPTURES_LEAST;
+    bench->most = s->bench.most                  ? (size_t)s->bench.most
                   : bench->least > CAPTURES_MOST ? bench->least
                                                  : CAPTURES_MOST;
-    if (s->bench_least < 0 || s->bench_most < 0 || bench->most > NL_CAPTURES_MOST ||
+    if (s->bench.least < 0 || s->bench.most < 0 || bench->most > NL_CAPTURES_MOST ||
         bench->least > bench->most)
         return nl_fail(err, NL_USAGE, "--least and --most: 1 to %d captures, --least the smaller",
                        NL_CAPTURES_MOST);
     bench->within = DEFAULT_PRECISION;
-    if (!s->within)
+    if (!s->bench.within)
         return true;
-    bench->within = strtod(s->within, &end) / 100;
+    bench->within = strtod(s->bench.within, &end) / 100;
     while (*end == ' ')
         end++;
-    if (end != s->within && strcmp(end, "%") == 0 && bench->within > 0 && bench->within < 1)
+    if (end != s->bench.within && strcmp(end, "%") == 0 && bench->within > 0 && bench->within < 1)
         return true;
-    return nl_fail(err, NL_USAGE, "--within: '%s' is not a share such as 1%%", s->within);
+    return nl_fail(err, NL_USAGE, "--within: '%s' is not a share such as 1%%", s->bench.within);
 }
 
 static void give_words(const struct nl_call *call, int colon, size_t i, struct nl_bench_side *side)
 {
-    const struct nl_texts *commits = &call->settings.commits;
+    const struct nl_texts *commits = &call->settings.bench.commits;
     bool second = i && colon >= 0;
     side->words = call->argument + (second ? colon + 1 : 0);
     side->count = second ? call->count - colon - 1 : colon >= 0 ? colon : call->count;
@@ -85,7 +85,7 @@ static void give_words(const struct nl_call *call, int colon, size_t i, struct n
 /* The words of the command, or of two with a lone ":" between them; of two commits the same command. */
 static bool read_commands(const struct nl_call *call, struct nl_bench *bench, struct nl_err *err)
 {
-    const struct nl_texts *commits = &call->settings.commits;
+    const struct nl_texts *commits = &call->settings.bench.commits;
     int colon = -1;
     for (int i = 0; i < call->count && colon < 0; i++)
         if (strcmp(call->argument[i], ":") == 0)
@@ -93,7 +93,7 @@ static bool read_commands(const struct nl_call *call, struct nl_bench *bench, st
     if (commits->count > 2 || (commits->count && colon >= 0))
         return nl_fail(err, NL_USAGE,
                        "give two commands with : between them, or one with --commit once or twice");
-    if (call->settings.build && !commits->count)
+    if (call->settings.bench.build && !commits->count)
         return nl_fail(err, NL_USAGE, "--build builds the checkouts of --commit; name one");
     bench->sides = colon >= 0 || commits->count == 2 ? 2 : 1;
     for (size_t i = 0; i < bench->sides; i++) {
@@ -168,7 +168,7 @@ static int64_t now_ns(void)
 
 static bool take_captures(struct nl_bench *bench, const struct nl_call *call, struct nl_err *err)
 {
-    int64_t began = now_ns(), longest = call->settings.max_time_ns;
+    int64_t began = now_ns(), longest = call->settings.profile.max_time_ns;
     double half = NAN;
     char share[NL_UNIT_TEXT];
     nl_job_phase(call->job, "recording", bench->most * bench->sides);

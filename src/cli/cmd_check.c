@@ -23,19 +23,19 @@
 #define FILE_MOST      ((size_t)64 << 20)
 
 const struct nl_option nl_check_options[] = {
-    {"baseline", 'b', NL_OPTION_LIST, TARGET(baseline), "REF",
+    {"baseline", 'b', NL_OPTION_LIST, TARGET(check.baseline), "REF",
      "the baseline: files, runs, tag:NAME~5, comma-separated (repeatable)", NULL},
-    {"rules", 0, NL_OPTION_TEXT, TARGET(rules), "FILE",
+    {"rules", 0, NL_OPTION_TEXT, TARGET(check.rules), "FILE",
      "rules file (default: " RULES_FILE " here, if there is one)", NULL},
-    {"fail-on", 0, NL_OPTION_LIST, TARGET(fail_on), "RULE",
+    {"fail-on", 0, NL_OPTION_LIST, TARGET(check.fail_on), "RULE",
      "a rule, such as 'step.p50 > +3%' or 'mfu < 40%' (repeatable)", NULL},
-    {"allow", 0, NL_OPTION_LIST, TARGET(allow), "FACT",
+    {"allow", 0, NL_OPTION_LIST, TARGET(check.allow), "FACT",
      "metadata that may differ, such as driver, or all (repeatable)", NULL},
-    {"junit", 0, NL_OPTION_TEXT, TARGET(junit), "FILE", "also write JUnit XML", NULL},
-    {"sarif", 0, NL_OPTION_TEXT, TARGET(sarif), "FILE", "also write SARIF", NULL},
-    {"markdown", 0, NL_OPTION_TEXT, TARGET(markdown), "FILE",
+    {"junit", 0, NL_OPTION_TEXT, TARGET(check.junit), "FILE", "also write JUnit XML", NULL},
+    {"sarif", 0, NL_OPTION_TEXT, TARGET(check.sarif), "FILE", "also write SARIF", NULL},
+    {"markdown", 0, NL_OPTION_TEXT, TARGET(check.markdown), "FILE",
      "also write Markdown for a pull request", NULL},
-    {"self-test", 0, NL_OPTION_FLAG, TARGET(self_test), NULL,
+    {"self-test", 0, NL_OPTION_FLAG, TARGET(check.self_test), NULL,
      "simulate how often the gate fails with and without a change, for the baseline's noise", NULL},
     {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table, such as rules",
      nl_gate_sections},
@@ -62,14 +62,16 @@ static bool read_rules_file(struct nl_rules *rules, const char *path, struct nl_
 static bool read_rules(struct nl_rules *rules, const struct nl_call *call, struct nl_err *err)
 {
     const struct nl_settings *s = &call->settings;
-    const char *file = s->rules ? s->rules : access(RULES_FILE, F_OK) == 0 ? RULES_FILE : NULL;
+    const char *file = s->check.rules                  ? s->check.rules
+                       : access(RULES_FILE, F_OK) == 0 ? RULES_FILE
+                                                       : NULL;
     if (file && !read_rules_file(rules, file, err))
         return false;
-    for (size_t i = 0; i < s->fail_on.count; i++)
-        if (!nl_rules_add(rules, s->fail_on.items[i], err))
+    for (size_t i = 0; i < s->check.fail_on.count; i++)
+        if (!nl_rules_add(rules, s->check.fail_on.items[i], err))
             return false;
-    for (size_t i = 0; i < s->allow.count && rules->allow_count < NL_ALLOW_MOST; i++)
-        rules->allow[rules->allow_count++] = s->allow.items[i];
+    for (size_t i = 0; i < s->check.allow.count && rules->allow_count < NL_ALLOW_MOST; i++)
+        rules->allow[rules->allow_count++] = s->check.allow.items[i];
     return true;
 }
 
@@ -88,23 +90,23 @@ static bool write_files(const struct nl_call *call, const struct nl_report *repo
                         struct nl_err *err)
 {
     const struct nl_settings *s = &call->settings;
-    const char *rules = s->rules ? s->rules : RULES_FILE;
+    const char *rules = s->check.rules ? s->check.rules : RULES_FILE;
     struct nl_buf text;
     bool done = true;
     nl_buf_init(&text, FILE_MOST);
-    if (s->junit) {
+    if (s->check.junit) {
         nl_gate_junit(&text, report);
-        done = write_file(s->junit, &text, err);
+        done = write_file(s->check.junit, &text, err);
     }
     nl_buf_clear(&text);
-    if (done && s->sarif) {
+    if (done && s->check.sarif) {
         nl_gate_sarif(&text, report, rules);
-        done = write_file(s->sarif, &text, err);
+        done = write_file(s->check.sarif, &text, err);
     }
     nl_buf_clear(&text);
-    if (done && s->markdown) {
+    if (done && s->check.markdown) {
         nl_gate_markdown(&text, report);
-        done = write_file(s->markdown, &text, err);
+        done = write_file(s->check.markdown, &text, err);
     }
     nl_buf_release(&text);
     return done;
@@ -149,9 +151,9 @@ struct check {
 static bool load(struct check *check, const struct nl_call *call, struct nl_err *err)
 {
     const struct nl_settings *s = &call->settings;
-    check->has_base = s->baseline.count > 0;
-    if (check->has_base && !nl_captures_load(&check->base, (char *const *)s->baseline.items,
-                                             s->baseline.count, call, err))
+    check->has_base = s->check.baseline.count > 0;
+    if (check->has_base && !nl_captures_load(&check->base, (char *const *)s->check.baseline.items,
+                                             s->check.baseline.count, call, err))
         return false;
     if (!nl_captures_load(&check->changed, call->argument, (size_t)call->count, call, err))
         return false;
@@ -252,13 +254,14 @@ static bool run(struct check *check, struct nl_call *call, struct nl_err *err)
     struct nl_output output;
     if (!read_rules(&check->rules, call, err))
         return false;
-    if (call->settings.self_test && !call->count && !call->settings.baseline.count)
+    if (call->settings.check.self_test && !call->count && !call->settings.check.baseline.count)
         return self_test(check, call, err);
-    if (call->settings.self_test) {
+    if (call->settings.check.self_test) {
         const struct nl_settings *s = &call->settings;
-        check->has_base = s->baseline.count > 0;
-        if (check->has_base && !nl_captures_load(&check->base, (char *const *)s->baseline.items,
-                                                 s->baseline.count, call, err))
+        check->has_base = s->check.baseline.count > 0;
+        if (check->has_base &&
+            !nl_captures_load(&check->base, (char *const *)s->check.baseline.items,
+                              s->check.baseline.count, call, err))
             return false;
         if (call->count &&
             !nl_captures_load(&check->changed, call->argument, (size_t)call->count, call, err))

@@ -25,13 +25,13 @@ static const char *const export_names[] = {RUN_DOCUMENT, PAGE,
                                            NULL};
 
 const struct nl_option nl_export_options[] = {
-    {"to", 0, NL_OPTION_TEXT, TARGET(to), "FORMAT", "output format (export --help lists them)",
-     export_names},
-    {"table", 0, NL_OPTION_TEXT, TARGET(table), "NAME",
+    {"to", 0, NL_OPTION_TEXT, TARGET(export.to), "FORMAT",
+     "output format (export --help lists them)", export_names},
+    {"table", 0, NL_OPTION_TEXT, TARGET(export.table), "NAME",
      "only this table, such as kernels, as one file", NULL},
-    {"of", 0, NL_OPTION_TEXT, TARGET(of), "EVENT",
+    {"of", 0, NL_OPTION_TEXT, TARGET(export.of), "EVENT",
      "folded, callgrind: which stacks, such as cycles, 'device time' or 'thread time'", NULL},
-    {"events", 0, NL_OPTION_TEXT, TARGET(events), "N",
+    {"events", 0, NL_OPTION_TEXT, TARGET(export.events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "metadata missing in the profile, such as batch_size=32 (repeatable)", NULL},
@@ -62,25 +62,25 @@ static bool unknown_format(const char *name, struct nl_err *err)
 
 static bool is_page(const struct nl_call *call)
 {
-    return strcmp(call->settings.to, PAGE) == 0;
+    return strcmp(call->settings.export.to, PAGE) == 0;
 }
 
 /* Options that say something about another format than the one that is written. */
 static bool check_options(const struct nl_settings *settings, const struct nl_exporter *exporter,
                           struct nl_err *err)
 {
-    const char *name = settings->to;
+    const char *name = settings->export.to;
     bool run = strcmp(name, RUN_DOCUMENT) == 0;
     if (settings->format != NL_FORMAT_TEXT && !(run && settings->format == NL_FORMAT_JSON))
         return nl_fail(err, NL_USAGE,
                        "--format is for answers; --to alone names the format of an export: leave "
                        "--format out");
-    if (settings->of && strcmp(name, "folded") != 0 && strcmp(name, "callgrind") != 0)
+    if (settings->export.of && strcmp(name, "folded") != 0 && strcmp(name, "callgrind") != 0)
         return nl_fail(err, NL_USAGE,
                        "--of is for --to folded and callgrind, which hold one kind of stacks");
-    if (!run && (settings->events || settings->set.count))
+    if (!run && (settings->export.events || settings->set.count))
         return nl_fail(err, NL_USAGE, "--events and --set are for --to run.json");
-    if (!run && settings->table && (!exporter || exporter->shape != NL_EXPORT_TABLES))
+    if (!run && settings->export.table && (!exporter || exporter->shape != NL_EXPORT_TABLES))
         return nl_fail(err, NL_USAGE,
                        "--table is for --to csv, parquet and arrow; %s has no tables to choose",
                        name);
@@ -91,7 +91,7 @@ static bool check_options(const struct nl_settings *settings, const struct nl_ex
 static bool find_format(const struct nl_settings *settings, const struct nl_exporter **exporter,
                         struct nl_err *err)
 {
-    const char *name = settings->to;
+    const char *name = settings->export.to;
     bool run = name && strcmp(name, RUN_DOCUMENT) == 0;
     *exporter = name ? nl_exporter_find(name) : NULL;
     if (!name || (!run && !*exporter && strcmp(name, PAGE) != 0))
@@ -99,15 +99,15 @@ static bool find_format(const struct nl_settings *settings, const struct nl_expo
     if (!check_options(settings, *exporter, err))
         return false;
     if (run)
-        return settings->table ? nl_fail(err, NL_USAGE, "--table: run.json has no tables")
-                               : nl_export_run_options(settings, err);
+        return settings->export.table ? nl_fail(err, NL_USAGE, "--table: run.json has no tables")
+                                      : nl_export_run_options(settings, err);
     return true;
 }
 
 /* A table alone is a file; all of them are a folder. */
 static bool wants_folder(const struct nl_exporter *exporter, const struct nl_settings *settings)
 {
-    return exporter && exporter->shape == NL_EXPORT_TABLES && !settings->table;
+    return exporter && exporter->shape == NL_EXPORT_TABLES && !settings->export.table;
 }
 
 static bool check_output(const struct nl_exporter *exporter, const struct nl_call *call,
@@ -149,8 +149,8 @@ static bool load_and_write(const struct nl_call *call, const struct nl_exporter 
         export.title = name && name[1] ? name + 1 : input->paths[0];
         export.out = out;
         export.folder = folder;
-        export.table = call->settings.table;
-        export.of = call->settings.of;
+        export.table = call->settings.export.table;
+        export.of = call->settings.export.of;
         export.csv_safe = call->settings.csv_safe;
         done = exporter->write(&export, err);
         nl_progress_quiet(call->progress);

@@ -143,7 +143,7 @@ static bool sweep_cache(const struct nl_call *call, const char *folder, struct s
             "--ledger",
             strerror(errno));
     }
-    uint64_t bound = call->settings.max_bytes;
+    uint64_t bound = call->settings.gc.max_bytes;
     if (bound == UINT64_MAX)
         bound = nl_cache_bound(folder);
     sweeps->temporary = nl_tempsweep(sweeps->dry);
@@ -155,7 +155,7 @@ static bool sweep_cache(const struct nl_call *call, const char *folder, struct s
 static bool sweep_ledger(const struct nl_call *call, struct sweeps *sweeps, struct nl_err *err)
 {
     struct nl_ledger_sweep_options options = {.dry = sweeps->dry,
-                                              .orphans = call->settings.orphans};
+                                              .orphans = call->settings.gc.orphans};
     bool there;
     if (!nl_ledgercall_there(call, &there, err))
         return false;
@@ -168,7 +168,7 @@ static bool sweep_ledger(const struct nl_call *call, struct sweeps *sweeps, stru
 
 bool nl_cmd_gc(struct nl_call *call, struct nl_err *err)
 {
-    struct sweeps sweeps = {.dry = call->settings.dry_run};
+    struct sweeps sweeps = {.dry = call->settings.gc.dry_run};
     char *folder = nl_cache_folder(call->settings.ledger, err);
     bool done = folder && sweep_ledger(call, &sweeps, err) &&
                 sweep_cache(call, folder, &sweeps, err) && print(call, folder, &sweeps, err);

@@ -35,13 +35,13 @@ extern const char nl_handover_page[];
 extern char **environ;
 
 const struct nl_option nl_open_options[] = {
-    {"perfetto", 0, NL_OPTION_FLAG, TARGET(perfetto), NULL,
+    {"perfetto", 0, NL_OPTION_FLAG, TARGET(open.perfetto), NULL,
      "show the timeline in the Perfetto UI, in your browser", NULL},
-    {"ui", 0, NL_OPTION_TEXT, TARGET(ui), "URL",
+    {"ui", 0, NL_OPTION_TEXT, TARGET(open.ui), "URL",
      "with --perfetto: another Perfetto UI than https://ui.perfetto.dev/", NULL},
-    {"page", 0, NL_OPTION_FLAG, TARGET(page), NULL,
+    {"page", 0, NL_OPTION_FLAG, TARGET(open.page), NULL,
      "show the page of `report` in your browser, even without a desktop session", NULL},
-    {"no-browser", 0, NL_OPTION_FLAG, TARGET(no_browser), NULL,
+    {"no-browser", 0, NL_OPTION_FLAG, TARGET(open.no_browser), NULL,
      "with --page and --perfetto: only print the address", NULL},
     {.name = NULL},
 };
@@ -120,7 +120,7 @@ static void tell_address(const struct nl_call *call, const struct nl_loopback *s
         snprintf(host, sizeof host, "this-machine");
     printf("%s\n", server->url);
     fflush(stdout);
-    bool started = !call->settings.no_browser && start_browser(server->url);
+    bool started = !call->settings.open.no_browser && start_browser(server->url);
     nl_message_note(call, started ? "your browser has the page; Ctrl-C ends it"
                                   : "open this address in your browser; Ctrl-C ends it");
     nl_message_note(call, "from another machine, first: ssh -L %d:127.0.0.1:%d %s", server->port,
@@ -159,8 +159,8 @@ static bool write_view(const struct nl_call *call, struct nl_input_words *input,
     struct nl_trace *trace = nl_input_load(input, call, err);
     if (!trace)
         return false;
-    bool done = call->settings.perfetto ? write_perfetto(call, input, trace, out, err)
-                                        : nl_page_write(call, input, trace, out, err);
+    bool done = call->settings.open.perfetto ? write_perfetto(call, input, trace, out, err)
+                                             : nl_page_write(call, input, trace, out, err);
     nl_trace_free(trace);
     if (done && (fflush(out) != 0 || ferror(out)))
         done = nl_fail(err, NL_WRITE, "cannot write the page to show: %s", strerror(errno));
@@ -183,7 +183,7 @@ static bool serve_trace(const struct nl_call *call, const char *path, FILE *trac
     struct nl_buf page;
     char nonce[33] = "", policy[512], title[512], file[512];
     unsigned char random[16];
-    const char *ui = call->settings.ui ? call->settings.ui : PERFETTO_UI;
+    const char *ui = call->settings.open.ui ? call->settings.open.ui : PERFETTO_UI;
     if (fstat(fileno(trace), &info) != 0 || getrandom(random, sizeof random, 0) < 0)
         return nl_fail(err, NL_ENVIRONMENT, "%s", strerror(errno));
     for (size_t i = 0; i < sizeof random; i++)
@@ -249,8 +249,8 @@ static bool open_served(struct nl_call *call, struct nl_err *err)
     if (done)
         file = nameless_file(err);
     done = file && write_view(call, &input, file, err) &&
-           (call->settings.perfetto ? serve_trace(call, input.paths[0], file, err)
-                                    : serve_page(call, file, err));
+           (call->settings.open.perfetto ? serve_trace(call, input.paths[0], file, err)
+                                         : serve_page(call, file, err));
     if (file)
         fclose(file);
     nl_input_release(&input);
@@ -260,20 +260,21 @@ static bool open_served(struct nl_call *call, struct nl_err *err)
 /* On a terminal of a desktop a page is better than text; a pipe gets text. */
 static bool wants_page(const struct nl_call *call)
 {
-    return call->settings.page ||
+    return call->settings.open.page ||
            (!call->settings.output && call->settings.format == NL_FORMAT_TEXT &&
             isatty(STDOUT_FILENO) && has_desktop());
 }
 
 bool nl_cmd_open(struct nl_call *call, struct nl_err *err)
 {
-    if (call->settings.page && call->settings.perfetto)
+    if (call->settings.open.page && call->settings.open.perfetto)
         return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: give one");
-    if (call->settings.ui && !call->settings.perfetto)
+    if (call->settings.open.ui && !call->settings.open.perfetto)
         return nl_fail(err, NL_USAGE, "--ui is for --perfetto");
-    if (call->settings.no_browser && !call->settings.perfetto && !call->settings.page)
+    if (call->settings.open.no_browser && !call->settings.open.perfetto &&
+        !call->settings.open.page)
         return nl_fail(err, NL_USAGE, "--no-browser is for --page and --perfetto");
-    if (call->settings.perfetto || wants_page(call))
+    if (call->settings.open.perfetto || wants_page(call))
         return open_served(call, err);
     return nl_cmd_analyze(call, err);
 }

@@ -16,9 +16,9 @@
 const struct nl_option nl_page_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table of F.md",
      NULL},
-    {"template", 0, NL_OPTION_TEXT, TARGET(template), "FILE",
+    {"template", 0, NL_OPTION_TEXT, TARGET(report.template), "FILE",
      "YAML: your title, logo, front page, sections in SQL (docs/report.md)", NULL},
-    {"site", 0, NL_OPTION_TEXT, TARGET(site), "FOLDER",
+    {"site", 0, NL_OPTION_TEXT, TARGET(report.site), "FOLDER",
      "write a page per run of the ledger, and an index, to FOLDER", NULL},
     {.name = NULL},
 };
@@ -26,10 +26,10 @@ const struct nl_option nl_page_options[] = {
 static const char *const source_names[] = {"device", "samples", "host", "waiting", "memory", NULL};
 
 const struct nl_option nl_flame_options[] = {
-    {"by", 0, NL_OPTION_TEXT, TARGET(by), "WHAT",
+    {"by", 0, NL_OPTION_TEXT, TARGET(flame.by), "WHAT",
      "device, samples, host, waiting or memory (default: the first that the profile has)",
      source_names},
-    {"base", 0, NL_OPTION_TEXT, TARGET(base), "PROFILE",
+    {"base", 0, NL_OPTION_TEXT, TARGET(flame.base), "PROFILE",
      "draw what changed from PROFILE to this one", NULL},
     {.name = NULL},
 };
@@ -86,7 +86,7 @@ static bool add_template(struct nl_template *own, struct nl_report *answer,
                          const struct nl_call *call, struct nl_err *err)
 {
     struct nl_db_options options = {.time_limit_ms = call->settings.timeout_ns / 1000000};
-    if (!nl_template_open(own, call->settings.template, err))
+    if (!nl_template_open(own, call->settings.report.template, err))
         return false;
     struct nl_db *db = nl_db_open(trace, &options, call->job, err);
     struct nl_template_asked asked = {db, trace, analyze, call->job};
@@ -117,7 +117,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     struct nl_report *answer = nl_kept_report(input, trace, "analyze", &options, call, err);
     if (!answer)
         return false;
-    struct nl_template own, *added = call->settings.template ? &own : NULL;
+    struct nl_template own, *added = call->settings.report.template ? &own : NULL;
     if (added && !add_template(added, answer, trace, &options, call, err)) {
         nl_template_release(added);
         nl_report_free(answer);
@@ -158,7 +158,7 @@ bool nl_page_write(const struct nl_call *call, const struct nl_input_words *inpu
 
 bool nl_cmd_page(struct nl_call *call, struct nl_err *err)
 {
-    if (call->settings.site)
+    if (call->settings.report.site)
         return nl_cmd_site(call, err);
     if (!call->settings.output)
         return nl_fail(err, NL_USAGE, "report needs an output file, such as -o report.html");
@@ -173,7 +173,7 @@ bool nl_cmd_page(struct nl_call *call, struct nl_err *err)
 static const struct nl_flame_source *choose_source(const struct nl_call *call,
                                                    const struct nl_trace *trace, struct nl_err *err)
 {
-    const char *by = call->settings.by;
+    const char *by = call->settings.flame.by;
     for (const struct nl_flame_source *source = nl_flame_sources; source->name; source++)
         if ((!by || !strcmp(by, source->name)) && source->has(trace))
             return source;
@@ -197,7 +197,7 @@ static bool add_base(struct nl_flame *flame, const struct nl_call *call, struct 
 {
     struct nl_input_words input;
     struct nl_window window = {0};
-    char *words[] = {nl_strdup(call->settings.base)};
+    char *words[] = {nl_strdup(call->settings.flame.base)};
     struct nl_trace *trace = NULL;
     bool done = nl_input_read(&input, words, 1, err);
     if (done) {
@@ -224,7 +224,7 @@ static bool write_flame(const struct nl_call *call, const struct nl_input_words 
         return false;
     nl_job_phase(call->job, "drawing", 0);
     nl_flame_init(&flame, source);
-    if (call->settings.base && !add_base(&flame, call, err)) {
+    if (call->settings.flame.base && !add_base(&flame, call, err)) {
         nl_flame_release(&flame);
         return false;
     }

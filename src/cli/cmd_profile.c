@@ -27,40 +27,41 @@
 static const char *const backend_names[] = {"onnxruntime", "tensorrt", "torch", NULL};
 
 const struct nl_option nl_model_options[] = {
-    {"backend", 0, NL_OPTION_CHOICE, TARGET(backend), "NAME",
+    {"backend", 0, NL_OPTION_CHOICE, TARGET(profile.backend), "NAME",
      "onnxruntime (default), tensorrt, which needs trtexec, or torch, which needs PyTorch",
      backend_names},
-    {"input", 0, NL_OPTION_LIST, TARGET(inputs), "NAME=SHAPE",
+    {"input", 0, NL_OPTION_LIST, TARGET(profile.inputs), "NAME=SHAPE",
      "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99 (repeatable)", NULL},
-    {"dim", 0, NL_OPTION_LIST, TARGET(dims), "NAME=N",
+    {"dim", 0, NL_OPTION_LIST, TARGET(profile.dims), "NAME=N",
      "size of a named dimension, such as batch=8 (repeatable)", NULL},
-    {"provider", 0, NL_OPTION_LIST, TARGET(providers), "NAME",
+    {"provider", 0, NL_OPTION_LIST, TARGET(profile.providers), "NAME",
      "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu); under torch "
      "the device",
      NULL},
     {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
      "threads per operator (default: the backend's)", NULL},
-    {"warmup", 0, NL_OPTION_NUMBER, TARGET(warm_up), "N",
+    {"warmup", 0, NL_OPTION_NUMBER, TARGET(profile.warm_up), "N",
      "warm-up runs (default 10); with tensorrt, ms (default 200)", NULL},
-    {"max-time", 0, NL_OPTION_TIME, TARGET(max_time_ns), "TIME",
+    {"max-time", 0, NL_OPTION_TIME, TARGET(profile.max_time_ns), "TIME",
      "stop measuring after this time (default 20s; with tensorrt 3s)", NULL},
-    {"max-runs", 0, NL_OPTION_NUMBER, TARGET(max_runs), "N",
+    {"max-runs", 0, NL_OPTION_NUMBER, TARGET(profile.max_runs), "N",
      "at most N runs without the profiler (default 10000)", NULL},
-    {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profiled_runs), "N",
+    {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profile.profiled_runs), "N",
      "runs under the profiler (default 50)", NULL},
     {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME",
      "give up after this time (default 10 minutes)", NULL},
-    {"library", 0, NL_OPTION_TEXT, TARGET(library), "FILE",
+    {"library", 0, NL_OPTION_TEXT, TARGET(profile.library), "FILE",
      "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
-    {"trtexec", 0, NL_OPTION_TEXT, TARGET(trtexec), "FILE",
+    {"trtexec", 0, NL_OPTION_TEXT, TARGET(profile.trtexec), "FILE",
      "TensorRT's program for measuring (default: on PATH, or in /usr/src/tensorrt/bin)", NULL},
-    {"python", 0, NL_OPTION_TEXT, TARGET(python_program), "FILE",
+    {"python", 0, NL_OPTION_TEXT, TARGET(profile.python_program), "FILE",
      "the Python that has PyTorch (default: of the virtual environment, or python3 on PATH)", NULL},
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "metadata of the run, such as precision=fp16 (repeatable)", NULL},
-    {"no-add", 0, NL_OPTION_FLAG, TARGET(no_add), NULL, "do not keep the run in the ledger", NULL},
-    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the profile's file as well",
+    {"no-add", 0, NL_OPTION_FLAG, TARGET(profile.no_add), NULL, "do not keep the run in the ledger",
      NULL},
+    {"keep-source", 0, NL_OPTION_FLAG, TARGET(add.keep_source), NULL,
+     "keep the profile's file as well", NULL},
     {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
      "memory limit for reading the profile (default: half of the free memory)", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every operator", NULL},
@@ -95,23 +96,24 @@ static bool read_settings(struct profiling *profiling, struct nl_err *err)
 {
     const struct nl_settings *settings = &profiling->work->call->settings;
     struct ort_plan *plan = &profiling->plan;
-    if (!in_range("max-runs", settings->max_runs, ORT_RUNS_MOST, err) ||
-        !in_range("warmup", settings->warm_up, ORT_RUNS_MOST, err) ||
-        !in_range("profiled-runs", settings->profiled_runs, ORT_PROFILED_MOST, err) ||
+    if (!in_range("max-runs", settings->profile.max_runs, ORT_RUNS_MOST, err) ||
+        !in_range("warmup", settings->profile.warm_up, ORT_RUNS_MOST, err) ||
+        !in_range("profiled-runs", settings->profile.profiled_runs, ORT_PROFILED_MOST, err) ||
         !in_range("threads", settings->threads, 1024, err) ||
-        !in_range("provider: number of providers", (int64_t)settings->providers.count,
+        !in_range("provider: number of providers", (int64_t)settings->profile.providers.count,
                   ORT_PROVIDERS, err))
         return false;
-    plan->max_runs = (size_t)or_default(settings->max_runs, DEFAULT_RUNS);
-    plan->profiled_runs = (size_t)or_default(settings->profiled_runs, DEFAULT_PROFILE);
-    plan->warm_up = (size_t)or_default(settings->warm_up, DEFAULT_WARM_UP);
-    plan->max_ns = or_default(settings->max_time_ns, DEFAULT_TIME);
+    plan->max_runs = (size_t)or_default(settings->profile.max_runs, DEFAULT_RUNS);
+    plan->profiled_runs = (size_t)or_default(settings->profile.profiled_runs, DEFAULT_PROFILE);
+    plan->warm_up = (size_t)or_default(settings->profile.warm_up, DEFAULT_WARM_UP);
+    plan->max_ns = or_default(settings->profile.max_time_ns, DEFAULT_TIME);
     plan->threads = (int)settings->threads;
-    plan->provider_count = settings->providers.count;
+    plan->provider_count = settings->profile.providers.count;
     for (size_t i = 0; i < plan->provider_count; i++)
-        plan->providers[i] = settings->providers.items[i];
-    return ort_words_read(&plan->words, settings->inputs.items, settings->inputs.count,
-                          settings->dims.items, settings->dims.count, &profiling->work->arena, err);
+        plan->providers[i] = settings->profile.providers.items[i];
+    return ort_words_read(&plan->words, settings->profile.inputs.items,
+                          settings->profile.inputs.count, settings->profile.dims.items,
+                          settings->profile.dims.count, &profiling->work->arena, err);
 }
 
 /* ---- measuring ---- */
@@ -178,7 +180,7 @@ static bool run_found(struct profiling *profiling, struct nl_err *err)
 
 static bool run_model(struct profiling *profiling, struct nl_err *err)
 {
-    const char *library = profiling->work->call->settings.library;
+    const char *library = profiling->work->call->settings.profile.library;
     if (library && !strchr(library, '/') && access(library, F_OK) == 0)
         library =
             nl_arena_format(&profiling->work->arena, "./%s", library); /* as a file, not by name */
@@ -289,9 +291,9 @@ static bool profile_onnx(struct nl_profile_work *work, struct nl_err *err)
 /* An option that only one backend has. */
 static bool check_backend(const struct nl_settings *settings, struct nl_err *err)
 {
-    if (settings->trtexec && settings->backend != NL_PROFILE_TENSORRT)
+    if (settings->profile.trtexec && settings->profile.backend != NL_PROFILE_TENSORRT)
         return nl_fail(err, NL_USAGE, "--trtexec is for --backend tensorrt");
-    if (settings->python_program && settings->backend != NL_PROFILE_TORCH)
+    if (settings->profile.python_program && settings->profile.backend != NL_PROFILE_TORCH)
         return nl_fail(err, NL_USAGE, "--python is for --backend torch");
     return true;
 }
@@ -306,7 +308,7 @@ bool nl_cmd_profile(struct nl_call *call, struct nl_err *err)
     nl_arena_init(&work.arena);
     bool done = check_backend(&call->settings, err) &&
                 nl_setting_words(&call->settings.set, &work.said, &work.arena, err) &&
-                backends[call->settings.backend](&work, err);
+                backends[call->settings.profile.backend](&work, err);
     nl_profile_end(&work);
     return done;
 }

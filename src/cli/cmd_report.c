@@ -22,7 +22,7 @@ static bool show(const struct nl_call *call, struct nl_output *output,
                                       .ascii = output->ascii,
                                       .color = output->color,
                                       .all = call->settings.all,
-                                      .brief = !call->settings.full,
+                                      .brief = !call->settings.analyze.full,
                                       .input = input,
                                       .bare = call->count <= NL_QUOTED_MOST ? bare : NULL,
                                       .rows = (size_t)call->settings.limit};
@@ -47,9 +47,9 @@ static bool read_amount(const char *option, const char *text, double *amount, st
 static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *options,
                          struct nl_err *err)
 {
-    return read_amount("--flops-per-step", call->settings.flops_per_step, &options->flops_per_step,
-                       err) &&
-           read_amount("--tokens-per-step", call->settings.tokens_per_step,
+    return read_amount("--flops-per-step", call->settings.analyze.flops_per_step,
+                       &options->flops_per_step, err) &&
+           read_amount("--tokens-per-step", call->settings.analyze.tokens_per_step,
                        &options->tokens_per_step, err);
 }
 
@@ -57,7 +57,8 @@ static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *
 static bool report(struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
                    const struct nl_call *call, struct nl_output *output, struct nl_err *err)
 {
-    bool page = output->view == &nl_view_text && !call->settings.full && !call->settings.all &&
+    bool page = output->view == &nl_view_text && !call->settings.analyze.full &&
+                !call->settings.all &&
                 !call->settings.section; /* it shows fewer rows, and says of how many */
     struct nl_analyze_options options = {.limit = page ? 0 : (size_t)call->settings.limit,
                                          .fold = output->view->folds && !call->settings.all,

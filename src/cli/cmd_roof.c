@@ -172,7 +172,7 @@ static bool store(const struct nl_call *call, const struct nl_host_roofs *roofs,
         return true;
     }
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_WRITE, &why);
-    bool done = ledger && nl_roofkeep_put(ledger, roofs, call->settings.replace, &why);
+    bool done = ledger && nl_roofkeep_put(ledger, roofs, call->settings.roof.replace, &why);
     nl_ledger_close(ledger);
     if (done)
         *says = nl_arena_format(arena, "kept for profiles of host %s", roofs->host);
@@ -194,7 +194,7 @@ static bool measure_processors(struct measuring *measuring, struct nl_err *err)
 
 static bool measure(struct measuring *measuring, const struct nl_call *call, struct nl_err *err)
 {
-    int only = call->settings.only;
+    int only = call->settings.roof.only;
     bool done = only == NL_ROOF_ONLY_GPU || measure_processors(measuring, err);
     nl_progress_quiet(call->progress);
     struct nl_gpu_roof_sink sink = {measuring, add_gpu, say_gpu, stop_gpu};
@@ -228,7 +228,7 @@ bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
         .call = call};
     name_host(measuring.roofs);
     bool done = measure(&measuring, call, err);
-    if (done && !call->settings.no_keep)
+    if (done && !call->settings.roof.no_keep)
         done = store(call, measuring.roofs, &kept, &measuring.table->arena, err);
     measuring.table->note = nl_arena_format(
         &measuring.table->arena, "best of three rounds; other programs that run now lower it%s%s",

@@ -101,8 +101,8 @@ static const char *output_path(const struct nl_call *call, struct nl_arena *aren
         return call->settings.output;
     if (localtime_r(&now, &fields))
         (void)strftime(date, sizeof date, "%Y%m%d-%H%M%S", &fields);
-    const char *name = call->settings.pid
-                           ? nl_arena_format(arena, "pid%" PRId64, call->settings.pid)
+    const char *name = call->settings.run.pid
+                           ? nl_arena_format(arena, "pid%" PRId64, call->settings.run.pid)
                            : base_name(arena, call->argument, call->count);
     char *path = nl_arena_format(arena, "%s-%s.nlt", name, date);
     for (unsigned i = 2; is_taken(arena, path) && i < 1000; i++)
@@ -130,21 +130,22 @@ static bool read_steps(const char *text, struct nl_recorder_options *options, st
 static bool read_rates(const struct nl_settings *settings, struct source_options *asked,
                        struct nl_err *err)
 {
-    int64_t rate = settings->sample_rate;
+    int64_t rate = settings->run.sample_rate;
     bool given = rate != NL_NULL_I64;
     if (given && (rate < 0 || rate > MOST_HZ))
         return nl_fail(err, NL_USAGE, "--sample-rate: from 0 (none) to %d a second", MOST_HZ);
-    asked->stacks = (enum perf_stacks)settings->stacks;
-    asked->stack_bytes = (uint32_t)(settings->stack_bytes ? settings->stack_bytes : STACK_BYTES);
-    if (settings->stack_bytes > STACK_MOST || asked->stack_bytes < STACK_LEAST)
+    asked->stacks = (enum perf_stacks)settings->run.stacks;
+    asked->stack_bytes =
+        (uint32_t)(settings->run.stack_bytes ? settings->run.stack_bytes : STACK_BYTES);
+    if (settings->run.stack_bytes > STACK_MOST || asked->stack_bytes < STACK_LEAST)
         return nl_fail(err, NL_USAGE, "--stack-size: from %d to %d bytes", STACK_LEAST, STACK_MOST);
     asked->stack_bytes &= ~7u; /* as the kernel wants it */
-    asked->switches = (enum nl_switches)settings->switches;
+    asked->switches = (enum nl_switches)settings->run.switches;
     asked->cpu_hz = given ? (uint32_t)rate : NATIVE_HZ;
-    asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->python, rate);
+    asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->run.python, rate);
     asked->python_hooks =
-        settings->python != NL_RUN_PYTHON_SAMPLE && settings->python != NL_RUN_PYTHON_OFF;
-    if (settings->native == NATIVE_OFF)
+        settings->run.python != NL_RUN_PYTHON_SAMPLE && settings->run.python != NL_RUN_PYTHON_OFF;
+    if (settings->run.native == NATIVE_OFF)
         asked->cpu_hz = 0;
     return true;
 }
@@ -153,25 +154,26 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
                          struct nl_err *err)
 {
     const struct nl_settings *settings = &call->settings;
-    options->policy = (enum nl_rec_policy)settings->policy;
-    options->whole_graphs = settings->graphs == 1;
-    options->unified_memory = settings->unified_memory;
-    options->cap_bytes = settings->buffer_bytes ? settings->buffer_bytes : DEFAULT_BYTES;
-    options->delay_ns = settings->delay_ns;
-    options->duration_ns = settings->duration_ns;
-    options->trigger = settings->trigger;
-    options->paused = settings->paused || settings->on_signal;
+    options->policy = (enum nl_rec_policy)settings->run.policy;
+    options->whole_graphs = settings->run.graphs == 1;
+    options->unified_memory = settings->run.unified_memory;
+    options->cap_bytes = settings->run.buffer_bytes ? settings->run.buffer_bytes : DEFAULT_BYTES;
+    options->delay_ns = settings->run.delay_ns;
+    options->duration_ns = settings->run.duration_ns;
+    options->trigger = settings->run.trigger;
+    options->paused = settings->run.paused || settings->run.on_signal;
     if (settings->format > NL_FORMAT_JSON)
         return nl_fail(err, NL_USAGE, "run reports as text or json, not as %s",
                        nl_format_names[settings->format]);
     if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
-    if (settings->trigger && strlen(settings->trigger) > 255)
+    if (settings->run.trigger && strlen(settings->run.trigger) > 255)
         return nl_fail(err, NL_USAGE, "--trigger: a name of at most 255 bytes");
-    if (settings->on_signal && !nl_run_signal_number(settings->on_signal))
+    if (settings->run.on_signal && !nl_run_signal_number(settings->run.on_signal))
         return nl_fail(err, NL_USAGE, "--on-signal: '%s' is not one of USR1, USR2, HUP, ALRM",
-                       settings->on_signal);
-    return read_rates(settings, &options->asked, err) && read_steps(settings->steps, options, err);
+                       settings->run.on_signal);
+    return read_rates(settings, &options->asked, err) &&
+           read_steps(settings->run.steps, options, err);
 }
 
 /* A recording may be replaced by a newer one; nothing else is: it may be the program's own source. */
@@ -242,11 +244,12 @@ static bool check_folder(const char *path, struct nl_err *err)
 /* To the program; of one that is not ours what would end it ends the recording. */
 static void pass_signals(const struct nl_call *call, struct nl_recorder *recorder)
 {
-    int window = call->settings.on_signal ? nl_run_signal_number(call->settings.on_signal) : 0;
+    int window =
+        call->settings.run.on_signal ? nl_run_signal_number(call->settings.run.on_signal) : 0;
     for (int number = nl_run_signals_next(); number; number = nl_run_signals_next()) {
         if (number == window)
             nl_recorder_toggle(recorder);
-        else if (call->settings.pid &&
+        else if (call->settings.run.pid &&
                  (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT))
             nl_recorder_end(recorder);
         else
@@ -290,7 +293,7 @@ static bool run_attached(struct nl_call *call, struct nl_recorder *recorder,
     int wake;
     if (!nl_run_signals_take(true, &wake, err)) /* first: what ends us must not leave parts */
         return false;
-    if (!nl_recorder_attach(recorder, call->settings.pid, err)) {
+    if (!nl_recorder_attach(recorder, call->settings.run.pid, err)) {
         nl_run_signals_give_back();
         return false;
     }
@@ -360,23 +363,24 @@ static int end_like(int wait_status)
 static bool check_words(const struct nl_call *call, struct nl_err *err)
 {
     const struct nl_settings *settings = &call->settings;
-    if (!settings->pid && !call->count)
+    if (!settings->run.pid && !call->count)
         return nl_fail(err, NL_USAGE,
                        "run: too few arguments; usage: neurolens run [options] [--] PROGRAM "
                        "[ARGUMENT…], or --pid PID");
-    if (!settings->pid)
+    if (!settings->run.pid)
         return true;
     if (call->count)
         return nl_fail(err, NL_USAGE, "run: either a PROGRAM or --pid, not both");
-    if (settings->pid > INT32_MAX)
-        return nl_fail(err, NL_USAGE, "--pid: there is no process %" PRId64, settings->pid);
-    if (settings->steps || settings->trigger || settings->paused)
+    if (settings->run.pid > INT32_MAX)
+        return nl_fail(err, NL_USAGE, "--pid: there is no process %" PRId64, settings->run.pid);
+    if (settings->run.steps || settings->run.trigger || settings->run.paused)
         return nl_fail(err, NL_USAGE,
                        "--steps, --trigger and --paused need a program that neurolens "
                        "starts; with --pid there are --delay, --duration and "
                        "--on-signal");
-    if (!nl_run_python_period((enum nl_run_python)settings->python, settings->sample_rate) ||
-        settings->python == NL_RUN_PYTHON_TRACE)
+    if (!nl_run_python_period((enum nl_run_python)settings->run.python,
+                              settings->run.sample_rate) ||
+        settings->run.python == NL_RUN_PYTHON_TRACE)
         return nl_fail(err, NL_USAGE,
                        "--pid records samples alone: leave out --python and "
                        "--sample-rate 0");
@@ -393,10 +397,11 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     const char *path = output_path(call, arena);
     const char *folder = nl_arena_format(arena, "%s.parts", path);
     options.folder = folder;
-    const struct nl_run_python_options python = {.mode = (enum nl_run_python)call->settings.python,
-                                                 .shapes = call->settings.shapes,
-                                                 .heap = call->settings.python_heap};
-    options.library = call->settings.pid ? NULL : find_library(arena);
+    const struct nl_run_python_options python = {.mode =
+                                                     (enum nl_run_python)call->settings.run.python,
+                                                 .shapes = call->settings.run.shapes,
+                                                 .heap = call->settings.run.python_heap};
+    options.library = call->settings.run.pid ? NULL : find_library(arena);
     options.variables = nl_run_python_variables(arena, &python);
     if (!read_options(call, &options, err) || !check_folder(path, err) || !may_replace(path, err) ||
         !set_parts_aside(call, folder, arena, err))
@@ -408,8 +413,8 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     int held = nl_provenance_begin(folder, call->argument, call->count);
     char **argv = nl_arena_alloc(arena, ((size_t)call->count + 1) * sizeof *argv);
     memcpy(argv, call->argument, (size_t)call->count * sizeof *argv);
-    bool ran = call->settings.pid ? run_attached(call, recorder, &report, err)
-                                  : run_program(call, recorder, argv, &report, err);
+    bool ran = call->settings.run.pid ? run_attached(call, recorder, &report, err)
+                                      : run_program(call, recorder, argv, &report, err);
     nl_recorder_free(recorder);
     if (held >= 0)
         close(held);
@@ -417,7 +422,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
         parts_remove(folder);
         return err->code == NL_OK; /* told already, with its status */
     }
-    if (!call->settings.pid)
+    if (!call->settings.run.pid)
         nl_provenance_end(folder, &report);
     if (!keep(call, &report, folder, path, err)) {
         nl_message_error(err, call->settings.verbose);
@@ -425,7 +430,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     } else {
         nl_run_end(call, &report, path);
     }
-    call->status = call->settings.pid ? 0 : end_like(report.wait_status);
+    call->status = call->settings.run.pid ? 0 : end_like(report.wait_status);
     return true;
 }
 

@@ -19,19 +19,19 @@ static bool list(const struct nl_call *call, struct nl_ledger *ledger, struct nl
     bool eyes = is_for_eyes(call);
     struct nl_list_options options = {.filters = (const char *const *)call->argument,
                                       .filter_count = (size_t)call->count,
-                                      .sort = call->settings.sort,
-                                      .columns = call->settings.columns,
+                                      .sort = call->settings.ls.sort,
+                                      .columns = call->settings.ls.columns,
                                       .limit = (uint64_t)call->settings.limit,
-                                      .bin = call->settings.bin,
+                                      .bin = call->settings.ls.bin,
                                       .short_texts = eyes};
     if (!options.limit && eyes && !call->settings.all)
         options.limit = LS_ROWS;
     struct nl_result *result = nl_ledger_list(ledger, &options, err);
     if (!result)
         return false;
-    const char *none = call->settings.bin ? "the bin is empty"
-                       : call->count      ? "no run matches"
-                                          : "no runs; `neurolens add PROFILE` puts one in";
+    const char *none = call->settings.ls.bin ? "the bin is empty"
+                       : call->count         ? "no run matches"
+                                             : "no runs; `neurolens add PROFILE` puts one in";
     bool done = nl_ledgercall_print(call, result, result->rows ? NULL : none, err);
     nl_result_free(result);
     return done;

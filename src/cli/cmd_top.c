@@ -21,12 +21,12 @@
 static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 
 const struct nl_option nl_top_options[] = {
-    {"interval", 0, NL_OPTION_TIME, TARGET(interval_ns), "TIME",
+    {"interval", 0, NL_OPTION_TIME, TARGET(top.interval_ns), "TIME",
      "between refreshes: 100ms to 1s (default 500ms)", NULL},
-    {"once", 0, NL_OPTION_FLAG, TARGET(once), NULL, "one answer, no terminal needed", NULL},
+    {"once", 0, NL_OPTION_FLAG, TARGET(top.once), NULL, "one answer, no terminal needed", NULL},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
      "at most N processes with --once (default 20)", NULL},
-    {"sort", 0, NL_OPTION_CHOICE, TARGET(top_sort), "KEY",
+    {"sort", 0, NL_OPTION_CHOICE, TARGET(top.sort), "KEY",
      "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
     {.name = NULL},
 };
@@ -81,7 +81,7 @@ static bool answer_once(const struct nl_call *call, struct machine *machine, int
     if (left > 0)
         (void)nanosleep(&(struct timespec){left / (1000 * MS), left % (1000 * MS)}, NULL);
     machine_refresh(machine);
-    enum top_sort sort = (enum top_sort)call->settings.top_sort;
+    enum top_sort sort = (enum top_sort)call->settings.top.sort;
     if (json)
         nl_top_json(output.stream, machine, sort, limit);
     else
@@ -105,7 +105,7 @@ static void show(struct terminal *terminal, const struct machine *machine, struc
 static bool live(const struct nl_call *call, struct machine *machine, int64_t interval,
                  struct nl_err *err)
 {
-    struct top_view view = {.sort = (enum top_sort)call->settings.top_sort};
+    struct top_view view = {.sort = (enum top_sort)call->settings.top.sort};
     struct terminal *terminal =
         terminal_open(stdin, stdout, call->settings.color != NL_COLOR_NEVER, err);
     if (!terminal)
@@ -131,13 +131,13 @@ static bool live(const struct nl_call *call, struct machine *machine, int64_t in
 bool nl_cmd_top(struct nl_call *call, struct nl_err *err)
 {
     const char *root = getenv("NEUROLENS_ROOT");
-    int64_t interval = call->settings.interval_ns ? call->settings.interval_ns : DEFAULT_NS;
+    int64_t interval = call->settings.top.interval_ns ? call->settings.top.interval_ns : DEFAULT_NS;
     if (interval < 100 * MS || interval > 1000 * MS)
         return nl_fail(err, NL_USAGE, "--interval is from 100ms to 1s");
     nl_progress_quiet(call->progress);
     struct machine *machine = machine_start(root ? root : "");
-    bool done = call->settings.once ? answer_once(call, machine, interval, err)
-                                    : live(call, machine, interval, err);
+    bool done = call->settings.top.once ? answer_once(call, machine, interval, err)
+                                        : live(call, machine, interval, err);
     machine_stop(machine);
     return done;
 }

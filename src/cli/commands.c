@@ -41,11 +41,11 @@ const struct nl_option nl_common_options[] = {
 
 static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum nl_roof_only */
 static const struct nl_option roof_options[] = {
-    {"only", 0, NL_OPTION_CHOICE, TARGET(only), "WHAT", "measure all (both), cpu or gpu",
+    {"only", 0, NL_OPTION_CHOICE, TARGET(roof.only), "WHAT", "measure all (both), cpu or gpu",
      only_names},
-    {"no-keep", 0, NL_OPTION_FLAG, TARGET(no_keep), NULL,
+    {"no-keep", 0, NL_OPTION_FLAG, TARGET(roof.no_keep), NULL,
      "show it alone: the ledger stays as it is", NULL},
-    {"replace", 0, NL_OPTION_FLAG, TARGET(replace), NULL,
+    {"replace", 0, NL_OPTION_FLAG, TARGET(roof.replace), NULL,
      "forget what was measured on this host before", NULL},
     END,
 };
@@ -76,9 +76,9 @@ static const char *const section_names[] = {
 #include "cli/reportoptions.def"
 
 static const struct nl_option page_options[] = {
-    {"full", 0, NL_OPTION_FLAG, TARGET(full), NULL, "the whole report: every table and finding",
-     NULL},
-    {"no-pager", 0, NL_OPTION_FLAG, TARGET(no_pager), NULL,
+    {"full", 0, NL_OPTION_FLAG, TARGET(analyze.full), NULL,
+     "the whole report: every table and finding", NULL},
+    {"no-pager", 0, NL_OPTION_FLAG, TARGET(analyze.no_pager), NULL,
      "do not pipe into $PAGER (default: less) on a terminal", NULL},
     END,
 };
@@ -95,22 +95,22 @@ static const struct nl_option sql_options[] = {
 static const struct nl_option add_options[] = {
     {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
      "metadata of the runs, such as batch_size=32 (repeatable)", NULL},
-    {"no-trace", 0, NL_OPTION_FLAG, TARGET(no_trace), NULL,
+    {"no-trace", 0, NL_OPTION_FLAG, TARGET(add.no_trace), NULL,
      "keep the document and its numbers, not the events", NULL},
-    {"keep-source", 0, NL_OPTION_FLAG, TARGET(keep_source), NULL, "keep the source files, too",
+    {"keep-source", 0, NL_OPTION_FLAG, TARGET(add.keep_source), NULL, "keep the source files, too",
      NULL},
     END,
 };
 
 static const struct nl_option ls_options[] = {
-    {"sort", 0, NL_OPTION_TEXT, TARGET(sort), "KEY",
+    {"sort", 0, NL_OPTION_TEXT, TARGET(ls.sort), "KEY",
      "order by KEY, -KEY the largest first (default: the newest)", NULL},
-    {"columns", 'c', NL_OPTION_TEXT, TARGET(columns), "KEYS",
+    {"columns", 'c', NL_OPTION_TEXT, TARGET(ls.columns), "KEYS",
      "columns, comma-separated; +KEYS adds to the default ones", NULL},
     {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
      "at most N runs (default: 50 in text and md)", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every run, and columns without a value", NULL},
-    {"bin", 0, NL_OPTION_FLAG, TARGET(bin), NULL, "the runs in the trash", NULL},
+    {"bin", 0, NL_OPTION_FLAG, TARGET(ls.bin), NULL, "the runs in the trash", NULL},
     END,
 };
 
@@ -146,13 +146,14 @@ static const struct nl_option rm_options[] = {
 };
 
 static const struct nl_option gc_options[] = {
-    {"max", 0, NL_OPTION_SIZE, TARGET(max_bytes), "SIZE",
+    {"max", 0, NL_OPTION_SIZE, TARGET(gc.max_bytes), "SIZE",
      "keep at most that much (default: the cache's own bound)", NULL},
     {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "remove every cached profile", NULL},
-    {"orphans", 0, NL_OPTION_FLAG, TARGET(orphans), NULL,
+    {"orphans", 0, NL_OPTION_FLAG, TARGET(gc.orphans), NULL,
      "also artefacts that no run needs (`ledger check` lists them, `ledger rebuild` uses them)",
      NULL},
-    {"dry-run", 0, NL_OPTION_FLAG, TARGET(dry_run), NULL, "only print what would be deleted", NULL},
+    {"dry-run", 0, NL_OPTION_FLAG, TARGET(gc.dry_run), NULL, "only print what would be deleted",
+     NULL},
     END,
 };
 

@@ -26,15 +26,15 @@ static bool read_events(const struct nl_settings *settings, uint64_t *limit, str
 {
     int64_t number;
     *limit = 0;
-    if (!settings->events)
+    if (!settings->export.events)
         return true;
-    if (strcmp(settings->events, "all") == 0) {
+    if (strcmp(settings->export.events, "all") == 0) {
         *limit = UINT64_MAX;
         return true;
     }
-    if (!nl_parse_i64(nl_str(settings->events), &number) || number < 1)
+    if (!nl_parse_i64(nl_str(settings->export.events), &number) || number < 1)
         return nl_fail(err, NL_USAGE, "--events: '%s' is not a number over 0 nor all",
-                       settings->events);
+                       settings->export.events);
     *limit = (uint64_t)number;
     return true;
 }
@@ -98,7 +98,7 @@ static bool export_stored(const struct export_call *export, bool *stored, struct
     bool done = nl_input_document(export->input, export->call, &text, stored, err);
     if (done && !*stored)
         done = read_document(export->input, &text, stored, err);
-    if (done && *stored && (settings->events || settings->set.count))
+    if (done && *stored && (settings->export.events || settings->set.count))
         done = nl_fail(err, NL_USAGE,
                        "a run document is written as it is; leave --events and --set out, or set "
                        "facts with `add --set`");

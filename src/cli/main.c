@@ -152,9 +152,16 @@ static void remove_word(struct nl_words *words, const char *word)
 /* Lists of options that may be repeated. */
 static void release_lists(struct nl_settings *settings)
 {
-    struct nl_texts *lists[] = {&settings->set,     &settings->join,      &settings->inputs,
-                                &settings->dims,    &settings->providers, &settings->baseline,
-                                &settings->fail_on, &settings->allow,     &settings->prices};
+    struct nl_texts *lists[] = {&settings->set,
+                                &settings->join,
+                                &settings->profile.inputs,
+                                &settings->profile.dims,
+                                &settings->profile.providers,
+                                &settings->check.baseline,
+                                &settings->check.fail_on,
+                                &settings->check.allow,
+                                &settings->bench.commits,
+                                &settings->prices};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         nl_free(lists[i]->items);
         *lists[i] = (struct nl_texts){0};
@@ -215,8 +222,9 @@ static bool flush_output(struct nl_err *err)
 
 int main(int argc, char **argv)
 {
-    struct nl_call call = {
-        .settings = {.rank = NL_NULL_I64, .max_bytes = UINT64_MAX, .sample_rate = NL_NULL_I64}};
+    struct nl_call call = {.settings = {.rank = NL_NULL_I64,
+                                        .gc.max_bytes = UINT64_MAX,
+                                        .run.sample_rate = NL_NULL_I64}};
     struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
     struct nl_err err;
     nl_err_clear(&err);

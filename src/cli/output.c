@@ -184,7 +184,7 @@ static bool finish_stream(FILE *stream, bool close, const char *name, struct nl_
 void nl_output_page(struct nl_output *output, const struct nl_call *call)
 {
     const char *pager = getenv("PAGER");
-    if (call->settings.no_pager || call->settings.output || output->stream != stdout ||
+    if (call->settings.analyze.no_pager || call->settings.output || output->stream != stdout ||
         output->view != &nl_view_text || !isatty(STDOUT_FILENO) || (pager && !*pager))
         return;
     fflush(stdout);

@@ -43,19 +43,19 @@ static bool check_words(const struct nl_settings *settings, struct nl_err *err)
     const struct {
         const char *option;
         int64_t value, most;
-    } numbers[] = {{"max-runs", settings->max_runs, ORT_RUNS_MOST},
-                   {"warmup", settings->warm_up, ORT_RUNS_MOST},
-                   {"profiled-runs", settings->profiled_runs, ORT_PROFILED_MOST},
+    } numbers[] = {{"max-runs", settings->profile.max_runs, ORT_RUNS_MOST},
+                   {"warmup", settings->profile.warm_up, ORT_RUNS_MOST},
+                   {"profiled-runs", settings->profile.profiled_runs, ORT_PROFILED_MOST},
                    {"threads", settings->threads, 1024}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].value > numbers[i].most)
             return nl_fail(err, NL_USAGE, "--%s: at most %" PRId64, numbers[i].option,
                            numbers[i].most);
-    if (settings->library)
+    if (settings->profile.library)
         return nl_fail(err, NL_USAGE,
                        "--library is not for --backend torch; --python names the "
                        "Python that has PyTorch");
-    if (settings->providers.count > 1)
+    if (settings->profile.providers.count > 1)
         return nl_fail(err, NL_USAGE, "--provider: PyTorch takes one device, such as cuda:0");
     return true;
 }
@@ -68,16 +68,16 @@ static bool read_words(struct measuring *measuring, struct nl_err *err)
     if (!check_words(settings, err))
         return false;
     plan->model = measuring->work->model;
-    plan->inputs = settings->inputs.items;
-    plan->input_count = settings->inputs.count;
-    plan->dims = settings->dims.items;
-    plan->dim_count = settings->dims.count;
-    plan->device = settings->providers.count ? settings->providers.items[0] : NULL;
+    plan->inputs = settings->profile.inputs.items;
+    plan->input_count = settings->profile.inputs.count;
+    plan->dims = settings->profile.dims.items;
+    plan->dim_count = settings->profile.dims.count;
+    plan->device = settings->profile.providers.count ? settings->profile.providers.items[0] : NULL;
     plan->threads = settings->threads;
-    plan->warm_up = or_default(settings->warm_up, DEFAULT_WARM_UP);
-    plan->max_runs = or_default(settings->max_runs, DEFAULT_RUNS);
-    plan->profiled_runs = or_default(settings->profiled_runs, DEFAULT_PROFILE);
-    plan->max_ns = or_default(settings->max_time_ns, DEFAULT_TIME);
+    plan->warm_up = or_default(settings->profile.warm_up, DEFAULT_WARM_UP);
+    plan->max_runs = or_default(settings->profile.max_runs, DEFAULT_RUNS);
+    plan->profiled_runs = or_default(settings->profile.profiled_runs, DEFAULT_PROFILE);
+    plan->max_ns = or_default(settings->profile.max_time_ns, DEFAULT_TIME);
     return ort_words_read(&words, plan->inputs, plan->input_count, plan->dims, plan->dim_count,
                           &measuring->work->arena, err);
 }
@@ -222,7 +222,7 @@ bool nl_profile_torch(struct nl_profile_work *work, struct nl_err *err)
         return false;
     nl_err_at(err, "", -1);
     measuring.plan.python =
-        torch_find_python(work->call->settings.python_program, &work->arena, err);
+        torch_find_python(work->call->settings.profile.python_program, &work->arena, err);
     if (!measuring.plan.python || !nl_profile_folder(work, err))
         return false;
     measuring.outcome = nl_zalloc(sizeof *measuring.outcome);

@@ -50,14 +50,14 @@ static bool check_words(const struct nl_settings *settings, struct nl_err *err)
     const struct {
         const char *option;
         bool given;
-    } others[] = {{"provider", settings->providers.count > 0},
-                  {"library", settings->library != NULL},
+    } others[] = {{"provider", settings->profile.providers.count > 0},
+                  {"library", settings->profile.library != NULL},
                   {"threads", settings->threads > 0},
-                  {"profiled-runs", settings->profiled_runs > 0}};
+                  {"profiled-runs", settings->profile.profiled_runs > 0}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
             return nl_fail(err, NL_USAGE, "--%s is not for --backend tensorrt", others[i].option);
-    if (settings->max_runs && settings->max_time_ns)
+    if (settings->profile.max_runs && settings->profile.max_time_ns)
         return nl_fail(err, NL_USAGE,
                        "trtexec takes --max-runs or --max-time: with both it goes on until it has "
                        "reached the two");
@@ -70,14 +70,15 @@ static bool read_words(struct measuring *measuring, struct nl_err *err)
     struct trtexec_plan *plan = &measuring->plan;
     plan->model = measuring->work->model;
     plan->words = &measuring->words;
-    plan->warm_up_ms = settings->warm_up ? settings->warm_up : TRTEXEC_WARM_UP_MS;
-    plan->max_runs = settings->max_runs;
-    plan->max_ns = settings->max_time_ns;
+    plan->warm_up_ms = settings->profile.warm_up ? settings->profile.warm_up : TRTEXEC_WARM_UP_MS;
+    plan->max_runs = settings->profile.max_runs;
+    plan->max_ns = settings->profile.max_time_ns;
     if (plan->warm_up_ms > INT32_MAX || plan->max_runs > INT32_MAX)
         return nl_fail(err, NL_USAGE, "--warmup and --max-runs: at most %d", INT32_MAX);
     return check_words(settings, err) &&
-           ort_words_read(&measuring->words, settings->inputs.items, settings->inputs.count,
-                          settings->dims.items, settings->dims.count, &measuring->work->arena, err);
+           ort_words_read(&measuring->words, settings->profile.inputs.items,
+                          settings->profile.inputs.count, settings->profile.dims.items,
+                          settings->profile.dims.count, &measuring->work->arena, err);
 }
 
 /* ---- running ---- */
@@ -254,7 +255,7 @@ bool nl_profile_tensorrt(struct nl_profile_work *work, struct nl_err *err)
     if (!read_words(&measuring, err) || !nl_profile_check_model(work, err))
         return false;
     nl_err_at(err, "", -1);
-    measuring.plan.program = trtexec_find(work->call->settings.trtexec, &work->arena, err);
+    measuring.plan.program = trtexec_find(work->call->settings.profile.trtexec, &work->arena, err);
     return measuring.plan.program && prepare(&measuring, err) && run(&measuring, err) &&
            check_files(&measuring, err) && read_and_answer(&measuring, err);
 }

@@ -82,7 +82,7 @@ static bool add_to(struct nl_profile_work *work, const char *folder, const char 
         facts[count++] = work->said[i];
     struct nl_add_options options = {.settings = facts,
                                      .setting_count = count,
-                                     .keep_source = settings->keep_source,
+                                     .keep_source = settings->add.keep_source,
                                      .rank = NL_NULL_I64,
                                      .command = work->call->line};
     if (!nl_ledger_add(folder, &profile, 1, &options, &work->added, work->call->job, err))
@@ -96,7 +96,7 @@ static bool add_to(struct nl_profile_work *work, const char *folder, const char 
 bool nl_profile_keep(struct nl_profile_work *work, const char *profile,
                      const struct nl_rundoc_setting *facts, size_t count, struct nl_err *err)
 {
-    if (work->call->settings.no_add)
+    if (work->call->settings.profile.no_add)
         return true;
     char *folder = nl_ledger_folder(work->call->settings.ledger, err);
     bool done = folder && add_to(work, folder, profile, facts, count, err);
