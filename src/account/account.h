@@ -67,7 +67,7 @@ struct nl_account_row {
     uint32_t wait;  /* idle: see above */
     uint32_t group; /* exposed_comm: name of the process group, where recorded */
     int64_t late;   /* exposed_comm_wait: rank that came last, NL_NULL_I64 unknown */
-    uint64_t count; /* pieces of device work, or stretches of idle time */
+    uint64_t count; /* operations on the device, or idle gaps */
     uint64_t bytes; /* of copies and memsets, NL_NULL_U64 unknown */
     int64_t ns;
     int64_t long_ns; /* idle: of ns, in gaps that have NL_ACCOUNT_LONG_NS or more under this key */

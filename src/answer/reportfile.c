@@ -382,7 +382,7 @@ bool nl_report_save(const struct nl_report *report, struct nl_str question, cons
     struct nl_report same = *report;
     put_str(&tape, &question, NULL);
     put_report(&tape, &same);
-    bool done = body.overflow || tape.bad ? nl_fail(err, NL_WRITE, "this report cannot be kept")
+    bool done = body.overflow || tape.bad ? nl_fail(err, NL_WRITE, "this report cannot be cached")
                                           : write_file(path, &body, err);
     nl_buf_release(&body);
     return done;
@@ -420,7 +420,7 @@ struct nl_report *nl_report_open(const char *path, struct nl_str question, struc
     nl_map_close(&map);
     if (!report) {
         nl_err_at(err, path, -1);
-        nl_fail(err, NL_FORMAT, "this is no whole report of that question");
+        nl_fail(err, NL_FORMAT, "this is not a complete report for that question");
     }
     return report;
 }

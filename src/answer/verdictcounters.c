@@ -246,7 +246,7 @@ static bool tell_telemetry(struct nl_judged *judged)
     nl_tell_number(out, "Telemetry: ", (int64_t)rows->rows, "counter", "counters");
     nl_tell_time(out, " over ", trace->last_ts - trace->first_ts);
     if (is_unnamed(rows)) {
-        nl_buf_text(out, "; the file has no header, so what its columns mean is not certain "
+        nl_buf_text(out, "; the file has no header, so the meaning of its columns is uncertain "
                          "(utilisation, memory, "
                          "temperature …): ");
         put_counters(out, rows, 4);

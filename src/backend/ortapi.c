@@ -53,7 +53,7 @@ bool ort_api_open(struct ort_api *api, const char *path, struct nl_err *err)
     take(&get, dlsym(library, "OrtGetApiBase"));
     const struct api_base *base = get ? get() : NULL;
     if (!base || !base->version || !base->api)
-        return nl_fail(err, NL_ENVIRONMENT, "%.300s is no ONNX Runtime: OrtGetApiBase %s", path,
+        return nl_fail(err, NL_ENVIRONMENT, "%.300s is not ONNX Runtime: OrtGetApiBase %s", path,
                        get ? "returns nothing" : "is missing");
     api->version = base->version();
     if (!api->version)

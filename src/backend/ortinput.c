@@ -44,10 +44,11 @@ static bool read_type(struct ort_input *input, const struct ort_api *api,
         if (ort_type_name(input->type))
             return true;
     }
-    return nl_fail(err, NL_FORMAT,
-                   "input '%.80s' is no tensor of numbers or strings (ONNX type %d, element type "
-                   "%d); such inputs are not made up",
-                   input->name, kind, input->type);
+    return nl_fail(
+        err, NL_FORMAT,
+        "input '%.80s' is not a tensor of numbers or strings (ONNX type %d, element type "
+        "%d); such inputs cannot be generated",
+        input->name, kind, input->type);
 }
 
 static bool read_input(struct ort_input *input, size_t at, const struct ort_api *api,

@@ -206,7 +206,7 @@ bool ort_session_run(struct ort_model *model, struct ort_session *session, struc
         if (model->outputs[i])
             api->ReleaseValue(model->outputs[i]);
     return ort_ok(api, status,
-                  "the model does not run on made-up inputs (--input NAME=SHAPE:LOW..HIGH bounds "
+                  "the model does not run on generated inputs (--input NAME=SHAPE:LOW..HIGH bounds "
                   "whole numbers)",
                   err);
 }

@@ -26,7 +26,7 @@ static void put_details(struct nl_buf *line, const struct nl_add_result *result)
         nl_buf_format(line, "; %zu value%s set", result->settings,
                       result->settings == 1 ? "" : "s");
     if (result->restored)
-        nl_buf_text(line, "; taken out of the bin");
+        nl_buf_text(line, "; restored from the trash");
 }
 
 /* "added 1a2b3c4d  trace.json (document and trace, 1.2 MiB)" */

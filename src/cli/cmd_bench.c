@@ -228,7 +228,7 @@ static const char *sentence(struct nl_bench *bench, const struct nl_gate_typical
                       nl_format_percent(text, t->kept));
     nl_buf_format(&out, ".\nNext: neurolens analyze %s/A1.nlt", bench->folder);
     if (strlen(bench->side[0].all) < LINE_MOST)
-        nl_buf_format(&out, "; hold new captures against these: neurolens check NEW --baseline %s",
+        nl_buf_format(&out, "; compare new captures with these: neurolens check NEW --baseline %s",
                       bench->side[0].all);
     const char *said = nl_arena_text(&bench->arena, out.ptr, out.len);
     nl_buf_release(&out);

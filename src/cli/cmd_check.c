@@ -163,7 +163,7 @@ static bool load(struct check *check, const struct nl_call *call, struct nl_err 
         return true;
     if (!check->has_base)
         return nl_fail(err, NL_USAGE,
-                       "no --baseline and no rules: name runs to hold against, or a budget such as "
+                       "no --baseline and no rules: name runs to compare with, or a budget such as "
                        "--fail-on 'step.p50 > 120ms'");
     return nl_rules_default(&check->rules, nl_gate_has_steps(&check->changed.input), err);
 }

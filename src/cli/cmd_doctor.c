@@ -211,7 +211,7 @@ static void look_ort(struct nl_call *call, struct finding *finding)
     for (size_t i = 0; i < places.count && !finding->good; i++)
         finding->good = try_ort(call, &places.items[i], finding);
     if (!places.count && places.useless) {
-        say(finding, "%.300s, which holds no library of its own", places.useless);
+        say(finding, "%.300s, which contains no library", places.useless);
         finding->unlock = "pip install --upgrade onnxruntime (1.19 or newer)";
     }
     ort_places_release(&places);

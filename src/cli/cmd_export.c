@@ -77,7 +77,7 @@ static bool check_options(const struct nl_settings *settings, const struct nl_ex
                        "--format out");
     if (settings->export.of && strcmp(name, "folded") != 0 && strcmp(name, "callgrind") != 0)
         return nl_fail(err, NL_USAGE,
-                       "--of is for --to folded and callgrind, which hold one kind of stacks");
+                       "--of is for --to folded and callgrind, which contain one kind of stacks");
     if (!run && (settings->export.events || settings->set.count))
         return nl_fail(err, NL_USAGE, "--events and --set are for --to run.json");
     if (!run && settings->export.table && (!exporter || exporter->shape != NL_EXPORT_TABLES))

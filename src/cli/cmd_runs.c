@@ -29,7 +29,7 @@ static bool list(const struct nl_call *call, struct nl_ledger *ledger, struct nl
     struct nl_result *result = nl_ledger_list(ledger, &options, err);
     if (!result)
         return false;
-    const char *none = call->settings.ls.bin ? "the bin is empty"
+    const char *none = call->settings.ls.bin ? "the trash is empty"
                        : call->count         ? "no run matches"
                                              : "no runs; `neurolens add PROFILE` puts one in";
     bool done = nl_ledgercall_print(call, result, result->rows ? NULL : none, err);

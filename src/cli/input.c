@@ -168,7 +168,7 @@ static bool refuse_runs_among_files(const struct nl_input_words *input, struct n
     for (size_t i = 0; i < input->count && input->count > 1; i++)
         if (input->paths[i][0] == '@' && !on_disk(input->paths[i]))
             return nl_fail(err, NL_USAGE,
-                           "%s: a run of the ledger is a profile of its own; name one at a time",
+                           "%s: a run of the ledger is a whole profile; name one at a time",
                            input->paths[i]);
     return true;
 }

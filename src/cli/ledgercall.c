@@ -17,10 +17,9 @@ static bool named_is_there(const struct nl_call *call, const char *folder, struc
     if (!named || access(folder, F_OK) == 0 || errno != ENOENT)
         return true;
     nl_err_at(err, folder, -1);
-    return nl_fail(
-        err, NL_IO,
-        "there is no ledger here; check %s, or `neurolens add` makes one with its first run",
-        call->settings.ledger ? "--ledger" : "$NEUROLENS_LEDGER");
+    return nl_fail(err, NL_IO,
+                   "there is no ledger here; check %s, or create one with `neurolens add PROFILE`",
+                   call->settings.ledger ? "--ledger" : "$NEUROLENS_LEDGER");
 }
 
 struct nl_ledger *nl_ledgercall_open(const struct nl_call *call, enum nl_ledger_mode mode,

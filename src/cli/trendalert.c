@@ -52,7 +52,7 @@ static bool remember(const char *path, const char *line, struct nl_err *err)
     if (done)
         return true;
     nl_err_at(err, path, -1);
-    return nl_fail(err, NL_WRITE, "the alert was sent, but cannot be remembered: %s",
+    return nl_fail(err, NL_WRITE, "the alert was sent, but not recorded as sent: %s",
                    strerror(errno));
 }
 

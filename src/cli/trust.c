@@ -120,7 +120,9 @@ bool nl_trust_change(const char *folder, bool remove, char **real, bool *changed
     nl_free(resolved);
     if (strchr(*real, '\n')) {
         nl_err_at(err, *real, -1);
-        return nl_fail(err, NL_USAGE, "a folder with a line break in its name cannot be trusted");
+        return nl_fail(
+            err, NL_USAGE,
+            "a folder with a line break in its name cannot be added to the trusted ones");
     }
     char *line = line_of(info.st_uid, *real);
     nl_buf_init(&text, LIST_MAX);
@@ -181,7 +183,7 @@ static bool look_at(const char *folder, const char *where, struct nl_err *err)
     struct stat info;
     bool above = strcmp(folder, where) != 0;
     if (lstat(where, &info) != 0)
-        return refuse(folder, where, "cannot be looked at", err);
+        return refuse(folder, where, "cannot be inspected", err);
     if (S_ISLNK(info.st_mode))
         return refuse(folder, where, "is a symbolic link", err);
     if (info.st_uid != geteuid() && !(above && info.st_uid == 0)) {

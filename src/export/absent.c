@@ -12,7 +12,7 @@ static const struct {
     {NL_LACKS_FLOWS, NL_T_flow, "flows other than launches"},
     {NL_LACKS_COUNTERS, NL_T_counter, "values of counters"},
     {NL_LACKS_MEMORY, NL_T_memory, "allocations"},
-    {NL_LACKS_SAMPLES, NL_T_sample, "samples of call stacks (--to folded and pprof hold them)"},
+    {NL_LACKS_SAMPLES, NL_T_sample, "samples of call stacks (--to folded and pprof have them)"},
     {NL_LACKS_SLICESTACKS, NL_T_slicestack, "call stacks of slices"},
     {NL_LACKS_METRICS, NL_T_metric, "hardware metrics of kernels"},
     {NL_LACKS_CALLS, NL_T_call, "sums of function calls"},

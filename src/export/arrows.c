@@ -80,7 +80,7 @@ static void find_flows(struct nl_arrows *arrows, struct nl_export *export)
         add_end(arrows, dst, id, true);
         arrows->written++;
     }
-    nl_export_lost(export, loose, "flows with an end that lies in no slice");
+    nl_export_lost(export, loose, "flows with an end outside every slice");
     nl_export_lost(export, reversed, "flows that end before they start");
 }
 

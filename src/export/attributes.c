@@ -39,7 +39,7 @@ static void add_columns(struct nl_attributes *attributes, enum nl_table_id table
         at += len + (at[len] == ' ');
         const struct nl_column_def *column = nl_table_column(table, name);
         if (!column || column->hop != NL_HOP_NONE || attributes->count == NL_ATTRIBUTES_MAX)
-            NL_BUG("an attribute is no stored column");
+            NL_BUG("an attribute is not a stored column");
         attributes->items[attributes->count++] = (struct nl_attribute){
             column->name, column->type, column->enumeration,
             nl_trace_column(attributes->trace, column), nl_trace_rows(attributes->trace, table)};

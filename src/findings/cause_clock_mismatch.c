@@ -86,10 +86,9 @@ static struct nl_evidence late_work(struct nl_scene *scene, int64_t late)
     const struct nl_clock_check *check = scene->clock;
     return (struct nl_evidence){
         .metric = "late_work",
-        .says =
-            nl_say(scene, "%s of %s ends compared lie behind the return of a wait for them%s; %s",
-                   nl_say_count(scene, check->late), nl_say_count(scene, check->waits),
-                   by_up_to(scene, check->worst_late), repair(scene, check)),
+        .says = nl_say(scene, "%s of %s ends are after the return of a wait for them%s; %s",
+                       nl_say_count(scene, check->late), nl_say_count(scene, check->waits),
+                       by_up_to(scene, check->worst_late), repair(scene, check)),
         .threshold = "none may (the number is of all devices)",
         .query = "SELECT coalesce(sum(count), 0) FROM coverage WHERE item = '" NL_CLOCK_LATE "'",
         .meaning = NL_MEANS_COUNT,

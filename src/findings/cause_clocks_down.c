@@ -84,7 +84,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (held.clock == NL_NULL_ROW || held.reasons == NL_NULL_ROW)
         return nl_abstain(finding, "the device's clock and the reasons for it were not recorded");
     if (!held.computing_ns)
-        return nl_abstain(finding, "no reading of the clock lies where the device computes");
+        return nl_abstain(finding, "no clock reading was taken while the device computes");
     enum nl_clock_reason worst = worst_of(&held);
     int64_t lost = (int64_t)held.by[worst].lost_ns; /* less than computing_ns */
     if (lost <= 0 || nl_scene_share(scene, lost) < ways[worst].warn)

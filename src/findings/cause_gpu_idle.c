@@ -322,17 +322,19 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     promise(scene, finding);
     tell_class(scene, finding);
     tell_activity(scene, finding, &main);
-    nl_evidence(finding, (struct nl_evidence){
-                             .metric = "idle_ns",
-                             .says = nl_say(scene,
-                                            "%s without a kernel, copy or fill, between the first "
-                                            "and the last work",
-                                            nl_say_ns(scene, idle)),
-                             .threshold = "> 15 % of wall",
-                             .query = nl_say(scene, "SELECT idle_ns FROM time_breakdown%s WHERE %s",
-                                             nl_scene_args(scene), nl_scene_place(scene, "")),
-                             .meaning = NL_MEANS_NS,
-                             .value = (double)idle});
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "idle_ns",
+            .says = nl_say(
+                scene,
+                "%s without a kernel, copy or memset, between the first and the last operation",
+                nl_say_ns(scene, idle)),
+            .threshold = "> 15 % of wall",
+            .query = nl_say(scene, "SELECT idle_ns FROM time_breakdown%s WHERE %s",
+                            nl_scene_args(scene), nl_scene_place(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)idle});
     if (phase) {
         tell_one_gap(scene, finding, longest);
         finding->modest = true;

@@ -78,5 +78,5 @@ const struct nl_cause nl_cause_kernel_hotspot = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,
-    .not_this_if = "a hotspot is no fault by itself: it says where tuning pays",
+    .not_this_if = "a hotspot is not a fault by itself: it shows where tuning pays",
 };

@@ -10,7 +10,8 @@
 #define TEXT_MOST 1000        /* bytes of a name that are kept; hashes are of the whole */
 
 _Static_assert(NL_PRINT_VALUES <= 16, "known values are bits of 16");
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are written as they lie");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "numbers are written in the byte order of the machine");
 
 static void put(struct nl_buf *out, const void *bytes, size_t size)
 {

@@ -8,7 +8,7 @@
 #include "fingerprint/fingerprint.h"
 
 static const char *const titles[NL_PRINT_PARTS] = {
-    "Kernels, copies and fills by device time",
+    "Kernels, copies and memsets by device time",
     "Operators by the device time they launched",
     "Operators by their own time on the host",
     "Layers by their own time",
@@ -56,8 +56,7 @@ static struct nl_result *items_of(const struct nl_print_list *list, unsigned par
     if (list->impossible)
         result->note = nl_arena_format(&result->arena,
                                        "%zu item%s would be faster than the device's peaks allow: "
-                                       "what was counted cannot be right, so roofline_share is "
-                                       "not told",
+                                       "the counts cannot be right, so roofline_share is left out",
                                        list->impossible, list->impossible == 1 ? "" : "s");
     else if (list->families)
         result->note = "more than 1,000 signatures: without template arguments and shapes";

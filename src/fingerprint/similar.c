@@ -227,7 +227,7 @@ static void put_headlines(struct nl_report *report, const struct nl_print_view *
                               : "no fingerprint; --update makes those that can be made.");
     put_count(report, counts->damaged,
               counts->updated ? "a damaged fingerprint, and none could be made; -v says why."
-                              : "a damaged fingerprint; --update makes it anew.");
+                              : "a damaged fingerprint; --update makes it again.");
 }
 
 struct nl_report *nl_similar_report(const struct nl_print_view *view,

@@ -175,7 +175,7 @@ static bool write_trace(const struct run *run, const struct nl_trace *trace, str
     if (out && nl_trace_write(trace, out) && fflush(out) == 0)
         return true;
     return nl_fail(err, NL_MEMORY,
-                   "no memory for the trace of a process of its own; give more with --memory");
+                   "not enough memory to read it in a confined process; raise --memory");
 }
 
 bool apart_send(int to, const void *bytes, size_t len, int fd)
@@ -270,7 +270,7 @@ static bool take_message(const struct run *run, bool *some, struct nl_err *err)
     }
     if (got <= 0)
         return got == 0 || errno == EAGAIN || errno == EINTR ||
-               nl_fail(err, NL_ENVIRONMENT, "cannot take over what was unpacked: %s",
+               nl_fail(err, NL_ENVIRONMENT, "cannot receive the unpacked files: %s",
                        strerror(errno));
     int fd = file_of(&message);
     if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
@@ -373,7 +373,8 @@ static struct nl_trace *open_result(const struct run *run, struct nl_err *err)
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", run->trace);
     struct nl_trace *trace = nl_trace_open(path, false, nl_job_threads(run->job), &own);
     if (!trace && own.code == NL_IO)
-        (void)nl_fail(err, NL_ENVIRONMENT, "cannot take over what its reader gave: %s", own.text);
+        (void)nl_fail(err, NL_ENVIRONMENT, "cannot receive the trace from its reader: %s",
+                      own.text);
     else if (!trace)
         (void)nl_fail(err, NL_INTERNAL, "its reader gave a damaged trace: %s", own.text);
     return trace;

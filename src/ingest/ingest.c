@@ -294,7 +294,7 @@ static void tell_archives(const struct nl_inputs *inputs, struct nl_builder *bui
         {"archive: links and devices left out", told->others, "only regular files are read"},
         {"archive: encrypted files left out", told->locked, "unpack them with their password"},
         {"archive: files packed by an unknown method left out", told->unpacked, "unpack it"},
-        {"archive: damaged files", told->damaged, "what was whole of them is read; pack it again"},
+        {"archive: damaged files", told->damaged, "the undamaged part is read; pack it again"},
         {"archive: cut short", told->cut, "it ends early; fetch it again"},
         {"archive: archives within archives left out", told->deep, "unpack the outer ones"},
     };

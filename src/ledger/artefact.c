@@ -70,10 +70,10 @@ char *nl_artefact_path(const char *ledger, const char *sha256)
 /* Whatever says that something is a digest may be a database that somebody else wrote. */
 static bool is_digest(const char *sha256, struct nl_err *err)
 {
-    return nl_digest_is_text(sha256) ||
-           nl_fail(err, NL_FORMAT,
-                   "this ledger is damaged: an artefact's name is no SHA-256; remove the run with "
-                   "rm and gc, and add its profile again");
+    return nl_digest_is_text(sha256) || nl_fail(err, NL_FORMAT,
+                                                "this ledger is damaged: the name of an artefact "
+                                                "is not a SHA-256; remove the run with "
+                                                "rm and gc, and add its profile again");
 }
 
 bool nl_artefact_touch(const char *ledger, const char *sha256)

@@ -97,11 +97,10 @@ static const struct {
 static bool database_lost(const char *folder, const char *how, struct nl_err *err)
 {
     nl_err_at(err, folder, -1);
-    return nl_fail(
-        err, NL_FORMAT,
-        "ledger.db is %s, but artefacts of runs lie here: `neurolens ledger rebuild` makes "
-        "it again from them",
-        how);
+    return nl_fail(err, NL_FORMAT,
+                   "ledger.db is %s, but artefacts of runs are here: `neurolens ledger rebuild` "
+                   "restores it from them",
+                   how);
 }
 
 static bool check_tables(struct nl_ledger *ledger, struct nl_err *err)
@@ -186,7 +185,7 @@ static const char *owner_name(uid_t user, char text[64])
     return text;
 }
 
-/* A ledger that cannot be looked at is not an empty one. */
+/* A ledger that cannot be inspected is not an empty one. */
 static bool check_folder(const char *folder, enum nl_ledger_mode mode, struct nl_err *err)
 {
     struct stat info;
@@ -385,7 +384,7 @@ static bool not_found(struct nl_ledger *ledger, const char *word, bool binned, s
         return false;
     nl_err_at(err, ledger->folder, -1);
     if (binned)
-        return nl_fail(err, NL_IO, "no run '%s' in the bin; `neurolens ls --bin` lists it", word);
+        return nl_fail(err, NL_IO, "no run '%s' in the trash; `neurolens ls --bin` lists it", word);
     if (count == 0)
         return nl_fail(err, NL_IO,
                        "no run '%s': this ledger is empty; `neurolens add PROFILE` puts a run in",

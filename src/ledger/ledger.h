@@ -36,7 +36,7 @@ enum nl_ledger_mode {
 struct nl_ledger;
 
 /* Brings an older database to the newest schema when it may be written. NULL with err otherwise: what may
- * not be read, or is no folder, is no empty ledger (NL_ENVIRONMENT), nor is one whose database is gone
+ * not be read, or is not a folder, is no empty ledger (NL_ENVIRONMENT), nor is one whose database is gone
  * while its artefacts are there (NL_FORMAT). */
 struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, struct nl_err *err);
 /* Is there a database in that folder? */

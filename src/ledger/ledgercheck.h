@@ -23,7 +23,7 @@ struct nl_ledger_check_options {
     bool quick; /* sizes instead of contents of artefacts, no pages of the database */
 };
 
-/* NULL with err when the ledger cannot be looked at at all, or the job was cancelled. */
+/* NULL with err when the ledger cannot be inspected at all, or the job was cancelled. */
 struct nl_result *nl_ledger_check(struct nl_ledger *ledger,
                                   const struct nl_ledger_check_options *options, struct nl_job *job,
                                   struct nl_err *err);

@@ -56,8 +56,8 @@ bool nl_ledger_files_ours(const char *folder, struct nl_err *err)
         if (S_ISLNK(info.st_mode))
             done = refuse(folder, name, "is a symbolic link", err);
         else if ((info.st_mode & S_IFMT) != parts[i].type)
-            done =
-                refuse(folder, name, parts[i].type == S_IFDIR ? "is no folder" : "is no file", err);
+            done = refuse(folder, name,
+                          parts[i].type == S_IFDIR ? "is not a folder" : "is not a file", err);
         else if (strstr(name, "-journal") && names_another(fd, name))
             done = refuse(folder, name, "names another file", err);
     }

@@ -43,7 +43,7 @@ static bool set_aside(struct rebuilding *rebuilding, struct nl_err *err)
         char *to = nl_arena_format(&arena, "%s/%s%s", rebuilding->folder,
                                    rebuilding->rebuilt->aside, endings[i]);
         if (access(from, F_OK) == 0 && rename(from, to) != 0)
-            done = nl_fail(err, NL_WRITE, "the damaged ledger.db cannot be set aside");
+            done = nl_fail(err, NL_WRITE, "the damaged ledger.db cannot be moved away");
     }
     nl_arena_free(&arena);
     return done;

@@ -212,7 +212,7 @@ json_t *nl_orphans_card(struct nl_orphans *orphans, size_t i, const json_t *docu
         empty_card(document, sources, orphan->written_ns, trace ? "profile" : "document");
     if (!card || !put_sources(orphans, card, sources, err)) {
         json_decref(card);
-        (void)nl_fail(err, NL_FORMAT, "this run document cannot be taken back");
+        (void)nl_fail(err, NL_FORMAT, "this run document cannot be restored");
         return NULL;
     }
     put_artefact(card, "document", 0, orphan->sha256, (int64_t)bytes);

@@ -285,7 +285,7 @@ bool nl_runcard_check(const json_t *card, struct nl_err *err)
     for (size_t i = 0; good && i < LISTS; i++)
         good = (lists[i].later && !json_object_get(card, lists[i].member)) ||
                check_list(card, lists[i].member);
-    return (good && check_names(card)) || nl_fail(err, NL_FORMAT, "this is no card of a run");
+    return (good && check_names(card)) || nl_fail(err, NL_FORMAT, "this is not the card of a run");
 }
 
 static void bind_value(sqlite3_stmt *statement, int place, const json_t *value)

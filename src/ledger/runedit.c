@@ -43,10 +43,11 @@ bool nl_ledger_tag_check(const char *tag, struct nl_err *err)
 {
     size_t len = strlen(tag);
     if (!fits_tag(tag))
-        return nl_fail(err, NL_USAGE,
-                       "'%s' is no tag: 1 to %d letters, digits and . _ + : / # - beginning with a "
-                       "letter or digit",
-                       tag, TAG_MAX);
+        return nl_fail(
+            err, NL_USAGE,
+            "'%s' is not a tag: 1 to %d letters, digits and . _ + : / # - beginning with a "
+            "letter or digit",
+            tag, TAG_MAX);
     if (len >= 6 && strspn(tag, "0123456789abcdefABCDEF") == len)
         return nl_fail(err, NL_USAGE, "'%s' could be an id; add a letter after f to it", tag);
     return true;

@@ -224,7 +224,7 @@ static bool fact_condition(struct nl_runfilter *filter, const struct nl_field *f
     if (by_text)
         text_condition(filter, &inner, "text", op, text);
     else if (!number_condition(filter, &inner, field, "number", op, text))
-        done = nl_fail(err, NL_USAGE, "%s: '%s' is no number of its unit", field->name, text);
+        done = nl_fail(err, NL_USAGE, "%s: '%s' is not a number with that unit", field->name, text);
     done = done && add_inner(filter, "facts", &inner, first, false, err);
     nl_buf_release(&inner);
     return done;
@@ -261,9 +261,10 @@ static bool condition(struct nl_runfilter *filter, const struct nl_field *field,
     case NL_FIELD_FACT: return fact_condition(filter, field, op, text, err);
     case NL_FIELD_ADDED:
         return number_condition(filter, where, field, "r.added_ns", op, text) ||
-               nl_fail(err, NL_USAGE,
-                       "added: '%s' is no date such as today, -7d, 2026-11-20 or 2026-11-20T09:05",
-                       text);
+               nl_fail(
+                   err, NL_USAGE,
+                   "added: '%s' is not a date such as today, -7d, 2026-11-20 or 2026-11-20T09:05",
+                   text);
     }
     NL_BUG("field of an unknown kind");
 }
@@ -276,8 +277,8 @@ static bool add_filter(struct nl_runfilter *filter, const char *word, struct nl_
     while (op < OPS && strncmp(word + at, ops[op].text, strlen(ops[op].text)) != 0)
         op++;
     if (op == OPS || at == 0)
-        return nl_fail(err, NL_USAGE, "'%s' is no filter; write key=value, or key>value in quotes",
-                       word);
+        return nl_fail(err, NL_USAGE,
+                       "'%s' is not a filter; write key=value, or key>value in quotes", word);
     char *name = nl_arena_text(&filter->arena, word, at);
     const char *value = word + at + strlen(ops[op].text);
     if (!nl_runfield_find(filter->ledger, name, &field, &known, &filter->arena, err))

@@ -49,7 +49,7 @@ static bool artefacts_of(struct opening *opening, const char *role, const char *
         const char *digest = nl_ledgerdb_text(&opening->arena, rows, 0);
         if (!nl_digest_is_text(digest)) {
             sqlite3_reset(rows);
-            return damaged(opening, "the name of an artefact is no SHA-256", err);
+            return damaged(opening, "the name of an artefact is not a SHA-256", err);
         }
         (*digests)[(*count)++] = digest;
     }

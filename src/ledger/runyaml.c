@@ -92,7 +92,7 @@ static bool take_event(struct place *place, const yaml_event_t *event, unsigned 
         if (!place->depth) /* a document of comments alone is one empty scalar */
             return !event->data.scalar.length || refuse(place, event, "NAME: VALUE is expected");
         return place->wants_value ? take_value(place, event) : take_key(place, event);
-    case YAML_SEQUENCE_START_EVENT: return refuse(place, event, "a list is no value here");
+    case YAML_SEQUENCE_START_EVENT: return refuse(place, event, "a list is not a value here");
     case YAML_ALIAS_EVENT: return refuse(place, event, "aliases are not read; write the value");
     default: return true;
     }

@@ -184,7 +184,7 @@ static void check_scalar(struct check *check, const struct doc_node *node, unsig
         fault(check, "type", "%s where %s is expected", shown(&check->reader, value),
               doc_types_text(want, node->types));
     if (node->choices && !is_choice(node, &check->reader))
-        fault(check, "enum", "%s is none of %s", shown(&check->reader, value),
+        fault(check, "enum", "%s is not one of %s", shown(&check->reader, value),
               choices_text(node, want));
     if (node->constant && !(type == DOC_STRING && nl_str_is(check->reader.text, node->constant)))
         fault(check, "const", "%s is not \"%s\"", shown(&check->reader, value), node->constant);

@@ -231,7 +231,7 @@ static bool follow(struct compile *compile, struct doc_node *node, json_t *json)
     struct doc_node own = {0};
     json_t *type = json_object_get(json, "type"), *text = json_object_get(json, "description");
     if (json_object_size(json) != 1u + (type != NULL) + (text != NULL))
-        return refuse(compile, "$ref", "only type and description may stand beside it");
+        return refuse(compile, "$ref", "only type and description may be given beside it");
     if (type && !take_type(compile, &own, type))
         return false;
     for (size_t i = 0; reference && i < schema->def_count; i++) {

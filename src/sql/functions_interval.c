@@ -181,19 +181,19 @@ const struct nl_function nl_interval_functions[] = {
      "SELECT interval_length(intervals(ts, dur)) FROM copies", 1, length, NULL, NULL},
     {"interval_count", "interval_count(set)", "Number of disjoint intervals.",
      "SELECT interval_count(intervals(ts, dur)) FROM kernels", 1, count, NULL, NULL},
-    {"overlap_ns", "overlap_ns(a, b)", "Length in ns of what lies in both sets.",
+    {"overlap_ns", "overlap_ns(a, b)", "Length in ns of the intersection of both sets.",
      "SELECT overlap_ns((SELECT intervals(ts, dur) FROM kernels WHERE class = 'communication'), "
      "(SELECT intervals(ts, dur) FROM kernels WHERE class = 'compute'))",
      2, overlap, NULL, NULL},
-    {"interval_union", "interval_union(a, b)", "Set of what lies in either.",
+    {"interval_union", "interval_union(a, b)", "The union of both sets.",
      "SELECT interval_length(interval_union((SELECT intervals(ts, dur) FROM kernels), "
      "(SELECT intervals(ts, dur) FROM copies)))",
      2, make_union, NULL, NULL},
-    {"interval_intersect", "interval_intersect(a, b)", "Set of what lies in both.",
+    {"interval_intersect", "interval_intersect(a, b)", "The intersection of both sets.",
      "SELECT interval_count(interval_intersect((SELECT intervals(ts, dur) FROM kernels), "
      "(SELECT intervals(ts, dur) FROM copies)))",
      2, make_intersection, NULL, NULL},
-    {"interval_subtract", "interval_subtract(a, b)", "Set of what lies in a and not in b.",
+    {"interval_subtract", "interval_subtract(a, b)", "What is in a and not in b.",
      "SELECT interval_length(interval_subtract((SELECT intervals(ts, dur) FROM copies), "
      "(SELECT intervals(ts, dur) FROM kernels)))",
      2, make_difference, NULL, NULL},

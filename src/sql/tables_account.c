@@ -171,7 +171,7 @@ const struct nl_table_function nl_tf_account = {
             {"class", "TEXT",
              "idle: host_late, dependency, launch_latency, queued, unknown or short"},
             {"thread", "TEXT", "who did it: launching, or other, a thread it waited for"},
-            {"count", "INTEGER", "pieces of device work, or stretches of idle time"},
+            {"count", "INTEGER", "operations on the device, or idle gaps"},
             {"bytes", "INTEGER", "of copies and memsets"},
             {"process", "INTEGER", "OS process id; NULL where several processes share a device"},
             {"name", "TEXT", "the kernel, collective or copy, or what the CPU did, by itself"},

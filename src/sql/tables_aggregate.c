@@ -15,9 +15,10 @@ static bool kind_of(struct nl_tf_call *call, sqlite3_value *value, unsigned miss
     const char *text = (const char *)sqlite3_value_text(value);
     int found = nl_enum_value(NL_ENUM_kind, text ? text : "", text ? strlen(text) : 0);
     if (found < 0) {
-        sqlite3_snprintf(sizeof call->message, call->message,
-                         "\"%s\" is no kind of slice; SELECT DISTINCT kind FROM slices lists them",
-                         text ? text : "");
+        sqlite3_snprintf(
+            sizeof call->message, call->message,
+            "\"%s\" is not a kind of slice; SELECT DISTINCT kind FROM slices lists them",
+            text ? text : "");
         return false;
     }
     *kind = (unsigned)found;

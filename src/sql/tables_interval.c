@@ -79,7 +79,7 @@ static void interval_column(const struct nl_tf_call *call, size_t row, int colum
 const struct nl_table_function nl_tf_union = {
     .name = "interval_union",
     .signature = "interval_union(a, b)",
-    .doc = "The intervals of what lies in either set; of a alone when b is not given.",
+    .doc = "The union of both sets; of a alone when b is not given.",
     .example =
         "SELECT * FROM interval_union((SELECT intervals(ts, dur) FROM kernels WHERE stream = 7))",
     .columns = interval_columns,
@@ -92,7 +92,7 @@ const struct nl_table_function nl_tf_union = {
 const struct nl_table_function nl_tf_intersect = {
     .name = "interval_intersect",
     .signature = "interval_intersect(a, b)",
-    .doc = "The intervals of what lies in both sets.",
+    .doc = "The intersection of both sets.",
     .example = "SELECT sum(dur) FROM interval_intersect((SELECT intervals(ts, dur) FROM copies), "
                "(SELECT intervals(ts, dur) FROM kernels))",
     .columns = interval_columns,
@@ -105,7 +105,7 @@ const struct nl_table_function nl_tf_intersect = {
 const struct nl_table_function nl_tf_subtract = {
     .name = "interval_subtract",
     .signature = "interval_subtract(a, b)",
-    .doc = "The intervals of what lies in a and not in b.",
+    .doc = "What is in a and not in b.",
     .example =
         "SELECT * FROM interval_subtract((SELECT intervals(ts, dur) FROM kernels WHERE class = "
         "'communication'), (SELECT intervals(ts, dur) FROM kernels WHERE class = 'compute'))",

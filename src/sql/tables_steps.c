@@ -16,7 +16,7 @@ static unsigned methods_of(struct nl_tf_call *call, sqlite3_value *value)
         if (!strcmp(text, nl_step_method_text(method)))
             return 1u << method;
     sqlite3_snprintf(sizeof call->message, call->message,
-                     "\"%s\" is no way to find steps; there are marked, ranges and launches",
+                     "\"%s\" is not a way to find steps: use marked, ranges or launches",
                      text ? text : "");
     return 0;
 }

@@ -84,7 +84,7 @@ bool nl_vcolumn_key(const struct nl_vcolumn *column, uint32_t row, uint64_t *key
     case NL_TYPE_U16: *key = ((const uint16_t *)column->array)[row]; break;
     case NL_TYPE_U8:
     case NL_TYPE_ENUM: *key = ((const uint8_t *)column->array)[row]; break;
-    case NL_TYPE_F64: NL_BUG("a real column has no key");
+    case NL_TYPE_F64: NL_BUG("a column of reals cannot be a key");
     }
     return true;
 }

@@ -221,7 +221,7 @@ static void report_coverage(struct nl_finish *f, uint64_t unlinked, uint64_t dup
     cover(f, "slices without an end", f->unfinished, "clamped to the end of the trace");
     cover(f, "negative durations", f->negative, "set to 0");
     cover(f, "times out of range", f->clamped_times, "clamped to +-73 years");
-    cover(f, "names redacted", f->b->names_redacted, "they held what looks like a secret");
+    cover(f, "names redacted", f->b->names_redacted, "they contained what looks like a secret");
     cover(f, "slices left un-nested", f->nest.unnested,
           "they overlap more than 64 others on one lane");
     cover(f, "device work without a launch", unlinked,

@@ -205,7 +205,7 @@ static void tell_all(const struct join *join, int64_t dropped)
     tell(join, "not joined: kernels", join->unmeasured, "in no report");
     tell(join, "not joined: measured launches", join->strangers, "not in the profile");
     tell(join, "not joined: measured launches that could be several kernels", join->ambiguous,
-         "names that are alike only in part");
+         "names that match only in part");
     tell(join, "not joined: kernels of unknown name, grid or block", join->shapeless,
          "the profile does not tell");
     tell(join, "not joined: measured launches of unknown name, grid or block", join->unshaped,

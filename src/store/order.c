@@ -129,10 +129,9 @@ static void tell_days(struct nl_builder *b, int64_t earliest, int64_t latest)
     int64_t apart;
     if (latest <= earliest || __builtin_sub_overflow(latest, earliest, &apart) || apart < day)
         return;
-    nl_builder_coverage(
-        b, NL_NULL_ROW, "days between the first events of files", apart / day,
-        "they are hardly of one run: the time between them counts as recorded; give "
-        "the files of one run");
+    nl_builder_coverage(b, NL_NULL_ROW, "days between the first events of files", apart / day,
+                        "they are hardly from one run, and the time between them counts as "
+                        "recorded; give the files of one run");
 }
 
 struct beginning {

@@ -274,7 +274,7 @@ static bool lanes_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
         if (at > t->slice.rows || (!t->lane.count[l] && t->lane.depth[l]))
             return say(what, "a lane points outside the slices");
     }
-    return at == t->slice.rows || say(what, "a slice lies on no lane");
+    return at == t->slice.rows || say(what, "a slice has no lane");
 }
 
 /* What is left are small tables: callers come before what they call. */

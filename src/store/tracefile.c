@@ -176,7 +176,7 @@ static bool read_contents(struct reader *r)
     if (header.chunks > MAX_CHUNKS || header.contents_offset % ALIGNMENT ||
         header.contents_offset > r->size ||
         (r->size - header.contents_offset) / sizeof(struct chunk) < header.chunks)
-        return bad(r, 24, "its table of contents lies outside the file");
+        return bad(r, 24, "its table of contents points outside the file");
     r->chunks = (const void *)(r->bytes + header.contents_offset);
     r->count = header.chunks;
     if (nl_crc32c(r->chunks, r->count * sizeof *r->chunks) != header.contents_crc)
@@ -223,7 +223,7 @@ static bool take_chunk(struct reader *r, struct nl_trace *trace, const struct ch
         return true;
     case FILLED_OFFSETS:
         if (chunk->rows < 2 || chunk->rows > NL_FILLED)
-            return bad(r, chunk->offset, "an odd number of texts");
+            return bad(r, chunk->offset, "an uneven number of strings");
         trace->filled.offsets = cells;
         trace->filled.count = (uint32_t)(chunk->rows - 1);
         return true;
@@ -253,7 +253,7 @@ static bool check_chunk(struct reader *r, const struct chunk *chunk, uint64_t en
         chunk->rows >= UINT32_MAX && chunk->column != DICT_BYTES && chunk->column != FILLED_BYTES;
     if (chunk->offset % ALIGNMENT || chunk->offset < end || chunk->offset > r->size ||
         chunk->bytes > r->size - chunk->offset || many)
-        return bad(r, chunk->offset, "a chunk lies outside the file or overlaps another");
+        return bad(r, chunk->offset, "a chunk is outside the file or overlaps another");
     if (chunk->bytes != bytes_expected(chunk))
         return bad(r, chunk->offset, "a chunk has the wrong size");
     return true;

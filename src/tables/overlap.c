@@ -44,7 +44,7 @@ static struct nl_result *overlap_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_overlap = {
     .name = "overlap",
     .key = "overlap",
-    .title = "Communication hidden behind compute",
+    .title = "Communication overlapped with compute",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = overlap_run,

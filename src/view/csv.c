@@ -99,7 +99,8 @@ static bool write_report(FILE *out, const struct nl_report *report,
 {
     const struct nl_result *result = choose(report, options->section);
     if (!result)
-        return nl_fail(err, NL_USAGE, "%s are no table; use --format text, json or md",
+        return nl_fail(err, NL_USAGE,
+                       "%s cannot be shown as one table; use --format text, json or md",
                        options->section ? options->section : "reports");
     return write_result(out, result, how, err);
 }

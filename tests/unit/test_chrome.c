@@ -131,7 +131,7 @@ static void kineto_columns(void)
     CHECK_INT(t->flow.kind[0], NL_FLOW_FORWARD_BACKWARD);
     CHECK_INT(t->slice.link[t->kernel.slice[0]], t->api.slice[0]);
     CHECK_INT(covered(t, "repaired: bare word instead of a value"), 1);
-    CHECK_INT(covered(t, "not stored: launch arrows (ac2g)"), 1);
+    CHECK_INT(covered(t, "not stored: launch flows (ac2g)"), 1);
     nl_trace_free(t);
 }
 
@@ -270,9 +270,9 @@ static void repairs(void)
          "a", "repaired: key twice in one event"},
         {"negative length",
          "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":-5}]", "a",
-         "repaired: negative length"},
+         "repaired: negative duration"},
         {"no length", "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1}]", "a",
-         "unfinished: event without a length"},
+         "unfinished: event without a duration"},
         {"time out of range",
          "[" NAMED(
              "\"a\"") ",{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1e19,\"dur\":1}]",
@@ -282,7 +282,7 @@ static void repairs(void)
         {"stray brackets", "[" NAMED("\"b\"") "}," NAMED("\"c\"") "]," NAMED("\"a\"") "]", "a",
          "repaired: stray text between events"},
         {"elements that are no events", "[1,\"x\",[2]," NAMED("\"a\"") "]", "a",
-         "skipped: list element that is no event"},
+         "skipped: list element that is not an event"},
         {"cut",
          "{\"schemaVersion\":1,\"traceEvents\":[" NAMED("\"a\"") ",{\"ph\":\"X\",\"name\":\"b", "a",
          "truncated: the file ends inside an event"},
@@ -383,7 +383,7 @@ static void counters_and_names(void)
     CHECK_INT(t->counter.rows, 2);
     CHECK_INT(t->series.rows, 2);
     CHECK_STR(nl_trace_name(t, t->series.name[t->counter.series[0]]), "mem: used");
-    CHECK_INT(covered(t, "skipped: counter value that is no number"), 1);
+    CHECK_INT(covered(t, "skipped: counter value that is not a number"), 1);
     REQUIRE(t->arg.rows == 1);
     CHECK_STR(nl_trace_name(t, t->arg.text[0]), "{\"k\":[1,2]}");
     uint32_t thread = t->lane.thread[t->slice.lane[find(t, "a")]];

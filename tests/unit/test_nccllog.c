@@ -20,7 +20,7 @@ static void counts_of_files(void)
         CHECK_INT(trace->collective.rows, files[i].collectives);
         CHECK_INT(corpus_coverage(trace, "not recorded: times of NCCL calls"), files[i].calls);
         CHECK_INT(corpus_coverage(trace, "not recorded: when the tests ran"), files[i].measured);
-        CHECK_INT(corpus_coverage(trace, "repaired: rows of nccl-tests in pieces"),
+        CHECK_INT(corpus_coverage(trace, "repaired: rows of nccl-tests split by other output"),
                   files[i].mended);
         CHECK_INT(corpus_coverage(trace, "skipped: rows of nccl-tests mixed with other output"),
                   files[i].mixed);

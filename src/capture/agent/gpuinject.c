@@ -280,7 +280,7 @@ static void tell_holder(struct gpu *gpu, char *why, size_t room)
         gpu->cupti.subscribe_named(&subscriber, notice, NULL, &wish) == CUPTI_OK)
         (void)gpu->cupti.unsubscribe(subscriber); /* it has just gone: too late for us */
     holder[sizeof holder - 1] = '\0';
-    (void)snprintf(why, room, "CUPTI is held by another tool: %s",
+    (void)snprintf(why, room, "CUPTI is in use by another tool: %s",
                    holder[0] ? holder : cupti_holder());
 }
 
@@ -325,7 +325,7 @@ static const char *start(struct gpu *gpu, char *text, size_t room)
     configure(gpu, subscriber);
     nl_agent.gpu = gpu;
     if (atexit(at_exit) != 0 || pthread_atfork(NULL, NULL, in_child) != 0)
-        return "the end of the program cannot be seen";
+        return "the end of the program cannot be observed";
     gpu->state = GPU_LIVE;
     if (!start_consumer(gpu)) {
         gpu->state = GPU_DEAD;

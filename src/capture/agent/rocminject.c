@@ -273,7 +273,7 @@ static const char *begin(struct rocm *rocm)
     (void)anchor(rocm); /* so that the first buffer tells what changed since */
     __atomic_store_n(&rocm->state, ROCM_LIVE, __ATOMIC_RELEASE);
     if (calls->start_context(rocm->context) != ROCM_OK)
-        return "rocprofiler does not start; another tool may hold it";
+        return "rocprofiler does not start; another tool may be using it";
     if (!start_flushing(rocm)) {
         (void)calls->stop_context(rocm->context);
         return "no thread can be made";

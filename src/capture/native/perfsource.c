@@ -389,11 +389,11 @@ static void tell(struct sampler *sampler, struct part *part)
         {"lost: records of samples and switches", sampler->lost,
          "the kernel's rings were full: the recorder got no processor; sample less often "
          "(--sample-rate)"},
-        {"samples held back by the kernel", sampler->throttled,
+        {"samples throttled by the kernel", sampler->throttled,
          "they came too often; kernel.perf_event_max_sample_rate"},
         {"skipped: damaged records of the kernel", perfring_damaged(sampler->ring), NULL},
         {"times on a processor that are not known", sampler->unknown_runs,
-         "the switch to the thread was not told"},
+         "the switch to the thread was not recorded"},
         {"dropped: samples of processes that no recording could be made of", sampler->homeless,
          NULL},
         {"processor time in the kernel is not sampled",

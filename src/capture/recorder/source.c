@@ -25,7 +25,7 @@ static bool find_driver(struct source_run *run)
 
 const struct nl_source nl_source_cuda = {
     .name = "CUDA",
-    .doc = "kernels, copies, fills, waits, calls, memory of NVIDIA GPUs (CUPTI)",
+    .doc = "kernels, copies, memsets, waits, calls, memory of NVIDIA GPUs (CUPTI)",
     .variable = "CUDA_INJECTION64_PATH",
     .start = find_driver};
 

@@ -522,7 +522,7 @@ static void report(struct rocpd *load)
          "counters sampled over time (SPM), not per dispatch"},
         {"not loaded: compressed texts of events", load->packed,
          "marks are named by their calls instead of their messages"},
-        {"not loaded: rocpd_sample", load->other_samples, "samples that are no marks"},
+        {"not loaded: rocpd_sample", load->other_samples, "samples that are not markers"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
         if (notes[i].count > 0)

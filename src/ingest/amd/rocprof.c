@@ -185,7 +185,7 @@ static void tell(struct rocprof *load, const char *item, uint64_t count, const c
 static void report(struct rocprof *load, const struct rocprof_kind *kind, uint64_t rows)
 {
     tell(load, NL_COVERS_NO_STARTS, load->timeless,
-         "the file has none; they are laid one after another in their order");
+         "the file has no start times; kernels are placed one after another in file order");
     tell(load, "not recorded: length of kernels", load->untold_length,
          "add a kernel trace of the same run");
     tell(load, "skipped: damaged row", load->bad_rows, "fewer cells than the header has columns");

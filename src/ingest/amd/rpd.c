@@ -348,7 +348,7 @@ static void load_tables(struct rpd *rpd)
     dbrows_tell_others(db, "ext_", known);
     if (rpd->no_value > 0)
         nl_builder_coverage(db->rows.builder, db->rows.source, "counters without a value",
-                            (int64_t)rpd->no_value, "the text is no number");
+                            (int64_t)rpd->no_value, "the text is not a number");
     if (rpd->unknown_names > 0)
         nl_builder_coverage(db->rows.builder, db->rows.source, "names not in the table of strings",
                             (int64_t)rpd->unknown_names, NULL);

@@ -71,15 +71,15 @@ void chrome_head_skip(struct chrome_head *head, struct chrome_load *load, struct
     static const struct {
         const char *key, *advice;
     } known_skips[] = {
-        {"stackFrames", "it is no object"},
-        {"samples", "it is no list"},
+        {"stackFrames", "it is not an object"},
+        {"samples", "it is not a list"},
         {"systemTraceEvents", "ftrace text is not read"},
     };
     char item[128];
     for (size_t i = 0; i < sizeof quiet / sizeof quiet[0]; i++)
         if (nl_str_is(key, quiet[i]))
             return;
-    const char *advice = "its value is kept out of the profile, since it may hold anything";
+    const char *advice = "left out of the profile: it may contain anything, secrets included";
     for (size_t i = 0; i < sizeof known_skips / sizeof known_skips[0]; i++)
         if (nl_str_is(key, known_skips[i].key))
             advice = known_skips[i].advice;

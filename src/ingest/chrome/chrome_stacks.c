@@ -402,7 +402,7 @@ void chrome_stacks_finish(struct chrome_stacks *stacks, struct chrome_worker *wo
     gpurows_map_release(&owners);
     chrome_v8_finish(stacks);
     cpuprofile_cover(profile, "skipped: sample without a time", stacks->bad_samples, "");
-    cpuprofile_cover(profile, "skipped: stack frame that is no object", stacks->bad_frames, "");
+    cpuprofile_cover(profile, "skipped: stack frame that is not an object", stacks->bad_frames, "");
     cpuprofile_cover(profile, "unknown: frame of a stack", stacks->unresolved,
                      "stackFrames has no frame of that id; what it called is kept");
     cpuprofile_cover(profile, "cut: call stack over 1024 frames, or in a circle", stacks->deep,

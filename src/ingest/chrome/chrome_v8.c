@@ -319,7 +319,7 @@ void chrome_v8_finish(struct chrome_stacks *stacks)
     }
     gpurows_map_release(&v8.ids);
     nl_free(v8.nodes);
-    cpuprofile_cover(&stacks->profile, "skipped: damaged piece of a V8 profile", v8.bad, "");
+    cpuprofile_cover(&stacks->profile, "skipped: damaged part of a V8 profile", v8.bad, "");
     cpuprofile_cover(&stacks->profile, "skipped: sample of a V8 profile without a time",
                      v8.unmatched, "its lists differ in length");
     cpuprofile_cover(&stacks->profile, "V8 profile without its start", v8.early,

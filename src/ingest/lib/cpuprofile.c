@@ -134,8 +134,8 @@ void cpuprofile_cover(struct cpuprofile *profile, const char *item, uint64_t cou
 void cpuprofile_no_timeline(struct cpuprofile *profile)
 {
     cpuprofile_cover(profile, "no timeline", 1,
-                     "the file has sums per call stack or function, but no times: what ran when, "
-                     "and beside what, cannot be told");
+                     "the file has sums per call stack or function, but no times: order and "
+                     "overlap are unknown");
 }
 
 static bool is_number(struct nl_str text, int64_t *value)

@@ -382,7 +382,7 @@ static void tell(struct lines *l)
         {"collectives of a communicator of unknown size", l->no_ranks,
          "its first lines are not in the file"},
         {"truncated: the file ends within a line", l->json.cut, "lines before it are loaded"},
-        {"skipped: lines that are no JSON", l->odd, NULL},
+        {"skipped: lines that are not JSON", l->odd, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].count)

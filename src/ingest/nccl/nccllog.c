@@ -494,10 +494,11 @@ static void tell(struct log *log)
     } rows[] = {
         {"not recorded: times of NCCL calls", log->calls, "their order counts as 1, 2, 3 ns"},
         {"not recorded: when the tests ran", log->results,
-         "each lasts the time of one operation; they are laid end to end"},
-        {"repaired: rows of nccl-tests in pieces", log->mended, "printed between lines of NCCL"},
+         "each test lasts the time of one operation; tests are placed end to end"},
+        {"repaired: rows of nccl-tests split by other output", log->mended,
+         "printed between lines of NCCL"},
         {"skipped: rows of nccl-tests mixed with other output", log->mixed,
-         "what was printed into them cannot be distinguished from them"},
+         "their numbers cannot be separated from the other output"},
         {"NCCL warnings", log->warnings, "read them in the log itself"},
         {"not loaded: NCCL lines", log->others, "channels, rings, transports, plug-ins"},
     };
@@ -531,7 +532,7 @@ static bool nccllog_load(struct nl_reading *reading, struct nl_err *err)
     if (nl_job_cancelled(reading->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (done && !log.infos && !log.results)
-        return nl_fail(err, NL_FORMAT, "this log has no line of NCCL");
+        return nl_fail(err, NL_FORMAT, "no line of this log is from NCCL");
     return done;
 }
 

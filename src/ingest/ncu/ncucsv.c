@@ -359,7 +359,7 @@ static void tell(struct page *page)
         const char *detail;
     } rows[] = {
         {"skipped: lines before the table", page->preamble, "messages of ncu or of the program"},
-        {"skipped: lines that are no rows of the table", page->strange,
+        {"skipped: lines that are not rows of the table", page->strange,
          "messages of ncu or of the program"},
         {"repaired: quotes that are never closed", (int64_t)page->csv.loose_quotes, NULL},
         {"skipped: rows too long", (int64_t)page->csv.long_rows, NULL},

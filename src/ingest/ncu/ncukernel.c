@@ -259,8 +259,9 @@ void ncu_kernel(struct ncu_load *load, const struct ncu_kernel *kernel)
 void ncu_end(struct ncu_load *load)
 {
     struct nl_builder *builder = load->builder;
-    nl_builder_coverage(builder, load->source, NL_COVERS_NO_STARTS, load->kernels,
-                        "each kernel was replayed alone; they are laid end to end in their order");
+    nl_builder_coverage(
+        builder, load->source, NL_COVERS_NO_STARTS, load->kernels,
+        "each kernel was replayed alone; kernels are placed end to end in report order");
     if (load->without_duration)
         nl_builder_coverage(builder, load->source, "not recorded: length of kernels",
                             load->without_duration,

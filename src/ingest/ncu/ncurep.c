@@ -493,14 +493,14 @@ static void tell(struct rep *rep)
         const char *detail;
     } rows[] = {
         {"not loaded: text of machine code", rep->sources,
-         "a report has none: of programs operations, PTX and line tables are read"},
+         "reports have none; operations, PTX and line tables of programs are read"},
         {"damaged: line tables of programs", (int64_t)rep->lines.damaged, NULL},
         {"left out: rows of line tables", (int64_t)rep->lines.full, "there are too many"},
         {"not loaded: range, command list and graph results", rep->others, NULL},
         {"not loaded: NVTX states of kernels", rep->nvtx, NULL},
         {"skipped: metrics whose name is not in the report", rep->unnamed, NULL},
         {"truncated: the report ends early", rep->cut, "kernels before the end are loaded"},
-        {"damaged: a block makes no sense", rep->damaged, "what follows it is not loaded"},
+        {"damaged: a block cannot be read", rep->damaged, "what follows it is not loaded"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].count)

@@ -80,7 +80,7 @@ static void cover_missing(struct nsys_load *load)
     }
     uint64_t graphs = rows_of(load, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", &there);
     if (graphs > 0)
-        cover(load, "CUDA graphs recorded whole", graphs,
+        cover(load, "CUDA graphs recorded as a whole", graphs,
               "their kernels are not in the file: nsys profile --cuda-graph-trace=node");
 }
 
@@ -126,7 +126,7 @@ static void diagnostic_row(void *context, const struct sqlitepages_cell *cells)
     char item[320];
     (void)snprintf(item, sizeof item, "%s: %.*s", severity == 3 ? "nsys error" : "nsys warning",
                    (int)(text.len < 280 ? text.len : 280), text.ptr);
-    cover(load, item, 1, "said by the recording program");
+    cover(load, item, 1, "reported by the recording program");
 }
 
 /* ---- Damage ---- */

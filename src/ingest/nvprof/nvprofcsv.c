@@ -422,7 +422,7 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
         {"lines before the first table", load->before, "output of the program"},
         {"skipped: damaged row", load->unknown, "no number of calls"},
         {NL_COVERS_NO_STARTS, load->marks,
-         "metrics are averages over launches; kernels are laid one after another"},
+         "metrics are averages over launches; kernels are placed one after another"},
         {"repaired: quote never closed", load->csv.loose_quotes, NULL},
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
@@ -435,7 +435,7 @@ static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_er
     if (nl_job_cancelled(load->rows.job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (load->table == NO_TABLE)
-        return nl_fail(err, NL_FORMAT, "it has no table that nvprof writes");
+        return nl_fail(err, NL_FORMAT, "it has no table written by nvprof");
     if (load->used + load->rows.rows == 0 && load->rows.no_start + load->unknown > 0)
         return nl_fail(err, NL_FORMAT, "none of its rows can be read: no times or no units");
     return true;

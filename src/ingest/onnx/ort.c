@@ -64,7 +64,7 @@ static void report(struct ort_load *load)
     } notes[ORT_ODDS] = {
         [ORT_ODD_DAMAGED] = {"skipped: damaged events", "not readable as JSON, first"},
         [ORT_ODD_NO_TIME] = {"skipped: events without a time", "first"},
-        [ORT_ODD_NEGATIVE] = {"repaired: negative lengths", "taken as 0, first"},
+        [ORT_ODD_NEGATIVE] = {"repaired: negative durations", "taken as 0, first"},
         [ORT_ODD_PHASE] = {"not loaded: events of other phases",
                            "this runtime writes X only, first"},
         [ORT_ODD_FENCE] = {"not loaded: fence markers", "they have no length, first"},

@@ -340,7 +340,7 @@ bool pprof_raw_load(struct cpuprofile *profile, const unsigned char *bytes, size
         const char *detail;
     } notes[] = {
         {"truncated: the file ends early", !raw->ended, "it has no list of locations"},
-        {"skipped: lines that are no samples or locations", raw->bad, NULL},
+        {"skipped: lines that are neither samples nor locations", raw->bad, NULL},
         {"not loaded: labels of samples", raw->labels, NULL},
         {"not loaded: comments", raw->comments, "they may hold command lines"},
         {"locations that the file does not have", raw->missing, "frames are missing"},

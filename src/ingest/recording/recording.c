@@ -121,9 +121,9 @@ static void tell_losses(struct rec_load *load)
     rec_cover(load, "cut: names over 4,095 bytes", head->cut_names & INT64_MAX, NULL);
     rec_cover(load, "blocks that could not be moved to disk", head->spill_errors & INT64_MAX, NULL);
     rec_cover(load, "recorded in windows: opened or closed", head->window_moves,
-              "what lies outside, and scopes begun there, is missing");
-    rec_cover(load, "recording not closed: the recorder did not end in order", !head->closed,
-              "it was killed; what it would have added is missing");
+              "events outside the windows, and scopes begun there, are missing");
+    rec_cover(load, "recording not closed: the recorder did not end normally", !head->closed,
+              "it was killed; what it adds at the end is missing");
     rec_cover(load, "skipped: damaged blocks", load->bad_blocks, NULL);
     rec_cover(load, "skipped: damaged packed blocks", load->bad_packs, NULL);
     rec_cover(load, "skipped: packed blocks that could not be read again", load->unread_blocks,

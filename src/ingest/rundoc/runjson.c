@@ -24,7 +24,7 @@ static int runjson_sniff(const struct nl_input *input, const char **why)
         return 0;
     if (nl_str_contains(head, "\"schema\""))
         return 99;
-    *why = "JSON that names a run document, but is none";
+    *why = "JSON that names the schema of run documents, but is not one";
     return 0;
 }
 
@@ -170,7 +170,7 @@ static void read_lists(struct runjson *load)
     runjson_read_events(load);
     cover(load, "truncated: JSON", load->problem != NULL, load->problem);
     cover(load, "skipped: events and steps without a place or a time", load->skipped, NULL);
-    cover(load, "not taken over: coverage of the document",
+    cover(load, "not loaded: further coverage of the document",
           load->covered > RUNJSON_COVERAGE_MOST ? load->covered - RUNJSON_COVERAGE_MOST : 0, NULL);
     cover(load, "not understood: members of the document", load->odd,
           "`neurolens validate` names them");

@@ -361,7 +361,7 @@ static void report(struct collapsed *load, const struct textlines *lines)
     cpuprofile_cover(profile, "command lines left out", load->commands,
                      "they may hold secrets; the process id is kept");
     if (!load->is_time)
-        cpuprofile_cover(profile, "unit of weights not told", 1,
+        cpuprofile_cover(profile, "unit of weights not recorded", 1,
                          "samples, microseconds or anything else: only shares compare");
     if (load->fractions && !load->is_time)
         cpuprofile_cover(profile, "weights with fractions", 1, "all are kept in millionths");

@@ -307,10 +307,10 @@ static void report(struct pstats *load)
     cpuprofile_cover(profile, "truncated: marshalled data", load->marshal.problem != NULL,
                      load->marshal.problem);
     cpuprofile_cover(profile, "functions without callers", load->odd_callers, NULL);
-    cpuprofile_cover(profile, "times that are no numbers", load->odd_times, NULL);
+    cpuprofile_cover(profile, "times that are not numbers", load->odd_times, NULL);
     cpuprofile_cover(profile, "calls of the profiler itself", load->own_calls,
                      "they switch it on or off; left out");
-    cpuprofile_cover(profile, "threads not told", 1,
+    cpuprofile_cover(profile, "threads not recorded", 1,
                      "the profiler sees the thread it was started in only");
 }
 

@@ -291,7 +291,7 @@ static void report(struct scalene *load)
     cpuprofile_cover(profile, "truncated: JSON", load->reader.problem != NULL,
                      load->reader.problem);
     cpuprofile_cover(profile, "repaired: JSON", load->reader.repairs, "trailing commas, NaN");
-    cpuprofile_cover(profile, "elapsed time not told", load->elapsed_ns == NL_NULL_I64,
+    cpuprofile_cover(profile, "elapsed time not recorded", load->elapsed_ns == NL_NULL_I64,
                      "weights are millionths of a percent");
     cpuprofile_cover(profile, "not loaded: memory of lines", load->memory,
                      "allocations per line; the program's footprint is in counters");
@@ -299,7 +299,7 @@ static void report(struct scalene *load)
     cpuprofile_cover(profile, "not loaded: times of CPU samples", load->own_samples,
                      "they are in the shares of their lines");
     cpuprofile_cover(profile, "not loaded: memory samples without times", load->timeless, NULL);
-    cpuprofile_cover(profile, "values that are no numbers", load->odd, NULL);
+    cpuprofile_cover(profile, "values that are not numbers", load->odd, NULL);
 }
 
 static bool load_stream(struct scalene *load, struct nl_stream *stream, const char *path,

@@ -303,8 +303,8 @@ static void tell(struct telemetry *t)
     } rows[] = {
         {"not recorded: times of samples", t->timeless, "their order counts as 1, 2, 3 ns"},
         {"not available: values", t->unavailable, "N/A, not supported, or empty"},
-        {"not loaded: cells that are no numbers", t->words, NULL},
-        {"skipped: lines that are no samples", t->strange, NULL},
+        {"not loaded: cells that are not numbers", t->words, NULL},
+        {"skipped: lines that are not samples", t->strange, NULL},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].count)

@@ -100,7 +100,7 @@ static void tell(const struct zeus *z)
         int64_t count;
         const char *detail;
     } notes[] = {
-        {"skipped: damaged row", z->odd, "its start or length is no time"},
+        {"skipped: damaged row", z->odd, "its start or duration is not a time"},
         {"not available: energies", z->no_energy, "the cell is empty or no number"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)

@@ -133,7 +133,8 @@ static void tell(struct dump *dump)
         {"not recorded: when collectives completed", dump->rows.untimed,
          "record with TORCH_NCCL_ENABLE_TIMING=1"},
         {"skipped: entries without a time", dump->rows.odd, NULL},
-        {"truncated: the dump ends early", dump->pickle->cut, "what was whole is loaded"},
+        {"truncated: the dump ends early", dump->pickle->cut,
+         "everything before the cut is loaded"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].count)

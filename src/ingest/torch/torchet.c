@@ -177,12 +177,12 @@ static void tell(struct torchet *et)
         const char *detail;
     } rows[] = {
         {"not recorded: when nodes ran", et->nodes,
-         "an execution trace does not tell; load the Kineto trace of the same run for it"},
+         "an execution trace has no times; load the Kineto trace of the same run for them"},
         {"not loaded: attributes of nodes", et->others, "on no list of known ones"},
         {"not loaded: facts about the trace", et->foreign, "on no list of known ones"},
-        {"not loaded: over-long texts of nodes", et->shortened, "over 64 KiB"},
+        {"not loaded: texts of nodes that are too long", et->shortened, "over 64 KiB"},
         {"skipped: nodes without id and name", et->unnamed, NULL},
-        {"damaged: text that makes no sense", et->damaged, "the rest is not loaded"},
+        {"damaged: text that cannot be parsed", et->damaged, "the rest is not loaded"},
         {"truncated: the file ends early", et->cut, "nodes before the end are loaded"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -427,13 +427,12 @@ static void tell(struct snapshot *s)
         const char *detail;
     } rows[] = {
         {"not recorded: times of memory events", s->untimed, "they are numbered in their order"},
-        {"not loaded: inactive blocks of segments", s->inactive,
-         "cached, of no use to anybody now"},
+        {"not loaded: inactive blocks of segments", s->inactive, "cached, not in use"},
         {"not loaded: annotations without their other end", s->unpaired, NULL},
         {"cut: stacks of more than 1024 frames", s->stacks.cut, NULL},
-        {"skipped: entries that make no sense", s->odd, NULL},
+        {"skipped: entries that cannot be interpreted", s->odd, NULL},
         {"truncated: the pickle ends early", s->pickle->cut,
-         "what was whole is loaded; totals are unknown"},
+         "everything before the cut is loaded; totals are unknown"},
         {"stopped before the end", s->stopped, "memory budget, or a file that refers to itself"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

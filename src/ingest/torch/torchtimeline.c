@@ -135,7 +135,7 @@ static void tell(struct timeline *t)
     } notes[] = {
         {"not recorded: when memory was allocated before the recording", t->before,
          "it counts from the first moment"},
-        {"skipped: entries that make no sense", t->odd, NULL},
+        {"skipped: entries that cannot be interpreted", t->odd, NULL},
         {"truncated: the file ends early", t->json.cut, "entries before it are loaded"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)

@@ -147,8 +147,8 @@ static bool load_planes(struct xplane_load *load, struct xplane_plane *planes, s
 static const struct {
     const char *item, *detail;
 } note_texts[XPLANE_NOTES] = {
-    [XPLANE_NOTE_CUT] = {"truncated: the file ends early", "what lies before the place is loaded"},
-    [XPLANE_NOTE_DAMAGED] = {"skipped: rest of a damaged message", "bytes that are no protobuf"},
+    [XPLANE_NOTE_CUT] = {"truncated: the file ends early", "everything before the cut is loaded"},
+    [XPLANE_NOTE_DAMAGED] = {"skipped: rest of a damaged message", "bytes that are not protobuf"},
     [XPLANE_NOTE_NAMELESS] = {"events without a name", "their metadata are not in the file"},
     [XPLANE_NOTE_AGGREGATE] = {"not loaded: aggregated events", "sums without a time"},
     [XPLANE_NOTE_TIME] = {"skipped: events with impossible times", NULL},
