@@ -1,6 +1,7 @@
 /* roof: measure what this machine's processors and GPUs can do at most, and keep it for profiles of this host. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,20 @@
 #include "work/gpuroof.h"
 #include "tables/answer.h"
 
-#define MILLISECONDS 40 /* per loop and round */
-#define ROWS_MOST    1024
+#define TARGET(member) offsetof(struct nl_settings, member)
+#define MILLISECONDS   40 /* per loop and round */
+#define ROWS_MOST      1024
+
+static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum nl_roof_only */
+const struct nl_option nl_roof_options[] = {
+    {"only", 0, NL_OPTION_CHOICE, TARGET(roof.only), "WHAT", "measure all (both), cpu or gpu",
+     only_names},
+    {"no-keep", 0, NL_OPTION_FLAG, TARGET(roof.no_keep), NULL,
+     "show it alone: the ledger stays as it is", NULL},
+    {"replace", 0, NL_OPTION_FLAG, TARGET(roof.replace), NULL,
+     "forget what was measured on this host before", NULL},
+    {NULL, 0, NL_OPTION_FLAG, 0, NULL, NULL, NULL},
+};
 
 #define COLUMNS(C)                                                                                 \
     C(device, NULL, TEXT)                                                                          \

@@ -39,17 +39,6 @@ const struct nl_option nl_common_options[] = {
     END,
 };
 
-static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum nl_roof_only */
-static const struct nl_option roof_options[] = {
-    {"only", 0, NL_OPTION_CHOICE, TARGET(roof.only), "WHAT", "measure all (both), cpu or gpu",
-     only_names},
-    {"no-keep", 0, NL_OPTION_FLAG, TARGET(roof.no_keep), NULL,
-     "show it alone: the ledger stays as it is", NULL},
-    {"replace", 0, NL_OPTION_FLAG, TARGET(roof.replace), NULL,
-     "forget what was measured on this host before", NULL},
-    END,
-};
-
 static const struct nl_option profile_options[] = {
     {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
      "memory limit, such as 4GiB (default: half of the free memory)", NULL},
@@ -164,7 +153,7 @@ static const struct nl_option info_options[] = {
 };
 
 static const struct nl_option *const plain_tables[] = {nl_common_options, NULL};
-static const struct nl_option *const roof_tables[] = {roof_options, nl_common_options, NULL};
+static const struct nl_option *const roof_tables[] = {nl_roof_options, nl_common_options, NULL};
 static const struct nl_option *const info_tables[] = {info_options, report_options, profile_options,
                                                       nl_common_options, NULL};
 static const struct nl_option *const analyze_tables[] = {page_options, report_options,
