@@ -1124,7 +1124,7 @@ def experts(tally, folder):
 def played_again(tally, folder):
     """What is promised is what the same program wins without the cause: rows that are tokens alone; experts spread
     evenly, for whose slowest rank nobody waits then."""
-    for padded, us in ((832, 130.0), (1024 + 64, 170.0), (640, 100.0)):
+    for padded, us in ((832, 130.0), (1024 + 64, 170.0), (704, 110.0)):
         result = ask("analyze", planted(folder, "padded.json", within(PREFILL, product(padded, us))))["result"]
         found = [f for f in result["findings"] if f["cause"] == "padding_waste"]
         won = 20 * us * (1 - 512 / padded) * 1000
