@@ -342,7 +342,7 @@ bool nl_window_resolve(const struct nl_window_words *words, const struct nl_trac
     if (window->start < window->end)
         return true;
     char length[NL_UNIT_TEXT];
-    return nl_fail(err, NL_USAGE, "window: it is empty; the profile is %s long",
+    return nl_fail(err, NL_USAGE, "window: it contains nothing; the profile is %s long",
                    nl_format_ns(length, trace->last_ts - trace->first_ts));
 }
 

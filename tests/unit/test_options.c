@@ -302,7 +302,7 @@ static void resolves_windows(void)
         {"nvtx=none", false, 0, 0, "no range"},
         {"rank=4", false, 0, 0, "no rank 4"},
         {"gpu=0", false, 0, 0, "no device"},
-        {"9us:10us", false, 0, 0, "nothing lies in it"},
+        {"9us:10us", false, 0, 0, "it contains nothing"},
     };
     struct nl_err err;
     nl_err_clear(&err);
