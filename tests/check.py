@@ -124,6 +124,7 @@ WRONG = [
     ('op["mm"] > 1ms', "expected .COLUMN after the row"),
     ("idle.share > 5", "column 14: expected a number such as 40%, 0.4 or +5%"),
     ("mfu < 40", "column 7: expected a number such as 40%, 0.4 or +5%"),
+    ('op["mm"].p50x > 1ms', "column 17: expected a number without a unit, such as 37, +0 or +5%: 'p50x' is no column of times"),
 ]
 
 FILES = [
@@ -135,6 +136,11 @@ FILES = [
     ("on_inconclusive: maybe\n", "line 1, column 18: expected warn, fail or pass"),
     ("rules: [\n", "line 2, column 1: "),
     ("tolerance: 2\n", "line 1, column 12: expected a share such as 2%"),
+    ("rules:\n \t- step.p50 > +3%\n", "line 2, column 2: expected spaces; YAML takes no tab"),
+    ("rules: 'a\n", "column 1: expected YAML: "),
+    ("allow: [driver, drivr]\n", "line 1, column 17: no fact is called 'drivr'; did you mean driver"),
+    ("", "line 1, column 1: expected rules:, allow:, on_inconclusive: or tolerance:"),
+    ("# step.p50\n", "line 1, column 1: expected rules:, allow:"),
 ]
 
 
@@ -147,6 +153,24 @@ def wrong_rules(tally, folder):
             file.write(text)
         result = check(folder, "same0.json", "--rules", "rules.yaml")
         tally.check("wrong file: %r" % text, result.status == 2 and says in result.stderr, result.describe())
+
+
+def allowed(tally, folder):
+    """Every fact that any pair is compared by can be allowed; other words cannot."""
+    corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus")
+    facts = set()
+    for one, other in (("nsys/gpu-contexts.sqlite", "nsys/one-visible-gpu.sqlite"), ("perf/plain.txt", "perf/forms.txt"),
+                       ("ort/cuda.json", "ort/release_1.3.json"), ("pstats/version3.prof", "viztracer/functions.json"),
+                       ("same0.json", "batch0.json"), ("paced.json", "same0.json")):
+        names = [name if name.endswith("0.json") or name == "paced.json" else os.path.join(corpus, name) for name in (one, other)]
+        result = check(folder, names[1], "--baseline", names[0], "--format", "json")
+        facts.update(row["fact"] for row in json.loads(result.stdout)["result"]["comparability"])
+    words = [word for fact in sorted(facts) for word in ("--allow", fact)]
+    result = check(folder, "same0.json", "--baseline", "same1.json", *words)
+    tally.check("every fact can be allowed", len(facts) > 12 and result.status in (0, 3) and not result.stderr,
+                "%s: %s" % (sorted(facts), result.stderr))
+    result = check(folder, "same0.json", "--baseline", "same1.json", "--allow", "drivr")
+    tally.check("only facts can be allowed", result.status == 2 and "did you mean driver" in result.stderr, result.describe())
 
 
 def hostile(tally, folder):
@@ -446,6 +470,7 @@ def main():
         no_baseline(tally, folder)
         events_of_all(tally, folder)
         wrong_rules(tally, folder)
+        allowed(tally, folder)
         hostile(tally, folder)
         template(tally, folder)
         ledger_facts(tally, folder)

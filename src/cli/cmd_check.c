@@ -70,8 +70,9 @@ static bool read_rules(struct nl_rules *rules, const struct nl_call *call, struc
     for (size_t i = 0; i < s->check.fail_on.count; i++)
         if (!nl_rules_add(rules, s->check.fail_on.items[i], err))
             return false;
-    for (size_t i = 0; i < s->check.allow.count && rules->allow_count < NL_ALLOW_MOST; i++)
-        rules->allow[rules->allow_count++] = s->check.allow.items[i];
+    for (size_t i = 0; i < s->check.allow.count; i++)
+        if (!nl_rules_allow(rules, s->check.allow.items[i], err))
+            return false;
     return true;
 }
 

@@ -18,8 +18,6 @@
 #define STATUS_REGRESSION   1
 #define STATUS_INCONCLUSIVE 3
 
-#define AMOUNT_OF_WORK "amount of work" /* as a rules file allows it */
-
 const char *const nl_gate_sections[] = {"gate",        "rules",  "comparability", "parts",
                                         "attribution", "counts", "next",          NULL};
 
@@ -122,7 +120,7 @@ static void say_amount_of_work(const struct gate *gate, struct nl_buf *text)
     if (!pace->other_work)
         return;
     double work = pace->changed_pieces / pace->base_pieces - 1;
-    nl_buf_format(text, AMOUNT_OF_WORK ": B did %s %s operations of the same names",
+    nl_buf_format(text, NL_ALLOW_WORK ": B did %s %s operations of the same names",
                   nl_format_percent(share, fabs(work)), work < 0 ? "fewer" : "more");
 }
 
@@ -144,7 +142,7 @@ static void find_against(struct gate *gate)
     }
     if (gate->base && !text.len && gate->doc->base.unit == DIFF_UNITS)
         nl_buf_text(&text, "nothing was recorded on both sides that takes time");
-    if (gate->base && !text.len && !is_allowed(gate->rules, nl_str(AMOUNT_OF_WORK)))
+    if (gate->base && !text.len && !is_allowed(gate->rules, nl_str(NL_ALLOW_WORK)))
         say_amount_of_work(gate, &text);
     if (text.len)
         gate->against = nl_arena_text(&gate->report->arena, text.ptr, text.len);

@@ -84,6 +84,12 @@ static bool in_unit(struct nl_rule *rule, struct nl_str text, double *value)
 
 static bool no_number(const struct nl_rule *rule, struct nl_err *err)
 {
+    if (rule->metric.source == NL_METRIC_TABLE && rule->metric.meaning == NL_MEANS_NUMBER)
+        return nl_fail(err, NL_USAGE,
+                       "expected a number without a unit, such as 37, +0 or +5%%: '%s' is no "
+                       "column of times (p50, "
+                       "p95, min, max, mean, total, or a name that ends in _ns)",
+                       rule->metric.column);
     const char *such = rule->metric.meaning == NL_MEANS_NS      ? "120ms, +3% or +50us"
                        : rule->metric.meaning == NL_MEANS_BYTES ? "8GiB, +5% or +200MiB"
                        : rule->metric.meaning == NL_MEANS_SHARE ? "40%, 0.4 or +5%"

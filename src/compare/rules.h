@@ -28,6 +28,7 @@
 
 #define NL_RULES_MOST 500
 #define NL_ALLOW_MOST 40
+#define NL_ALLOW_WORK "amount of work" /* the fact that one side did less of the same work */
 
 enum nl_rule_op { NL_RULE_MORE, NL_RULE_AT_LEAST, NL_RULE_LESS, NL_RULE_AT_MOST, NL_RULE_OTHER };
 
@@ -60,6 +61,10 @@ void nl_rules_release(struct nl_rules *rules);
 
 /* One rule as on the command line. NL_USAGE with the column and what was expected. */
 NL_MUST_CHECK bool nl_rules_add(struct nl_rules *rules, const char *text, struct nl_err *err);
+
+/* One more fact that may differ: a name as in "Can they be compared?", or "all". NL_USAGE names the one that
+ * was probably meant. */
+NL_MUST_CHECK bool nl_rules_allow(struct nl_rules *rules, const char *fact, struct nl_err *err);
 
 /* A rules file's text. NL_USAGE with line and column. */
 NL_MUST_CHECK bool nl_rules_read(struct nl_rules *rules, const char *text, size_t size,

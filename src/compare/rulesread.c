@@ -6,6 +6,7 @@
 #include "compare/rulesread.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <yaml.h>
 
@@ -25,6 +26,8 @@ struct reader {
     const char *floor; /* of the rule, until the metric is known */
     size_t floor_line, floor_column;
     bool ended;
+    const char *text; /* the file */
+    size_t size;
     struct nl_err *err;
 };
 
@@ -102,11 +105,8 @@ static bool take_tolerance(struct reader *r, const yaml_event_t *event)
 
 static bool take_allowed(struct reader *r, const yaml_event_t *event)
 {
-    if (r->rules->allow_count == NL_ALLOW_MOST)
-        return refuse(r, event, "too many facts in allow");
-    r->rules->allow[r->rules->allow_count++] =
-        nl_arena_text(&r->rules->arena, text_of(event), event->data.scalar.length);
-    return true;
+    struct nl_err wrong = {0};
+    return nl_rules_allow(r->rules, text_of(event), &wrong) || refuse(r, event, wrong.text);
 }
 
 static bool take_value(struct reader *r, const yaml_event_t *event)
@@ -214,14 +214,38 @@ static bool take_event(struct reader *r, const yaml_event_t *event)
     }
 }
 
+/* A tab where the line's indentation is. */
+static bool has_tab(const struct reader *r, size_t line)
+{
+    const char *at = r->text, *end = r->text + r->size;
+    for (size_t i = 0; at && i < line; i++) {
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        at = next ? next + 1 : NULL;
+    }
+    while (at && at < end && *at == ' ')
+        at++;
+    return at && at < end && *at == '\t';
+}
+
+/* What the library says, and what was expected there. */
+static bool no_yaml(struct reader *r, const yaml_parser_t *parser)
+{
+    size_t line = parser->problem_mark.line, column = parser->problem_mark.column;
+    char why[160];
+    if (has_tab(r, line))
+        return refuse_at(r, line, column, "expected spaces; YAML takes no tab in front of a line");
+    (void)snprintf(why, sizeof why, "expected YAML: %s",
+                   parser->problem ? parser->problem : "the text cannot be read");
+    return refuse_at(r, line, column, why);
+}
+
 static bool read_events(struct reader *r, yaml_parser_t *parser)
 {
     bool done = true, more = true;
     while (done && more) {
         yaml_event_t event;
         if (!yaml_parser_parse(parser, &event))
-            return refuse_at(r, parser->problem_mark.line, parser->problem_mark.column,
-                             parser->problem ? parser->problem : "no YAML");
+            return no_yaml(r, parser);
         done = take_event(r, &event);
         more = event.type != YAML_STREAM_END_EVENT;
         yaml_event_delete(&event);
@@ -232,7 +256,7 @@ static bool read_events(struct reader *r, yaml_parser_t *parser)
 bool nl_rules_read(struct nl_rules *rules, const char *text, size_t size, struct nl_err *err)
 {
     yaml_parser_t parser;
-    struct reader r = {.rules = rules, .place = OUTSIDE, .err = err};
+    struct reader r = {.rules = rules, .place = OUTSIDE, .text = text, .size = size, .err = err};
     if (size > FILE_MOST)
         return nl_fail(err, NL_LIMIT, "a rules file has at most 1 MiB");
     if (!yaml_parser_initialize(&parser))
@@ -240,5 +264,9 @@ bool nl_rules_read(struct nl_rules *rules, const char *text, size_t size, struct
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     bool done = read_events(&r, &parser);
     yaml_parser_delete(&parser);
+    if (done && !r.ended)
+        return nl_fail(err, NL_USAGE,
+                       "line 1, column 1: expected rules:, allow:, on_inconclusive: or tolerance:; "
+                       "`neurolens check init` writes a file with rules");
     return done;
 }
