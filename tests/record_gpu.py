@@ -359,7 +359,7 @@ def holder():
     """Who holds CUPTI is told by the libraries that are there."""
     library = os.path.join(scratch(), "libToolsInjection64.so")
     shutil.copy(MOCK, library)
-    return cpu_only("held by another tool: Nsight Systems", "held", library=library)()
+    return cpu_only("in use by another tool: Nsight Systems", "held", library=library)()
 
 
 def newer():
@@ -511,9 +511,9 @@ def main():
                                               words=["zero=5"])),
             ("no buffers left", counted("small=1", "dropped: GPU records", threads=8, rounds=4000)),
             ("unknown kinds", strange), ("damaged buffers", broken), ("a closed window", window),
-            ("CUPTI is held by another", cpu_only("held by another tool", "held", status=3)),
+            ("CUPTI is held by another", cpu_only("in use by another tool", "held", status=3)),
             ("the tool that holds CUPTI", holder),
-            ("CUPTI names its holder", cpu_only("held by another tool: CUPTI for another profiler", "held,named")),
+            ("CUPTI names its holder", cpu_only("in use by another tool: CUPTI for another profiler", "held,named")),
             ("CUPTI cannot be used", cpu_only("error 999", "nodriver", status=2)),
             ("no libcupti", cpu_only("was not found", library="/nonexistent/libcupti.so", status=1)),
             ("no libcupti but another library", cpu_only("libcupti has no cuptiGetVersion", library="libm.so.6")),
