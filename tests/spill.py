@@ -107,7 +107,7 @@ def check(tally, name, make):
                     0 < got[3][0] <= BUDGET + BASE and got[3][1] <= BUDGET + BASE + PROGRAM_FILES, str(got[3]))
     lines = refused[2].splitlines()
     tally.check("%s: a limit of file sizes" % name, refused[0] == 5 and len(lines) == 1 and
-                "the rest does not fit in " in lines[0] and "TMPDIR" in lines[0] and "--memory" in lines[0],
+                "a limit of file sizes (ulimit -f) forbids temporary files" in lines[0] and "--memory" in lines[0],
                 "%d: %s" % (refused[0], refused[2]))
     tally.check("%s: nothing is left behind" % name, not got[5] and not refused[5] and not refused[4], str((got[5], refused[5])))
 

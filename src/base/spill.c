@@ -32,6 +32,7 @@ struct nl_spill {
     size_t count, cap;
     const char *folder; /* NULL: none is fit */
     atomic_bool started, full;
+    atomic_int failure; /* errno of the first array that no file could be made for */
 };
 
 static bool is_on_disk(const char *folder)
@@ -109,7 +110,17 @@ const char *nl_spill_said(struct nl_spill *spill, char text[NL_SPILL_TEXT])
     if (!spill || (nl_spill_started(spill) && !nl_spill_full(spill)))
         return text;
     const char *folder = nl_spill_folder(spill, &room);
-    if (folder)
+    int failure = atomic_load(&spill->failure);
+    if (failure == EFBIG)
+        (void)snprintf(
+            text, NL_SPILL_TEXT,
+            ", and a limit of file sizes (ulimit -f) forbids temporary files for the rest");
+    else if (folder && failure && failure != ENOSPC && failure != EDQUOT)
+        (void)snprintf(
+            text, NL_SPILL_TEXT,
+            ", and no temporary file for the rest could be made in %.300s: %s (set TMPDIR)", folder,
+            strerror(failure));
+    else if (folder)
         (void)snprintf(text, NL_SPILL_TEXT,
                        ", and the rest does not fit in %.300s, which has %s free (set TMPDIR)",
                        folder, nl_format_bytes(amount, room));
@@ -139,23 +150,28 @@ static bool may_have(size_t bytes)
            limit.rlim_cur >= bytes;
 }
 
-/* A file without a name and of this size, with room for it on the disk; -1 when there is none. */
+/* A file without a name and of this size, with room for it on the disk; -1 and errno when there is none. */
 static int make_file(const char *folder, size_t bytes)
 {
-    if (!may_have(bytes))
+    if (!may_have(bytes)) {
+        errno = EFBIG;
         return -1;
+    }
     int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
     if (file < 0)
         file = named_file(folder);
+    if (file < 0)
+        return -1;
     int failure = 0;
     do
-        failure = file < 0 ? 0 : fallocate(file, 0, 0, (off_t)bytes) == 0 ? 0 : errno;
+        failure = fallocate(file, 0, 0, (off_t)bytes) == 0 ? 0 : errno;
     while (failure == EINTR);
     if (failure == EOPNOTSUPP) /* it cannot be reserved there: a full disk is met later */
         failure = ftruncate(file, (off_t)bytes) == 0 ? 0 : errno;
     if (failure) {
         close(file);
-        file = -1;
+        errno = failure;
+        return -1;
     }
     return file;
 }
@@ -181,11 +197,13 @@ void *nl_spill_take(struct nl_spill *spill, size_t bytes)
         return NULL;
     int file = make_file(spill->folder, whole);
     char *at = MAP_FAILED;
-    if (file >= 0) {
+    if (file >= 0)
         at = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    int failure = errno, none = 0;
+    if (file >= 0)
         close(file);
-    }
     if (at == MAP_FAILED) {
+        (void)atomic_compare_exchange_strong(&spill->failure, &none, failure);
         atomic_store(&spill->full, true);
         return NULL;
     }
