@@ -5,14 +5,14 @@
 #include "base/units.h"
 #include "store/build.h"
 
-/* What the whole profile takes, from the part of it that took the budget, and a fifth more, since no
- * part is quite like the rest; 0: not to be known. */
+/* What the whole profile takes, from the rows of the part that was read: they are three quarters of what is needed
+ * in the end, and a fifth more, since no part is quite like the rest; 0: not to be known. */
 static uint64_t estimate_need(const struct nl_builder *b)
 {
     uint64_t done = atomic_load(&b->job->done), total = atomic_load(&b->job->total);
     if (b->source_count != 1 || done < total / 16 || !done || done > total)
         return 0;
-    return (uint64_t)(1.2 * (double)b->job->memory_bytes * (double)total / (double)done);
+    return (uint64_t)(1.6 * (double)atomic_load(&b->staged_bytes) * (double)total / (double)done);
 }
 
 /* Rows take what their columns take when finished, and a quarter more meanwhile: what is packed, and the
