@@ -191,7 +191,27 @@ def ledgers():
         "sql": run.sql(query).rows == nlens.open(TRACE).sql(query).rows,
         "window": run.window(step=(10, 12)).section("kernels") == nlens.open(TRACE).window(step=(10, 12)).section("kernels"),
         "no such run": raised(nlens.InputError, 4, ledger.open, "@~9") is True, "no filter": raised(nlens.UsageError, 2, ledger.runs, "nosuch=1") is True,
-        "another ledger": nlens.open("@", ledger=folder).name == "@"}.items() if not good]
+        "another ledger": nlens.open("@", ledger=folder).name == second}.items() if not good]
+    return not wrong, wrong
+
+
+def settled():
+    """A run that was opened by @, @~1 or a tag stays the same run for every question, whatever another process adds."""
+    folder = os.path.join(scratch(), "growing")
+    ledger = nlens.Ledger(folder)
+    other = os.path.join(FIXTURES, "ort_cpu_mlp.json.gz")
+    first = ledger.add(TRACE, tags="base")
+    opened = {"@": ledger.open("@"), "a tag": ledger.open("base"), "nlens.open": nlens.open("@", ledger=folder),
+              "a window": nlens.open("@[step=10:12]", ledger=folder)}
+    ledger.add(other, tags="base")
+    opened["@~1"] = ledger.open("@~1")
+    ledger.add(os.path.join(FIXTURES, "torch_cpu_stack.json.gz"), tags="base")
+    want, query = nlens.open(TRACE), "SELECT count(*), sum(dur) FROM kernels"
+    part = want.window(step=(10, 12)).section("kernels")
+    wrong = [name for name, run in opened.items()
+             if not run.name.startswith(first) or run.section("kernels") != (part if name == "a window" else want.section("kernels"))]
+    wrong += [name for name, run in opened.items() if name != "a window" and
+              (run.answer != want.answer or run.sql(query).rows != want.sql(query).rows or run.sql(query, limit=5).rows != want.sql(query).rows)]
     return not wrong, wrong
 
 
@@ -464,7 +484,7 @@ def installed(version, path, wheel):
 
 
 def main():
-    for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, ledgers, budgets, written, module, no_extension, managed, regions, recorded,
+    for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, ledgers, settled, budgets, written, module, no_extension, managed, regions, recorded,
                  many_threads, interrupted):
         guarded(test.__name__, test)
     python = next((path for path in (os.path.join(ROOT, "build", "venv-integrations", "bin", "python"), sys.executable) if os.path.exists(path) and

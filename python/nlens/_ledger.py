@@ -49,7 +49,8 @@ class Ledger:
         return name
 
     def open(self, run: str = "@", *, memory: Union[None, int, str] = None) -> Profile:
-        """A run as a profile: ``@`` is the newest, ``@~2`` two before it; an id or its first 6 digits; a tag. ``memory`` as in ``nlens.open``."""
+        """A run as a profile: ``@`` is the newest, ``@~2`` two before it; an id or its first 6 digits; a tag. It stays that
+        run when others are added. ``memory`` as in ``nlens.open``."""
         if os.path.exists(run):
             raise UsageError("there is a file %s here, which would be read; name the run by its id" % run, 2)
         return open_profile(run, memory=memory, ledger=self.folder)

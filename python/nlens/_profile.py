@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from . import _native
-from ._engine import Document, UsageError, ask, run
+from ._engine import Document, NeuroLensError, UsageError, ask, run
 
 Row = Dict[str, Any]
 Path = Union[str, "os.PathLike[str]"]
@@ -283,12 +283,29 @@ def memory_bytes(memory: Union[None, int, str]) -> int:
 def open(path: Path, *, memory: Union[None, int, str] = None, ledger: Optional[Path] = None) -> Profile:
     """A profile: a file of any supported format, a folder, or a run of the ledger (``@``, an id, a tag).
 
-    It is read now; raises InputError when that is not possible. ``memory``: what each question may take, in bytes or as ``"4GiB"`` (half
-    of the free memory when None); SurroundingsError is raised for more. ``ledger``: the folder that has the run; the usual one when None.
+    It is read now; raises InputError when that is not possible. A run stays the one that the name means now, whatever is added later.
+    ``memory``: what each question may take, in bytes or as ``"4GiB"`` (half of the free memory when None); SurroundingsError is raised for
+    more. ``ledger``: the folder that has the run; the usual one when None.
     """
-    profile = Profile(os.fspath(path), "", memory, None if ledger is None else os.path.abspath(os.fspath(ledger)))
+    folder = None if ledger is None else os.path.abspath(os.fspath(ledger))
+    profile = Profile(_settled(os.fspath(path), folder), "", memory, folder)
     profile._document()
     return profile
+
+
+def _settled(name: str, ledger: Optional[str]) -> str:
+    """The name with a run's id for ``@``, ``@~1`` or a tag, which would mean another run once one is added. Names of files, and those that
+    the ledger does not know, stay."""
+    base, bracket, window = name.partition("[")
+    if os.path.exists(name) or os.path.exists(base):
+        return name
+    options = [] if ledger is None else ["--ledger", ledger]
+    try:
+        shown = ask(["show", "--section", "metadata"] + options + ["--", base])[1]["result"]
+    except NeuroLensError:
+        return name  # several names, a pattern, or nothing at all: reading it says which
+    ids = [row["value"] for row in shown["metadata"] if row["key"] == "run.id"]
+    return ids[0] + bracket + window if ids else name
 
 
 def _names(profiles: Union[Path, Profile, Sequence[Union[Path, Profile]]]) -> str:
