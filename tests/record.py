@@ -197,6 +197,16 @@ def execs():
     return wrong
 
 
+def descriptor_executed():
+    """A program executed by a descriptor that is closed thereby: the path that the kernel tells is gone."""
+    code = "import os, sys; os.execve(os.open(sys.argv[1], os.O_RDONLY | os.O_CLOEXEC), sys.argv[1:], os.environ)"
+    run = Run([sys.executable, "-SI", "-c", code, program("marks"), "1"], ["--python", "off"])
+    wrong = expect(run, marks=(NAMED % "mark", 1), named=("SELECT count(*) FROM processes WHERE name = 'marks'", 1))
+    names = [row[0] for row in sql(run.path, "SELECT name FROM processes")]
+    run.remove()
+    return wrong or ("processes %s" % names if any(name.isdigit() for name in names) else None)
+
+
 def ranks():
     run = Run([program("marks"), "1"], extra={"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "8"})
     wrong = expect(run, rank=("SELECT rank FROM processes", 3),
@@ -927,6 +937,7 @@ def main():
     for name, test in (("scopes, layers, steps, counters, flows, ranges", scopes), ("times", times),
                        ("NVTX", nvtx), ("programs without a recorder", not_recording),
                        ("10,000 short threads", threads), ("300 forks", forks), ("20 execs", execs),
+                       ("a program executed by its descriptor", descriptor_executed),
                        ("ranks", ranks), ("exit statuses", statuses), ("signals are passed on", signals),
                        ("blocked signals", signal_mask), ("processes that record nothing", empty_processes),
                        ("few descriptors", few_descriptors),

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "capture/agent/agent.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -110,13 +111,14 @@ static void copy_name(struct agent *agent, const char *path)
     copy_text(agent->program, sizeof agent->program, slash ? slash + 1 : path);
 }
 
-/* The path that was executed, where it is the program's own: neither a link to it nor a script, whose path is among
- * the words that its interpreter gets. */
+/* The path that was executed, where it is the program's own: there (a descriptor that was executed may be closed) and
+ * not a link to it nor a script, whose path is among the words that its interpreter gets. */
 static const char *path_executed(char *const *words)
 {
     const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     char target[1];
-    if (!path || !words || syscall(SYS_readlinkat, AT_FDCWD, path, target, sizeof target) >= 0)
+    if (!path || !words || syscall(SYS_readlinkat, AT_FDCWD, path, target, sizeof target) >= 0 ||
+        errno != EINVAL)
         return NULL;
     for (unsigned i = 1; words[0] && words[i] && i <= SCRIPT_WORDS; i++)
         if (strcmp(words[i], path) == 0)
@@ -135,11 +137,13 @@ static __attribute__((noinline)) void copy_name_of_link(struct agent *agent)
 
 static void read_program(struct agent *agent, char *const *words)
 {
+    int before = errno;
     const char *path = path_executed(words);
     if (path)
         copy_name(agent, path);
     else
         copy_name_of_link(agent);
+    errno = before;
     struct utsname machine;
     bool told = syscall(SYS_uname, &machine) == 0;
     copy_text(agent->host, sizeof agent->host, told ? machine.nodename : "");
