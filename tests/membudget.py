@@ -17,6 +17,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import threading
@@ -34,6 +35,7 @@ PROGRAM_FILES = 16 * MIB  # its own code and libraries, mapped
 AMPLE = 4 << 30
 PROGRAM_TAKES = 12 * MIB  # of its own, with SQLite and threads
 BUDGETS = (1, 12)  # MiB
+FOLDER_BUDGETS = (2, 5, 12, 20, 200)  # MiB: while it loads, while tables are written, ample
 QUERY = ("SELECT kind, name, count(*), sum(dur), min(ts), max(ts) FROM slices "
          "GROUP BY kind, name ORDER BY kind, name LIMIT 2000")
 COMMANDS = {
@@ -280,6 +282,24 @@ def check_cache(tally, path):
                 "status %d, left %s" % (done.returncode, left))
 
 
+def check_folder(tally):
+    """A folder of tables that memory runs out over leaves nothing, whichever of its threads was writing."""
+    home, path = os.path.join(scratch(), "folder"), os.path.join(scratch(), "names.json")
+    with open(path, "wb") as file:
+        file.write(dict(hostile(30000))["distinct names.json"])
+    faults = []
+    for budget in FOLDER_BUDGETS:
+        os.makedirs(home)
+        done = subprocess.run([PROGRAM, "export", "-q", "--no-cache", "--memory", "%dMiB" % budget, path, "--to", "parquet",
+                               "-o", os.path.join(home, "OUT")], env=environment(scratch()), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True)
+        left = os.listdir(home)
+        if done.returncode not in (0, 5) or left != ["OUT"] * (done.returncode == 0):
+            faults.append("%d MiB: %d, left %s: %s" % (budget, done.returncode, left, done.stderr))
+        shutil.rmtree(home)
+    tally.check("no leftovers of a folder of tables", not faults, "\n".join(faults))
+
+
 def check_limit(tally, path):
     """Without --memory, a limit of the system on addresses is the budget's."""
     home = os.path.join(scratch(), "limit")
@@ -327,6 +347,7 @@ def main():
     small = os.path.join(folder, "never closed.json")
     check_queries(tally, small)
     check_cache(tally, small)
+    check_folder(tally)
     check_limit(tally, small)
     check_many(tally)
     tally.finish()

@@ -79,11 +79,12 @@ static char *find_mapping(char room[LINE_BYTES], uintptr_t address)
     return NULL;
 }
 
-/* Of a folder of files. The names come from the kernel's own records: opendir would ask for memory. */
-static void remove_folder(const char *path)
+/* Whether something was removed. The names come from the kernel's own records: opendir would ask for memory. */
+static bool empty_folder(const char *path)
 {
     _Alignas(struct dirent64) char room[2048];
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool any = false;
     long got = 0;
     while (folder >= 0 && (got = syscall(SYS_getdents64, folder, room, sizeof room)) > 0) {
         bool removed = false;
@@ -94,16 +95,28 @@ static void remove_folder(const char *path)
         }
         if (removed)
             (void)lseek(folder, 0, SEEK_SET);
+        any = any || removed;
     }
     if (folder >= 0)
         close(folder);
-    rmdir(path);
+    return any;
 }
 
-static void remove_unfinished(void)
+/* Other threads may still make files in it: what they make between a look and rmdir is removed by the next look. */
+static void remove_folder(const char *path)
 {
+    for (int idle = 0; idle < 2;) {
+        bool removed = empty_folder(path);
+        if (rmdir(path) == 0 || errno != ENOTEMPTY)
+            return;
+        idle = removed ? 0 : idle + 1;
+    }
+}
+
+void nl_busguard_remove(void)
+{
+    /* It stays set: of two threads that end the process, whichever is first has removed all. */
     const char *path = unfinished;
-    unfinished = NULL;
     if (path && unlink(path) != 0 && errno != ENOENT)
         remove_folder(path);
 }
@@ -129,7 +142,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
         signal(number, SIG_DFL); /* it comes again */
         return;
     }
-    remove_unfinished();
+    nl_busguard_remove();
     for (char *c = path; *c; c++)
         if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
             *c = '?';
@@ -143,7 +156,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
 void nl_busguard_install(void)
 {
     /* When memory is exhausted (base/mem.h). */
-    (void)at_quick_exit(remove_unfinished);
+    (void)at_quick_exit(nl_busguard_remove);
     struct sigaction action = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);

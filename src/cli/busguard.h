@@ -15,4 +15,7 @@ void nl_busguard_install(void);
 /* The temporary file of -o, or folder of files, to be removed in that case; it must live until NULL is given. */
 void nl_busguard_temporary(const char *path);
 
+/* Removes it, whatever other threads still write into it; for a process that ends without them. Async-signal-safe. */
+void nl_busguard_remove(void);
+
 #endif

@@ -168,7 +168,7 @@ static bool write_folder(const struct nl_call *call, const struct nl_exporter *e
                          struct nl_input_words *input, struct nl_err *err)
 {
     struct nl_outfolder folder;
-    return nl_outfolder_open(&folder, call->settings.output, err) &&
+    return nl_outfolder_open(&folder, call->settings.output, call->progress, err) &&
            nl_outfolder_close(
                &folder, load_and_write(call, exporter, input, NULL, folder.temporary, err), err);
 }

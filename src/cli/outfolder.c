@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/busguard.h"
 
 #define OPEN_FOLDERS 16
 
@@ -23,9 +22,10 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return remove(path);
 }
 
-bool nl_outfolder_open(struct nl_outfolder *folder, const char *path, struct nl_err *err)
+bool nl_outfolder_open(struct nl_outfolder *folder, const char *path, struct nl_progress *progress,
+                       struct nl_err *err)
 {
-    *folder = (struct nl_outfolder){.path = nl_strdup(path)};
+    *folder = (struct nl_outfolder){.path = nl_strdup(path), .progress = progress};
     size_t len = strlen(path);
     while (len > 1 && folder->path[len - 1] == '/')
         folder->path[--len] = '\0';
@@ -46,20 +46,22 @@ bool nl_outfolder_open(struct nl_outfolder *folder, const char *path, struct nl_
         nl_free(folder->temporary);
         return nl_fail(err, NL_WRITE, "cannot create a folder here: %s", strerror(failure));
     }
-    nl_busguard_temporary(folder->temporary);
+    nl_progress_temporary(progress, folder->temporary);
     nl_err_clear(err);
     return true;
 }
 
 bool nl_outfolder_close(struct nl_outfolder *folder, bool done, struct nl_err *err)
 {
+    if (done) /* from here on it is whole; who ends the process must not remove it while it is put in place */
+        nl_progress_temporary(folder->progress, NULL);
     if (done && rename(folder->temporary, folder->path) != 0) {
         nl_err_at(err, folder->path, -1);
         done = nl_fail(err, NL_WRITE, "cannot put the folder here: %s", strerror(errno));
     }
     if (!done)
         (void)nftw(folder->temporary, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
-    nl_busguard_temporary(NULL);
+    nl_progress_temporary(folder->progress, NULL);
     nl_free(folder->path);
     nl_free(folder->temporary);
     return done;

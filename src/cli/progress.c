@@ -29,7 +29,6 @@ struct nl_progress {
     bool draws; /* under the lock, like all below */
     bool drawn; /* there is something on the line */
     bool guards, stop;
-    const char *temporary;
     char profile[512];
     int64_t started, cancelled, last_draw;
     int64_t limit_ns;  /* of a statement */
@@ -121,8 +120,7 @@ static _Noreturn void leave(struct nl_progress *progress, bool late)
 {
     struct nl_err err;
     nl_err_clear(&err);
-    if (progress->temporary)
-        unlink(progress->temporary);
+    nl_busguard_remove();
     clear_line(progress);
     err.code = NL_INTERRUPTED;
     if (late)
@@ -222,12 +220,11 @@ void nl_progress_clear(struct nl_progress *progress)
 
 void nl_progress_temporary(struct nl_progress *progress, const char *path)
 {
+    if (progress)
+        pthread_mutex_lock(&progress->lock); /* whoever leaves has it, and reads the old path */
     nl_busguard_temporary(path);
-    if (!progress)
-        return;
-    pthread_mutex_lock(&progress->lock);
-    progress->temporary = path;
-    pthread_mutex_unlock(&progress->lock);
+    if (progress)
+        pthread_mutex_unlock(&progress->lock);
 }
 
 void nl_progress_profile(struct nl_progress *progress, const char *name)

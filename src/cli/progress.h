@@ -23,7 +23,7 @@ void nl_progress_quiet(struct nl_progress *progress);
 /* Clears the line for a message; drawing goes on behind it. */
 void nl_progress_clear(struct nl_progress *progress);
 
-/* File to remove when the process has to be ended (borrowed), or NULL. */
+/* File or folder of files to remove when the process has to be ended (borrowed), or NULL. */
 void nl_progress_temporary(struct nl_progress *progress, const char *path);
 
 /* The profile that is worked on, for messages. */
