@@ -139,11 +139,14 @@ def collected():
         return
     with open(listed) as file:
         sums = dict(reversed(line.split()) for line in file)
+    version = re.escape(dist_info.version())
+    if not any(re.match(r"neurolens(_profiler)?-%s(?!\.?\d)" % version, name) for name in sums):
+        tally.skip("build/release", "what lies there has no file of version %s; make release" % dist_info.version())
+        return
     wrong = []
     for name, digest in sums.items():
         with open(os.path.join(RELEASE, name), "rb") as file:
             wrong += [] if hashlib.sha256(file.read()).hexdigest() == digest else [name]
-    version = re.escape(dist_info.version())
     wanted = [r"neurolens-%s(\+dirty)?\.tar\.gz" % version, r"neurolens_profiler-%s\.tar\.gz" % version, r"neurolens_profiler-%s-.*x86_64\.whl" % version,
               r"neurolens-%s-linux-x86_64\.tar\.gz" % version, r"neurolens-%s(\+dirty)?\.cdx\.json" % version]
     missing = [pattern for pattern in wanted if not any(re.fullmatch(pattern, name) for name in sums)]
