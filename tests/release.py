@@ -124,6 +124,14 @@ def installs():
     status, text = run(script, "--uninstall", "--prefix", prefix)
     left = [os.path.join(place, name) for place, _, names in os.walk(prefix) for name in names]
     tally.check("--uninstall leaves other files alone, and nothing of ours", status == 0 and left == [os.path.join(prefix, "bin", "theirs")], (text, left))
+    with open(os.path.join(unpacked, "files"), "w") as file:
+        file.write("".join(line + "\n" for line in kept + ["share/nothing"]))
+    status, text = run("sh", "-c", 'umask 077; exec "$0" --prefix "$1"', script, prefix)
+    closed = [path for path in (command, os.path.join(prefix, "share"), os.path.join(prefix, "share", "fish")) if os.stat(path).st_mode & 0o055 != 0o055]
+    tally.check("an installation that ends early; others may use it whatever root's umask", status == 5 and not closed, (text, closed))
+    status, text = run(script, "--uninstall", "--prefix", prefix)
+    left = [os.path.join(place, name) for place, _, names in os.walk(prefix) for name in names]
+    tally.check("--uninstall takes out what it put in", status == 0 and left == [os.path.join(prefix, "bin", "theirs")], (text, left))
     told = {"no such option": run(script, "--what"), "not installed": run(script, "--uninstall", "--prefix", folder)}
     told["a space"] = run(script, "--prefix", prefix + " of mine")
     tally.check("errors say what to do next", told["no such option"][0] == 2 and "--help lists" in told["no such option"][1] and

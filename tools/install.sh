@@ -7,6 +7,7 @@
 #
 # Nothing outside the folder is changed; share/neurolens/installed there lists what was put in. A second installation replaces the first.
 set -eu
+umask 022 # what root installs is for everyone
 here=$(cd "$(dirname "$0")" && pwd)
 if [ "$(id -u)" = 0 ]; then prefix=/usr/local; else prefix=${HOME:?HOME is not set; name a folder with --prefix}/.local; fi
 remove=0
@@ -47,7 +48,7 @@ take_away() {
     while IFS= read -r file; do
         case "/$file/" in */../* | //*) continue ;; esac
         if [ -n "$1" ] && grep -qxF -e "$file" "$1"; then continue; fi
-        rm -f "$prefix/$file"
+        rm -f "$prefix/$file" "$prefix/$file.new"
         folder=$(dirname "$file")
         while [ "$folder" != . ] && rmdir "$prefix/$folder" 2>/dev/null; do folder=$(dirname "$folder"); done
     done <"$list"
@@ -56,7 +57,7 @@ take_away() {
 if [ $remove = 1 ]; then
     [ -f "$list" ] || fail "nothing of NeuroLens is installed in $prefix; name another folder with --prefix" 5
     take_away ""
-    rm -f "$list"
+    rm -f "$list" "$list.new"
     rmdir "$prefix/share/neurolens" "$prefix/share" 2>/dev/null || true
     echo "removed NeuroLens from $prefix"
     exit 0
@@ -64,14 +65,18 @@ fi
 
 [ -f "$here/files" ] || fail "the list of files is missing beside this script; unpack the whole archive again" 5
 mkdir -p "$prefix/share/neurolens" || fail "$prefix cannot be written; name another folder with --prefix, or use sudo" 5
+# Before anything is copied, the old list and the new one: --uninstall then finds what an interrupted installation put in.
+{ [ ! -f "$list" ] || cat "$list"; cat "$here/files"; } >"$list.new" || fail "$prefix cannot be written; name another folder with --prefix, or use sudo" 5
+mv -f "$list.new" "$list"
 while IFS= read -r file; do
     mkdir -p "$prefix/$(dirname "$file")"
     rm -f "$prefix/$file.new"
     cp -P "$here/$file" "$prefix/$file.new" || fail "$prefix/$file cannot be written" 5
     mv -f "$prefix/$file.new" "$prefix/$file" # programs that run keep the old one
 done <"$here/files"
-[ ! -f "$list" ] || take_away "$here/files"
-cp "$here/files" "$list"
+take_away "$here/files"
+cp "$here/files" "$list.new"
+mv -f "$list.new" "$list"
 "$prefix/bin/neurolens" version >/dev/null || fail "bin/neurolens does not start: it needs Linux with glibc 2.28 or newer, and this processor" 5
 echo "installed $("$prefix/bin/neurolens" version | head -n 1) in $prefix"
 case ":$PATH:" in
