@@ -489,12 +489,19 @@ def samples_pay():
         if not cpu["available"]:
             return None
         cost, samples = cpu["sampling"]["sample_cost_ns"], cpu["sampling"]["samples"]
-        if not cost or not samples:
-            return Noise("%s samples of %s ns" % (samples, cost))
+        if not samples:
+            return Noise("no samples")
+        if cost is None:
+            if result["samples_ns"] is not None:
+                return "%s samples of a cost not known are %s ns" % (samples, result["samples_ns"])
+            continue
         if abs(result["samples_ns"] - cost * samples) > 1 + 1e-6 * result["samples_ns"]:
             return "%s samples of %s ns are %s ns" % (samples, cost, result["samples_ns"])
         sampled.append(float(run.done.stdout))
         told.append(result["samples_ns"] / 1e9)
+    if not told:
+        print("    not known here")
+        return None
     more = min(sampled) - min(bare)
     print("    %.3f s without samples, %.3f s more with, %.3f s told" % (min(bare), more, min(told)))
     # The least is told, not more than there is; 5 % of the bare time for what noise there is.

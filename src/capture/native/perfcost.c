@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "capture/native/perfcost.h"
 
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -10,43 +11,68 @@
 
 #include "capture/shared/ticks.h"
 
-#define ROUNDS        6
-#define WORK          200000u /* some 0.3 ms */
-#define PERIOD_NS     25000u
-#define PERIOD_CYCLES 75000u
-#define RING_PAGES    64u /* room for the samples of a round, with copies of 8 KiB */
-#define SAMPLES_LEAST 4u  /* in a round, for a difference that can be seen */
+#define ROUNDS        5
+#define ROUNDS_LEAST  3      /* of them that may be used */
+#define SAMPLES       12u    /* about, in a round */
+#define SAMPLES_LEAST 4u     /* in a round, for a difference that can be seen */
+#define PERIOD_NS     25000u /* without a copy of the stack */
+#define PERIOD_CYCLES 75000u /* the same at 3 GHz */
+#define COPY_BYTES    16384u /* copies of so much: a period more, or there is more copying than work */
+#define RECORD_BYTES  2048u        /* of a sample at most, without the copy of the stack */
+#define RING_MOST     (512u << 10) /* all that kernel.perf_event_mlock_kb allows usually */
+#define RING_LEAST    (64u << 10)
+#define WORK_LEAST    (1u << 12)
+#define WORK_MOST     (1u << 28)
 
 struct bench {
     int event;
+    uint32_t work; /* turns of the loop in a round */
     struct perf_event_mmap_page *ring;
 };
 
-/* Processor time of the work. */
-static int64_t work_ns(void)
+/* Processor time of the work: the same instructions wherever it is called, and no memory, whose pace varies twofold
+ * with where the stack happens to lie. */
+static __attribute__((noinline)) int64_t work_ns(uint32_t work)
 {
-    volatile uint64_t sum = 0;
+    uint64_t value = work;
     int64_t before = ticks_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    for (uint32_t i = 0; i < WORK; i++)
-        sum += i;
-    (void)sum; /* read, for clang 14 */
+    for (uint32_t i = 0; i < work; i++)
+        value = value * 6364136223846793005u + 1442695040888963407u;
+    volatile uint64_t kept = value;
+    (void)kept; /* read, for clang 14 */
     return ticks_clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
-/* Samples that came since the ring was at `from`: all are of one size. 0: other records are among them, or too many. */
+/* Work that takes about so long on this processor, as this was compiled. */
+static uint32_t work_of(uint64_t ns)
+{
+    uint32_t work = WORK_LEAST;
+    int64_t took = work_ns(work);
+    while (work < WORK_MOST && (took <= 0 || (uint64_t)took < ns / 4)) {
+        work *= 2;
+        took = work_ns(work);
+    }
+    uint64_t fit = took > 0 ? work * ns / (uint64_t)took : work;
+    return fit < WORK_MOST ? (uint32_t)fit : WORK_MOST;
+}
+
+/* Samples that came since the ring was at `from`. 0: other records are among them, or some may be missing: those cost
+ * time, too, and are not counted. A record of those that an earlier round lost comes first. */
 static uint64_t samples_since(const struct bench *bench, uint64_t from)
 {
     uint64_t head = __atomic_load_n(&bench->ring->data_head, __ATOMIC_ACQUIRE), count = 0;
     const char *data = (const char *)bench->ring + bench->ring->data_offset;
-    uint64_t size = bench->ring->data_size;
+    uint64_t size = bench->ring->data_size, used = head - from, largest = 0;
     while (from < head) {
         const struct perf_event_header *record = (const void *)(data + (from & (size - 1)));
-        if (record->type != PERF_RECORD_SAMPLE || !record->size)
+        bool before = record->type == PERF_RECORD_LOST && !count;
+        if ((record->type != PERF_RECORD_SAMPLE && !before) || !record->size)
             return 0;
         from += record->size;
-        count++;
+        largest = record->size > largest ? record->size : largest;
+        count += !before;
     }
-    return count;
+    return used + largest <= size ? count : 0;
 }
 
 /* Processor time of the work with samples; -1: there were too few. */
@@ -56,48 +82,88 @@ static int64_t sampled_ns(const struct bench *bench, uint64_t *samples)
     __atomic_store_n(&bench->ring->data_tail, from, __ATOMIC_RELEASE);
     if (ioctl(bench->event, PERF_EVENT_IOC_ENABLE, 0) != 0)
         return -1;
-    int64_t took = work_ns();
+    int64_t took = work_ns(bench->work);
     if (ioctl(bench->event, PERF_EVENT_IOC_DISABLE, 0) != 0)
         return -1;
     *samples = samples_since(bench, from);
     return *samples >= SAMPLES_LEAST ? took : -1;
 }
 
+static void put_sorted(uint64_t *list, size_t count, uint64_t value)
+{
+    size_t at = count;
+    for (; at && list[at - 1] > value; at--)
+        list[at] = list[at - 1];
+    list[at] = value;
+}
+
+/* Of each round what it took more than the slower of the rounds without samples beside it: a loop that is slower for a
+ * while is no cost. The least but one of the rounds: a single slow one without samples does not decide, and to say too
+ * much all others but one would have to be disturbed. */
 static uint64_t measure(const struct bench *bench)
 {
-    int64_t bare = INT64_MAX, took[ROUNDS];
-    uint64_t samples[ROUNDS], least = UINT64_MAX;
+    uint64_t each[ROUNDS];
+    size_t used = 0;
+    int64_t before = work_ns(bench->work);
     for (int i = 0; i < ROUNDS; i++) {
-        int64_t ns = work_ns();
-        bare = ns < bare ? ns : bare;
-        took[i] = sampled_ns(bench, &samples[i]);
+        uint64_t samples = 0;
+        int64_t took = sampled_ns(bench, &samples), after = work_ns(bench->work);
+        int64_t bare = before > after ? before : after;
+        before = after;
+        if (took < 0)
+            continue;
+        put_sorted(each, used++, took > bare ? (uint64_t)(took - bare) * 1000 / samples : 0);
     }
-    for (int i = 0; i < ROUNDS; i++) {
-        uint64_t each = took[i] > bare ? (uint64_t)(took[i] - bare) * 1000 / samples[i] : 0;
-        least = each && each < least ? each : least;
+    return used >= ROUNDS_LEAST ? each[1] : 0;
+}
+
+/* As many samples a round as fit the ring: what they cost makes the round longer, so that more of them come. */
+static uint64_t samples_of(const struct perf_event_attr *attr, size_t ring)
+{
+    uint64_t fit = ring / (RECORD_BYTES + attr->sample_stack_user) * 5 / 8;
+    return fit < SAMPLES ? fit : SAMPLES;
+}
+
+static uint64_t with_copy(uint64_t period, const struct perf_event_attr *attr)
+{
+    return period + period * attr->sample_stack_user / COPY_BYTES;
+}
+
+/* The largest ring to be had, as bytes of its data; 0: none. */
+static size_t map_ring(struct bench *bench, size_t page)
+{
+    for (size_t bytes = RING_MOST; bytes >= RING_LEAST; bytes /= 2) {
+        void *ring = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bench->event, 0);
+        if (ring != MAP_FAILED) {
+            bench->ring = ring;
+            return bytes;
+        }
     }
-    return least < UINT64_MAX ? least : 0;
+    return 0;
 }
 
 uint64_t perfcost_sample_ps(const struct perf_event_attr *like)
 {
     struct perf_event_attr attr = *like;
-    size_t bytes = (RING_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint64_t cost = 0;
     attr.freq = 0;
-    attr.sample_period = attr.type == PERF_TYPE_HARDWARE ? PERIOD_CYCLES : PERIOD_NS;
+    attr.sample_period =
+        with_copy(attr.type == PERF_TYPE_HARDWARE ? PERIOD_CYCLES : PERIOD_NS, &attr);
     attr.inherit = attr.enable_on_exec = 0;
     attr.disabled = 1;
     struct bench bench = {
         .event = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)};
     if (bench.event < 0)
         return 0;
-    void *ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bench.event, 0);
-    if (ring != MAP_FAILED) {
-        bench.ring = ring;
+    size_t ring = map_ring(&bench, page);
+    uint64_t samples = samples_of(&attr, ring);
+    if (samples >= SAMPLES_LEAST) {
+        bench.work = work_of((2 * samples + 1) * with_copy(PERIOD_NS, &attr) / 2);
         cost = measure(&bench);
-        munmap(ring, bytes);
     }
+    if (ring)
+        munmap(bench.ring, page + ring);
     close(bench.event);
     return cost;
 }
