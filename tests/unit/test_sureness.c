@@ -136,6 +136,66 @@ static void is_earned(void)
     }
 }
 
+static const struct nl_sure_counts pool = {9000, 9000}, missed = {8900, 9000};
+
+/* More hits at as many misses: never less sure. Without trials: no surer than right, surer than wrong. */
+static void more_hits(void)
+{
+    const struct nl_sure_counts none = {0, 0};
+    CHECK_NEAR(nl_sure_joined(none, pool), 0.8809, 5e-4);
+    CHECK_NEAR(nl_sure_joined((struct nl_sure_counts){3, 3}, pool), 0.8948, 5e-4);
+    CHECK_NEAR(nl_sure_joined((struct nl_sure_counts){540, 540}, pool), 0.9568, 5e-4);
+    CHECK_NEAR(nl_sure_joined(none, none), 0, 0);
+    for (int i = 0; i < 2; i++) {
+        const struct nl_sure_counts column = i ? missed : pool;
+        double unmeasured = nl_sure_joined(none, column);
+        for (unsigned misses = 0; misses < 6; misses++)
+            for (unsigned hits = 0; hits < 150; hits++) {
+                struct nl_sure_counts has = {hits, hits + misses},
+                                      more = {hits + 1, hits + misses + 1};
+                double sure = nl_sure_joined(has, column);
+                CHECK(sure <= nl_sure_joined(more, column));
+                CHECK(misses || sure >= unmeasured);
+                CHECK(!misses || i || sure < unmeasured);
+            }
+    }
+}
+
+/* Of all counts from a small set: less recorded is never surer; likewise of every cause that there is. */
+static void less_recorded(void)
+{
+    static const struct nl_sure_counts some[] = {{0, 0},   {1, 1},   {3, 3},     {0, 3},
+                                                 {19, 20}, {30, 60}, {540, 540}, {59, 60}};
+    const struct nl_sure_counts columns[NL_SURE_KINDS] = {missed, pool, pool, pool};
+    size_t count = CHECK_LENGTH(some);
+    for (size_t i = 0; i < count * count * count; i++) {
+        const struct nl_sure_counts cause[NL_SURE_KINDS] = {
+            some[i % count], some[i / count % count], some[i / count / count], {0, 0}};
+        double named = nl_sure_of_counts(cause, columns, NL_SURE_NAMED),
+               launched = nl_sure_of_counts(cause, columns, NL_SURE_LAUNCHED);
+        CHECK(launched <= named);
+        CHECK(nl_sure_of_counts(cause, columns, NL_SURE_DEVICE) <= launched);
+    }
+    for (size_t i = 0; i < CAUSES; i++) {
+        check_case(causes[i]);
+        double launched = nl_sureness(causes[i], NL_SURE_LAUNCHED);
+        CHECK(launched <= nl_sureness(causes[i], NL_SURE_NAMED));
+        CHECK(nl_sureness(causes[i], NL_SURE_DEVICE) <= launched);
+    }
+}
+
+/* A cause that was always right is printed with as much recorded. */
+static void always_right(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(stated); i++)
+        for (int of = 0; of < NL_SURE_KINDS; of++) {
+            struct counts row = stated[i].of[of];
+            check_case(stated[i].cause);
+            CHECK(!row.trials || row.hits < row.trials ||
+                  nl_sureness(stated[i].cause, (enum nl_sure_of)of) >= NL_FINDING_CONFIDENCE);
+        }
+}
+
 /* Wilson's interval as others compute it: 0.9 of 20 and 100, all of 10, none. */
 static void bounds(void)
 {
@@ -147,4 +207,6 @@ static void bounds(void)
     CHECK(nl_sureness("nothing of that name", NL_SURE_NAMED) > 0);
 }
 
-CHECK_MAIN("sureness", {"is earned on planted profiles", is_earned}, {"bounds", bounds})
+CHECK_MAIN("sureness", {"is earned on planted profiles", is_earned}, {"bounds", bounds},
+           {"more hits are surer", more_hits}, {"less recorded is never surer", less_recorded},
+           {"what was always right is printed", always_right})
