@@ -119,9 +119,9 @@ def bounded(profile):
 
 
 # Words of analyze, window, and whether the answer is another one than those before: limits cut what is
-# kept, views of numbers share theirs, views for eyes share the folded one.
+# kept, views of numbers share theirs, views for eyes share the folded one. --all has findings that are not printed, too.
 REPORTS = (([], "", True), (["--limit", "2"], "", False), (["--format", "md"], "", False),
-           (["--all"], "", True), (["--format", "json"], "", False),
+           (["--all"], "", True), (["--format", "json"], "", True),
            (["--format", "json", "--limit", "3"], "", False), (["--format", "csv"], "", False),
            (["--format", "csv", "--section", "ops"], "", True), (["--section", "findings"], "", True),
            (["--format", "json"], "[0.1s:0.9s]", True), ([], "[0.1s:0.9s]", True),

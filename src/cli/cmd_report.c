@@ -62,6 +62,7 @@ static bool report(struct nl_input_words *input, const struct nl_trace *trace, c
                 !call->settings.section; /* it shows fewer rows, and says of how many */
     struct nl_analyze_options options = {.limit = page ? 0 : (size_t)call->settings.limit,
                                          .fold = output->view->folds && !call->settings.all,
+                                         .all = call->settings.all,
                                          .section = call->settings.section};
     if (!nl_input_window(input, trace, call, &options.window, err) ||
         !read_amounts(call, &options, err))
