@@ -171,6 +171,15 @@ const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text);
 const char *nl_say_count(const struct nl_scene *scene, uint64_t count);
 const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s);
 
+/* Doubt: what makes one finding of a cause less sure than others, which sureness.def does not tell apart. Times the
+ * coverage; not measured, but judgement. None hides a finding of a cause that was always right (0.957 × 0.85 > 0.8). */
+#define NL_DOUBT_CORES 0.85 /* tensor_core_unused: whether the GPU has them is not recorded */
+#define NL_DOUBT_NEAR  0.9  /* tensor_core_unused: less than twice the threshold */
+#define NL_DOUBT_ONE_RANK                                                                          \
+    0.9 /* collective_skew: of one rank alone, arrivals of the others unknown */
+#define NL_DOUBT_FEW_LAUNCHES 0.92 /* sync_calls: launches of at most half of the work */
+#define NL_DOUBT_PHASE        0.85 /* gpu_idle: one gap is nearly all, a phase and no pattern */
+
 /* Cost, its share, and severity: critical from `critical_share` of wall on. `coverage` is the part of the data that
  * the judgement rests on (0..1): confidence is that times the sureness of the cause (sureness.h). saving is
  * [cost/2, cost]. */

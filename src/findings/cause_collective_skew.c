@@ -120,7 +120,7 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
     if (nl_scene_share(scene, cost) <= WARN_SHARE || beyond.ns / 2 < beyond.worst.shortest_ns)
         return NL_CAUSE_ABSENT;
     claim(scene, &finding->where);
-    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, NL_DOUBT_ONE_RANK);
     finding->saving_ns[0] = 0;
     struct nl_str operation =
         nl_trace_name(scene->trace, scene->trace->collective.operation[beyond.worst.row]);

@@ -315,7 +315,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
             longest = finding->where.items[i];
     bool phase = (double)(longest.end - longest.start) > ONE_GAP * (double)idle;
     struct activity main = main_activity(scene);
-    nl_find(scene, finding, idle, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, idle, CRITICAL_SHARE, phase ? NL_DOUBT_PHASE : 1);
     nl_title(scene, finding, "%s is idle %s of the %s from its first to its last work (%s)%s",
              nl_scene_name(scene), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
              nl_say_share(scene, share), main_place(scene, &main));

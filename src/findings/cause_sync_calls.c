@@ -45,7 +45,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     const char *where = nl_say(scene, "FROM idle_gaps%s WHERE sync IS NOT NULL AND %s",
                                nl_scene_args(scene), nl_scene_place(scene, ""));
     int64_t all = nl_scene_sum_gaps(scene, after_sync, NULL, NULL);
-    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, scene->linked > 0.5 ? 1 : NL_DOUBT_FEW_LAUNCHES);
     finding->saving_ns[0] = cost / 2;
     finding->saving_ns[1] = cost;
     nl_title(scene, finding, "Synchronising calls leave %s without work for %s",

@@ -168,6 +168,7 @@ static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct m
     if (!known) {
         finding->severity = NL_SEVERITY_INFO;
         finding->saving_ns[0] = finding->saving_ns[1] = 0;
+        finding->confidence = NL_DOUBT_CORES;
         finding->remedies = amd ? NULL : "tensor_core_unused:unknown";
     } else if (!amd && (shown.ampere || has_tf32(scene, major))) {
         finding->remedies = "tensor_core_unused:tf32";
@@ -198,7 +199,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (share <= LEAST_SHARE)
         return NL_CAUSE_ABSENT;
     int64_t cost = time.without / 4 * 3;
-    nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, share > 2 * LEAST_SHARE ? 1 : NL_DOUBT_NEAR);
     finding->saving_ns[0] = time.without / 4;
     name_it(scene, finding, time, amd, major);
     tell(scene, finding, time, longest);
