@@ -77,8 +77,8 @@ const struct nl_cause nl_cause_truncated_or_dropped = {
     .id = "truncated_or_dropped",
     .doc =
         "About the measurement: over 5 % of a device's kernels and copies have no recorded launch, "
-        "or the input was cut short. Costs nothing; lowers the confidence of causes that need "
-        "launches.",
+        "or the input was cut short. Costs nothing; the causes of dispatch and launches are "
+        "less sure, by as much as is missing.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = evaluate,
