@@ -430,6 +430,16 @@ def waits_own_little(folder):
     check(part and part[0] == part[1] and 19e6 <= part[0] <= 20.2e6, "a wait of 1 ms owns 1 ms of each gap", part)
 
 
+def captures_are_not_late(folder):
+    """While graphs are captured, launches do not run: no finding says that the CPU is late, or promises that time."""
+    path = captures()[0].write(folder, "captures.json")
+    result = json.loads(run([path], "--format", "json")[1])["result"]
+    found = [f for f in result["findings"] if f["cause"] == "gpu_idle"]
+    check(len(found) == 1 and found[0]["severity"] == "info" and found[0]["saving_ns"] == [0, 0] and
+          "capture of graphs" in found[0]["title"] and
+          not [e for e in found[0]["evidence"] if e["metric"] == "idle_host_late_ns"], "idle time of captures is no fault", found)
+
+
 def sampled(folder, leaf):
     """100 samples of 1 ms as `perf script` prints them, nine of ten in one function."""
     path = os.path.join(folder, leaf + ".perf")
@@ -1153,6 +1163,7 @@ with tempfile.TemporaryDirectory() as scratch:
     causes(scratch)
     pages(scratch)
     one_screen(scratch)
+    captures_are_not_late(scratch)
     several(scratch)
     recursion(scratch)
     slow_start(scratch)

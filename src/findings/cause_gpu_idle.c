@@ -7,6 +7,7 @@
 #include "findings/bookcause.h"
 #include "tables/gaptext.h"
 #include "tables/groups.h"
+#include "base/sort.h"
 #include "base/sum.h"
 
 #define WARN_SHARE     0.15
@@ -234,6 +235,70 @@ static size_t captures_in(const struct nl_scene *scene, struct nl_interval where
     return count;
 }
 
+/* The calls that begin and end captures, in order of time; nl_free them. */
+static struct nl_keyed *capture_calls(const struct nl_trace *trace, size_t *count)
+{
+    struct nl_keyed *calls = NULL;
+    size_t cap = 0;
+    *count = 0;
+    for (uint32_t row = 0; row < trace->api.rows; row++) {
+        uint32_t slice = trace->api.slice[row];
+        if (slice == NL_NULL_ROW ||
+            !nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "Capture"))
+            continue;
+        nl_grow(&calls, &cap, 2 * (*count + 1)); /* half is for sorting */
+        calls[(*count)++] = (struct nl_keyed){nl_sort_key(trace->slice.ts[slice]), slice};
+    }
+    if (*count)
+        nl_sort_keyed(calls, calls + *count, *count);
+    return calls;
+}
+
+/* Idle time between the calls that begin and end captures: what is launched there does not run. */
+static int64_t idle_in_captures(const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    struct nl_intervals captures, idle;
+    uint32_t open = NL_NULL_ROW;
+    size_t count;
+    struct nl_keyed *calls = capture_calls(trace, &count);
+    nl_intervals_init(&captures);
+    nl_intervals_init(&idle);
+    for (size_t i = 0; i < count; i++) {
+        struct nl_str name = nl_trace_name(trace, trace->slice.name[calls[i].row]);
+        if (nl_str_contains(name, "BeginCapture"))
+            open = calls[i].row;
+        if (!nl_str_contains(name, "EndCapture") || open == NL_NULL_ROW)
+            continue;
+        nl_intervals_add(&captures, trace->slice.ts[open], nl_slice_end(trace, calls[i].row));
+        open = NL_NULL_ROW;
+    }
+    nl_intervals_normalise(&captures);
+    nl_scene_keep_idle(scene, &captures, &idle);
+    nl_intervals_normalise(&idle);
+    int64_t ns = nl_intervals_length(&idle);
+    nl_intervals_release(&captures);
+    nl_intervals_release(&idle);
+    nl_free(calls);
+    return ns;
+}
+
+/* A remark. */
+static void promise_nothing(struct nl_finding *finding, const char *remedies)
+{
+    finding->remedies = remedies;
+    finding->severity = NL_SEVERITY_INFO;
+    finding->saving_ns[0] = finding->saving_ns[1] = 0;
+}
+
+/* The CPU is not late: nothing is to run. */
+static void blame_capture(struct nl_scene *scene, struct nl_finding *finding, int64_t ns)
+{
+    promise_nothing(finding, "gpu_idle:capture");
+    nl_title(scene, finding, "Nothing runs on %s during the capture of graphs, %s of its idle %s",
+             nl_scene_name(scene), nl_say_ns(scene, ns), nl_say_ns(scene, scene->parts->idle_ns));
+}
+
 /* One gap that is nearly everything is reported, and lowers the confidence. */
 static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, struct nl_interval gap)
 {
@@ -320,7 +385,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
              nl_scene_name(scene), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
              nl_say_share(scene, share), main_place(scene, &main));
     promise(scene, finding);
-    tell_class(scene, finding);
+    int64_t captured = idle_in_captures(scene);
+    bool captures = captured > idle / 2;
+    if (!captures)
+        tell_class(scene, finding);
     tell_activity(scene, finding, &main);
     nl_evidence(
         finding,
@@ -341,25 +409,24 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     }
     if (main.activity == NL_DID_LAUNCH && main.longest_ns >= SLOW_LAUNCH_NS)
         finding->remedies = "gpu_idle:warm_up";
-    if (2 * unexplained(scene) > idle) {
-        finding->remedies = "gpu_idle:unknown";
-        finding->severity = NL_SEVERITY_INFO;
-        finding->saving_ns[0] = finding->saving_ns[1] = 0;
-    }
+    if (2 * unexplained(scene) > idle)
+        promise_nothing(finding, "gpu_idle:unknown");
+    if (captures)
+        blame_capture(scene, finding, captured);
     return NL_CAUSE_FOUND;
 }
 
 const struct nl_cause nl_cause_gpu_idle = {
     .id = "gpu_idle",
-    .doc =
-        "Time without any work on the device between its first and last work. Warning over 15 % "
-        "of wall (nsys-ai, TraceLens). More specific causes claim their part "
-        "of it first. A remark that promises nothing where for over half of it the recording "
-        "does not "
-        "say why: the launches of the next work are unknown, or calls copy and no copy was "
-        "recorded. Saving: the idle time outside start-up. Not judged where a ROCm tool recorded "
-        "kernels alone, nor where counters were read of over half of the kernels: that runs "
-        "them one by one.",
+    .doc = "Time without any work on the device between its first and last work. Warning over 15 % "
+           "of wall (nsys-ai, TraceLens). More specific causes claim their part "
+           "of it first. A remark that promises nothing where for over half of it the recording "
+           "does not "
+           "say why: the launches of the next work are unknown, or calls copy and no copy was "
+           "recorded, or graphs are captured. Saving: the idle time outside start-up. Not judged "
+           "where a ROCm tool recorded "
+           "kernels alone, nor where counters were read of over half of the kernels: that runs "
+           "them one by one.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .of_gaps = true,

@@ -8,7 +8,7 @@
 static const char *const causes[] = {
 #define NL_CAUSE(name, level) #name,
 #include "findings/causes.def"
-    "gpu_idle:warm_up",   "gpu_idle:unknown",    "kernel_hotspot:measured",
+    "gpu_idle:warm_up",   "gpu_idle:unknown",    "gpu_idle:capture",    "kernel_hotspot:measured",
     "cpu_hotspot:native", "cpu_hotspot:address", "cpu_hotspot:operator"};
 
 /* Words of one maker's tools; the first row is NVIDIA's, and so on. */
