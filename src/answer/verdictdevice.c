@@ -421,20 +421,51 @@ static void put_saving_inside(struct nl_device_case *it)
         put_saving(it, it->inside_ns);
 }
 
+/* Of the process that feeds the device; where nobody knows which does, of all. */
+static uint64_t replays_of(const struct nl_device_case *it)
+{
+    const struct nl_trace *trace = it->judged->trace;
+    uint32_t feeder = it->parts.account ? it->parts.account->feeder : NL_NULL_ROW;
+    return nl_replays_unrecorded(trace, feeder == NL_NULL_ROW ? NL_NULL_ROW
+                                                              : trace->thread.process[feeder]);
+}
+
+/* More time than was measured may be that of kernels that were not recorded: nobody knows what the device did. */
+static bool judge_unrecorded(struct nl_device_case *it)
+{
+    if (!it->replays || it->parts.idle <= it->parts.total - it->parts.idle)
+        return false;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_time(out, "No verdict: the kernels of replayed graphs were not recorded, and of the ",
+                 it->parts.total);
+    nl_tell_time(out, " of the device ", it->parts.idle);
+    nl_buf_text(out, " are theirs or idle.");
+    nl_tell_end(it->judged, &it->judged->verdict->sentence);
+    it->judged->verdict->class = NL_VERDICT_NONE;
+    out = nl_tell_begin(it->judged);
+    nl_buf_text(out,
+                "Record them: nsys profile --cuda-graph-trace=node; of other profilers record a "
+                "run without graphs (vLLM: --enforce-eager).");
+    nl_tell_note(it->judged);
+    nl_device_tell_rest(it, NL_VERDICT_NONE);
+    return true;
+}
+
 static bool judge_timeline(struct nl_judged *judged)
 {
     size_t count;
-    struct nl_device_case it = {.judged = judged,
-                                .thinned = nl_thinned(judged->trace),
-                                .replays = nl_replays_unrecorded(judged->trace)};
+    struct nl_device_case it = {.judged = judged, .thinned = nl_thinned(judged->trace)};
     if (!nl_time_parts(judged, &it.parts))
         return false;
+    it.replays = replays_of(&it);
     it.row = nl_memo_breakdown(judged->options->memo, &count)[it.parts.device];
     it.devices = count;
     regard_steps(&it);
     if (!it.replays) /* steps that replay graphs have little that was recorded */
         narrow(&it);
     nl_whole_bars(&it);
+    if (judge_unrecorded(&it))
+        return true;
     struct group group = choose(&it);
     judged->verdict->class = group.class;
     if (group.class == NL_VERDICT_LAUNCH && nl_device_tell_capture(&it))

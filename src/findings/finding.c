@@ -142,7 +142,7 @@ static const char *says_nothing_in_gaps(const struct nl_trace *trace)
 {
     if (!isnan(nl_thinned(trace)))
         return "most events are missing: it was filtered or sampled";
-    return nl_replays_unrecorded(trace)
+    return nl_replays_unrecorded(trace, NL_NULL_ROW)
                ? "kernels of replayed graphs were not recorded: what looks idle may be theirs"
                : NULL;
 }

@@ -1,51 +1,84 @@
 /* replays — see replays.h. */
 #include "timeline/replays.h"
 
-#include <stdlib.h>
-
 #include "base/mem.h"
 #include "base/str.h"
 
-#define LEAST_LAUNCHES 3 /* the work of the last may lie behind the end of the recording */
+#define LEAST_LAUNCHES 3    /* the work of the last may lie behind the end of the recording */
+#define MOST_UNLINKED  0.05 /* of the kernels: more without a launch may well be those of graphs */
 
-static int by_number(const void *a, const void *b)
+/* Of one process: its launches of graphs, and kernels by what launched them. */
+struct feed {
+    uint64_t launches, of_graphs, linked, unlinked;
+};
+
+static bool is_graph_launch(const struct nl_trace *trace, uint32_t slice)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    return nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "GraphLaunch");
 }
 
-static bool has(const uint64_t *numbers, size_t count, uint64_t number)
+/* The last one is of launches whose process is not known. */
+static struct feed *feed_of(const struct nl_trace *trace, struct feed *feeds, uint32_t slice)
 {
-    return number != NL_NULL_U64 && count &&
-           bsearch(&number, numbers, count, sizeof number, by_number);
+    uint32_t process = nl_slice_process(trace, slice);
+    return &feeds[process < trace->process.rows ? process : trace->process.rows];
 }
 
-/* Numbers of launches of graphs, sorted. */
-static size_t graph_numbers(const struct nl_trace *trace, uint64_t *numbers)
+static bool count_launches(const struct nl_trace *trace, struct feed *feeds)
 {
-    size_t count = 0;
-    for (uint32_t row = 0; row < trace->api.rows; row++) {
-        struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->api.slice[row]]);
-        if (trace->api.correlation[row] != NL_NULL_U64 && nl_str_contains(name, "GraphLaunch"))
-            numbers[count++] = trace->api.correlation[row];
+    bool enough = false;
+    for (uint32_t row = 0; row < trace->api.rows; row++)
+        if (is_graph_launch(trace, trace->api.slice[row]))
+            enough |= ++feed_of(trace, feeds, trace->api.slice[row])->launches >= LEAST_LAUNCHES;
+    return enough;
+}
+
+/* A kernel without a launch may be that of any process of its rank. */
+static void count_unlinked(const struct nl_trace *trace, struct feed *feeds, uint32_t slice)
+{
+    int64_t rank = nl_slice_rank(trace, slice);
+    for (uint32_t process = 0; process <= trace->process.rows; process++)
+        if (feeds[process].launches &&
+            (process == trace->process.rows || rank == NL_NULL_I64 ||
+             trace->process.rank[process] == NL_NULL_I64 || trace->process.rank[process] == rank))
+            feeds[process].unlinked++;
+}
+
+static void count_kernels(const struct nl_trace *trace, struct feed *feeds)
+{
+    for (uint32_t row = 0; row < trace->kernel.rows; row++) {
+        uint32_t slice = trace->kernel.slice[row], launch = trace->slice.link[slice];
+        if (launch == NL_NULL_ROW || trace->slice.kind[launch] != NL_KIND_API) {
+            count_unlinked(trace, feeds, slice);
+            continue;
+        }
+        struct feed *feed = feed_of(trace, feeds, launch);
+        feed->linked++;
+        feed->of_graphs +=
+            trace->kernel.graph[row] != NL_NULL_U64 || is_graph_launch(trace, launch);
     }
-    if (count)
-        qsort(numbers, count, sizeof *numbers, by_number);
-    return count;
 }
 
-uint64_t nl_replays_unrecorded(const struct nl_trace *trace)
+static uint64_t unrecorded(const struct feed *feed)
+{
+    double all = (double)feed->linked + (double)feed->unlinked;
+    bool missing = feed->launches >= LEAST_LAUNCHES && feed->linked && !feed->of_graphs &&
+                   (double)feed->unlinked <= MOST_UNLINKED * all;
+    return missing ? feed->launches : 0;
+}
+
+uint64_t nl_replays_unrecorded(const struct nl_trace *trace, uint32_t process)
 {
     if (trace->graph.rows || !trace->api.rows || !trace->kernel.rows)
         return 0;
-    uint64_t *numbers = nl_alloc((size_t)trace->api.rows * sizeof *numbers);
-    size_t count = graph_numbers(trace, numbers);
-    bool recorded = count < LEAST_LAUNCHES, joined = false;
-    for (uint32_t row = 0; row < trace->kernel.rows && !recorded; row++) {
-        recorded = has(numbers, count, trace->kernel.correlation[row]) ||
-                   trace->kernel.graph[row] != NL_NULL_U64;
-        joined = joined || trace->kernel.correlation[row] != NL_NULL_U64;
+    struct feed *feeds = nl_zalloc(((size_t)trace->process.rows + 1) * sizeof *feeds);
+    uint64_t count = 0;
+    if (count_launches(trace, feeds)) {
+        count_kernels(trace, feeds);
+        for (uint32_t row = 0; row <= trace->process.rows; row++)
+            if (process == NL_NULL_ROW || row == process)
+                count += unrecorded(&feeds[row]);
     }
-    nl_free(numbers);
-    return recorded || !joined ? 0 : count;
+    nl_free(feeds);
+    return count;
 }

@@ -6,9 +6,10 @@
 
 #include "store/trace.h"
 
-/* Launches of graphs in a recording that joins kernels to their launches, and none to that of a graph; 0 where kernels of
- * graphs are there, where graphs are rows of their own, or where nobody can tell. RPD files are so: of a graph they hold
- * its copies alone. */
-uint64_t nl_replays_unrecorded(const struct nl_trace *trace);
+/* Launches of graphs by a process whose kernels are joined to their launches, and none to that of a graph; 0 where
+ * kernels of graphs are there, where graphs are rows of their own, or where nobody can tell: of kernels without a launch
+ * more than a few may be those of graphs. RPD files are so: of a graph they hold its copies alone. `process` is a row;
+ * NL_NULL_ROW: the sum over all of them, each judged by itself. */
+uint64_t nl_replays_unrecorded(const struct nl_trace *trace, uint32_t process);
 
 #endif
