@@ -56,9 +56,25 @@ static size_t *choose(const struct nl_account *account, size_t *count)
     return numbers;
 }
 
+/* Sums of a GPU's profiler without a timeline: its functions are kernels and calls of the runtime, and no time of a
+ * thread. */
+static bool is_sums_of_gpu(const struct nl_trace *trace)
+{
+    static const char *const of_gpus[] = {"nsys", "rocprof", "nvprof"};
+    if (!trace->call.rows || trace->slice.rows || trace->sample.rows)
+        return false;
+    for (uint32_t i = 0; i < trace->source.rows; i++)
+        for (size_t k = 0; k < sizeof of_gpus / sizeof *of_gpus; k++)
+            if (nl_str_starts(nl_trace_name(trace, trace->source.format[i]), of_gpus[k]))
+                return true;
+    return false;
+}
+
 void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
                         const struct nl_analyze_options *options, struct nl_arena *arena)
 {
+    if (is_sums_of_gpu(trace))
+        return;
     const struct nl_account *account = nl_memo_account(options->memo);
     const struct nl_found_steps *found = nl_memo_steps(options->memo);
     size_t chosen;
