@@ -17,6 +17,7 @@ static bool find_facts(struct nl_host_roofs *facts, const struct nl_trace *trace
     *facts = nl_host_meta(trace);
     if (run && !nl_roofkeep_host(ledger, run->run, facts, err))
         return false;
+    facts->named = facts->named || (named && (!facts->host[0] || !strcmp(named, facts->host)));
     if (named && !facts->host[0])
         snprintf(facts->host, sizeof facts->host, "%s", named);
     else if (named && strcmp(named, facts->host) != 0)

@@ -93,7 +93,7 @@ bool nl_roofkeep_get(struct nl_ledger *ledger, const struct nl_host_roofs *facts
     *roofs = nl_zalloc(sizeof **roofs);
     **roofs = *facts;
     (*roofs)->count = 0;
-    if (!facts->host[0])
+    if (!facts->host[0] || (!facts->cpu[0] && !facts->named))
         return true;
     if (!count_machines(ledger, facts, &machines, err) ||
         !nl_ledgerdb_number(ledger, &count, 0, err, "SELECT count(*) FROM roofs WHERE " OF_HOST,

@@ -28,7 +28,8 @@ struct nl_host_roofs {
     char host[NL_ROOF_HOST_TEXT]; /* "" not known */
     char cpu[NL_ROOF_HOST_TEXT];  /* product of its processors; "" not known */
     uint32_t processors;          /* 0 not known */
-    size_t count;                 /* 0: never measured, or not this host's for certain */
+    bool named;   /* the host's name was given for this profile, not recorded with it */
+    size_t count; /* 0: never measured, or not this host's for certain */
     struct nl_host_roof items[];
 };
 
