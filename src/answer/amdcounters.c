@@ -19,11 +19,13 @@ enum {
     HITS,
     MISSES,
     READS,
+    READS_EA0,
     READS_32,
     READS_128,
     WRITES,
     WRITES_64,
     WAITING,
+    WAITING_ISSUE,
     WAVE_CYCLES,
     COUNTERS
 };
@@ -44,7 +46,7 @@ static const struct {
              {"TCC_HIT_sum", HITS},
              {"TCC_MISS_sum", MISSES},
              {"TCC_EA_RDREQ_sum", READS},
-             {"TCC_EA0_RDREQ_sum", READS},
+             {"TCC_EA0_RDREQ_sum", READS_EA0},
              {"TCC_EA_RDREQ_32B_sum", READS_32},
              {"TCC_EA0_RDREQ_32B_sum", READS_32},
              {"TCC_BUBBLE_sum", READS_128},
@@ -53,6 +55,7 @@ static const struct {
              {"TCC_EA_WRREQ_64B_sum", WRITES_64},
              {"TCC_EA0_WRREQ_64B_sum", WRITES_64},
              {"SQ_WAIT_ANY", WAITING},
+             {"SQ_WAIT_INST_ANY", WAITING_ISSUE},
              {"SQ_WAVE_CYCLES", WAVE_CYCLES}};
 #define NAMES (sizeof names / sizeof names[0])
 
@@ -122,6 +125,36 @@ static void put_bytes(struct nl_buf *out, unsigned *said, double bytes, double n
         nl_buf_format(out, " (%.4g GB/s)", bytes / ns);
 }
 
+/* Two reasons to wait, counted apart: for data and barriers (s_waitcnt), and to be chosen for issue. */
+static void put_waits(struct nl_buf *out, unsigned *said, const struct meter *at)
+{
+    bool issue = at[WAITING_ISSUE].there && at[WAITING_ISSUE].sum >= 0 &&
+                 at[WAITING_ISSUE].sum <= at[WAVE_CYCLES].sum;
+    unsigned before = *said;
+    if (!at[WAVE_CYCLES].there)
+        return;
+    if (at[WAITING].there)
+        put_part(out, said, at[WAITING].sum, at[WAVE_CYCLES].sum,
+                 "its waves wait for data or barriers ");
+    if (issue && *said > before && at[WAVE_CYCLES].sum > 0)
+        nl_tell_share(out, ", for issue ", at[WAITING_ISSUE].sum / at[WAVE_CYCLES].sum);
+    else if (issue)
+        put_part(out, said, at[WAITING_ISSUE].sum, at[WAVE_CYCLES].sum,
+                 "its waves wait for issue ");
+}
+
+/* Bytes that it read, by AMD's formulas. MI300 reads up to 128 bytes at once: without the count of those, nobody knows. */
+static void put_reads(struct nl_buf *out, unsigned *said, const struct meter *at)
+{
+    const struct meter *reads = at[READS_EA0].there ? &at[READS_EA0] : &at[READS];
+    if (!reads->there || !at[READS_32].there || (at[READS_EA0].there && !at[READS_128].there))
+        return;
+    put_bytes(out, said,
+              128 * at[READS_128].sum + 32 * at[READS_32].sum +
+                  64 * (reads->sum - at[READS_128].sum - at[READS_32].sum),
+              reads->ns, " read from memory");
+}
+
 bool nl_tell_amd_counters(struct nl_buf *out, const struct nl_trace *trace, uint32_t kernel)
 {
     struct meter at[COUNTERS] = {0};
@@ -132,17 +165,13 @@ bool nl_tell_amd_counters(struct nl_buf *out, const struct nl_trace *trace, uint
     put_percent(out, &said, &at[VALU_BUSY], "vector units busy ");
     put_percent(out, &said, &at[L2_HIT], "L2 hits ");
     put_percent(out, &said, &at[OCCUPANCY], "occupancy ");
-    if (at[WAVE_CYCLES].there && at[WAITING].there)
-        put_part(out, &said, at[WAITING].sum, at[WAVE_CYCLES].sum, "its waves wait ");
+    put_waits(out, &said, at);
     if (at[HITS].there && at[MISSES].there)
         put_part(out, &said, at[HITS].sum, at[HITS].sum + at[MISSES].sum, "L2 hits ");
     if (at[FETCH_SIZE].there)
         put_bytes(out, &said, at[FETCH_SIZE].sum * KIB, at[FETCH_SIZE].ns, " read from memory");
-    else if (at[READS].there && at[READS_32].there)
-        put_bytes(out, &said,
-                  128 * at[READS_128].sum + 32 * at[READS_32].sum +
-                      64 * (at[READS].sum - at[READS_128].sum - at[READS_32].sum),
-                  at[READS].ns, " read from memory");
+    else
+        put_reads(out, &said, at);
     if (at[WRITE_SIZE].there)
         put_bytes(out, &said, at[WRITE_SIZE].sum * KIB, at[WRITE_SIZE].ns, " written");
     else if (at[WRITES].there && at[WRITES_64].there)
