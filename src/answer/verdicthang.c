@@ -322,8 +322,10 @@ static void tell_where_to_look(struct hang *hang, const uint32_t *blamed)
     struct nl_buf *out = nl_tell_begin(hang->judged);
     bool cpu = blamed == hang->missing;
     nl_buf_text(out, cpu ? "Look at the Python stacks of " : "Look at the logs of ");
-    put_ranks(hang, out, blamed, false);
-    nl_buf_text(out, cpu ? " (py-spy dump --pid): it did not get as far as this call."
+    size_t count = put_ranks(hang, out, blamed, false);
+    nl_buf_text(out, cpu ? count == 1
+                               ? " (py-spy dump --pid): it did not get as far as this call."
+                               : " (py-spy dump --pid): they did not get as far as this call."
                          : " and of their GPUs: errors of NCCL (NCCL_DEBUG=INFO in the next run), "
                            "Xid in dmesg, a link or node that is down.");
     nl_tell_note(hang->judged);

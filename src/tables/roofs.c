@@ -84,6 +84,9 @@ static const char *say_peaks(struct nl_result *result, const struct nl_op_works 
         bool host = device == trace->device.rows;
         if (!peaks[device].known || (host && !works->on_host))
             continue;
+        if (!result->rows)
+            return "no operator or kernel tells its FLOPs or bytes, so there is nothing to compare "
+                   "with the roofs";
         return nl_arena_format(
             &result->arena, "headroom: time saved at %.0f %% of the roof; roofs of %s: %s",
             100 * NL_ROOF_TARGET,
