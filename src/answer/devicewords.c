@@ -492,12 +492,14 @@ static void tell_steady(struct nl_device_case *it)
 static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
 {
     const struct nl_time_part *parts = it->parts.parts;
-    int64_t whole = it->parts.total;
+    int64_t whole = it->parts.total, early = it->parts.work_before;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Also:");
     size_t before = out->len;
-    if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_HOST)
-        put_share_of(out, "first-time calls", parts[NL_TIME_FIRST].ns, whole);
+    if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_HOST) {
+        put_share_of(out, "first-time calls", parts[NL_TIME_FIRST].ns - early, whole);
+        put_share_of(out, "CPU work before the first GPU work", early, whole);
+    }
     if (class != NL_VERDICT_INPUT)
         put_share_of(out, "waiting for input data", parts[NL_TIME_INPUT].ns, whole);
     if (class != NL_VERDICT_LAUNCH)
@@ -518,11 +520,10 @@ static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
 /* Freeing and unloading at the end, where it is much. */
 static void tell_ending(struct nl_device_case *it)
 {
-    int64_t ending = it->parts.ending;
-    if (ending < it->parts.total / 5)
+    if (it->parts.ending < it->parts.total / 5)
         return;
     struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_tell_time(out, "Ending: after the last work of the device, ", ending);
+    nl_tell_time(out, "Ending: after the last work of the device, ", it->parts.ending);
     nl_buf_text(out, " go to freeing and unloading");
     if (it->parts.ending_in)
         nl_tell_name(out, ", most in ", nl_str(it->parts.ending_in));

@@ -148,6 +148,15 @@ static bool is_own_work(const struct nl_account_row *row)
             row->activity == NL_DID_FUNCTION);
 }
 
+/* Functions and operators, whatever they do; calls of the runtime, compilers and loaders set things up. */
+static bool is_program(const struct nl_account_row *row)
+{
+    return row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
+           row->activity == NL_DID_LAYER || row->activity == NL_DID_RANGE ||
+           row->activity == NL_DID_FUNCTION || row->activity == NL_DID_OTHER ||
+           row->activity == NL_DID_GC;
+}
+
 /* What the thread did before it launched the first work: setting up, or what a step begins with. */
 static void add_before(struct division *division, const struct nl_account_row *row)
 {
@@ -160,6 +169,8 @@ static void add_before(struct division *division, const struct nl_account_row *r
         what = NL_TIME_HOST;
     add(division, what, row, row->ns, row->count);
     nl_sum_add(&division->parts->before, row->ns);
+    if (what == NL_TIME_FIRST && is_program(row))
+        nl_sum_add(&division->parts->work_before, row->ns);
     if (what == NL_TIME_HOST || what == NL_TIME_INPUT)
         nl_sum_add(&division->parts->before_own, row->ns);
     if (what == NL_TIME_NOTHING && !division->device->steps[NL_STEADY])

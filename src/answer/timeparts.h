@@ -52,6 +52,8 @@ struct nl_time_parts {
         input_before; /* of before: inside functions that fetch or prepare input, with all they call */
     int64_t
         before_own; /* of before: the program's own work, that of input included; no set-up, nothing unknown */
+    int64_t
+        work_before; /* of NL_TIME_FIRST: work of the program before the device's, which sets nothing up */
     int64_t ending; /* not of the total: freeing and unloading after the last work */
     const char *ending_in;
     int64_t
