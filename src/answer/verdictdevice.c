@@ -468,10 +468,8 @@ static bool judge_timeline(struct nl_judged *judged)
         return true;
     struct group group = choose(&it);
     judged->verdict->class = group.class;
-    if (group.class == NL_VERDICT_LAUNCH && nl_device_tell_capture(&it))
-        return true;
-    if ((group.class == NL_VERDICT_HOST || group.class == NL_VERDICT_IDLE ||
-         group.class == NL_VERDICT_STARTUP) &&
+    if ((group.class == NL_VERDICT_LAUNCH || group.class == NL_VERDICT_HOST ||
+         group.class == NL_VERDICT_IDLE || group.class == NL_VERDICT_STARTUP) &&
         nl_device_tell_capture(&it))
         return true;
     it.inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(&it) : NULL;
