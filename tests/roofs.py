@@ -149,6 +149,7 @@ def kept(folder):
     tally.check("--replace forgets them", got[0] is not None and got[0] < 1e17, got)
     before = os.path.getsize(os.path.join(ledger, "ledger.db"))
     none = call("roof", "--only", "gpu", "--no-keep", "--ledger", os.path.join(folder, "nowhere"), "--format", "json")
+    tally.check("where nothing is measured nothing is kept", "nothing was measured" in call("roof", "--only", "gpu", "--ledger", ledger).stdout)
     tally.check("--no-keep leaves ledgers alone", none.status == 0 and not os.path.exists(os.path.join(folder, "nowhere"))
                 and before, none.describe())
 

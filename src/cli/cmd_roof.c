@@ -243,9 +243,12 @@ bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
     bool done = measure(&measuring, call, err);
     if (done && !call->settings.roof.no_keep)
         done = store(call, measuring.roofs, &kept, &measuring.table->arena, err);
-    measuring.table->note = nl_arena_format(
-        &measuring.table->arena, "best of three rounds; other programs that run now lower it%s%s",
-        kept ? "; " : "", kept ? kept : "");
+    measuring.table->note =
+        !measuring.roofs->count
+            ? "nothing was measured, nothing is kept"
+            : nl_arena_format(&measuring.table->arena,
+                              "best of three rounds; other programs that run now lower it%s%s",
+                              kept ? "; " : "", kept ? kept : "");
     done = done && show(call, &measuring, err);
     nl_free(measuring.roofs);
     nl_result_free(measuring.table);
