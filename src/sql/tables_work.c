@@ -93,7 +93,7 @@ static void show_least(const struct nl_tf_call *call, const struct nl_op_work *r
 /* Counts that are whole as whole numbers. */
 static void show_whole(sqlite3_context *context, double value)
 {
-    if (value == value && value < 9e18)
+    if (value > -9e18 && value < 9e18)
         nl_show_int(context, (int64_t)(value + 0.5));
     else
         nl_show_real(context, value);

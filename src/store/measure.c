@@ -5,6 +5,8 @@
  */
 #include "store/measure.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 struct nl_measurement_row *nl_measuring_row(struct nl_measuring *m)
@@ -26,13 +28,21 @@ static const struct {
 #undef NL_MEASURED
 };
 
+/* None is below 0. Shares are a little above 1 at times, since cycles are counted beside other clocks;
+ * no memory moves 10^18 bytes in a second. */
+static bool possible(double value, const char *unit)
+{
+    return value >= 0 && value <= (unit && strcmp(unit, "bytes/s") == 0 ? 1e18 : 10);
+}
+
 bool nl_measured_fact(struct nl_measurement_row *row, struct nl_str metric, struct nl_str unit,
                       double value)
 {
     bool found = false;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0] && !isnan(value); i++) {
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         if (!nl_str_eq(metric, facts[i].metric) ||
-            (facts[i].unit && !nl_str_is(unit, facts[i].unit)))
+            (facts[i].unit && !nl_str_is(unit, facts[i].unit)) ||
+            !possible(value / facts[i].divisor, facts[i].unit))
             continue;
         double *cell = (double *)(void *)((char *)row + facts[i].column);
         if (isnan(*cell))
@@ -163,6 +173,25 @@ static void place_staged(const struct nl_measuring *m)
     }
 }
 
+/* Shares and rates that no hardware has are unknown. */
+static void drop_impossible(double *cells, uint32_t rows, const char *unit)
+{
+    for (uint32_t row = 0; row < rows; row++) {
+        if (!possible(cells[row], unit))
+            cells[row] = NL_NULL_F64;
+    }
+}
+
+/* What readers staged themselves: all of the kernels' estimates, the first measurements. */
+static void check_staged(const struct nl_trace *trace, uint32_t staged)
+{
+    drop_impossible(trace->kernel.occupancy, trace->kernel.rows, "%");
+#define NL_MEASURED(column, metric, unit, divisor)                                                 \
+    drop_impossible(trace->measurement.column, staged, unit);
+#include "store/measured.def"
+#undef NL_MEASURED
+}
+
 bool nl_measure(struct nl_finish *f, struct nl_err *err)
 {
     struct nl_measuring m = {.f = f, .trace = f->trace};
@@ -179,6 +208,7 @@ bool nl_measure(struct nl_finish *f, struct nl_err *err)
     if (done) {
         put_rows(f->trace, NL_T_measurement, m.staged, m.rows, m.count);
         place_staged(&m);
+        check_staged(f->trace, m.staged);
     }
     nl_free(m.before);
     nl_free(m.rows);

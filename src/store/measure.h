@@ -25,7 +25,7 @@ struct nl_measuring {
 struct nl_measurement_row *nl_measuring_row(struct nl_measuring *m);
 
 /* Fills the columns of measured.def that this metric is and that are not known yet; false when it
- * is none of them. */
+ * is none of them, or is a share or rate that no hardware has (below 0, far above all). */
 bool nl_measured_fact(struct nl_measurement_row *row, struct nl_str metric, struct nl_str unit,
                       double value);
 

@@ -8,6 +8,7 @@
 
 #include "tables/answer.h"
 #include "tables/scope.h"
+#include "tables/workrows.h"
 #include "base/mem.h"
 
 #define SAMPLES "smsp__pcsamp_sample_count"
@@ -157,7 +158,7 @@ static void kernel_lines_add_row(struct nl_result *result, const struct nl_trace
     cells[AT_file] = nl_answer_name(result, trace, entry->file);
     cells[AT_line] = nl_answer_u32(entry->line);
     cells[AT_offset] = nl_cell_i64(entry->offset);
-    cells[AT_samples] = nl_cell_i64((int64_t)(place->samples + 0.5));
+    cells[AT_samples] = nl_cell_whole(place->samples);
     cells[AT_share] = nl_cell_f64(place->samples / place->whole);
     if (place->reason)
         cells[AT_stall] =

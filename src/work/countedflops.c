@@ -80,7 +80,7 @@ struct nl_counted_flops *nl_counted_flops_find(const struct nl_trace *trace)
     for (uint32_t row = 0; row < metric->rows && rows; row++) {
         uint32_t of = metric->measurement[row];
         for (int c = 0; c < COUNTERS && of != NL_NULL_ROW; c++)
-            if (metric->name[row] == ids[c])
+            if (metric->name[row] == ids[c] && metric->value[row] >= 0)
                 counts[of].values[c] = metric->value[row];
     }
     for (size_t i = 0; i < rows; i++)

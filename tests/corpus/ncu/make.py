@@ -27,6 +27,10 @@ CODE = 140553425225984
 VALUES = [field(3, 2500.0), field(3, 1.5e9), field(5, 32), field(1, "Invented GPU"), field(5, 0),
           field(3, 50.0), b"", field(5, 2 ** 63 + 1)]
 
+# No counter can be below 0, and none is this large: unknown in the columns, kept in the table of metrics.
+BELOW_ZERO = [field(3, 2500.0), field(3, -1.5e9), field(5, 32), field(1, "Invented GPU"), field(5, 0), field(3, -50.0)]
+VAST = [field(3, 2500.0), field(3, 1e300), field(5, 32), field(1, "Invented GPU"), field(5, 0), field(3, 1e300)]
+
 
 def result(name, grid, values=VALUES):
     out = field(1, 77) + field(5, "_Z%d%sv" % (len(name), name)) + field(6, name) + field(7, name + "()")
@@ -156,6 +160,8 @@ def main():
     write(HERE, "cut-in-second.ncu-rep", good[:-40])
     write(HERE, "no-values.ncu-rep", report(kernels=(("k", (1, 1, 1), []),)))
     write(HERE, "instances.ncu-rep", report(instances=INSTANCES))
+    write(HERE, "below-zero.ncu-rep", report(kernels=(("first", (4, 2, 1), BELOW_ZERO), ("second", (1, 1, 1), VAST)),
+                                             instances=INSTANCES))
     write(HERE, "raw.csv", RAW)
     write(HERE, "details-in-log.csv", DETAILS)
     write(HERE, "details-2020.csv", OLD)
