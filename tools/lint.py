@@ -333,8 +333,15 @@ def cells():
     return find(r"\bcells\[\d+\]", sources(), "name the cell: NL_COLUMNS for results, an enum that places the column's name for databases")
 
 
+def casts():
+    """a double that comes from a file becomes whole in base/sum.h"""
+    paths = [p for p in sources() if room_of(p) != "base"]
+    return find(r"\bll?r(?:ound|int)\s*\(|\((?:u?int\d+_t|size_t|unsigned|long long)\)\s*(?:round|floor|ceil|nl_lookup_f64)\s*\(", paths,
+                "undefined outside of the type's range: nl_whole_i64, nl_whole_u64 or nl_sum_near")
+
+
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, notes, machine_paths, references, pages, words, described, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, words, described, formatted]
 
 
 def main():

@@ -3,6 +3,9 @@
  * limits the kernel that takes most, how much of the machine is used.
  */
 #include "answer/amdcounters.h"
+
+#include <math.h>
+
 #include "answer/judge.h"
 #include "base/units.h"
 #include "tables/lookup.h"
@@ -182,8 +185,7 @@ static int interest(struct nl_str name)
 static void put_number(struct nl_buf *out, const char *before, double value)
 {
     double size = value < 0 ? -value : value;
-    nl_buf_format(out, size >= 100 || value == (double)(int64_t)value ? "%s%.0f" : "%s%.1f", before,
-                  value);
+    nl_buf_format(out, size >= 100 || value == floor(value) ? "%s%.0f" : "%s%.1f", before, value);
 }
 
 static void put_counter(struct nl_buf *out, const struct nl_result *rows, size_t row)

@@ -319,7 +319,7 @@ static void tell_outliers(struct cpu_case *it)
     nl_tell_time(out,
                  apart ? " more than twice the median after warm-up, "
                        : " more than twice the median of ",
-                 (int64_t)median);
+                 nl_sum_near(median));
     nl_buf_format(out, "; the slowest, step %lld",
                   (long long)nl_lookup_i64(steps, slowest, "index"));
     nl_tell_time(out, ", takes ", nl_lookup_i64(steps, slowest, "dur_ns"));

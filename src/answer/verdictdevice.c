@@ -314,7 +314,7 @@ static void regard_steps(struct nl_device_case *it)
     if (!it->steps)
         return;
     const struct nl_result *rows = nl_judged_part(it->judged, "step_summary");
-    it->step_ns = rows ? (int64_t)nl_lookup_f64(rows, 0, "p50_ns") : NL_NULL_I64;
+    it->step_ns = rows ? nl_lookup_i64(rows, 0, "p50_ns") : NL_NULL_I64;
 }
 
 /* The answer is about the steady steps, unless start-up outweighs all. */

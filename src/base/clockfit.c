@@ -20,6 +20,7 @@
 #include "base/lineband.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/sum.h"
 
 #define CELL_NS             1000000
 #define KNOT_NS             20000000
@@ -320,7 +321,7 @@ static void add_knot(struct fit *fit, const struct part *part, size_t at)
     }
     nl_grow(&map->knots, &map->knot_cap, map->knot_count + 1);
     map->knots[map->knot_count++] = (struct nl_clock_knot){
-        .ticks = point->ticks, .ns = point->ns + (int64_t)llround(middle), .half = half + 0.5};
+        .ticks = point->ticks, .ns = point->ns + nl_whole_i64(middle), .half = half + 0.5};
 }
 
 static void knots_of(struct fit *fit, const struct part *part)

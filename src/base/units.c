@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sum.h"
+
 /* value in a unit with three significant digits after scaling. */
 static const char *scaled(char out[NL_UNIT_TEXT], double value, const char *unit)
 {
@@ -183,7 +185,7 @@ bool nl_parse_ns(struct nl_str text, int64_t *ns)
             double value = number * units[i].ns;
             if (fabs(value) >= 9e18)
                 return false;
-            *ns = (int64_t)llround(value);
+            *ns = nl_whole_i64(value);
             return true;
         }
     }

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "cli/benchrun.h"
 #include "cli/captures.h"
@@ -207,7 +208,7 @@ NL_COLUMNS(COLUMNS);
 
 static struct nl_cell ns_cell(double ns)
 {
-    return isnan(ns) ? (struct nl_cell){0} : nl_cell_i64(llround(ns));
+    return isnan(ns) ? (struct nl_cell){0} : nl_cell_i64(nl_whole_i64(ns));
 }
 
 /* "step.p50 3.012 ms ± 0.3 % (95 %), 5 captures that differ by 0.2 %; …" */
@@ -216,7 +217,7 @@ static const char *sentence(struct nl_bench *bench, const struct nl_gate_typical
     char text[NL_UNIT_TEXT];
     struct nl_buf out;
     nl_buf_init(&out, 4096);
-    nl_buf_format(&out, "%s %s", t->metric, nl_format_ns(text, llround(t->ns)));
+    nl_buf_format(&out, "%s %s", t->metric, nl_format_ns(text, nl_whole_i64(t->ns)));
     if (!isnan(t->sd)) {
         nl_buf_format(&out, " ± %s (95 %%)", nl_format_percent(text, log(t->high / t->low) / 2));
         nl_buf_format(&out, ", %zu captures that differ by %s", t->captures,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "cli/ledgercall.h"
 #include "cli/trendalert.h"
@@ -159,7 +160,7 @@ static const char *unit_of(enum nl_meaning meaning)
 static struct nl_cell number(double value, enum nl_meaning meaning)
 {
     bool whole = meaning == NL_MEANS_NS || meaning == NL_MEANS_BYTES;
-    return whole && fabs(value) < 9e18 ? nl_cell_i64(llround(value)) : nl_cell_f64(value);
+    return whole && fabs(value) < 9e18 ? nl_cell_i64(nl_whole_i64(value)) : nl_cell_f64(value);
 }
 
 static struct nl_cell text(struct nl_result *result, const char *value)

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "cli/infoestimate.h"
 #include "cli/input.h"
@@ -27,7 +28,7 @@ NL_COLUMNS(COLUMNS);
 
 static uint64_t whole(double value)
 {
-    return value < 9e18 ? (uint64_t)(value + 0.5) : UINT64_MAX - 1;
+    return value < 9e18 ? nl_whole_u64(value + 0.5) : UINT64_MAX - 1;
 }
 
 static void add_row(struct nl_result *result, const char *name, const char *format, uint64_t bytes,

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "cli/busguard.h"
 #include "cli/memguard.h"
@@ -74,7 +75,7 @@ static void draw_bar(struct nl_progress *progress, uint64_t done, uint64_t total
     if (strcmp(progress->phase, "reading") == 0)
         fprintf(stderr, "  %s", nl_format_rate(rate, speed));
     if (speed > 0 && share > 0.02) {
-        int64_t left = (int64_t)((double)(total - (done < total ? done : total)) / speed);
+        int64_t left = nl_sum_near((double)(total - (done < total ? done : total)) / speed);
         fprintf(stderr, "  %" PRId64 ":%02d left", left / 60, (int)(left % 60));
     }
 }

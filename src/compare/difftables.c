@@ -4,6 +4,7 @@
 
 #include "tables/answer.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "compare/diffinner.h"
 #include "compare/diffdoc.h"
 
@@ -79,8 +80,8 @@ static void put_noise(const struct diff_row *row, struct nl_cell *low, struct nl
 {
     if (isnan(row->p))
         return;
-    *low = nl_cell_i64(llround(row->low));
-    *high = nl_cell_i64(llround(row->high));
+    *low = nl_cell_i64(nl_whole_i64(row->low));
+    *high = nl_cell_i64(nl_whole_i64(row->high));
     *beyond = nl_answer_static(row->flagged ? "yes" : "no");
 }
 
@@ -347,7 +348,7 @@ static struct nl_cell calls(bool there, uint64_t count, uint64_t units)
 static struct nl_cell call_ns(int64_t gross, uint64_t count)
 {
     double ns = diff_call_ns(gross, count);
-    return isnan(ns) ? (struct nl_cell){0} : nl_cell_i64(llround(ns));
+    return isnan(ns) ? (struct nl_cell){0} : nl_cell_i64(nl_whole_i64(ns));
 }
 
 static void put_row(const struct diff_doc *doc, struct nl_result *result,

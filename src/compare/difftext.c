@@ -8,6 +8,7 @@
 #include "tables/lookup.h"
 #include "tables/shortname.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "compare/diffwords.h"
 
@@ -96,9 +97,9 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
     else
         nl_buf_format(text, "%s %s in B (", nl_format_percent(share, fabs(each)),
                       each > 0 ? "longer" : "less");
-    diff_put_value(doc, text, llround(pace->base_piece_ns));
+    diff_put_value(doc, text, nl_whole_i64(pace->base_piece_ns));
     nl_buf_text(text, " → ");
-    diff_put_value(doc, text, llround(pace->changed_piece_ns));
+    diff_put_value(doc, text, nl_whole_i64(pace->changed_piece_ns));
     nl_buf_text(text, "); ");
     if (pace->same_length)
         nl_buf_format(text, "both %s span the same time (", windows ? "windows" : "captures");
@@ -423,7 +424,7 @@ static void put_count(struct nl_buf *text, double value, bool bytes)
 {
     char number[NL_UNIT_TEXT];
     if (bytes)
-        nl_buf_text(text, nl_format_bytes(number, (uint64_t)value));
+        nl_buf_text(text, nl_format_bytes(number, nl_whole_u64(value)));
     else
         nl_buf_format(text, "%.6g", value);
 }

@@ -7,6 +7,7 @@
 
 #include "tables/shortname.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 
 #define CALL_APART 0.02 /* of the time a call takes, as a logarithm */
@@ -142,9 +143,9 @@ void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct
         nl_buf_format(text, ", calls %.4g → %.4g", calls.base, calls.changed);
     if (calls.a > 0 && calls.b > 0 && fabs(log(calls.b / calls.a)) > CALL_APART) {
         nl_buf_text(text, ", a call ");
-        diff_put_value(doc, text, llround(calls.a));
+        diff_put_value(doc, text, nl_whole_i64(calls.a));
         nl_buf_text(text, " → ");
-        diff_put_value(doc, text, llround(calls.b));
+        diff_put_value(doc, text, nl_whole_i64(calls.b));
         nl_buf_text(text, " (");
         diff_put_percent(text, calls.b / calls.a - 1);
         nl_buf_char(text, ')');

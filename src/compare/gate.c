@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "compare/diffcounts.h"
 #include "compare/diffinner.h"
@@ -157,9 +158,9 @@ static void put_number(struct nl_buf *out, double value, enum nl_meaning meaning
     if (isnan(value))
         nl_buf_text(out, "unknown");
     else if (meaning == NL_MEANS_NS)
-        nl_buf_text(out, nl_format_ns(text, llround(value)));
+        nl_buf_text(out, nl_format_ns(text, nl_whole_i64(value)));
     else if (meaning == NL_MEANS_BYTES)
-        nl_buf_text(out, nl_format_bytes(text, (uint64_t)llround(value)));
+        nl_buf_text(out, nl_format_bytes(text, nl_whole_u64(round(value))));
     else if (meaning == NL_MEANS_SHARE)
         nl_buf_text(out, nl_format_percent(text, value));
     else
@@ -341,7 +342,7 @@ static struct nl_cell number_cell(double value, enum nl_meaning meaning)
     bool whole = meaning == NL_MEANS_NS || meaning == NL_MEANS_BYTES;
     if (isnan(value))
         return (struct nl_cell){0};
-    return whole ? nl_cell_i64(llround(value)) : nl_cell_f64(value);
+    return whole ? nl_cell_i64(nl_whole_i64(value)) : nl_cell_f64(value);
 }
 
 static struct nl_result *rules_table(const struct gate *gate)

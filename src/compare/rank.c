@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "compare/diffinner.h"
 #include "compare/rankinner.h"
 #include "tables/answer.h"
@@ -160,7 +161,7 @@ static struct nl_result *rank_table(const struct ranking *r)
         struct nl_cell *cells = nl_result_row(result);
         cells[RANK_place] = nl_cell_i64((int64_t)i + 1);
         cells[RANK_candidate] = nl_cell_text(result, nl_str(rank_word(c)));
-        cells[RANK_time_ns] = nl_cell_i64(llround(c->time));
+        cells[RANK_time_ns] = nl_cell_i64(nl_whole_i64(c->time));
         cells[RANK_ratio] = nl_cell_f64(i ? exp(apart.shift) : 1);
         cells[RANK_ratio_low] = nl_cell_f64(i ? exp(apart.low) : NAN);
         cells[RANK_ratio_high] = nl_cell_f64(i ? exp(apart.high) : NAN);

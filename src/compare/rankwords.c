@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "compare/rankinner.h"
 #include "tables/answer.h"
@@ -74,7 +75,7 @@ static void say_fastest(struct ranking *r, struct nl_buf *text)
         nl_buf_format(text, " (%.*s)", (int)device.len, device.ptr);
     nl_buf_format(text, ", %s %s",
                   r->unit == DIFF_BY_STEP ? "a step takes" : diff_unit_words(&best->side),
-                  nl_format_ns(time, llround(best->time)));
+                  nl_format_ns(time, nl_whole_i64(best->time)));
     for (size_t i = 1; i < r->count && i < 4; i++)
         say_other(r, text, r->order[i]);
     nl_buf_char(text, '.');

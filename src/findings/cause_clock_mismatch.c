@@ -7,6 +7,7 @@
  */
 #include "findings/cause.h"
 #include "tables/clockerror.h"
+#include "base/sum.h"
 
 #define MOST_ERROR 0.01
 
@@ -124,7 +125,7 @@ static void say_error(struct nl_scene *scene, struct nl_finding *finding, int64_
                 (struct nl_evidence){
                     .metric = "median_kernel_ns",
                     .says = nl_say(scene, "the median kernel of %s lasts %s", nl_scene_name(scene),
-                                   nl_say_ns(scene, (int64_t)median)),
+                                   nl_say_ns(scene, nl_sum_near(median))),
                     .query = nl_say(scene, "SELECT percentile(dur, 50) FROM kernels WHERE %s",
                                     nl_scene_on(scene, "")),
                     .meaning = NL_MEANS_NUMBER,

@@ -7,6 +7,7 @@
  * is never critical.
  */
 #include "findings/heldclock.h"
+#include "base/sum.h"
 
 static const struct {
     const char *remedies, *title, *says;
@@ -86,7 +87,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (!held.computing_ns)
         return nl_abstain(finding, "no clock reading was taken while the device computes");
     enum nl_clock_reason worst = worst_of(&held);
-    int64_t lost = (int64_t)held.by[worst].lost_ns; /* less than computing_ns */
+    int64_t lost = nl_sum_near(held.by[worst].lost_ns); /* less than computing_ns */
     if (lost <= 0 || nl_scene_share(scene, lost) < ways[worst].warn)
         return NL_CAUSE_ABSENT;
     (void)nl_held_clock(scene, worst, &finding->where);

@@ -60,7 +60,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_find(scene, finding, claimed, CRITICAL_SHARE, 1);
     double halved = cost > 0 ? (double)bytes_ns / (double)cost : 0;
     finding->saving_ns[1] =
-        (int64_t)((double)claimed * (halved / 2 + (1 - halved) * 31 / 32)); /* below claimed */
+        nl_sum_near((double)claimed * (halved / 2 + (1 - halved) * 31 / 32)); /* below claimed */
     if (finding->saving_ns[0] > finding->saving_ns[1])
         finding->saving_ns[0] = finding->saving_ns[1];
     nl_title(scene, finding,

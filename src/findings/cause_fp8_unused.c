@@ -40,7 +40,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (nl_scene_share(scene, wide.ns) < LEAST_SHARE ||
         (double)narrow.ns > MOST_FP8 * (double)wide.ns)
         return NL_CAUSE_ABSENT;
-    int64_t cost = (int64_t)((double)wide.ns * (1 - 1 / ratio));
+    int64_t cost = nl_sum_near((double)wide.ns * (1 - 1 / ratio));
     nl_find(scene, finding, cost, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     finding->saving_ns[0] = 0;

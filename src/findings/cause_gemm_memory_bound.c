@@ -7,6 +7,7 @@
  * beyond their FLOPs at 80 % of the peak.
  */
 #include "findings/workcause.h"
+#include "base/sum.h"
 
 #define LEAST_SHARE    0.10
 #define CRITICAL_SHARE 0.40
@@ -29,7 +30,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || reached < LEAST_OF_ROOF || beyond <= 0 ||
         reached > NL_ROOF_BROKEN)
         return NL_CAUSE_ABSENT;
-    nl_find(scene, finding, (int64_t)beyond, CRITICAL_SHARE, 1);
+    nl_find(scene, finding, nl_sum_near(beyond), CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding,
              "Matrix products on %s are bound by reading operands, not arithmetic: %s",

@@ -6,6 +6,7 @@
 #include "findings/cause.h"
 #include "tables/groups.h"
 #include "tables/shortname.h"
+#include "base/sum.h"
 
 #define MOST_SHARE 0.5
 #define NAME_BYTES 64
@@ -53,7 +54,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                     .metric = "top_kernel_ns",
                     .says = nl_say(scene, "%s in %s %s, median %s", nl_say_ns(scene, total),
                                    nl_say_count(scene, count), count == 1 ? "call" : "calls",
-                                   nl_say_ns(scene, (int64_t)median)),
+                                   nl_say_ns(scene, nl_sum_near(median))),
                     .threshold = "> 50 % of busy time",
                     .query = nl_say(scene, "SELECT sum(dur) %s", first),
                     .meaning = NL_MEANS_NS,

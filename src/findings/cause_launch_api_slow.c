@@ -6,6 +6,7 @@
  * Calls that block because the queue is full cost nothing (the device is busy) and do not count.
  */
 #include "findings/launchcause.h"
+#include "base/sum.h"
 
 #define SLOW_MEDIAN_NS 20000
 #define SLOW_SHARE     0.05
@@ -36,7 +37,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                nl_scene_on(scene, "k."));
     nl_find(scene, finding, cost, CRITICAL_SHARE, scene->linked);
     nl_title(scene, finding, "Launch calls are slow (median %s) and leave %s idle for %s",
-             nl_say_ns(scene, (int64_t)facts.call_median_ns), nl_scene_name(scene),
+             nl_say_ns(scene, nl_sum_near(facts.call_median_ns)), nl_scene_name(scene),
              nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(
         finding,
@@ -58,7 +59,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "launch_call_median_ns",
                              .says = nl_say(scene, "the median launch call takes %s",
-                                            nl_say_ns(scene, (int64_t)facts.call_median_ns)),
+                                            nl_say_ns(scene, nl_sum_near(facts.call_median_ns))),
                              .threshold = facts.call_median_ns > SLOW_MEDIAN_NS ? "> 20 µs" : NULL,
                              .query = nl_say(scene, "SELECT median(a.dur) %s", calls),
                              .meaning = NL_MEANS_NUMBER,

@@ -7,6 +7,7 @@
  * their launch tells whether the queue is empty; behind a full queue small kernels cost nothing.
  */
 #include "findings/launchcause.h"
+#include "base/sum.h"
 
 #define WARN_SHARE     0.10
 #define CRITICAL_SHARE 0.30
@@ -33,7 +34,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
             scene->linked * sure_by_length(facts.kernel_median_ns));
     nl_title(scene, finding,
              "%s is launch bound: short kernels (median %s) wait for the CPU for %s",
-             nl_scene_name(scene), nl_say_ns(scene, (int64_t)facts.kernel_median_ns),
+             nl_scene_name(scene), nl_say_ns(scene, nl_sum_near(facts.kernel_median_ns)),
              nl_say_ns(scene, cost));
     nl_launch_tell_gaps(scene, finding, cost, gaps);
     nl_launch_tell_small(scene, finding, &facts);

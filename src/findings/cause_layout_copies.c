@@ -5,6 +5,7 @@
  * their kernels' time, and the bytes that they move without computing anything.
  */
 #include "findings/workcause.h"
+#include "base/sum.h"
 
 #define LEAST_SHARE    0.05
 #define CRITICAL_SHARE 0.20
@@ -39,10 +40,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "copy_operator_bytes",
                              .says = nl_say(scene, "they read and write %s and compute nothing",
-                                            nl_say_bytes(scene, (uint64_t)sum.bytes)),
+                                            nl_say_bytes(scene, nl_whole_u64(sum.bytes))),
                              .query = nl_work_sql(scene, "sum(bytes)", "model = 'copy'"),
                              .meaning = NL_MEANS_BYTES,
-                             .value = (double)(uint64_t)sum.bytes});
+                             .value = (double)nl_whole_u64(sum.bytes)});
     return NL_CAUSE_FOUND;
 }
 

@@ -7,6 +7,7 @@
  * link is named.
  */
 #include "findings/copycause.h"
+#include "base/sum.h"
 
 #define LARGE_BYTES      4000000
 #define RATE_SHARE_LEAST 0.5
@@ -51,7 +52,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (!sums.count || rate >= RATE_SHARE_LEAST * practical)
         return NL_CAUSE_ABSENT;
     int64_t exposed = nl_scene_exposed(scene, is_large, &finding->where);
-    int64_t cost = (int64_t)((double)exposed * (1 - rate / practical));
+    int64_t cost = nl_sum_near((double)exposed * (1 - rate / practical));
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);

@@ -175,7 +175,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     /* Balanced, every rank takes the mean: the others get what this one has too much. */
-    int64_t balanced = (int64_t)((double)own->moe_ns - scene->experts->mean_moe_ns);
+    int64_t balanced = nl_sum_near((double)own->moe_ns - scene->experts->mean_moe_ns);
     if (balanced < finding->saving_ns[1])
         finding->saving_ns[1] = balanced > 0 ? balanced : 0;
     nl_title(scene, finding,

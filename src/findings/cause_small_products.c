@@ -37,7 +37,7 @@ static int64_t spare_ns(const struct nl_scene *scene)
             continue;
         double needed = least.both / NL_ROOF_TARGET * 1e9;
         double spare = (double)works[i]->kernel_ns - (needed > SHORTEST_NS ? needed : SHORTEST_NS);
-        nl_sum_add(&sum, spare > 0 ? (int64_t)spare : 0);
+        nl_sum_add(&sum, spare > 0 ? nl_sum_near(spare) : 0);
     }
     nl_free(works);
     return sum;

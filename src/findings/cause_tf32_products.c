@@ -7,6 +7,7 @@
  * of their time that the ratio of the peaks would save. FP32 outside tensor cores is tensor_core_unused.
  */
 #include "findings/workcause.h"
+#include "base/sum.h"
 
 #define LEAST_SHARE    0.10
 #define CRITICAL_SHARE 0.40
@@ -38,7 +39,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_work_sum all = nl_work_add_up(scene, is_product, NULL, NULL);
     if (nl_scene_share(scene, wide.ns) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
-    int64_t cost = (int64_t)((double)wide.ns * (1 - 1 / ratio));
+    int64_t cost = nl_sum_near((double)wide.ns * (1 - 1 / ratio));
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     nl_title(scene, finding,

@@ -7,6 +7,9 @@
  * effect). Kernels of products of matrices that do so take over 5 % of wall. Cost: the idle part of their time.
  */
 #include "base/sum.h"
+
+#include <math.h>
+
 #include "findings/cause.h"
 #include "store/kernelcategory.h"
 #include "work/launchfit.h"
@@ -28,7 +31,7 @@ struct tails {
 /* Part of the waves that is used. */
 static double use_of(double waves)
 {
-    double whole = (double)(int64_t)waves;
+    double whole = floor(waves);
     return waves / (waves > whole ? whole + 1 : whole);
 }
 
@@ -49,7 +52,7 @@ static void add_kernel(struct nl_scene *scene, uint32_t kernel, struct tails *ta
         return;
     tails->kernels++;
     nl_sum_add(&tails->ns, ns);
-    nl_sum_add(&tails->lost, (int64_t)((double)ns * (1 - use_of(fit.waves))));
+    nl_sum_add(&tails->lost, nl_sum_near((double)ns * (1 - use_of(fit.waves))));
     nl_intervals_add(&finding->where, trace->slice.ts[slice], nl_slice_end(trace, slice));
     nl_example_slice(scene, longest, slice);
     if (ns > tails->worst_ns) {

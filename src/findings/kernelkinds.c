@@ -75,12 +75,12 @@ void nl_kind_tell(struct nl_scene *scene, struct nl_finding *finding,
                     .query = nl_say(scene, "SELECT sum(dur) %s", from),
                     .meaning = NL_MEANS_NS,
                     .value = (double)facts->total_ns});
-    nl_evidence(finding,
-                (struct nl_evidence){.metric = nl_say(scene, "%s_kernels", category),
-                                     .says = nl_say(scene, "%s kernels, median %s",
-                                                    nl_say_count(scene, facts->count),
-                                                    nl_say_ns(scene, (int64_t)facts->median_ns)),
-                                     .query = nl_say(scene, "SELECT count(*) %s", from),
-                                     .meaning = NL_MEANS_COUNT,
-                                     .value = (double)facts->count});
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = nl_say(scene, "%s_kernels", category),
+                             .says = nl_say(scene, "%s kernels, median %s",
+                                            nl_say_count(scene, facts->count),
+                                            nl_say_ns(scene, nl_sum_near(facts->median_ns))),
+                             .query = nl_say(scene, "SELECT count(*) %s", from),
+                             .meaning = NL_MEANS_COUNT,
+                             .value = (double)facts->count});
 }

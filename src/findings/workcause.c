@@ -53,7 +53,7 @@ struct nl_work_sum nl_work_add_up(struct nl_scene *scene, nl_work_test *wanted,
         sum.compute_s += least.compute == least.compute ? least.compute : 0;
         sum.least_s += least.both;
         double spare = (double)work->kernel_ns - least.both / NL_ROOF_TARGET * 1e9;
-        nl_sum_add(&sum.headroom_ns, spare > 0 ? (int64_t)spare : 0);
+        nl_sum_add(&sum.headroom_ns, spare > 0 ? nl_sum_near(spare) : 0);
     }
     return sum;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "timeline/quantile.h"
 
 void fp_tally_init(struct fp_tally *tally)
@@ -68,7 +69,7 @@ void fp_tally_sum(struct fp_tally *tally, uint32_t item, struct nl_str category,
     nl_grow(&tally->call_items, &tally->call_item_cap, tally->calls + 1);
     nl_grow(&tally->call_ns, &tally->call_ns_cap, tally->calls + 1);
     tally->call_items[tally->calls] = item;
-    tally->call_ns[tally->calls++] = llround(mean_ns);
+    tally->call_ns[tally->calls++] = nl_whole_i64(mean_ns);
 }
 
 void fp_tally_add(struct fp_tally *tally, uint32_t item, struct nl_str category, int64_t ns)

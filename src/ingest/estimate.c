@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/stream.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "ingest/estimatedb.h"
 #include "ingest/meet.h"
@@ -499,7 +500,7 @@ void nl_estimate_release(struct nl_estimate *estimate)
 static bool may_fit(const struct nl_amount *memory, const struct nl_job *job)
 {
     double most = (double)job->memory_bytes;
-    return memory->likely <= most || nl_spill_start(job->spill, (uint64_t)memory->likely) ||
+    return memory->likely <= most || nl_spill_start(job->spill, nl_whole_u64(memory->likely)) ||
            memory->low <= most;
 }
 
@@ -525,7 +526,7 @@ bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struc
                       "the profile does not fit in %s of memory: it needs about %s (estimated from "
                       "%s)%s; give it --memory %.0fMiB%s",
                       nl_format_bytes(budget, job->memory_bytes),
-                      nl_format_bytes(need, (uint64_t)estimate.memory.likely),
+                      nl_format_bytes(need, nl_whole_u64(estimate.memory.likely)),
                       inputs->count == 1 ? nl_estimate_how_text(estimate.files[0].how)
                                          : "its files",
                       nl_spill_said(job->spill, said), estimate.memory.high / (1 << 20) + 1,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runfield.h"
@@ -294,8 +295,8 @@ static void put_value(struct nl_buf *out, const char *name, double value)
 {
     char text[NL_UNIT_TEXT];
     switch (value < 0 ? NL_MEANS_ANY : nl_runfield_meaning(name, NULL)) {
-    case NL_MEANS_NS: nl_buf_text(out, nl_format_ns(text, llround(value))); break;
-    case NL_MEANS_BYTES: nl_buf_text(out, nl_format_bytes(text, (uint64_t)llround(value))); break;
+    case NL_MEANS_NS: nl_buf_text(out, nl_format_ns(text, nl_whole_i64(value))); break;
+    case NL_MEANS_BYTES: nl_buf_text(out, nl_format_bytes(text, nl_whole_u64(round(value)))); break;
     case NL_MEANS_SHARE: nl_buf_text(out, nl_format_percent(text, value)); break;
     default: nl_buf_format(out, "%.5g", value);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 #include "ledger/artefact.h"
 #include "ledger/runanomaly.h"
@@ -138,11 +139,11 @@ static struct nl_cell eyes_cell(struct nl_result *result, sqlite3_stmt *rows, in
     if (type != SQLITE_INTEGER && type != SQLITE_FLOAT)
         return nl_cell_text(result, nl_str(plain));
     if (is_time((const char *)sqlite3_column_text(rows, 0)))
-        return nl_cell_text(result, nl_str(nl_runfield_date(date, (int64_t)number)));
+        return nl_cell_text(result, nl_str(nl_runfield_date(date, nl_sum_near(number))));
     switch (number < 0 ? NL_MEANS_ANY
                        : nl_runfield_meaning((const char *)sqlite3_column_text(rows, 0), unit)) {
-    case NL_MEANS_NS: nl_format_ns(text, (int64_t)llround(number)); break;
-    case NL_MEANS_BYTES: nl_format_bytes(text, (uint64_t)number); break;
+    case NL_MEANS_NS: nl_format_ns(text, nl_whole_i64(number)); break;
+    case NL_MEANS_BYTES: nl_format_bytes(text, nl_whole_u64(number)); break;
     case NL_MEANS_SHARE: nl_format_percent(text, number); break;
     case NL_MEANS_RATE: nl_format_rate(text, number); break;
     default:

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "report/pagepart.h"
 #include "tables/scope.h"
 #include "tables/shortname.h"
@@ -33,8 +34,8 @@ static void put_kernel(struct nl_json *json, const struct nl_trace *trace,
     nl_json_put_u64(json, "count", stats->count, true);
     nl_json_put_i64(json, "total_ns", stats->total_ns, true);
     nl_json_put_i64(json, "min_ns", stats->min_ns, true);
-    nl_json_put_i64(json, "median_ns", llround(stats->median_ns), true);
-    nl_json_put_i64(json, "p95_ns", llround(stats->p95_ns), true);
+    nl_json_put_i64(json, "median_ns", nl_whole_i64(stats->median_ns), true);
+    nl_json_put_i64(json, "p95_ns", nl_whole_i64(stats->p95_ns), true);
     nl_json_put_i64(json, "max_ns", stats->max_ns, true);
     nl_json_put_u64(json, "first_bin", first, true);
     nl_json_key(json, "bins");

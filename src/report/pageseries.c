@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "report/pagepart.h"
 #include "tables/lanelabel.h"
 #include "tables/scope.h"
@@ -129,7 +130,7 @@ static void fill_bins(const struct nl_intervals *set, int64_t start, int64_t end
         double to = (double)(set->items[i].end - start) / width;
         from = fmax(from, 0);
         to = fmin(to, BUSY_BINS);
-        for (size_t bin = (size_t)from; bin < BUSY_BINS && (double)bin < to; bin++)
+        for (size_t bin = (size_t)nl_whole_u64(from); bin < BUSY_BINS && (double)bin < to; bin++)
             bins[bin] += fmin(to, (double)bin + 1) - fmax(from, (double)bin);
     }
 }
@@ -142,7 +143,7 @@ static void put_busy(struct nl_json *json, const char *key, const struct nl_inte
     nl_json_key(json, key);
     nl_json_open(json, '[');
     for (size_t i = 0; i < BUSY_BINS; i++)
-        nl_json_i64(json, llround(fmin(bins[i], 1) * 1000));
+        nl_json_i64(json, nl_whole_i64(fmin(bins[i], 1) * 1000));
     nl_json_close(json, ']');
 }
 

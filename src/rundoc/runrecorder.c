@@ -5,6 +5,7 @@
 
 #include "rundoc/runparts.h"
 #include "store/recgpu.h"
+#include "base/sum.h"
 
 /* Metadata of each process of a recording, and of the run as a whole (`run` writes these when the program
  * has ended). */
@@ -59,7 +60,7 @@ static struct nl_str clock_of(const struct run_parts *parts)
 
 static void write_whole(struct run_parts *parts, const char *key, bool known, double value)
 {
-    run_i64(parts, key, known && value < 9e18 ? (int64_t)llround(value) : NL_NULL_I64);
+    run_i64(parts, key, known && value < 9e18 ? nl_whole_i64(value) : NL_NULL_I64);
 }
 
 /* The value of one process's rows, or of a document's own. */

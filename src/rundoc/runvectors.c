@@ -4,6 +4,7 @@
 
 #include "fingerprint/fingerprint.h"
 #include "rundoc/runparts.h"
+#include "base/sum.h"
 
 static void write_hash(struct run_parts *parts, const char *key, uint64_t hash)
 {
@@ -16,7 +17,7 @@ static void write_hash(struct run_parts *parts, const char *key, uint64_t hash)
 static void write_value(struct run_parts *parts, const struct nl_print_value_def *def, double value)
 {
     if (def->meaning == NL_MEANS_NS)
-        run_i64(parts, def->column, isnan(value) ? NL_NULL_I64 : (int64_t)llround(value));
+        run_i64(parts, def->column, isnan(value) ? NL_NULL_I64 : nl_whole_i64(value));
     else
         run_f64(parts, def->column, value);
 }

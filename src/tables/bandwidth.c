@@ -5,6 +5,7 @@
  */
 #include "tables/answer.h"
 #include "base/search.h"
+#include "base/sum.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 
@@ -61,7 +62,7 @@ static void spread(struct span *span, unsigned kind, int64_t start, int64_t end,
     for (int64_t part = part_of(span, start); part < last; part++) {
         int64_t from = part_start(span, part), to = part_start(span, part + 1);
         int64_t covered = (to < end ? to : end) - (from > start ? from : start);
-        uint64_t share = (uint64_t)((double)bytes * (double)covered / (double)(end - start));
+        uint64_t share = nl_whole_u64((double)bytes * (double)covered / (double)(end - start));
         share = share < left ? share : left;
         span->bytes[kind][part] += share;
         left -= share;

@@ -250,7 +250,7 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
         if (!first && !roof->over)
             first = roof;
     }
-    if (!first || headroom < (int64_t)(LEAST_SHARE * (double)all))
+    if (!first || headroom < nl_sum_near(LEAST_SHARE * (double)all))
         return;
     struct nl_str name = nl_trace_name(trace, first->name);
     const char *type = work_type_name((enum work_type)first->type);

@@ -23,7 +23,7 @@ int64_t nl_lookup_i64(const struct nl_result *result, size_t row, const char *co
 {
     struct nl_cell cell = cell_of(result, row, column);
     if (cell.type == NL_CELL_F64)
-        return (int64_t)llround(cell.f64);
+        return isnan(cell.f64) ? INT64_MIN : nl_whole_i64(cell.f64);
     return cell.type == NL_CELL_I64 ? cell.i64 : INT64_MIN;
 }
 

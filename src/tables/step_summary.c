@@ -10,6 +10,7 @@
 #include "tables/steptime.h"
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/sum.h"
 #include "base/units.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -68,7 +69,7 @@ static void note_all_ranks(struct nl_result *result, const struct nl_found_steps
     double *lengths = nl_step_lengths(found, window, NULL, NULL, &count);
     if (count) {
         qsort(lengths, count, sizeof *lengths, by_value);
-        int64_t p50 = llround((lengths[(count - 1) / 2] + lengths[count / 2]) / 2);
+        int64_t p50 = nl_whole_i64((lengths[(count - 1) / 2] + lengths[count / 2]) / 2);
         result->note = nl_arena_format(
             &result->arena,
             "%s; p50 of all ranks, a step being the mean of their n-th: %s (%" PRId64

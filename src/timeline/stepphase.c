@@ -1,8 +1,10 @@
 /* Which steps are not like the rest of the run: warm-up at the beginning, module loading. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/sum.h"
 #include "timeline/stepfind.h"
 
 #define LEAST_STEPS  4 /* fewer lengths have no usual one */
@@ -18,7 +20,7 @@ static double median(const int64_t *sorted, size_t count)
 static int64_t distance(int64_t value, double middle)
 {
     double away = (double)value - middle;
-    return (int64_t)(away < 0 ? -away : away);
+    return nl_sum_near(fabs(away));
 }
 
 struct usual {

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 
 #define UNKNOWN "-"
@@ -108,10 +109,11 @@ static void text_state(const struct machine_gpu *gpu, char out[TEXT])
 {
     char words[TEXT / 2 - 1], reasons[TEXT / 2 - 1]; /* both, a blank and brackets fit */
     top_alert_words(&gpu->latest.alerts, words, sizeof words);
-    gpu_throttle_words((uint64_t)gpu_latest(&gpu->latest, GPU_THROTTLE), reasons, sizeof reasons);
-    const char *idle = (uint64_t)gpu_latest(&gpu->latest, GPU_THROTTLE) & 1u ? "idle"
-                       : *words                                              ? ""
-                                                                             : "ok";
+    gpu_throttle_words(nl_whole_u64(gpu_latest(&gpu->latest, GPU_THROTTLE)), reasons,
+                       sizeof reasons);
+    const char *idle = nl_whole_u64(gpu_latest(&gpu->latest, GPU_THROTTLE)) & 1u ? "idle"
+                       : *words                                                  ? ""
+                                                                                 : "ok";
     if (!has(gpu, GPU_THROTTLE) && !*words)
         idle = UNKNOWN;
     if (*reasons)

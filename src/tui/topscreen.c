@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "tui/terminal.h"
 #include "tui/topgpus.h"
@@ -196,7 +197,7 @@ static void text_recorded(const struct machine_recording *recording, unsigned wi
     if (recording->steps && width >= 60)
         nl_buf_format(buf, ", step %lld", (long long)recording->step);
     if (recording->step_s > 0 && width >= 160)
-        nl_buf_format(buf, " (%s)", nl_format_ns(text, (int64_t)(recording->step_s * 1e9)));
+        nl_buf_format(buf, " (%s)", nl_format_ns(text, nl_sum_near(recording->step_s * 1e9)));
     if (width >= 120)
         nl_buf_format(buf, ", %s", nl_format_bytes(text, recording->bytes));
     if (recording->spent_ns >= 0 && width >= 160)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 #include "view/findings.h"
 
@@ -40,7 +41,7 @@ static void put_saving(struct brief *brief, const struct nl_finding *finding, bo
     double wall = (double)finding->cost_ns / finding->cost_share;
     nl_buf_format(line, " (%s", nl_format_percent(text, (double)finding->saving_ns[1] / wall));
     if (!verdict->whole || fabs(wall - (double)verdict->whole_ns) > SAME * wall)
-        nl_buf_format(line, " of %s", nl_format_ns(text, (int64_t)wall));
+        nl_buf_format(line, " of %s", nl_format_ns(text, nl_sum_near(wall)));
     nl_buf_char(line, ')');
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"
@@ -154,7 +155,7 @@ struct nl_cell nl_celltext_exact(const struct nl_result_column *column, struct n
 {
     if ((column->meaning == NL_MEANS_NS || column->meaning == NL_MEANS_CHANGE_NS) &&
         cell.type == NL_CELL_F64 && fabs(cell.f64) < 9.2e18)
-        return nl_cell_i64(llround(cell.f64));
+        return nl_cell_i64(nl_whole_i64(cell.f64));
     return cell;
 }
 
@@ -267,8 +268,7 @@ void nl_celltext_eyes(struct nl_buf *out, const struct nl_result_column *column,
         if (plain)
             add_rounded(out, cell->f64);
         else
-            add_number(out, column->meaning,
-                       fabs(cell->f64) < 9.2e18 ? llround(cell->f64) : INT64_MAX, cell->f64);
+            add_number(out, column->meaning, nl_whole_i64(cell->f64), cell->f64);
         break;
     }
 }

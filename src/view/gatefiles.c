@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "tables/lookup.h"
 
@@ -52,9 +53,9 @@ static void put_value(struct nl_buf *out, const struct nl_result *rules, size_t 
     if (isnan(value))
         nl_buf_text(out, "unknown");
     else if (nl_str_is(unit, "ns"))
-        nl_buf_text(out, nl_format_ns(text, llround(value)));
+        nl_buf_text(out, nl_format_ns(text, nl_whole_i64(value)));
     else if (nl_str_is(unit, "bytes"))
-        nl_buf_text(out, nl_format_bytes(text, (uint64_t)value));
+        nl_buf_text(out, nl_format_bytes(text, nl_whole_u64(value)));
     else if (nl_str_is(unit, "share"))
         nl_buf_text(out, nl_format_percent(text, value));
     else

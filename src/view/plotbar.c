@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "view/celltext.h"
 #include "view/plot.h"
 
@@ -32,7 +33,7 @@ void nl_plot_number(struct nl_buf *out, double value, enum nl_meaning meaning,
                  column.meaning == NL_MEANS_BYTES || column.meaning == NL_MEANS_NS ||
                  column.meaning == NL_MEANS_CHANGE_NS;
     if (whole && fabs(value) < 9.2e18)
-        cell = nl_cell_i64(llround(value));
+        cell = nl_cell_i64(nl_whole_i64(value));
     nl_buf_init(&text, 256);
     nl_celltext_eyes(&text, &column, &cell);
     for (size_t i = 0; i < text.len; i++) {
@@ -122,7 +123,7 @@ static void divide(const struct nl_plot_part *parts, size_t count, size_t cells,
     double sum = sum_of(parts, count);
     size_t given = 0;
     for (size_t i = 0; i < count; i++) {
-        width[i] = sum > 0 ? (size_t)floor(clean(parts[i].value) / sum * (double)cells) : 0;
+        width[i] = sum > 0 ? (size_t)nl_whole_u64(clean(parts[i].value) / sum * (double)cells) : 0;
         given += width[i];
     }
     for (; sum > 0 && given < cells; given++) {
@@ -255,8 +256,8 @@ static void put_fall(struct nl_buf *out, const struct fall *fall, const char *na
                      double from, double to, enum nl_ink ink)
 {
     double left = fmin(from, to), right = fmax(from, to);
-    size_t begin = (size_t)((left - fall->least) * fall->scale + 0.5);
-    size_t end = (size_t)((right - fall->least) * fall->scale + 0.5);
+    size_t begin = (size_t)nl_whole_u64((left - fall->least) * fall->scale + 0.5);
+    size_t end = (size_t)nl_whole_u64((right - fall->least) * fall->scale + 0.5);
     begin = begin > fall->cells ? fall->cells : begin;
     end = end > fall->cells ? fall->cells : end;
     put_label(out, name, fall->label, fall->style);

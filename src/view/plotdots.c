@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/mem.h"
+#include "base/sum.h"
 #include "view/celltext.h"
 #include "view/plot.h"
 
@@ -93,8 +94,8 @@ static void put_stroke(struct canvas *canvas, double x0, double y0, double x1, d
     double steps = ceil(fmax(fabs(x1 - x0), fabs(y1 - y0)));
     for (double i = 0; i <= steps; i++) {
         double part = steps > 0 ? i / steps : 0;
-        put_dot(canvas, (ptrdiff_t)lround(x0 + (x1 - x0) * part),
-                (ptrdiff_t)lround(y0 + (y1 - y0) * part), ink, mark);
+        put_dot(canvas, (ptrdiff_t)nl_whole_i64(x0 + (x1 - x0) * part),
+                (ptrdiff_t)nl_whole_i64(y0 + (y1 - y0) * part), ink, mark);
     }
 }
 
@@ -112,7 +113,8 @@ static void draw(struct canvas *canvas, const struct nl_plot_series *series, cha
         if (inside && strokes && isfinite(last_x))
             put_stroke(canvas, last_x, last_y, at_x, at_y, series->ink, mark);
         else if (inside)
-            put_dot(canvas, (ptrdiff_t)lround(at_x), (ptrdiff_t)lround(at_y), series->ink, mark);
+            put_dot(canvas, (ptrdiff_t)nl_whole_i64(at_x), (ptrdiff_t)nl_whole_i64(at_y),
+                    series->ink, mark);
         last_x = inside ? at_x : NAN;
         last_y = inside ? at_y : NAN;
     }
@@ -267,8 +269,8 @@ static void put_letters(struct canvas *canvas, const struct marked *marked, cons
         double up = (scaled(y, value_at(points->y, i)) - y->least) / (y->most - y->least);
         if (!(across >= 0 && across <= 1 && up >= 0 && up <= 1))
             continue;
-        size_t column = (size_t)lround(across * (double)(canvas->columns - 1));
-        size_t line = (size_t)lround((1 - up) * (double)(canvas->lines - 1));
+        size_t column = (size_t)nl_whole_i64(across * (double)(canvas->columns - 1));
+        size_t line = (size_t)nl_whole_i64((1 - up) * (double)(canvas->lines - 1));
         size_t at = line * canvas->columns + column;
         if (canvas->letters[at])
             continue;

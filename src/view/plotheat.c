@@ -33,6 +33,8 @@ static void put_cell(struct nl_buf *out, const struct heat *heat, double value)
         return;
     }
     double part = heat->most > heat->least ? (value - heat->least) / (heat->most - heat->least) : 0;
+    if (!(part >= 0 && part <= 1)) /* the difference of two fits no double */
+        part = value > heat->least / 2 + heat->most / 2;
     size_t step = (size_t)(part * ((double)SHADE_STEPS - 0.001));
     bool color = heat->style->color && !heat->style->ascii;
     if (color)

@@ -143,7 +143,7 @@ static void add_call(struct nl_roof *roof, const struct nl_op_work *work, struct
     roof->least_s += cost.least.both;
     double spare = (double)ns - cost.least.both / target * 1e9;
     if (spare > 0)
-        nl_sum_add(&roof->headroom_ns, (int64_t)spare);
+        nl_sum_add(&roof->headroom_ns, nl_sum_near(spare));
 }
 
 /* The families of one device, of what has no model and of communication. */

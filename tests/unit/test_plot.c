@@ -273,6 +273,10 @@ static void nothing_gives_nothing_bad(void)
     double far[] = {-1e308, 1e308, 0};
     series = (struct nl_plot_series){NULL, NULL, far, 3, NL_INK_NONE};
     nl_plot_lines(&text, &series, 1, &(struct nl_plot_axis){0}, &(struct nl_plot_axis){0}, &plain);
+    nl_plot_heat(&text, far, 1, 3, NULL, NL_MEANS_NUMBER, &plain);
+    struct nl_plot_part falls[] = {
+        {"a", 1e308, NL_INK_NONE}, {"b", 1e308, NL_INK_NONE}, {"c", -1e308, NL_INK_NONE}};
+    nl_plot_waterfall(&text, NULL, 0, falls, 3, "all", NL_MEANS_NS, &plain);
     CHECK(!text.overflow);
     end();
 }

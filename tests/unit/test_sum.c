@@ -44,5 +44,18 @@ static void takes_shares(void)
     CHECK_INT(nl_sum_near(-12.7), -12);
 }
 
+static void takes_any_double(void)
+{
+    CHECK_INT(nl_whole_i64(12.5), 13);
+    CHECK_INT(nl_whole_i64(-12.5), -13);
+    CHECK_INT(nl_whole_i64((double)NAN), 0);
+    CHECK_INT(nl_whole_i64((double)INFINITY), INT64_MAX);
+    CHECK_INT(nl_whole_i64(-(double)INFINITY), INT64_MIN + 1);
+    CHECK(nl_whole_u64(0x1p64) == UINT64_MAX);
+    CHECK(nl_whole_u64(0x1p63) == (uint64_t)1 << 63);
+    CHECK(nl_whole_u64(-1) == 0 && nl_whole_u64((double)NAN) == 0);
+    CHECK(nl_whole_u64(41.9) == 41);
+}
+
 CHECK_MAIN("sum", {"never wraps", never_wraps}, {"takes unsigned numbers", takes_unsigned},
-           {"takes shares", takes_shares})
+           {"takes shares", takes_shares}, {"takes any double", takes_any_double})

@@ -1,12 +1,13 @@
 /* Values of a GPU to what thresholds are about. */
 #include "capture/recorder/gpualerts.h"
+#include "base/sum.h"
 
 uint32_t gpu_latest_see(struct gpu_latest *latest, unsigned metric, double value)
 {
     latest->value[metric] = value;
     latest->have |= GPU_BIT(metric);
     double total = gpu_latest(latest, GPU_MEMORY_TOTAL);
-    uint64_t bits = (uint64_t)gpu_latest(latest, GPU_THROTTLE);
+    uint64_t bits = nl_whole_u64(gpu_latest(latest, GPU_THROTTLE));
     switch (metric) {
     case GPU_TEMPERATURE: return alerts_see(&latest->alerts, ALERT_TEMPERATURE, value);
     case GPU_MEMORY_TEMPERATURE:

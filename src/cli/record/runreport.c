@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/signalname.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "capture/recorder/alerts.h"
 #include "cli/message.h"
@@ -198,15 +199,15 @@ uint64_t nl_run_threads(const struct nl_recorder_report *report, const struct nl
 int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace)
 {
     double events = (double)nl_run_sum_of(trace, nl_str("recorded events"));
-    return (int64_t)(events * (double)report->event_ps / 1000);
+    return nl_sum_near(events * (double)report->event_ps / 1000);
 }
 
 uint64_t nl_run_samples_ns(const struct nl_recorder_report *report)
 {
     uint64_t ns = 0;
     for (size_t i = 0; i < report->source_count; i++)
-        ns += (uint64_t)((double)report->sources[i].samples * (double)report->sources[i].sample_ps /
-                         1000);
+        ns += nl_whole_u64((double)report->sources[i].samples *
+                           (double)report->sources[i].sample_ps / 1000);
     return ns;
 }
 
@@ -220,7 +221,7 @@ static void tell_sample_cost(const struct nl_call *call, const struct nl_recorde
         if (source->samples && source->sample_ps)
             nl_message_note(call,
                             "  overhead of samples: at least %s in the program: %s of %.1f us",
-                            nl_format_ns(spent, (int64_t)((double)source->samples * ns)),
+                            nl_format_ns(spent, nl_sum_near((double)source->samples * ns)),
                             nl_format_count(count, source->samples), ns / 1000);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "view/view.h"
 
 static void put_text(struct nl_json *json, const char *key, const char *text)
@@ -33,7 +34,7 @@ static void put_gpu(struct nl_json *json, const struct machine_gpu *gpu, unsigne
     put_text(json, "bus", gpu->info.bus);
     for (unsigned i = 0; i < GPU_METRICS; i++)
         nl_json_put_f64(json, gpu_metrics[i].key, latest->value[i], latest->have & GPU_BIT(i));
-    gpu_throttle_words((uint64_t)gpu_latest(latest, GPU_THROTTLE), words, sizeof words);
+    gpu_throttle_words(nl_whole_u64(gpu_latest(latest, GPU_THROTTLE)), words, sizeof words);
     nl_json_key(json, "throttle");
     nl_json_text(json, latest->have & GPU_BIT(GPU_THROTTLE) ? words : NULL);
     put_alerts(json, &latest->alerts);

@@ -9,6 +9,7 @@
 
 #include "ingest/chrome/chrome_rows.h"
 #include "parse/jsonpull.h"
+#include "base/sum.h"
 
 struct chrome_frame {
     uint64_t parent; /* key of the calling frame */
@@ -192,7 +193,7 @@ static int64_t weight_of(const struct chrome_value *value)
     double number;
     if (!chrome_number(value, &number) || !(fabs(number) < 9e18))
         return NL_NULL_I64;
-    return llround(number);
+    return nl_whole_i64(number);
 }
 
 /* A whole number that is not negative, else NL_NULL_I64. */

@@ -1,6 +1,7 @@
 /* Messages of Nsight Compute's reports that stand on their own. */
 #include "ingest/ncu/ncumessage.h"
 #include "ingest/ncu/ncurepfields.h"
+#include "base/sum.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@ static void set_number(struct ncu_value *value, double number)
 {
     value->kind = isfinite(number) ? NCU_NUMBER : NCU_NO_DATA;
     value->number = number;
-    value->whole = fabs(number) < 9e18 ? (int64_t)llround(number) : 0;
+    value->whole = fabs(number) < 9e18 ? nl_whole_i64(number) : 0;
 }
 
 struct ncu_value ncu_read_value(const struct wire_field *from, char room[24])

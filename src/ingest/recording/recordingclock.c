@@ -2,9 +2,11 @@
  * Ticks to ns of CLOCK_MONOTONIC, which NTP steers: base/clockmap.h makes a map of the pairs that were
  * taken on the way. Where the recording is in ns of that clock anyway there is nothing to map.
  */
+#include "ingest/recording/recording.h"
+
 #include <math.h>
 
-#include "ingest/recording/recording.h"
+#include "base/sum.h"
 
 #define NS_MOST    ((int64_t)1 << 61)
 #define DRIFT_MOST 1e-3 /* the kernel slews by at most half of it */
@@ -28,7 +30,7 @@ void rec_clock_settle(struct rec_clock *clock, uint64_t ticks_per_second)
     if (clock->clock == NL_REC_CLOCK_MONOTONIC)
         clock->error_ns = 0;
     else if (clock->map.bound < (double)NS_MOST)
-        clock->error_ns = (int64_t)ceil(clock->map.bound) + 1;
+        clock->error_ns = nl_sum_near(ceil(clock->map.bound)) + 1;
 }
 
 int64_t rec_clock_ns(struct rec_clock *clock, uint64_t ticks)

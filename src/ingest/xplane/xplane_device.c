@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 #include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
@@ -67,7 +68,7 @@ static void device_facts(const struct xplane_load *load, struct nl_device_row *r
     const struct xplane_value *hbm = &stats->value[XPLANE_HBM_BANDWIDTH];
     if (xplane_has(stats, XPLANE_HBM_BANDWIDTH) && hbm->type == XPLANE_REAL && hbm->number.f > 0 &&
         hbm->number.f < 1e9)
-        row->bandwidth_bytes_per_s = (uint64_t)llround(hbm->number.f * 1e9);
+        row->bandwidth_bytes_per_s = nl_whole_u64(round(hbm->number.f * 1e9));
 }
 
 /* "/device:GPU:4", "/device:TPU:0 SparseCore 1", "/device:CUSTOM:Megascale Trace". */
