@@ -26,7 +26,7 @@ PRODUCTS = (
      (("src/ingest/formats.def", "NL_FORMAT_ROW(made_up_rows)"), ("src/ingest/meson.build", "'made_up_rows/made_up_rows.c'"),
       ("fuzz/meson.build", "'made_up_rows'"), ("docs/formats/made_up_rows.md", "made_up_rows_start_ns"))),
     ("new-cause", "made_up_waste", ("src/findings/cause_made_up_waste.c", "tests/unit/test_findings.c", "tests/unit/test_remedies.c"),
-     (("src/findings/causes.def", "NL_CAUSE(made_up_waste, 1)"), ("src/findings/remedies.def", 'NL_REMEDY("made_up_waste"'),
+     (("src/findings/causes.def", "NL_CAUSE(made_up_waste, 1, "), ("src/findings/remedies.def", 'NL_REMEDY("made_up_waste"'),
       ("src/findings/meson.build", "'cause_made_up_waste.c'"), ("tests/unit/plantedcauses.def", "made_up_waste_little"),
       ("docs/findings.md", "| `made_up_waste` |"))),
 )

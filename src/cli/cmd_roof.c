@@ -27,7 +27,7 @@
 
 static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum nl_roof_only */
 const struct nl_option nl_roof_options[] = {
-    {"only", 0, NL_OPTION_CHOICE, TARGET(roof.only), "WHAT", "measure all (both), cpu or gpu",
+    {"only", 0, NL_OPTION_CHOICE, TARGET(roof.only), "WHAT", "what to measure (default: all)",
      only_names},
     {"no-keep", 0, NL_OPTION_FLAG, TARGET(roof.no_keep), NULL,
      "show it alone: the ledger stays as it is", NULL},

@@ -11,22 +11,22 @@
 
 #define PAGE_MAX     ((size_t)1 << 20)
 #define HELP_COLUMNS 96
+#define OPTION_WIDTH 26 /* columns of an option before what it does */
 
 static const struct {
     const char *name, *summary, *text;
 } topics[] = {
     {"names", "how to name a profile and a window of it",
      "PROFILE is a file of any supported format, recognised by its content and never by its name;\n"
-     "gzip and zstd are read through, `-` is the standard input. A folder, a tar or ZIP archive, "
-     "a\n"
-     "quoted pattern or several files are one profile with a rank per file; `a.zip/rank0.json` is "
-     "a\n"
-     "file of an archive.\n"
+     "gzip and zstd files are decompressed, `-` is the standard input. A folder, a tar or ZIP\n"
+     "archive, a quoted pattern or several files are one profile with a rank per file;\n"
+     "`a.zip/rank0.json` is one file of an archive.\n"
      "\n"
      "A run of the ledger is named by @ (the newest), @~3 (three before it), the first 6 or more\n"
-     "digits of its id, or a tag. A file of that name wins.\n"
+     "digits of its id, or a tag. A file of that name takes precedence.\n"
      "\n"
-     "A window limits the answer to a part of it; parts are joined with commas:\n"
+     "A window in brackets limits the answer to a part of the profile; several limits are joined\n"
+     "with commas:\n"
      "\n"
      "  'PROFILE[1.2s:1.5s]'        from 1.2 s to 1.5 s after the first event; an end may be "
      "empty\n"
@@ -36,42 +36,23 @@ static const struct {
      "  'PROFILE[gpu=0]'            one device of each rank\n"
      "  'PROFILE[rank=3,step=10:20]'\n"
      "\n"
-     "Quote it: [ and * are the shell's. A file that really ends in ] is taken as it is.\n"},
-    {"exit", "the exit statuses",
-     "  0    done\n"
-     "  1    the answer is no: a check failed\n"
-     "  2    wrong words on the command line, or wrong SQL\n"
-     "  3    inconclusive or incomparable\n"
-     "  4    an input cannot be read\n"
-     "  5    something around is missing: a tool, a permission, room on the disk, time\n"
-     "  70   a bug of ours; please report it\n"
-     "  130  stopped by Ctrl-C\n"},
-    {"environment", "the environment variables that are read",
-     "  NEUROLENS_LEDGER  ledger folder when --ledger is not given\n"
-     "  NEUROLENS_SANDBOX      off: no file is read in a confined process of its own; all: every "
-     "one "
-     "is, not only risky kinds\n"
-     "  NEUROLENS_CACHE_WRITE  foreground: no command leaves the cache to a process that "
-     "goes on\n"
-     "                    after it; background: every command does; else for 32 MiB and more\n"
-     "  NEUROLENS_CAPTURE_LIBRARY  libneurolens-capture.so, when `run` does not find it\n"
-     "  NEUROLENS_ONNXRUNTIME  the ONNX Runtime library that `profile` uses first\n"
-     "  NO_COLOR          when set and not empty: no colour unless --color always\n"
-     "  XDG_DATA_HOME     default ledger: $XDG_DATA_HOME/neurolens (~/.local/share/neurolens)\n"
-     "  XDG_STATE_HOME    the shell's history: $XDG_STATE_HOME/neurolens "
-     "(~/.local/state/neurolens)\n"
-     "  COLUMNS           width of text when the terminal does not tell\n"},
+     "Quote it: the shell expands [ and *. A file whose name ends in ] is still found by that "
+     "name.\n"},
+    {"exit", "the exit statuses", ""},
+    {"environment", "the environment variables that are read", ""},
     {"format", "the output formats",
-     "  text  for eyes; may change from version to version\n"
+     "  text  for people; may change from version to version\n"
      "  json  one object {schema, profile, coverage, result}; names ending in _ns are integer\n"
      "        nanoseconds, _bytes bytes, _share 0 to 1; unknown is null\n"
-     "  csv   one table with a header row; --section picks which (help sections); texts as they\n"
-     "        are but on a terminal; --csv-safe: for spreadsheets, which run formulas\n"
+     "  csv   one table with a header row; --section picks which (help sections). --csv-safe is\n"
+     "        for spreadsheets: it quotes texts that they would run as formulas\n"
      "  md    Markdown, to paste\n"},
     {"inputs", "the formats that are read",
-     "Recognised by content, plain, gzip or zstd; docs/formats/ says what of each is kept:\n\n"},
+     "Recognised by content, plain or compressed with gzip or zstd; docs/formats/ says what is "
+     "read\n"
+     "of each:\n\n"},
     {"causes", "the causes that findings name",
-     "`neurolens help CAUSE` tells how a cause is judged, what rules it out, and what helps:\n"
+     "`neurolens help CAUSE` explains how it is judged, what rules it out, and what helps:\n"
      "\n"},
     {"sections", "the analyses that --section takes",
      "`neurolens analyze PROFILE --section NAME` runs one of them alone, in every format:\n\n"},
@@ -88,6 +69,26 @@ static void option_words(char *text, size_t room, const struct nl_option *option
              option->argument ? option->argument : "");
 }
 
+/* "words   what it means", broken into lines that are indented alike; words that are too long have a
+ * line of their own. */
+static void put_row(FILE *out, const char *words, size_t wide, const char *meaning)
+{
+    struct nl_buf row, text;
+    nl_buf_init(&row, PAGE_MAX);
+    nl_buf_init(&text, PAGE_MAX);
+    size_t length = strlen(words);
+    nl_buf_format(&row, "%-*s %s", (int)wide, words, meaning);
+    if (length > wide) {
+        fprintf(out, "%s\n%*s", words, (int)wide + 1, "");
+        nl_notes_wrap(&text, nl_str(meaning), HELP_COLUMNS - wide - 1, wide + 1);
+    } else {
+        nl_notes_wrap(&text, (struct nl_str){row.ptr, row.len}, HELP_COLUMNS, wide + 1);
+    }
+    fwrite(text.ptr ? text.ptr : "", 1, text.len, out);
+    nl_buf_release(&text);
+    nl_buf_release(&row);
+}
+
 static void options_of(FILE *out, const struct nl_option *table)
 {
     for (; table->name; table++) {
@@ -95,7 +96,7 @@ static void options_of(FILE *out, const struct nl_option *table)
         if (!table->help)
             continue;
         option_words(words, sizeof words, table);
-        fprintf(out, "%-26s %s\n", words, table->help);
+        put_row(out, words, OPTION_WIDTH, table->help);
     }
 }
 
@@ -170,8 +171,38 @@ static void causes(FILE *out)
 {
     const char *id;
     for (size_t i = 0; (id = nl_causebook_id(i)) != NULL; i++)
-        fprintf(out, "  %s\n", id);
+        fprintf(out, "  %-26s  %s\n", id, nl_causebook_title(id));
 }
+
+static void statuses(FILE *out)
+{
+#define NL_EXIT_STATUS(number, meaning) fprintf(out, "  %-3d  %s\n", number, meaning);
+#include "cli/helpwords.def"
+#undef NL_EXIT_STATUS
+}
+
+static void variables(FILE *out)
+{
+#define NL_VARIABLE(name, meaning) put_row(out, "  " name, OPTION_WIDTH + 1, meaning);
+#include "cli/helpwords.def"
+#undef NL_VARIABLE
+}
+
+static void formats(FILE *out)
+{
+    for (size_t i = 0; nl_formats[i]; i++)
+        fprintf(out, "  %-16s %s\n", nl_formats[i]->name, nl_formats[i]->title);
+}
+
+/* Lists that follow the text of a topic. */
+static const struct {
+    const char *topic;
+    void (*put)(FILE *out);
+} lists[] = {{"exit", statuses},
+             {"environment", variables},
+             {"inputs", formats},
+             {"causes", causes},
+             {"sections", sections}};
 
 static bool cause_page(FILE *out, const char *id)
 {
@@ -204,12 +235,9 @@ bool nl_help_topic(FILE *out, const char *name)
     for (size_t i = 0; i < TOPICS; i++) {
         if (strcmp(topics[i].name, name) == 0) {
             fprintf(out, "%s: %s\n\n%s", topics[i].name, topics[i].summary, topics[i].text);
-            if (strcmp(name, "sections") == 0)
-                sections(out);
-            if (strcmp(name, "causes") == 0)
-                causes(out);
-            for (size_t f = 0; strcmp(name, "inputs") == 0 && nl_formats[f]; f++)
-                fprintf(out, "  %-16s %s\n", nl_formats[f]->name, nl_formats[f]->title);
+            for (size_t list = 0; list < sizeof lists / sizeof lists[0]; list++)
+                if (strcmp(lists[list].topic, name) == 0)
+                    lists[list].put(out);
             return true;
         }
     }

@@ -68,20 +68,15 @@ static void put_command(FILE *out, const struct nl_command *command)
     fputs("\n.RE\n.fi\n", out);
 }
 
+static void put_pair(FILE *out, const char *word, const char *meaning)
+{
+    fprintf(out, ".TP\n%s\n", word);
+    put_text(out, meaning);
+    fputc('\n', out);
+}
+
 void nl_man_page(FILE *out)
 {
-    static const char *const statuses[][2] = {
-        {"0", "done"},
-        {"1", "the answer is no: a regression, a failed validation, a damaged ledger"},
-        {"2", "the words of the call are wrong"},
-        {"3", "inconclusive, or not to be compared"},
-        {"4", "the input cannot be read"},
-        {"5", "something is missing here: a tool, a permission, room"},
-        {"70", "a bug of this program"}};
-    static const char *const variables[][2] = {
-        {"NEUROLENS_LEDGER", "the ledger, unless --ledger names one"},
-        {"NO_COLOR", "no colours"},
-        {"TMPDIR", "folder for temporary files"}};
     fprintf(
         out,
         ".TH NEUROLENS 1 \"\" \"NeuroLens %s\" \"User Commands\"\n.SH NAME\nneurolens \\- record, "
@@ -96,12 +91,11 @@ void nl_man_page(FILE *out)
     fputs(".SH \"COMMON OPTIONS\"\n", out);
     put_options(out, nl_common_options);
     fputs(".SH \"EXIT STATUS\"\n", out);
-    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
-        fprintf(out, ".TP\n%s\n%s\n", statuses[i][0], statuses[i][1]);
+#define NL_EXIT_STATUS(number, meaning) put_pair(out, #number, meaning);
+#include "cli/helpwords.def"
+#undef NL_EXIT_STATUS
     fputs(".SH ENVIRONMENT\n", out);
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        fprintf(out, ".TP\n%s\n", variables[i][0]);
-        put_text(out, variables[i][1]);
-        fputc('\n', out);
-    }
+#define NL_VARIABLE(name, meaning) put_pair(out, name, meaning);
+#include "cli/helpwords.def"
+#undef NL_VARIABLE
 }

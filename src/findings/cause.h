@@ -94,7 +94,7 @@ struct nl_cause {
     const char *not_this_if; /* what to do about it: remedies.def */
 };
 
-#define NL_CAUSE(name, level) extern const struct nl_cause nl_cause_##name;
+#define NL_CAUSE(name, level, title) extern const struct nl_cause nl_cause_##name;
 #include "findings/causes.def"
 
 /* ---- Looking ---- */

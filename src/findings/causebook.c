@@ -8,8 +8,11 @@
 #include "findings/cause.h"
 #include "findings/remedy.h"
 
-#define NL_CAUSE(name, level) &nl_cause_##name,
-static const struct nl_cause *const book[] = {
+#define NL_CAUSE(name, level, title) {&nl_cause_##name, title},
+static const struct {
+    const struct nl_cause *cause;
+    const char *title;
+} book[] = {
 #include "findings/causes.def"
 };
 #define CAUSES (sizeof book / sizeof book[0])
@@ -26,19 +29,26 @@ const char *nl_causebook_id(size_t i)
     for (size_t at = 0; at < CAUSES; at++) {
         size_t before = 0;
         for (size_t other = 0; other < CAUSES; other++)
-            before += strcmp(book[other]->id, book[at]->id) < 0;
+            before += strcmp(book[other].cause->id, book[at].cause->id) < 0;
         if (before == i)
-            return book[at]->id;
+            return book[at].cause->id;
     }
     return NULL;
 }
 
-static const struct nl_cause *find(const char *id)
+/* The row of the book, or CAUSES. */
+static size_t find(const char *id)
 {
-    for (size_t i = 0; i < CAUSES; i++)
-        if (strcmp(book[i]->id, id) == 0)
-            return book[i];
-    return NULL;
+    size_t row = 0;
+    while (row < CAUSES && strcmp(book[row].cause->id, id) != 0)
+        row++;
+    return row;
+}
+
+const char *nl_causebook_title(const char *id)
+{
+    size_t row = find(id);
+    return row < CAUSES ? book[row].title : NULL;
 }
 
 static void put_needs(struct nl_buf *out, const struct nl_cause *cause)
@@ -76,12 +86,13 @@ static bool is_of(const char *remedy, const char *id)
 
 bool nl_causebook_page(struct nl_buf *out, const char *id)
 {
-    const struct nl_cause *cause = find(id);
+    size_t row = find(id);
     struct nl_arena arena;
-    if (!cause)
+    if (row == CAUSES)
         return false;
+    const struct nl_cause *cause = book[row].cause;
     nl_arena_init(&arena);
-    nl_buf_format(out, "%s: a cause that findings name\n\n%s\n\n", cause->id, cause->doc);
+    nl_buf_format(out, "%s: %s\n\n%s\n\n", cause->id, book[row].title, cause->doc);
     if (cause->not_this_if)
         nl_buf_format(out, "Rule it out when %s.\n\n", cause->not_this_if);
     put_needs(out, cause);

@@ -23,7 +23,7 @@ static const struct {
     const struct nl_cause *cause;
     unsigned level;
 } causes[] = {
-#define NL_CAUSE(name, level) {&nl_cause_##name, level},
+#define NL_CAUSE(name, level, title) {&nl_cause_##name, level},
 #include "findings/causes.def"
 };
 #define CAUSE_COUNT (sizeof causes / sizeof causes[0])

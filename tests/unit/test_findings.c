@@ -235,7 +235,7 @@ static void keeps_to_windows(void)
 static void is_documented(void)
 {
     static const struct nl_cause *const causes[] = {
-#define NL_CAUSE(name, level) &nl_cause_##name,
+#define NL_CAUSE(name, level, title) &nl_cause_##name,
 #include "findings/causes.def"
     };
     struct nl_buf have;

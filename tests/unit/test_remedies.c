@@ -6,7 +6,7 @@
 #include "check.h"
 
 static const char *const causes[] = {
-#define NL_CAUSE(name, level) #name,
+#define NL_CAUSE(name, level, title) #name,
 #include "findings/causes.def"
     "gpu_idle:warm_up",   "gpu_idle:unknown",    "gpu_idle:capture",    "kernel_hotspot:measured",
     "cpu_hotspot:native", "cpu_hotspot:address", "cpu_hotspot:operator"};

@@ -18,7 +18,7 @@ struct counts {
 };
 
 static const char *const causes[] = {
-#define NL_CAUSE(name, level) #name,
+#define NL_CAUSE(name, level, title) #name,
 #include "findings/causes.def"
 };
 #define CAUSES CHECK_LENGTH(causes)

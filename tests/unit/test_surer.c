@@ -15,7 +15,7 @@ static const struct {
 };
 
 static const char *const causes[] = {
-#define NL_CAUSE(name, level) #name,
+#define NL_CAUSE(name, level, title) #name,
 #include "findings/causes.def"
     "any"};
 
