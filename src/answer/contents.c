@@ -48,7 +48,7 @@ struct nl_contents nl_contents_of(const struct nl_trace *trace)
 {
     bool sums = are_sums(trace);
     const struct kind kinds[] = {
-        {trace->slice.rows, "slice", "slices", NULL},
+        {nl_trace_timed(trace), "slice", "slices", NULL},
         {trace->sample.rows, sums ? "call stack" : "CPU sample",
          sums ? "call stacks" : "CPU samples", trace->sample.ts},
         {trace->call.rows, "function", "functions", NULL},

@@ -72,7 +72,7 @@ struct nl_profile *nl_profile_new(const struct nl_trace *trace, const struct nl_
     profile->first_ns = trace->first_ts;
     profile->last_ns = trace->last_ts;
     profile->duration_ns = trace->last_ts - trace->first_ts;
-    profile->slices = trace->slice.rows;
+    profile->slices = nl_trace_timed(trace);
     profile->contents = nl_contents_of(trace);
     if (window)
         profile->window = *window;

@@ -52,7 +52,7 @@ static const struct nl_option profile_options[] = {
      "host that was profiled, if the file does not say; selects roofs measured there by `roof`",
      NULL},
     {"join", 0, NL_OPTION_LIST, TARGET(join), "REPORT",
-     "add kernel counters from an Nsight Compute report (repeatable)", NULL},
+     "add Nsight Compute's counters, or captures of CUDA graphs", NULL},
     END,
 };
 

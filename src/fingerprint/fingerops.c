@@ -178,9 +178,10 @@ static void add_op(struct ops *ops, uint32_t range)
     struct nl_str type = {"", 0};
     if (node != NL_NULL_ROW)
         type = nl_trace_name(trace, trace->node.type[node]);
-    bool has_row = op < trace->op.rows;
-    struct kind *kind =
-        kind_of(ops, trace->slice.name[slice], has_row ? trace->op.shapes[op] : NL_NO_NAME);
+    bool has_row = range < ops->tree->captured && op < trace->op.rows;
+    struct nl_op_inputs inputs = {0};
+    (void)nl_rangetree_inputs(trace, slice, &inputs);
+    struct kind *kind = kind_of(ops, trace->slice.name[slice], inputs.shapes);
     double flops = has_row ? known(trace->op.flops[op]) : NL_NULL_F64;
     double bytes = has_row ? bytes_of(trace, op, node) : NL_NULL_F64;
     if (fp_host_length(ops->gather, slice) >= 0) {

@@ -251,12 +251,13 @@ static bool join_reports(struct load *load, const struct nl_inputs *join, struct
     struct nl_trace *report = reports ? nl_builder_finish(reports, err) : NULL;
     if (reports && !report)
         return false;
-    if (report && join && !has_measurements(report)) {
+    if (report && join && !has_measurements(report) && !nl_has_captures(report)) {
         nl_trace_free(report);
         nl_err_at(err, join->items[0].path, -1);
         return nl_fail(err, NL_USAGE,
-                       "--join: no metrics of kernels in it; give a report of Nsight Compute "
-                       "(.ncu-rep, or a page of ncu --csv)");
+                       "--join: no metrics of kernels in it, and no captured graph; give a report "
+                       "of Nsight Compute (.ncu-rep, or a page of ncu --csv), or the profile in "
+                       "which the graphs were captured");
     }
     if (report)
         nl_builder_join(load->builder, report);

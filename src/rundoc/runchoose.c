@@ -42,7 +42,7 @@ static size_t take_class(const struct nl_trace *trace, bool first_class, struct 
                          size_t room)
 {
     struct earliest heap = {.items = items, .room = room};
-    for (uint32_t row = 0; room && row < trace->slice.rows; row++)
+    for (uint32_t row = 0; room && row < nl_trace_timed(trace); row++)
         if (is_first_class(trace->slice.kind[row]) == first_class)
             offer(&heap, (struct nl_keyed){nl_sort_key(trace->slice.ts[row]), row});
     return heap.count;
@@ -52,9 +52,10 @@ void run_choose_events(struct run_parts *parts)
 {
     const struct nl_trace *trace = parts->trace;
     uint64_t limit = parts->options->event_limit ? parts->options->event_limit : DEFAULT_EVENTS;
-    size_t room = limit < trace->slice.rows ? (size_t)limit : trace->slice.rows, count = room;
+    uint32_t slices = nl_trace_timed(trace);
+    size_t room = limit < slices ? (size_t)limit : slices, count = room;
     struct nl_keyed *items = nl_alloc((room + 1) * 2 * sizeof *items);
-    if (room == trace->slice.rows) {
+    if (room == slices) {
         for (uint32_t row = 0; row < room; row++)
             items[row] = (struct nl_keyed){nl_sort_key(trace->slice.ts[row]), row};
     } else {

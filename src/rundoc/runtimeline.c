@@ -314,6 +314,8 @@ static void write_lanes(struct run_parts *parts)
     for (uint32_t row = 0; row < lane->rows; row++) {
         uint32_t thread = lane->thread[row];
         bool known = thread != NL_NULL_ROW;
+        if (lane->kind[row] == NL_LANE_CAPTURED) /* the last ones: no event lies there */
+            break;
         run_row(parts);
         run_enum(parts, "kind", NL_ENUM_lanekind, lane->kind[row]);
         run_name(parts, "name", lane->name[row]);

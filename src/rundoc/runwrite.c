@@ -71,11 +71,12 @@ static void write_kinds(struct run_parts *parts, bool *complete)
 {
     const struct nl_slice_table *slice = &parts->trace->slice;
     uint64_t total[UINT8_MAX + 1] = {0}, listed[UINT8_MAX + 1] = {0};
-    for (uint32_t row = 0; row < slice->rows; row++)
+    uint32_t slices = nl_trace_timed(parts->trace);
+    for (uint32_t row = 0; row < slices; row++)
         total[slice->kind[row]]++;
     for (size_t i = 0; i < parts->listed_count; i++)
         listed[slice->kind[parts->listed[i]]]++;
-    *complete = parts->listed_count == slice->rows;
+    *complete = parts->listed_count == slices;
     run_bool(parts, "timeline_complete", *complete);
     run_open(parts, "events", '[');
     for (unsigned kind = 0; kind <= UINT8_MAX; kind++) {

@@ -174,9 +174,13 @@ void nl_forget_external_ids(struct nl_trace *trace, const bool *forget);
 /* nodejoin.c: layers whose times and details came from two files become one row each. */
 void nl_join_nodes(struct nl_trace *trace);
 
+/* graphjoin.c: which launch of a capture a kernel of a graph's replay is: kernel.captured, table captured
+ * and its slices, from captures in the trace itself and in the joined file. After links are known. */
+struct nl_finish;
+NL_MUST_CHECK bool nl_join_graphs(struct nl_finish *finish, struct nl_err *err);
+
 /* measure.c: the table metrics, and the measurements of kernels that follow from it and from the
  * joined report. */
-struct nl_finish;
 NL_MUST_CHECK bool nl_measure(struct nl_finish *finish, struct nl_err *err);
 
 /* Final id of a staged name. */

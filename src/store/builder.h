@@ -105,9 +105,13 @@ uint32_t nl_builder_series(struct nl_builder *builder, uint32_t lane, struct nl_
 /* A name usable in the rows of every stage of this builder. */
 uint32_t nl_builder_name(struct nl_builder *builder, struct nl_str text);
 
-/* The trace of a kernel profiler's reports: finishing gives its metrics to the kernels of this
- * profile (kernel_measurements), nothing else of it becomes part of the timeline. Takes `report`;
- * once per builder. Its files become sources, with their facts and coverage. */
+/* Whether graphs were captured in it. */
+bool nl_has_captures(const struct nl_trace *trace);
+
+/* The trace of a kernel profiler's reports, or of the capture of graphs: finishing gives its metrics to
+ * the kernels of this profile (kernel_measurements), and the ranges of captures to the replays of these
+ * graphs (captured_ranges); nothing else of it becomes part of the timeline. Takes `report`; once per
+ * builder. Its files become sources, with their facts and coverage. */
 void nl_builder_join(struct nl_builder *builder, struct nl_trace *report);
 
 /* Metadata. Values whose key looks like a secret (token, key, password, …), and environments, are

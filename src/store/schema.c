@@ -275,6 +275,7 @@ enum nl_table_id nl_detail_table(unsigned kind)
     case NL_KIND_PYTHON: return NL_T_python;
     case NL_KIND_NVTX: return NL_T_nvtx;
     case NL_KIND_GRAPH: return NL_T_graph;
+    case NL_KIND_CAPTURED: return NL_T_captured;
     default: return NL_TABLE_COUNT;
     }
 }

@@ -93,6 +93,13 @@ static inline int64_t nl_slice_end(const struct nl_trace *trace, uint32_t slice)
     return trace->slice.ts[slice] + (dur == NL_NULL_I64 ? 0 : dur);
 }
 
+/* Slices that have a time: the first of all. Behind them stand ranges of captured graphs. */
+static inline uint32_t nl_trace_timed(const struct nl_trace *trace)
+{
+    uint32_t captured = trace->captured.rows;
+    return trace->slice.rows - (captured < trace->slice.rows ? captured : trace->slice.rows);
+}
+
 /* Where a search in a lane was last, so that the next one nearby is short. Zeroed = nowhere. */
 #define NL_CURSOR_DEPTHS 64
 struct nl_lane_cursor {

@@ -18,8 +18,9 @@ void nl_scope_init(struct nl_scope *scope, const struct nl_trace *trace,
         scope->start = window->start;
         scope->end = window->end;
     }
-    scope->everything = !window->has_time && !window->has_rank && !window->has_device;
-    if (!window->has_rank && !window->has_device)
+    bool whole = !window->has_rank && !window->has_device;
+    scope->everything = whole && !window->has_time && !trace->captured.rows;
+    if (whole && !trace->captured.rows)
         return;
     scope->lanes = nl_zalloc(trace->lane.rows + 1);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
@@ -27,7 +28,8 @@ void nl_scope_init(struct nl_scope *scope, const struct nl_trace *trace,
         bool rank_fits = !window->has_rank || nl_lane_rank(trace, lane) == window->rank;
         bool device_fits =
             !window->has_device || ordinal == NL_NULL_I64 || ordinal == window->device;
-        scope->lanes[lane] = rank_fits && device_fits;
+        bool timed = trace->lane.kind[lane] != NL_LANE_CAPTURED;
+        scope->lanes[lane] = rank_fits && device_fits && timed;
     }
 }
 

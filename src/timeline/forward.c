@@ -29,7 +29,7 @@ static int by_number(const void *left, const void *right)
 
 static uint32_t op_row(const struct nl_rangetree *ops, uint32_t range)
 {
-    return ops->trace->slice.detail[ops->slices[range]];
+    return range < ops->captured ? ops->trace->slice.detail[ops->slices[range]] : NL_NULL_U32;
 }
 
 static bool is_backward(const struct nl_rangetree *ops, uint32_t range)

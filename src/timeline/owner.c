@@ -165,17 +165,33 @@ void nl_owners_release(struct nl_owners *owners)
     *owners = (struct nl_owners){0};
 }
 
+/* Slice of the range in which the work was captured into its graph, NL_NULL_ROW not known. */
+static uint32_t captured_in(const struct nl_owners *owners, uint32_t work)
+{
+    const struct nl_trace *trace = owners->trace;
+    uint32_t slice = owners->work[work], row = trace->slice.detail[slice];
+    return trace->slice.kind[slice] == NL_KIND_KERNEL && row != NL_NULL_U32
+               ? trace->kernel.captured[row]
+               : NL_NULL_ROW;
+}
+
 uint32_t *nl_owners_find(const struct nl_owners *owners, const struct nl_rangetree *tree)
 {
     uint32_t *answer = nl_no_rows(owners->count);
     nl_rangetree_find(tree, &owners->moments, answer);
+    for (uint32_t i = 0; tree->captured < tree->count && i < owners->count; i++) {
+        uint32_t range = nl_rangetree_captured(tree, captured_in(owners, i));
+        if (range != NL_NULL_ROW)
+            answer[i] = range;
+    }
     return answer;
 }
 
 static bool has_id(const struct nl_rangetree *ops, uint32_t range, int64_t id)
 {
-    uint32_t row =
-        range == NL_NULL_ROW ? NL_NULL_U32 : ops->trace->slice.detail[ops->slices[range]];
+    uint32_t row = range == NL_NULL_ROW || range >= ops->captured
+                       ? NL_NULL_U32
+                       : ops->trace->slice.detail[ops->slices[range]];
     return row != NL_NULL_U32 && ops->trace->op.external_id[row] == id;
 }
 
@@ -184,7 +200,8 @@ uint32_t *nl_owners_op(const struct nl_owners *owners, const struct nl_rangetree
     uint32_t *answer = nl_owners_find(owners, ops), *places = NULL;
     struct op_ids ids = {0};
     for (uint32_t i = 0; owners->ids && i < owners->count; i++) {
-        if (owners->ids[i] == NL_NULL_I64 || has_id(ops, answer[i], owners->ids[i]))
+        bool captured = answer[i] != NL_NULL_ROW && answer[i] >= ops->captured;
+        if (owners->ids[i] == NL_NULL_I64 || captured || has_id(ops, answer[i], owners->ids[i]))
             continue;
         uint32_t op = look_up(&ids, owners, i);
         if (op == NL_NULL_ROW)

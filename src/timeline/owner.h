@@ -8,7 +8,8 @@
  *     nl_rangetree_init(&ops, trace, NL_KIND_OP);
  *     uint32_t *op = nl_owners_op(&owners, &ops);     // op[i]: index in `ops` for owners.work[i]
  *
- * All work of a graph launch belongs to the one call. Work whose call is not in the file has no
+ * All work of a graph launch belongs to the one call; kernels that were joined to their launch in the
+ * graph's capture belong to the ranges around that. Work whose call is not in the file has no
  * owner, unless the file says by id which operator it belongs to; then the operator's start stands
  * for the call's. Ids are used where the reader found them to be operators' (Kineto, but not the
  * versions that wrote the correlation id there).

@@ -172,8 +172,9 @@ static void set_parents(struct nl_rangetree *tree, uint32_t first)
 
 bool nl_rangetree_any(const struct nl_trace *trace, unsigned kind)
 {
-    uint32_t rows = trace->slice.rows;
-    return rows && memchr(trace->slice.kind, (int)kind, rows);
+    uint32_t rows = trace->slice.rows, captured = trace->captured.rows;
+    return (rows && memchr(trace->slice.kind, (int)kind, rows)) ||
+           (captured && memchr(trace->captured.kind, (int)kind, captured));
 }
 
 static size_t count_kind(const struct nl_trace *trace, unsigned kind)
@@ -181,7 +182,33 @@ static size_t count_kind(const struct nl_trace *trace, unsigned kind)
     size_t count = 0;
     for (uint32_t row = 0; row < trace->slice.rows; row++)
         count += trace->slice.kind[row] == kind;
+    for (uint32_t row = 0; row < trace->captured.rows; row++)
+        count += trace->captured.kind[row] == kind;
     return count;
+}
+
+uint32_t nl_rangetree_captured(const struct nl_rangetree *tree, uint32_t slice)
+{
+    for (; slice != NL_NULL_ROW; slice = tree->trace->slice.parent[slice]) {
+        uint32_t at = NL_FIRST(i, tree->captured, tree->count, tree->slices[i] >= slice);
+        if (at < tree->count && tree->slices[at] == slice)
+            return at;
+    }
+    return NL_NULL_ROW;
+}
+
+/* Outer ones have smaller slices, so a parent is there before its children. */
+static void add_captured(struct nl_rangetree *tree, unsigned kind)
+{
+    const struct nl_captured_table *table = &tree->trace->captured;
+    tree->captured = tree->count;
+    for (uint32_t row = 0; row < table->rows; row++) {
+        if (table->kind[row] != kind)
+            continue;
+        uint32_t parent = nl_rangetree_captured(tree, tree->trace->slice.parent[table->slice[row]]);
+        tree->slices[tree->count] = table->slice[row];
+        tree->parents[tree->count++] = parent;
+    }
 }
 
 /* Adds the ranges of one thread, which lie on `lanes`. `bounds` has room for count + 1. */
@@ -219,6 +246,7 @@ void nl_rangetree_init(struct nl_rangetree *tree, const struct nl_trace *trace, 
                    bounds);
     }
     tree->thread_first[threads] = tree->count;
+    add_captured(tree, kind);
     nl_free(walk.next);
     nl_free(walk.last);
     nl_free(walk.open);
@@ -241,6 +269,22 @@ uint32_t *nl_rangetree_places(const struct nl_rangetree *tree)
     for (uint32_t range = 0; range < tree->count; range++)
         places[tree->slices[range]] = range;
     return places;
+}
+
+bool nl_rangetree_inputs(const struct nl_trace *trace, uint32_t slice, struct nl_op_inputs *inputs)
+{
+    const struct nl_op_table *op = &trace->op;
+    const struct nl_captured_table *captured = &trace->captured;
+    uint32_t row = trace->slice.detail[slice];
+    if (row == NL_NULL_U32)
+        return false;
+    if (trace->slice.kind[slice] == NL_KIND_CAPTURED)
+        *inputs = (struct nl_op_inputs){captured->shapes[row], captured->dtypes[row],
+                                        captured->strides[row], captured->concrete_inputs[row]};
+    else
+        *inputs = (struct nl_op_inputs){op->shapes[row], op->dtypes[row], op->strides[row],
+                                        op->concrete_inputs[row]};
+    return true;
 }
 
 /* ---- Moments. ---- */

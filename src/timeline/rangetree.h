@@ -11,6 +11,9 @@
  * Costs: linear in the slices of the lanes, 8 bytes per range; finding is one walk over ranges and
  * moments per thread, whatever the depth. Ranges without a known end, marks, and ranges on lanes
  * without a thread are left out. Of ranges that cross, the one that began last is the innermost.
+ *
+ * Behind the ranges of all threads stand those in which kernels of graph replays were captured (table
+ * captured), in order of their slices. No moment lies in them: kernels refer to them (kernel.captured).
  */
 #ifndef NL_RANGETREE_H
 #define NL_RANGETREE_H
@@ -24,7 +27,8 @@ struct nl_rangetree {
     uint32_t *parents;            /* index into slices, always smaller; NL_NULL_ROW = none */
     uint32_t *thread_first;       /* per thread, and the end of the last */
     uint32_t count;
-    bool crossed; /* some begin in another and end after it */
+    uint32_t captured; /* from here on ranges of captured graphs, which have no length */
+    bool crossed;      /* some begin in another and end after it */
 };
 
 void nl_rangetree_init(struct nl_rangetree *tree, const struct nl_trace *trace, unsigned kind);
@@ -40,6 +44,17 @@ bool nl_rangetree_any(const struct nl_trace *trace, unsigned kind);
 
 /* Index of every slice of the trace in the tree, NL_NULL_ROW where it is none; nl_free it. */
 uint32_t *nl_rangetree_places(const struct nl_rangetree *tree);
+
+/* Index of the innermost captured range of the tree at or around a captured slice, NL_NULL_ROW none. */
+uint32_t nl_rangetree_captured(const struct nl_rangetree *tree, uint32_t slice);
+
+/* Inputs of an operator, ids of texts (NL_NO_NAME: not recorded). */
+struct nl_op_inputs {
+    uint32_t shapes, dtypes, strides, values;
+};
+
+/* Of the slice of an operator, captured or not; false when it has no row with inputs. */
+bool nl_rangetree_inputs(const struct nl_trace *trace, uint32_t slice, struct nl_op_inputs *inputs);
 
 /* A moment of a thread; `item` is the caller's number for it. */
 struct nl_moment {

@@ -30,9 +30,14 @@ struct run {
     struct known *known;
     size_t known_count, known_cap;
     struct nl_lookup by_key; /* of known */
-    uint32_t *row_of;        /* per operator: row of works + 1 */
-    uint32_t *node_of;       /* per slice: row of trace->node; NULL without nodes */
-    uint32_t *name_row;      /* per name: row of kernels in no operator + 1 */
+    uint32_t *row_of;        /* per operator that was not captured: row of works + 1 */
+    struct replayed {
+        uint32_t range, launch, row; /* of works + 1 */
+    } * replays;
+    size_t replay_count, replay_cap;
+    struct nl_lookup by_replay;
+    uint32_t *node_of;  /* per slice: row of trace->node; NULL without nodes */
+    uint32_t *name_row; /* per name: row of kernels in no operator + 1 */
     struct nl_counted_flops *counted;
     struct work_args *args, *parent; /* room */
 };
@@ -68,21 +73,20 @@ static bool same(const struct known *a, const struct known *b)
            a->values == b->values && a->parent == b->parent && a->hint == b->hint;
 }
 
-static struct work_texts texts_of(const struct nl_trace *trace, uint32_t row)
+static struct work_texts texts_of(const struct nl_trace *trace, const struct nl_op_inputs *inputs)
 {
-    const struct nl_op_table *op = &trace->op;
-    return (struct work_texts){.shapes = nl_trace_name(trace, op->shapes[row]),
-                               .types = nl_trace_name(trace, op->dtypes[row]),
-                               .strides = nl_trace_name(trace, op->strides[row]),
-                               .values = nl_trace_name(trace, op->concrete_inputs[row])};
+    return (struct work_texts){.shapes = nl_trace_name(trace, inputs->shapes),
+                               .types = nl_trace_name(trace, inputs->dtypes),
+                               .strides = nl_trace_name(trace, inputs->strides),
+                               .values = nl_trace_name(trace, inputs->values)};
 }
 
 static struct known work_out(struct run *run, struct known key, const struct work_model *model,
-                             uint32_t row, uint32_t parent)
+                             const struct nl_op_inputs *inputs, const struct nl_op_inputs *parent)
 {
     struct work_call call = {.args = run->args, .hint = (enum work_type)key.hint};
-    work_args_read(run->args, texts_of(run->trace, row));
-    if (parent != NL_NULL_U32) {
+    work_args_read(run->args, texts_of(run->trace, inputs));
+    if (parent) {
         work_args_read(run->parent, texts_of(run->trace, parent));
         call.parent = run->parent;
     }
@@ -90,35 +94,34 @@ static struct known work_out(struct run *run, struct known key, const struct wor
     return key;
 }
 
-/* Row in table op of an operator's slice; NL_NULL_U32 when it has none. */
-static uint32_t op_row(const struct run *run, uint32_t range)
+/* False when none were recorded. */
+static bool read_inputs(const struct run *run, uint32_t range, struct nl_op_inputs *inputs)
 {
-    return range == NL_NULL_ROW ? NL_NULL_U32 : run->trace->slice.detail[run->ops->slices[range]];
+    return range != NL_NULL_ROW && nl_rangetree_inputs(run->trace, run->ops->slices[range], inputs);
 }
 
 /* What the operator has to do; NULL when no model knows it or its inputs do not tell. */
 static const struct known *cost_of(struct run *run, uint32_t range, enum work_type hint)
 {
-    uint32_t slice = run->ops->slices[range], row = op_row(run, range);
-    uint32_t name = run->trace->slice.name[slice];
+    struct nl_op_inputs inputs, outer;
+    uint32_t name = run->trace->slice.name[run->ops->slices[range]];
     const struct work_model *model = model_of(run, name);
-    if (!model || !model->cost || row == NL_NULL_U32)
+    if (!model || !model->cost || !read_inputs(run, range, &inputs))
         return NULL;
-    const struct nl_op_table *op = &run->trace->op;
-    uint32_t parent =
-        model->cost == work_convolution_part ? op_row(run, run->ops->parents[range]) : NL_NULL_U32;
+    bool parent =
+        model->cost == work_convolution_part && read_inputs(run, run->ops->parents[range], &outer);
     struct known key = {.name = name,
-                        .shapes = op->shapes[row],
-                        .types = op->dtypes[row],
-                        .values = op->concrete_inputs[row],
-                        .parent = parent == NL_NULL_U32 ? 0 : op->shapes[parent],
+                        .shapes = inputs.shapes,
+                        .types = inputs.dtypes,
+                        .values = inputs.values,
+                        .parent = parent ? outer.shapes : 0,
                         .hint = (uint8_t)hint};
     uint64_t hash = mix(&key);
     uint32_t at = NL_LOOKUP(&run->by_key, hash, i, same(&run->known[i], &key));
     if (at == NL_NO_ROW) {
         at = (uint32_t)run->known_count;
         nl_grow(&run->known, &run->known_cap, run->known_count + 1);
-        run->known[run->known_count++] = work_out(run, key, model, row, parent);
+        run->known[run->known_count++] = work_out(run, key, model, &inputs, parent ? &outer : NULL);
         nl_lookup_add(&run->by_key, hash, at);
     }
     const struct known *found = &run->known[at];
@@ -177,16 +180,39 @@ static void take_node(struct run *run, struct nl_op_work *row, uint32_t slice)
     row->recorded = recorded;
 }
 
-/* The row of an operator, made when first met. */
-static struct nl_op_work *op_work(struct run *run, uint32_t range, enum work_type hint,
-                                  uint32_t first)
+/* Row + 1 of an operator; of one that was captured into a graph, for each launch of the graph one. */
+static uint32_t row_of(const struct run *run, uint32_t range, uint32_t launch)
 {
-    if (run->row_of[range])
-        return &run->works->items[run->row_of[range] - 1];
+    if (range < run->ops->captured)
+        return run->row_of[range];
+    uint32_t at = NL_LOOKUP(&run->by_replay, nl_hash_pair(range, launch), i,
+                            run->replays[i].range == range && run->replays[i].launch == launch);
+    return at == NL_NO_ROW ? 0 : run->replays[at].row;
+}
+
+static void set_row(struct run *run, uint32_t range, uint32_t launch)
+{
+    uint32_t row = (uint32_t)run->works->count;
+    if (range < run->ops->captured) {
+        run->row_of[range] = row;
+        return;
+    }
+    nl_grow(&run->replays, &run->replay_cap, run->replay_count + 1);
+    run->replays[run->replay_count] = (struct replayed){range, launch, row};
+    nl_lookup_add(&run->by_replay, nl_hash_pair(range, launch), (uint32_t)run->replay_count++);
+}
+
+/* The row of an operator, made when first met. */
+static struct nl_op_work *op_work(struct run *run, uint32_t range, uint32_t launch,
+                                  enum work_type hint, uint32_t first)
+{
+    uint32_t found = row_of(run, range, launch);
+    if (found)
+        return &run->works->items[found - 1];
     uint32_t slice = run->ops->slices[range], name = run->trace->slice.name[slice];
     const struct known *known = cost_of(run, range, hint);
     struct nl_op_work *row = new_row(run, slice, name, first);
-    run->row_of[range] = (uint32_t)run->works->count;
+    set_row(run, range, launch);
     if (model_of(run, name))
         row->family = (uint8_t)model_of(run, name)->family;
     struct work_cost cost = nl_no_work_cost();
@@ -208,7 +234,7 @@ static bool has_node(const struct run *run, uint32_t range)
 static uint32_t judged(struct run *run, uint32_t range, enum work_type hint)
 {
     for (uint32_t r = range; r != NL_NULL_ROW; r = run->ops->parents[r])
-        if (run->row_of[r] || has_node(run, r) || cost_of(run, r, hint))
+        if ((r < run->ops->captured && run->row_of[r]) || has_node(run, r) || cost_of(run, r, hint))
             return r;
     return range;
 }
@@ -259,9 +285,9 @@ static void add_kernel(struct run *run, uint32_t work, const uint32_t *owner_of)
         return;
     enum work_type hint = type_of(run, trace->kernel.dtype[kernel]);
     uint32_t range = owner_of[work];
-    struct nl_op_work *row = range == NL_NULL_ROW
-                                 ? kernel_alone(run, slice)
-                                 : op_work(run, judged(run, range, hint), hint, slice);
+    struct nl_op_work *row = range == NL_NULL_ROW ? kernel_alone(run, slice)
+                                                  : op_work(run, judged(run, range, hint),
+                                                            run->owners->launch[work], hint, slice);
     if (row->kernel_ns == NL_NULL_I64) {
         row->kernel_ns = 0;
         row->place = work;
@@ -300,22 +326,28 @@ static bool add_kernels(struct run *run, const uint32_t *owner_of)
     return any;
 }
 
+static void drop_around(struct run *run, uint32_t range, uint32_t launch)
+{
+    uint32_t index = row_of(run, range, launch);
+    if (!index || !run->works->items[index - 1].matrix)
+        return;
+    for (uint32_t r = run->ops->parents[range]; r != NL_NULL_ROW; r = run->ops->parents[r]) {
+        uint32_t at = row_of(run, r, launch);
+        struct nl_op_work *outer = at ? &run->works->items[at - 1] : NULL;
+        if (!outer || outer->inside || !outer->matrix)
+            continue;
+        outer->inside = true;
+        outer->flops = outer->flops_needed = outer->bytes = outer->rows = outer->queries = NAN;
+    }
+}
+
 /* FLOPs of an operator around one that has its own are counted there. */
 static void drop_outer(struct run *run)
 {
-    for (uint32_t range = 0; range < run->ops->count; range++) {
-        uint32_t index = run->row_of[range];
-        if (!index || !run->works->items[index - 1].matrix)
-            continue;
-        for (uint32_t r = run->ops->parents[range]; r != NL_NULL_ROW; r = run->ops->parents[r]) {
-            struct nl_op_work *outer =
-                run->row_of[r] ? &run->works->items[run->row_of[r] - 1] : NULL;
-            if (!outer || outer->inside || !outer->matrix)
-                continue;
-            outer->inside = true;
-            outer->flops = outer->flops_needed = outer->bytes = outer->rows = outer->queries = NAN;
-        }
-    }
+    for (uint32_t range = 0; range < run->ops->captured; range++)
+        drop_around(run, range, NL_NULL_ROW);
+    for (size_t i = 0; i < run->replay_count; i++)
+        drop_around(run, run->replays[i].range, run->replays[i].launch);
 }
 
 enum { BELOW_ANY = 1, BELOW_MATRIX = 2, WITHIN_MATRIX = 4, COUNTS = 8 };
@@ -369,7 +401,7 @@ static void add_host(struct run *run)
         if (!(marks[r] & COUNTS) || (!matrix && (marks[r] & WITHIN_MATRIX)) ||
             trace->slice.dur[slice] == NL_NULL_I64 || !in_scope(run, slice))
             continue;
-        op_work(run, r, WORK_TYPE_UNKNOWN, slice)->host_ns = trace->slice.dur[slice];
+        op_work(run, r, NL_NULL_ROW, WORK_TYPE_UNKNOWN, slice)->host_ns = trace->slice.dur[slice];
     }
     nl_free(marks);
 }
@@ -463,6 +495,8 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     nl_free(run.args);
     nl_free(run.parent);
     nl_free(run.known);
+    nl_free(run.replays);
+    nl_lookup_release(&run.by_replay);
     nl_lookup_release(&run.by_key);
 }
 

@@ -6,11 +6,11 @@
 static bool read_op(const struct nl_rangetree *ops, uint32_t range, struct work_args *args)
 {
     const struct nl_trace *trace = ops->trace;
-    uint32_t row = trace->slice.detail[ops->slices[range]];
-    if (row == NL_NULL_U32)
+    struct nl_op_inputs inputs;
+    if (!nl_rangetree_inputs(trace, ops->slices[range], &inputs))
         return false;
-    work_args_read(args, (struct work_texts){.shapes = nl_trace_name(trace, trace->op.shapes[row]),
-                                             .types = nl_trace_name(trace, trace->op.dtypes[row])});
+    work_args_read(args, (struct work_texts){.shapes = nl_trace_name(trace, inputs.shapes),
+                                             .types = nl_trace_name(trace, inputs.dtypes)});
     return args->count > 0;
 }
 

@@ -388,6 +388,7 @@ static void row_api(struct chrome_worker *worker, const struct chrome_cat *cat, 
     row.slice = chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
     row.correlation = chrome_correlation(worker);
     row.external_id = chrome_external_id(worker);
+    row.kernel = chrome_arg_name(worker, CHROME_ARG_KERNEL);
     nl_stage_api(worker->stage, &row);
 }
 

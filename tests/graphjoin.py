@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""Kernels of graph replays joined to the capture of their graph: only where it is certain, and without its time.
+
+    tests/graphjoin.py [WORD...]      the parts whose name contains a WORD
+
+The real sample is worked out a second time here, from the JSON of both files.
+"""
+import glob
+import gzip
+import json
+import os
+import sys
+import tempfile
+
+from harness import ROOT, Tally, neurolens
+
+tally = Tally("graphjoin")
+
+DECODE = os.path.join(ROOT, "..", "shared", "samples", "torch", "AMD-AGI+TraceLens", "tests", "traces", "inference", "vllm_decode_full")
+GRAPH = "graph replays: kernels "
+JOINED, UNKNOWN = GRAPH + "joined to their launch in the capture", GRAPH + "without their capture"
+SEVERAL, UNORDERED = GRAPH + "that several captures fit", GRAPH + "whose place in the capture is not certain"
+UNUSABLE = "graph captures that cannot be joined"
+
+LAYER = [("aten::mm", [[8, 16], [16, 32]], "gemm"), ("aten::add", [[8, 32], [8, 32]], "add"),
+         ("aten::mm", [[8, 32], [32, 16]], "gemm")]
+FLOPS = 2 * 8 * 16 * 32 + 2 * 8 * 32 * 16
+
+
+def asked(*words):
+    done = neurolens([*words, "--format", "json", "--no-cache"], timeout=120)
+    if done.status:
+        raise AssertionError(done.describe())
+    return json.loads(done.stdout)["result"]
+
+
+def rows(path, query, *words):
+    return asked("sql", path, query, *words)["rows"]
+
+
+def coverage(path, *words):
+    return dict(rows(path, "SELECT item, count FROM coverage WHERE item LIKE 'graph %'", *words))
+
+
+class Trace:
+    """Events of one process in order of time; `rank` names it."""
+
+    def __init__(self, rank=0):
+        self.events, self.now, self.correlation = [], 1000, 0
+        self.rank = rank
+
+    def add(self, cat, name, ts, dur, pid=1, tid=1, **args):
+        self.events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
+
+    def call(self, name, dur=2, **args):
+        self.correlation += 1
+        self.add("cuda_runtime", name, self.now, dur, correlation=self.correlation, **args)
+        self.now += dur + 1
+        return self.correlation
+
+    def capture(self, layer, module=None, named=True, fork=False, end=True, tid=1):
+        self.call("hipStreamBeginCapture")
+        start = self.now
+        for name, dims, kernel in layer:
+            self.add("cpu_op", name, self.now, 8, tid=tid, **{"Input Dims": dims, "Input type": ["float"] * len(dims)})
+            self.now += 2
+            self.call("hipLaunchKernel", **({"kernel": kernel} if named else {}))
+            self.now += 10
+        if fork:
+            self.call("hipStreamWaitEvent")
+        if module:
+            self.add("python_function", "nn.Module: " + module, start - 1, self.now - start, tid=tid)
+        if end:
+            self.call("hipStreamEndCapture")
+        self.now += 10
+
+    def replay(self, kernels, streams=None, together=False):
+        correlation = self.call("hipGraphLaunch", dur=5)
+        for i, kernel in enumerate(kernels):
+            self.add("kernel", kernel, self.now, 20, pid=0, tid=(streams or [7] * len(kernels))[i], device=0,
+                     stream=(streams or [7] * len(kernels))[i], correlation=correlation)
+            self.now += 5 if together else 21
+        self.now += 30
+
+    def write(self, folder, name="trace.json"):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"schemaVersion": 1, "record_shapes": 1, "with_stack": 1,
+                       "distributedInfo": {"rank": self.rank, "world_size": 2},
+                       "deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X", "computeMajor": 9, "computeMinor": 4}],
+                       "traceEvents": self.events}, file)
+        return path
+
+
+NAMES = [kernel for _, _, kernel in LAYER]
+WORK = ("SELECT s.name, w.flops FROM op_work w JOIN slices s ON s.id = w.op WHERE s.kind IN ('op', 'captured') "
+        "AND w.kernel_ns > 0 ORDER BY w.op, w.kernel_ns")
+
+
+def launched(path, *words):
+    """Innermost operator, its inputs and module per kernel, in order of time."""
+    return rows(path, "SELECT k.name, s.name, c.shapes FROM kernels k LEFT JOIN slices s ON s.id = k.captured "
+                "LEFT JOIN captured_ranges c ON c.slice = k.captured ORDER BY k.ts", *words)
+
+
+def same_file():
+    """Three replays: operators, shapes and FLOPs of each; the host's operators are counted once, as they ran."""
+    trace = Trace()
+    trace.capture(LAYER)
+    for _ in range(3):
+        trace.replay(NAMES)
+    with tempfile.TemporaryDirectory() as folder:
+        path = trace.write(folder)
+        expected = [[kernel, name, json.dumps(dims).replace(" ", "")] for name, dims, kernel in LAYER] * 3
+        found = [[kernel, name, shapes and shapes.replace(" ", "")] for kernel, name, shapes in launched(path)]
+        tally.check("kernels of three replays have operators and shapes", found == expected, found)
+        tally.check("coverage counts them", coverage(path) == {JOINED: 9}, coverage(path))
+        work = rows(path, "SELECT sum(flops), sum(kernel_ns) FROM op_work")
+        # Three products of matrices per replay would be wrong: two, and the addition's 8*32.
+        tally.check("FLOPs of each replay count", work == [[3 * (FLOPS + 8 * 32), 9 * 20000]], work)
+        host = rows(path, "SELECT count(*) FROM ops")
+        tally.check("operators of the host are those of the capture", host == [[3]], host)
+        gpu = {row["name"]: row for row in asked("analyze", path, "--section", "op_gpu")["op_gpu"]}
+        tally.check("time of operators on the GPU", gpu["aten::mm"]["gpu_ns"] == 6 * 20000 and
+                    gpu["aten::add"]["gpu_ns"] == 3 * 20000 and gpu["aten::mm"]["count"] == 2, gpu)
+
+
+def joined_file():
+    """The capture in a file of its own gives the same, and no time."""
+    capture, replays = Trace(), Trace()
+    capture.capture(LAYER, module="Block_0")
+    for _ in range(2):
+        replays.replay(NAMES)
+    with tempfile.TemporaryDirectory() as folder:
+        path, other = replays.write(folder), capture.write(folder, "capture.json")
+        for section in ("time_breakdown", "ops", "threads", "kernels", "launches", "python"):
+            alone = neurolens(["analyze", path, "--section", section, "--no-cache"]).stdout.splitlines()[1:]
+            both = neurolens(["analyze", path, "--join", other, "--section", section, "--no-cache"]).stdout.splitlines()[1:]
+            tally.check("the capture's time does not count: " + section, alone == both, "\n".join(alone + ["--"] + both))
+        tally.check("operators of the joined file", [row[1] for row in launched(path, "--join", other)] ==
+                    [name for name, _, _ in LAYER] * 2, launched(path, "--join", other))
+        work = rows(path, "SELECT sum(flops) FROM op_work", "--join", other)
+        tally.check("FLOPs by its shapes", work == [[2 * (FLOPS + 8 * 32)]], work)
+        layers = asked("analyze", path, "--join", other, "--section", "layer_gpu")["layer_gpu"]
+        tally.check("modules of the joined file", [(row["name"], row["gpu_ns"]) for row in layers] ==
+                    [("nn.Module: Block_0", 120000)], layers)
+        span = rows(path, "SELECT max(ts + dur) FROM slices")
+        tally.check("the profile is not longer", span == rows(path, "SELECT max(ts + dur) FROM slices", "--join", other), span)
+        nothing = Trace()
+        nothing.replay(NAMES)
+        done = neurolens(["info", path, "--join", nothing.write(folder, "n.json")])
+        tally.check("a file without captures is refused", done.status == 2 and "no captured graph" in done.stderr, done.describe())
+
+
+def none(name, make, expected, operators=0, other=None):
+    """`make` fills the trace (and the one to be joined); coverage as expected."""
+    trace, joined = Trace(), Trace(rank=other) if other is not None else None
+    make(trace, joined) if joined else make(trace)
+    with tempfile.TemporaryDirectory() as folder:
+        path = trace.write(folder)
+        words = ["--join", joined.write(folder, "capture.json")] if joined else []
+        found = coverage(path, *words)
+        given = sum(row[1] is not None for row in launched(path, *words))
+        tally.check(name, found == expected and given == operators, (found, given))
+
+
+def ambiguous():
+    other = [("aten::mm", [[64, 16], [16, 32]], "gemm"), *LAYER[1:]]
+
+    def two_shapes(trace):
+        trace.capture(LAYER)
+        trace.capture(other)
+        trace.replay(NAMES)
+    none("captures of other shapes: none", two_shapes, {SEVERAL: 3})
+
+    def twice(trace):
+        trace.capture(LAYER)
+        trace.capture(LAYER)
+        trace.replay(NAMES)
+    none("captures that say the same: either", twice, {JOINED: 3}, 3)
+
+    def modules(trace):
+        trace.capture(LAYER, module="Block_0")
+        trace.capture(LAYER, module="Block_1")
+        trace.replay(NAMES)
+    none("captures of equal layers: their operators", modules, {JOINED: 3}, 3)
+    trace = Trace()
+    modules(trace)
+    with tempfile.TemporaryDirectory() as folder:
+        path = trace.write(folder)
+        kinds = rows(path, "SELECT DISTINCT kind FROM captured_ranges")
+        tally.check("but none of their modules", kinds == [["op"]], kinds)
+
+    def shorter(trace):
+        trace.capture(LAYER)
+        trace.replay(NAMES[:2])
+    none("a replay of fewer kernels: none", shorter, {UNKNOWN: 2})
+
+    def swapped(trace):
+        trace.capture(LAYER)
+        trace.replay(["gemm", "gemm", "add"])
+    none("another order: none", swapped, {UNKNOWN: 3})
+
+    def forked(trace):
+        trace.capture(LAYER, fork=True)
+        trace.replay(NAMES)
+    none("captured from several streams: what occurs once", forked, {JOINED: 1, UNORDERED: 2}, 1)
+
+    def parallel(trace):
+        trace.capture(LAYER)
+        trace.replay(["gemm", "gemm", "add"], streams=[7, 8, 7], together=True)
+    none("kernels that ran together: what occurs once", parallel, {JOINED: 1, UNORDERED: 2}, 1)
+
+    def unnamed(trace):
+        trace.capture(LAYER, named=False)
+        trace.replay(NAMES)
+    none("launches that do not name their kernels", unnamed, {UNKNOWN: 3, UNUSABLE: 1})
+
+    def early(trace):
+        trace.replay(NAMES)
+        trace.capture(LAYER)
+    none("a replay before the capture: none", early, {UNKNOWN: 3})
+
+    def nested(trace):
+        trace.call("hipStreamBeginCapture")
+        trace.capture(LAYER)
+        trace.call("hipStreamEndCapture")
+        trace.replay(NAMES)
+    none("captures that overlap: none", nested, {UNKNOWN: 3, UNUSABLE: 1})
+
+    def unfinished(trace):
+        trace.call("hipStreamEndCapture")
+        trace.capture(LAYER, end=False)
+        trace.replay(NAMES)
+    none("a capture that does not end", unfinished, {})
+
+    def executed(trace):
+        trace.call("hipStreamBeginCapture")
+        for name, dims, kernel in LAYER:
+            trace.add("kernel", kernel, trace.now + 3, 2, pid=0, tid=7, device=0, stream=7,
+                      correlation=trace.call("hipLaunchKernel", kernel=kernel))
+        trace.call("hipStreamEndCapture")
+        trace.replay(NAMES)
+    none("launches that ran at once are not captured", executed, {})
+
+    def of_rank(trace, joined):
+        joined.capture(LAYER)
+        trace.replay(NAMES)
+    none("the capture of another rank: none", of_rank, {UNKNOWN: 3}, 0, other=1)
+    none("the capture of this rank", of_rank, {JOINED: 3}, 3, other=0)
+
+
+def read(path):
+    with gzip.open(path) as file:
+        return json.load(file)["traceEvents"]
+
+
+def sample_by_hand(capture, replays):
+    """(kernel, innermost operator, its shapes) in order of time: by external ids, not by containment."""
+    begin = next(e["ts"] for e in capture if e["name"] == "hipStreamBeginCapture")
+    end = next(e["ts"] for e in capture if e["name"] == "hipStreamEndCapture")
+    ops = {e["args"]["External id"]: e for e in capture if e.get("cat") == "cpu_op"}
+    launches = sorted((e for e in capture if "kernel" in e.get("args", {}) and begin < e["ts"] < end), key=lambda e: e["ts"])
+    launch = next(e["args"]["correlation"] for e in replays if e["name"] == "hipGraphLaunch")
+    kernels = sorted((e for e in replays if e.get("cat") == "kernel" and e["args"]["correlation"] == launch),
+                     key=lambda e: e["ts"])
+    assert [e["args"]["kernel"] for e in launches] == [e["name"] for e in kernels]
+    found = []
+    for call, kernel in zip(launches, kernels):
+        op = ops[call["args"]["External id"]]
+        found.append([kernel["name"], op["name"], json.dumps(op["args"].get("Input Dims")).replace(" ", "")])
+    return found
+
+
+def sample():
+    """vLLM decoding: 421 kernels of one replay, with the capture that vLLM's profile of its start holds."""
+    path = os.path.join(DECODE, "graph_execution.json.gz")
+    capture = (glob.glob(os.path.join(DECODE, "capture_traces", "*.json.gz")) or [None])[0]
+    if not capture:
+        tally.skip("vllm_decode_full", "no ../shared")
+        return
+    expected = sample_by_hand(read(capture), read(path))
+    query = ("WITH RECURSIVE up(kernel, ts, at) AS (SELECT name, ts, captured FROM kernels WHERE captured IS NOT NULL UNION ALL "
+             "SELECT up.kernel, up.ts, c.parent FROM up JOIN captured_ranges c ON c.slice = up.at WHERE c.kind <> 'op') "
+             "SELECT up.kernel, s.name, c.shapes FROM up JOIN captured_ranges c ON c.slice = up.at JOIN slices s ON s.id = up.at "
+             "WHERE c.kind = 'op' ORDER BY up.ts")
+    found = [[kernel, name, (shapes or "null").replace(" ", "")] for kernel, name, shapes in rows(path, query, "--join", capture)]
+    wrong = next((pair for pair in zip(found, expected) if pair[0] != pair[1]), None)
+    tally.check("421 of 421 kernels have the operator that the capture names", len(found) == 421 and not wrong,
+                (len(found), wrong))
+    times = "SELECT rank, device, wall_ns, compute_ns, exposed_comm_ns, exposed_copy_ns, idle_ns FROM time_breakdown"
+    tally.check("the time is that of the replay alone", rows(path, times) == rows(path, times, "--join", capture))
+    host = "SELECT count(*), sum(dur) FROM ops"
+    tally.check("so are the operators of the host", rows(path, host) == rows(path, host, "--join", capture))
+    products = rows(path, "SELECT s.name, count(*), sum(w.kernel_ns), sum(w.flops) FROM op_work w JOIN slices s ON s.id = w.op "
+                    "WHERE w.model = 'gemm' GROUP BY 1 ORDER BY 1", "--join", capture)
+    # Of TraceLens' GEMM.csv: 24 calls each of N x K = 5120 x 2880, 2880 x 4096 and 32 x 2880 with 32 rows, 387.01,
+    # 366.21 and 200.65 us; and the product of the logits outside the graph.
+    flops = 24 * 2 * 32 * (5120 * 2880 + 2880 * 4096 + 32 * 2880)
+    addmm = next((row for row in products if row[0] == "aten::addmm"), [None] * 4)
+    tally.check("FLOPs and time of products are TraceLens'", addmm[1] == 72 and addmm[3] == flops and
+                abs(addmm[2] - (387.01171875 + 366.2138671875 + 200.65234375) * 1000) < 100, products)
+
+
+def main():
+    for part in (same_file, joined_file, ambiguous, sample):
+        if len(sys.argv) < 2 or any(word in part.__name__ for word in sys.argv[1:]):
+            part()
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
