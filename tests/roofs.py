@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import TESTS, Tally, neurolens
+from harness import FIXTURES, TESTS, Tally, neurolens
 
 tally = Tally("roofs")
 
@@ -51,7 +51,7 @@ def cpu_trace(folder, meta=None):
 def plant(ledger, host, cpu, processors, rows):
     """Rows of (device, type, threads, FLOP/s, B/s) in table roofs."""
     if not os.path.exists(os.path.join(ledger, "ledger.db")):
-        assert call("roof", "--only", "gpu", "--ledger", ledger).status == 0
+        assert call("add", os.path.join(FIXTURES, "ort_cpu_mlp.json.gz"), "--ledger", ledger).status == 0
     with sqlite3.connect(os.path.join(ledger, "ledger.db")) as database:
         database.execute("DELETE FROM roofs WHERE host = ? AND cpu = ?", (host, cpu))
         database.executemany("INSERT INTO roofs VALUES(?, ?, ?, ?, ?, ?, ?, ?, 'planted', 1750000000000000000)",
@@ -148,8 +148,11 @@ def kept(folder):
     got = operators(path, "--ledger", ledger, "--host", host)[("aten::mm", "fp32")]
     tally.check("--replace forgets them", got[0] is not None and got[0] < 1e17, got)
     before = os.path.getsize(os.path.join(ledger, "ledger.db"))
-    none = call("roof", "--only", "gpu", "--no-keep", "--ledger", os.path.join(folder, "nowhere"), "--format", "json")
-    tally.check("where nothing is measured nothing is kept", "nothing was measured" in call("roof", "--only", "gpu", "--ledger", ledger).stdout)
+    none = call("roof", "--only", "cpu", "--no-keep", "--ledger", os.path.join(folder, "nowhere"), "--format", "json")
+    lacks = call("roof", "--only", "gpu", "--ledger", os.path.join(folder, "nowhere"), extra={"LD_LIBRARY_PATH": ""})
+    if lacks.status:  # a machine with a GPU measures it
+        tally.check("without a GPU --only gpu ends with 5, says what to do and keeps nothing", lacks.status == 5 and not lacks.stdout and
+                    not os.path.exists(os.path.join(folder, "nowhere")) and "no GPU was measured: " in lacks.stderr and "`neurolens roof --only cpu`" in lacks.stderr, lacks.describe())
     tally.check("--no-keep leaves ledgers alone", none.status == 0 and not os.path.exists(os.path.join(folder, "nowhere"))
                 and before, none.describe())
 
@@ -189,17 +192,17 @@ def stand_ins(folder, maker):
     return place
 
 
-def measured(folder, places, mode="", ledger=None):
-    """(rates by device and type, what the stand-ins found wrong, stderr)"""
+def measured(folder, places, mode="", ledger=None, status=0):
+    """(rates by device and type, what the stand-ins found wrong, stderr) of a call that ends with the status"""
     log = os.path.join(folder, "wrong.log")
     if os.path.exists(log):
         os.unlink(log)
     done = call("roof", "--only", "gpu", "--format", "json", *(["--ledger", ledger] if ledger else ["--no-keep"]),
                 extra={"LD_LIBRARY_PATH": os.pathsep.join(places), "MOCK_LOG": log, "MOCK_GPU": mode})
-    if done.status:
+    if done.status != status or status and done.stdout:
         raise AssertionError(done.describe())
     found = {}
-    for row in json.loads(done.stdout)["result"]:
+    for row in [] if status else json.loads(done.stdout)["result"]:
         if row["device"]:
             found[(row["device"], row["type"])] = row["flops_per_s"] if row["type"] else row["bytes_per_s"]
     wrong = open(log, encoding="utf-8").read() if os.path.exists(log) else ""
@@ -236,13 +239,13 @@ def gpus(folder):
     for mode, line in (("full", "memory not measured: the GPU's memory is full"),
                        ("none", "no GPU was measured: the NVIDIA driver knows no GPU"),
                        ("init", "no GPU was measured: cuInit: no CUDA-capable device is detected (100)")):
-        got, wrong, says = measured(folder, [cuda], mode)
-        tally.check("an error in a line: " + mode, got == {} and line in says and not wrong, (got, wrong, says))
+        got, wrong, says = measured(folder, [cuda], mode, status=5)
+        tally.check("an error in a line: " + mode, line in says and says.count(line) == 1 and "`neurolens roof --only cpu`" in says and not wrong, (wrong, says))
     alone = os.path.join(folder, "driver-alone")
     os.makedirs(alone)
     shutil.copy(os.path.join(cuda, "libcuda.so.1"), alone)
-    got, wrong, says = measured(folder, [alone])
-    tally.check("a driver without cuBLAS says so", got == {} and "no cuBLAS: libcublas.so.13 is not there" in says, says)
+    got, wrong, says = measured(folder, [alone], status=5)
+    tally.check("a driver without cuBLAS says so", "no cuBLAS: libcublas.so.13 is not there" in says, says)
     done = call("roof", "--only", "cpu", "--no-keep", "--format", "json", extra={"LD_LIBRARY_PATH": cuda})
     tally.check("--only cpu leaves GPUs alone", not any(row["device"] for row in json.loads(done.stdout)["result"]), done.describe())
 

@@ -52,6 +52,7 @@ struct measuring {
     struct nl_host_roofs *roofs; /* with room for ROWS_MOST */
     const struct nl_call *call;
     size_t cpu_rows;
+    char line[256]; /* of a GPU, the last one, not yet printed: it may become the error */
 };
 
 static int64_t now_ns(void)
@@ -119,10 +120,18 @@ static void add_gpu(void *context, const struct nl_gpu_roof *roof)
     cells[AT_instructions] = nl_cell_text(measuring->table, nl_str(roof->library));
 }
 
+static void print_line(struct measuring *measuring)
+{
+    if (measuring->line[0])
+        nl_message_note(measuring->call, "%s", measuring->line);
+    measuring->line[0] = '\0';
+}
+
 static void say_gpu(void *context, const char *line)
 {
-    const struct measuring *measuring = context;
-    nl_message_note(measuring->call, "%s", line);
+    struct measuring *measuring = context;
+    print_line(measuring);
+    snprintf(measuring->line, sizeof measuring->line, "%s", line);
 }
 
 static bool stop_gpu(void *context)
@@ -215,6 +224,12 @@ static bool measure(struct measuring *measuring, const struct nl_call *call, str
         nl_gpu_roofs_measure(&sink);
     if (done && nl_job_cancelled(call->job))
         done = nl_fail(err, NL_INTERRUPTED, "stopped on request; nothing was kept");
+    if (done && !measuring->roofs->count)
+        return nl_fail(err, NL_ENVIRONMENT,
+                       "%s; run it on a machine with a GPU and its driver, or measure the "
+                       "processors: `neurolens roof --only cpu`",
+                       measuring->line[0] ? measuring->line : "no GPU was measured");
+    print_line(measuring);
     return done;
 }
 
@@ -243,12 +258,9 @@ bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
     bool done = measure(&measuring, call, err);
     if (done && !call->settings.roof.no_keep)
         done = store(call, measuring.roofs, &kept, &measuring.table->arena, err);
-    measuring.table->note =
-        !measuring.roofs->count
-            ? "nothing was measured, nothing is kept"
-            : nl_arena_format(&measuring.table->arena,
-                              "best of three rounds; other programs that run now lower it%s%s",
-                              kept ? "; " : "", kept ? kept : "");
+    measuring.table->note = nl_arena_format(
+        &measuring.table->arena, "best of three rounds; other programs that run now lower it%s%s",
+        kept ? "; " : "", kept ? kept : "");
     done = done && show(call, &measuring, err);
     nl_free(measuring.roofs);
     nl_result_free(measuring.table);
