@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 DEMO = tests/fixtures/made_gpu_train.json.gz
 
-.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel deb deb-test release roots-test pythons container-test site asan tsan test-frameworks docs clean
+.PHONY: all demo check test torture wholefuzz shares mutants bench bench-readers bench-overhead fuzz fuzz-forever fuzz-minimise lint format install wheel deb deb-test release roots-test arm64-test pythons container-test site asan tsan test-frameworks docs clean
 
 # Configuring again finds new unit tests and fuzz targets.
 define compile
@@ -110,10 +110,10 @@ install: all
 	@meson configure build -Dprefix=$(PREFIX) >/dev/null
 	DESTDIR=$(DESTDIR) meson install -C build
 
-# One file for pip: dist/*.whl (docs/wheel.md).
+# One file for pip: dist/*.whl (docs/wheel.md). MACHINE=aarch64: for arm64, by a cross compiler.
 wheel:
 	@tools/setup.sh build
-	@python3 tools/wheel.py
+	@python3 tools/wheel.py $(if $(MACHINE),--machine $(MACHINE))
 	@python3 tests/hardening.py dist/*.whl
 
 # Packages for this Debian: dist/*.deb (docs/packages.md); deb-test installs them into a clean root.
@@ -135,6 +135,9 @@ site:
 # CPython 3.14 with and without the GIL in build/pythons/, for tests/wheel.py.
 pythons:
 	@python3 tools/pythons.py
+# The wheel for arm64 by an emulator, against the one for x86-64; as root.
+arm64-test:
+	@python3 tools/arm64.py
 # The wheel and the archive in clean roots of Debian 11, Ubuntu 20.04 and 26.04; as root.
 roots-test:
 	@python3 tools/roots.py

@@ -21,6 +21,10 @@ WHEEL = ["_capture.abi3.so", "libneurolens-capture.so", "libneurolens.so.0", "ne
 # `mov %fs:40, …` and `sub` or `cmp` with it: the canary is taken and compared. The linker of the wheel keeps the name of what is
 # called then to itself.
 CANARY = re.compile(rb"\x64[\x48\x4c][\x2b\x3b\x8b].\x25\x28\0\0\0", re.S)
+# `subs x1, x1, x2` and `mov x2, 0`: the canary is compared, and what was read of it is wiped.
+ARM_CANARY = re.compile(rb"..([\0-\x1e])\xeb\1\0\x80\xd2", re.S)
+# `paciasp` and `bti c`, with which functions of arm64 begin that can be called through a pointer.
+LANDINGS = re.compile(rb"\x3f\x23\x03\xd5|\x5f\x24\x03\xd5")
 
 
 def ask(*words):
@@ -35,7 +39,7 @@ def built():
 
 def unpacked(wheel):
     """What of a wheel the machine runs."""
-    folder, paths = os.path.join(scratch(), "hardening-wheel"), []
+    folder, paths = os.path.join(scratch(), "hardening-wheel", os.path.basename(wheel)), []
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
             if archive.open(name).read(4) == b"\x7fELF":
@@ -43,28 +47,34 @@ def unpacked(wheel):
     return paths
 
 
-def canaries(path):
+def canaries(path, arm):
     with open(path, "rb") as file:
-        return len(CANARY.findall(file.read()))
+        return len((ARM_CANARY if arm else CANARY).findall(file.read()))
 
 
 def missing(path):
     """What of it a file does not have."""
     segments, dynamic, symbols = ask("readelf", "-lW", path), ask("readelf", "-dW", path), ask("readelf", "--dyn-syms", "-W", path)
-    wheel = "hardening-wheel" in path
+    head = ask("readelf", "-hW", path)
+    wheel, arm = "hardening-wheel" in path, "AArch64" in head
     stack = re.search(r"GNU_STACK.*\s(RWE?)\s+(?:0x)?\d+$", segments, re.M)
     found = {
-        "position independent": "DYN" in ask("readelf", "-hW", path),
+        "position independent": "DYN" in head,
         "stack that cannot be executed": stack is not None and stack.group(1) == "RW",
         "RELRO": "GNU_RELRO" in segments,
         "BIND_NOW": "BIND_NOW" in dynamic or re.search(r"FLAGS_1.*\bNOW\b", dynamic) is not None,
         "no segment to write and execute": re.search(r"LOAD.*\bRWE\b", segments) is None,
         "no text relocations": "TEXTREL" not in dynamic,
-        "stack protector": "__stack_chk_fail" in symbols or wheel and canaries(path) > 20,
+        "stack protector": "__stack_chk_fail" in symbols or wheel and canaries(path, arm) > 20,
         "FORTIFY": re.search(r"__\w+_chk\b(?<!__stack_chk)", symbols.replace("__stack_chk_fail", "")) is not None,
         "no RPATH": "RPATH" not in dynamic and "RUNPATH" not in dynamic or wheel,
     }
-    if platform.machine() == "x86_64" and shutil.which("objdump"):
+    if arm:
+        with open(path, "rb") as file:
+            found["paciasp and bti"] = len(LANDINGS.findall(file.read())) > 10
+        # The linker's own canary is the same in every process: tools/wheel.py adds what makes it random.
+        found["random canary"] = "getauxval" in symbols or "__stack_chk_guard" in symbols
+    elif platform.machine() == "x86_64" and shutil.which("objdump"):
         # Every function that can be called through a pointer begins with it.
         entry = ask("objdump", "-d", "--no-show-raw-insn", "-j", ".text", path) if os.path.getsize(path) < 1 << 20 else ""
         if entry:

@@ -19,6 +19,7 @@ from harness import FIXTURES, PROGRAM, ROOT, Tally, environment, neurolens, scra
 TRACE = os.path.join(FIXTURES, "made_gpu_train.json.gz")
 PYTHON_FOLDER = os.path.join(os.path.dirname(PROGRAM), "python")
 IMPORT_MS = 50
+MACHINES = {"x86_64": "X86-64", "aarch64": "AArch64"}  # of a wheel; what readelf calls it
 LONGEST = "SELECT name, dur FROM kernels ORDER BY dur DESC, name LIMIT 3"
 PYENV = os.path.expanduser("~/.pyenv/versions/3.*/bin/python3")  # before the home folder is an empty one
 tally = Tally("wheel")
@@ -420,19 +421,20 @@ def contents(path):
             "elf %s, unlisted %s, %d bytes" % (elf, unlisted, os.path.getsize(path)))
 
 
-def needs_glibc(path, folder):
-    """What the program links to is glibc alone, not newer than the tag says."""
+def needs_glibc(machine, path, folder):
+    """What the program links to is glibc alone, not newer than the tag says. readelf, for it reads files of any machine."""
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
     tag = tuple(int(part) for part in re.search(r"manylinux_(\d+)_(\d+)_", path).groups())
     wrong = []
     for name in glob.glob(folder + "/**/*.so", recursive=True) + glob.glob(folder + "/*.data/scripts/neurolens"):
-        text = subprocess.run(["objdump", "-p", name], stdout=subprocess.PIPE, text=True).stdout
-        needed = set(re.findall(r"NEEDED\s+(\S+)", text))
+        text = subprocess.run(["readelf", "-dVW", name], stdout=subprocess.PIPE, text=True).stdout
+        needed = set(re.findall(r"\(NEEDED\).*\[(\S+)\]", text))
         versions = [tuple(int(part) for part in found.split(".")) for found in re.findall(r"GLIBC_(\d+\.\d+)", text)]
-        others = {library for library in needed if not re.match(r"(lib(c|m|dl|pthread|rt)|ld-linux-x86-64)\.so", library)}
-        if others or max(versions, default=(0, 0)) > tag:
-            wrong.append("%s needs %s, glibc %s" % (name, others, max(versions)))
+        others = {library for library in needed if not re.match(r"(lib(c|m|dl|pthread|rt)|ld-linux-(x86-64|aarch64))\.so", library)}
+        head = subprocess.run(["readelf", "-h", name], stdout=subprocess.PIPE, text=True).stdout
+        if others or not versions or max(versions) > tag or MACHINES[machine] not in head:
+            wrong.append("%s needs %s, glibc %s" % (name, others, max(versions, default=None)))
     return not wrong, "\n".join(wrong)
 
 
@@ -483,6 +485,18 @@ def installed(version, path, wheel):
     return good and left == [out] * (out in left), "import %.1f ms, %s, steps %s, left %s\n%s" % (took, read, steps, left, text)
 
 
+def at_once(words, wheel, folder):
+    """`uvx` and `pipx run`: the command of the wheel in an environment made for this call, without a network, in an empty home folder."""
+    os.makedirs(folder)
+    variables = {"PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8", "PIP_NO_INDEX": "1", "NEUROLENS_LEDGER": os.path.join(folder, "ledger")}
+    want = command_json(["analyze", "-q", TRACE])
+    said = []
+    for call in (["version"], ["analyze", "-q", "-f", "json", TRACE]):
+        done = subprocess.run(words + [wheel, "neurolens"] + call, env=variables, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+        said.append(done.stdout if done.returncode == 0 else done.stderr)
+    return said[0].startswith("neurolens ") and said[1].startswith("{") and json.loads(said[1]) == want, said
+
+
 def main():
     for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, ledgers, settled, budgets, written, module, no_extension, managed, regions, recorded,
                  many_threads, interrupted):
@@ -493,14 +507,24 @@ def main():
         guarded("mypy --strict", typed, python)
     else:
         tally.skip("mypy --strict", "no mypy in this Python or build/venv-integrations")
-    wheels = glob.glob(os.path.join(ROOT, "dist", "neurolens_profiler-*.whl"))
-    if len(wheels) != 1:
-        tally.skip("the wheel", "no dist/neurolens_profiler-*.whl; make wheel")
+    wheels = {name: glob.glob(os.path.join(ROOT, "dist", "neurolens_profiler-*_%s.whl" % name)) for name in MACHINES}
+    for name, paths in wheels.items():
+        if len(paths) == 1:
+            guarded("contents of the wheel for " + name, contents, paths[0])
+            guarded("what the wheel for %s links to" % name, needs_glibc, name, paths[0], os.path.join(scratch(), "unpacked-" + name))
+        else:
+            tally.skip("the wheel for " + name, "no dist/neurolens_profiler-*_%s.whl; make wheel MACHINE=%s" % (name, name))
+    paths = wheels.get(os.uname().machine, [])
+    if len(paths) != 1:
         return tally.finish()
-    guarded("contents of the wheel", contents, wheels[0])
-    guarded("what the wheel links to", needs_glibc, wheels[0], os.path.join(scratch(), "unpacked"))
+    for name, words in (("uvx", ["--offline", "--no-index", "--from"]), ("pipx", ["run", "--spec"])):
+        tool = shutil.which(name) or shutil.which(name, path=os.path.join(ROOT, "build", "wheel-tools", "bin"))
+        if tool:
+            guarded("the wheel by " + name, at_once, [tool] + words, paths[0], os.path.join(scratch(), "home-" + name))
+        else:
+            tally.skip(name, "not installed; make wheel puts it into build/wheel-tools")
     for version, path in sorted(interpreters().items(), key=lambda row: (len(row[0]), row[0])):
-        guarded("the wheel on CPython " + version, installed, version, path, wheels[0])
+        guarded("the wheel on CPython " + version, installed, version, path, paths[0])
     return tally.finish()
 
 

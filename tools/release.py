@@ -22,6 +22,7 @@ import sys
 import dist_info
 import relocatable
 import wheel
+import wheel_machine
 from wheel_libraries import run
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -60,7 +61,11 @@ def sdist():
 
 def wheels():
     """The wheels of all architectures that can be made here, and an archive of each."""
-    run([sys.executable, os.path.join("tools", "wheel.py")])
+    for name in wheel_machine.DEBIAN_NAMES:
+        if name == os.uname().machine or wheel_machine.machine(name).made():
+            run([sys.executable, os.path.join("tools", "wheel.py"), "--machine", name])
+        else:
+            say("no wheel for %s: its compiler and libraries cannot be had" % name)
     for path in sorted(glob.glob("dist/%s-*.whl" % dist_info.DISTRIBUTION)):
         shutil.copy(path, RELEASE)
         relocatable.make(path, RELEASE, int(os.environ["SOURCE_DATE_EPOCH"]))
@@ -108,7 +113,7 @@ def main():
     if not options.no_debs:
         debs()
     with open(os.path.join(RELEASE, top + ".cdx.json"), "w") as file:
-        file.write(wheel.bill(dist_info.version()))
+        file.write(wheel.bill(dist_info.version(), wheel_machine.Here()))
     for line in sums():
         name = line.split()[1]
         say("%s, %.2f MB" % (name, os.path.getsize(os.path.join(RELEASE, name)) / 1e6))

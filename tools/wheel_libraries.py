@@ -72,34 +72,35 @@ def unpacked(folder):
                 LD_LIBRARY_PATH=":".join(glob.glob(os.path.join(root, "usr", "lib", "*-linux-gnu"))))
 
 
-def isal(folder):
+def isal(folder, machine):
     """libisal.a: Debian builds the shared library alone."""
     library = os.path.join(folder, "libisal.a")
     if os.path.exists(library):
         return library
-    assembler = [] if shutil.which("nasm") else [["download", "nasm"]]
+    assembler = [["download", "nasm"]] if machine.name == "x86_64" and not shutil.which("nasm") else []
     if not fetched(folder, ["source", "libisal"], *assembler):
         return None
     nasm = shutil.which("nasm", path=unpacked(folder)["PATH"])
     source = source_in(folder, "*isa*l-*")
     include = [word for part in ("include", "igzip", "crc") for word in ("-I", os.path.join(source, part) + "/")]
+    how = {".asm": [nasm, "-f", "elf64", "-D", "AS_FEATURE_LEVEL=10", "-D", "HAVE_AS_KNOWS_AVX512"],
+           ".S": machine.cc + ["-D__ASSEMBLY__", "-c"], ".c": machine.cc + ["-O2", "-fPIC", "-c"]}
     objects = []
     for part in ("igzip", "crc"):  # inflate and checksums; not erasure codes and RAID
-        text = open(os.path.join(source, part, "Makefile.am")).read().replace("\\\n", " ")
-        for path in " ".join(re.findall(r"^lsrc(?:_x86_64)?\s*\+=(.*)$", text, re.M)).split():
+        lists = [os.path.join(source, part, name) for name in ("Makefile.am", os.path.join(machine.name, "Makefile.am"))]
+        text = "\n".join(open(path).read().replace("\\\n", " ") for path in lists if os.path.exists(path))
+        for path in " ".join(re.findall(r"^lsrc(?:_%s)?\s*\+=(.*)$" % machine.name, text, re.M)).split():
             out = os.path.join(folder, path.replace("/", "_") + ".o")
-            how = [nasm, "-f", "elf64", "-D", "AS_FEATURE_LEVEL=10", "-D", "HAVE_AS_KNOWS_AVX512"] if path.endswith(".asm") else \
-                ["cc", "-O2", "-fPIC", "-c"]
-            run(how + include + ["-o", out, os.path.join(source, path)])
+            run(how[os.path.splitext(path)[1]] + include + ["-o", out, os.path.join(source, path)])
             objects.append(out)
-    run(["ar", "rcsD", library] + objects)
+    run(machine.ar + ["rcsD", library] + objects)
     return library
 
 
 PKG_CONFIG = """Name: %(name)s
 Description: %(name)s of elfutils, for shared libraries
 Version: %(version)s
-Cflags: -I/usr/include
+Cflags: -I%(includes)s
 Libs: -L%(where)s -l%(short)s
 Libs.private: -lz -lzstd
 """
@@ -111,7 +112,7 @@ MOVABLE = [("jansson", "jansson", "jansson", ["STDINT_H", "LOCALE_H", "UNISTD_H"
            ("libyaml", "yaml", "yaml-0.1", [])]
 
 
-def movable(folder):
+def movable(folder, machine):
     """libjansson.a and libyaml.a that shared libraries can contain, with pkg-config files in folder: Debian's are compiled for programs alone.
     False when their sources cannot be had."""
     where = os.path.abspath(folder)
@@ -130,15 +131,15 @@ def movable(folder):
         objects = []
         for path in sorted(glob.glob(os.path.join(source, "src", "*.c"))):
             objects.append(os.path.join(where, short + "_" + os.path.basename(path)[:-2] + ".o"))
-            run(["cc", "-O2", "-fPIC", "-c", "-I", os.path.join(source, "src"), "-I", os.path.join(source, "include")] + words + ["-o", objects[-1], path])
-        run(["ar", "rcsD", os.path.join(where, "lib%s.a" % short)] + objects)
+            run(machine.cc + ["-O2", "-fPIC", "-c", "-I", os.path.join(source, "src"), "-I", os.path.join(source, "include")] + words + ["-o", objects[-1], path])
+        run(machine.ar + ["rcsD", os.path.join(where, "lib%s.a" % short)] + objects)
         with open(os.path.join(where, name + ".pc"), "w") as file:
-            file.write("Name: %s\nDescription: %s, for shared libraries\nVersion: %s\nCflags: -I/usr/include\nLibs: -L%s -l%s\n" % (
-                name, name, version, where, short))
+            file.write("Name: %s\nDescription: %s, for shared libraries\nVersion: %s\nCflags: -I%s\nLibs: -L%s -l%s\n" % (
+                name, name, version, machine.includes, where, short))
     return True
 
 
-def elfutils(folder):
+def elfutils(folder, machine):
     """The folder of pkg-config files of a libelf.a and a libdw.a that shared libraries can contain.
 
     Debian's are compiled for programs alone: their thread-local variables have places that only a program can give.
@@ -153,12 +154,12 @@ def elfutils(folder):
     around = unpacked(folder)
     source = os.path.abspath(source_in(folder, "elfutils-*"))
     say("compiling libelf and libdw for libneurolens")
-    run(["./configure", "--disable-debuginfod", "--disable-libdebuginfod", "--disable-nls", "--without-bzlib", "--without-lzma", "CFLAGS=-O2 -g0 -fPIC"], cwd=source, env=around)
+    run(["./configure", "--disable-debuginfod", "--disable-libdebuginfod", "--disable-nls", "--without-bzlib", "--without-lzma", "CFLAGS=-O2 -g0 -fPIC"] + machine.configure, cwd=source, env=around)
     for part, targets in (("lib", []), ("libelf", ["libelf.a"]), ("libcpu", []), ("backends", []), ("libebl", []), ("libdwelf", []),
                           ("libdwfl", []), ("libdw", ["libdw.a"])):
         run(["make", "-j", str(min(2, os.cpu_count() or 1)), "-C", part] + targets, cwd=source, env=around)
     for name in ("libelf", "libdw"):
         shutil.copy(os.path.join(source, name, name + ".a"), where)
         with open(os.path.join(where, name + ".pc"), "w") as file:
-            file.write(PKG_CONFIG % {"name": name, "short": name[3:], "where": where, "version": source.rsplit("-", 1)[1]})
+            file.write(PKG_CONFIG % {"name": name, "short": name[3:], "where": where, "includes": machine.includes, "version": source.rsplit("-", 1)[1]})
     return where

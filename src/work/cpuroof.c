@@ -63,7 +63,11 @@ static struct loop choose_loop(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return (struct loop){fma_256, fma64_256, 8, "AVX2"};
 #endif
+#if defined(__aarch64__)
+    return (struct loop){fma_base, fma64_base, 4, "NEON"};
+#else
     return (struct loop){fma_base, fma64_base, 4, "baseline"};
+#endif
 }
 
 /* Closed until every thread runs; `leave`: one could not be started, so all go home. */

@@ -15,7 +15,7 @@
 struct nl_cpu_roof {
     unsigned threads;
     double flops_per_s, fp64_flops_per_s, bytes_per_s;
-    const char *instructions; /* "AVX-512", "AVX2", "baseline"; static */
+    const char *instructions; /* "AVX-512", "AVX2", "NEON", "baseline"; static */
 };
 
 /* False when `threads` threads cannot be started; what was measured is then not to be used. */
