@@ -3,16 +3,17 @@
  * run document, every export, the fingerprint, a difference with itself, and every table in SQL. Whatever
  * the profile says, nothing may end with NL_INTERNAL, which is for bugs of ours, and JSON is JSON.
  *
- * With FUZZ_DEEP in the environment, as `make fuzz` and `make fuzz-forever` have it, exports and pages are
- * asked for, and targets ask (answers_deep) that else only load. The seconds that CI has are for the readers.
+ * With FUZZ_DEEP in the environment, as all that runs the targets has it, exports and pages are asked for,
+ * and targets ask (answers_deep) that else only load.
  */
 #ifndef NL_FUZZ_ANSWERS_H
 #define NL_FUZZ_ANSWERS_H
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "answersjson.h"
 
 #include "answer/report.h"
 #include "compare/diff.h"
@@ -76,24 +77,6 @@ static inline void answers_document(const struct nl_trace *trace)
     bool done = nl_rundoc_write(trace, &options, NULL, &text, &err);
     answers_fine(done ? "a document" : "a document that failed", &err);
     nl_buf_release(&text);
-}
-
-/* Is each line, or all of it, a JSON value? */
-static inline void answers_json(const char *what, char *text, size_t size, bool lines)
-{
-    while (size) {
-        char *end = lines ? memchr(text, '\n', size) : NULL;
-        size_t len = end ? (size_t)(end - text) + 1 : size;
-        json_error_t problem;
-        json_t *value = json_loadb(text, len, JSON_ALLOW_NUL, &problem);
-        if (!value) {
-            fprintf(stderr, "%s: no JSON: %s near %.200s\n", what, problem.text, text);
-            abort();
-        }
-        json_decref(value);
-        text += len;
-        size -= len;
-    }
 }
 
 /* One of the exports: whole or the later half, of tables one. */
@@ -174,15 +157,12 @@ static inline unsigned answers_variant(const unsigned char *data, size_t size)
     return sum ^ sum >> 15;
 }
 
-/* Asks a part of it, which `variant` picks. */
-static inline void answers_ask(const struct nl_trace *trace, unsigned variant)
+#define ANSWERS_PARTS 7u
+
+/* A part of it, which `variant` picks. */
+static inline void answers_part(const struct nl_trace *trace, unsigned variant, FILE *out)
 {
-    static FILE *out;
-    if (!out)
-        out = fopen("/dev/null", "w");
-    if (!out || trace->slice.rows > ANSWERS_SLICES)
-        return;
-    switch (variant % 7) {
+    switch (variant % ANSWERS_PARTS) {
     case 0: answers_report(trace, "analyze", variant / 7, out); break;
     case 1: answers_report(trace, "info", variant / 7, out); break;
     case 2: answers_document(trace); break;
@@ -191,6 +171,19 @@ static inline void answers_ask(const struct nl_trace *trace, unsigned variant)
     case 5: answers_deep() ? answers_export(trace, variant / 7) : answers_document(trace); break;
     default: answers_compare(trace); break;
     }
+}
+
+/* Asks a part of it, or each with FUZZ_EVERY in the environment, as kept inputs have it in CI (fixed.c). */
+static inline void answers_ask(const struct nl_trace *trace, unsigned variant)
+{
+    static FILE *out;
+    unsigned parts = getenv("FUZZ_EVERY") ? ANSWERS_PARTS : 1;
+    if (!out)
+        out = fopen("/dev/null", "w");
+    if (!out || trace->slice.rows > ANSWERS_SLICES)
+        return;
+    for (unsigned i = 0; i < parts; i++)
+        answers_part(trace, variant + i, out);
 }
 
 #endif

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned int seed);
+#include "mutate.h"
 
 /* Steps of SQLite's machine that one statement may take: tables of a damaged file may be circles. */
 #define STEPS_MAX 200000
@@ -233,7 +232,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         memcpy(data, made, (size_t)bytes);
         size = (size_t)bytes;
     } else {
-        size = LLVMFuzzerMutate(data, size, max_size);
+        size = mutate_any(data, size, max_size, seed);
     }
     sqlite3_free(made);
     return size;

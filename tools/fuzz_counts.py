@@ -25,6 +25,8 @@ PAGE = os.path.join(ROOT, "docs", "fuzzing.md")
 GOAL = 10 ** 9
 KEPT, KEPT_BYTES = 8, 1024
 LIMITS = ["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536"]
+# Without these a fault of undefined behaviour is a line among others.
+STRICT = {"ASAN_OPTIONS": "detect_leaks=1:allocator_may_return_null=1", "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 HEAD = "| target | executions | per second | edges | inputs | findings |\n|---|---:|---:|---:|---:|---:|\n"
 
 
@@ -55,8 +57,8 @@ def write_table(rows):
 
 
 def seeds(name):
-    folders = [os.path.join(ROOT, *parts, name) for parts in (("fuzz", "seeds"), ("tests", "corpus"), ("tests", "reject"))]
-    return [folder for folder in folders if os.path.isdir(folder)]
+    said = subprocess.run(["tools/fuzz.sh", "seeds", name], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [os.path.join(ROOT, folder) for folder in said.split()]
 
 
 def last_number(pattern, text):
@@ -72,7 +74,7 @@ def fuzz(build, name, seconds):
     before = set(os.listdir(found))
     done = subprocess.run([os.path.join(build, "fuzz", "fuzz_" + name), "-max_total_time=%d" % seconds, "-print_final_stats=1",
                            "-artifact_prefix=" + found + "/"] + LIMITS + [own] + seeds(name),
-                          env=dict(os.environ, FUZZ_DEEP="1"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          env={**STRICT, **os.environ, "FUZZ_DEEP": "1"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           text=True, errors="replace")
     runs = last_number(r"stat::number_of_executed_units: *(\d+)", done.stderr) or last_number(r"^#(\d+)\b", done.stderr)
     fresh = sorted(set(os.listdir(found)) - before)

@@ -17,7 +17,7 @@ A script of tests/ that has no row here runs with the defaults, so that a new on
   CC_GCC, CC_CLANG   the compilers (gcc, clang)
   WERROR             true (default) or false: warnings are errors
   JOBS               cores to use (default: all)
-  FUZZ_SMOKE         seconds for each fuzz target (default 3)
+  FUZZ_MADE          inputs that each fuzz target makes of those that are kept (default 150)
 """
 import argparse
 import collections
@@ -143,7 +143,8 @@ def sanitizer_parts():
     yield from unit_parts("build-asan", "sanitizers: ", False)
     if has_fuzzer():
         for name in fuzz_targets():
-            yield Part("fuzz " + name, ["tools/fuzz.sh", "build-asan", os.environ.get("FUZZ_SMOKE", "3"), name], needs="build-asan")
+            yield Part("fuzz " + name, ["tools/fuzz.sh", "build-asan", "fixed", name], needs="build-asan",
+                       env={"FUZZ_MOST_SECONDS": "10"})
     yield Part("threads: four workers", ["tools/four_threads.sh", "build-tsan/neurolens"], needs="build-tsan", cores=2)
 
 
