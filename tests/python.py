@@ -95,6 +95,48 @@ def check(name, test, *args):
 
 # ---- with every interpreter ----
 
+def hook_cost(python, hook, options=(), bare=None):
+    """What the recording says that a hook costs with its two events, against what the program measures of itself: within three times."""
+    tried = []
+    for _ in range(4):
+        path, done = record([python, program("hookcost.py"), hook], list(options) + ["--format", "json"])
+        if done.status != 0:
+            return done.describe()
+        hooked, without = map(float, done.stdout.split())
+        result = json.loads(done.stderr)["result"]
+        told = {each["hook"]: each for each in result["hooks"]}[{"calls": "python_functions"}.get(hook, hook)]
+        if not told["count"] or not told["hook_ns"]:
+            return "%s of %s" % (told, result["hooks"])
+        said = told["hook_ns"] + 2 * result["event_ns"]
+        measured = hooked - (without if bare is None else bare())
+        tried.append("%.0f ns measured, %.0f ns told" % (measured, said))
+        if measured / 3 < said < 3 * measured:
+            break
+    else:
+        return "; ".join(tried)
+    print("    %s: %s" % (hook, tried[-1]))
+    # The same in SQL, where the parts are summed up.
+    got = dict(sql(path, "SELECT key, value FROM metadata WHERE key LIKE 'recorder.hook_ns.%' OR key LIKE 'hooks run: %'"))
+    return None if len(got) >= 2 else "metadata: %s" % got
+
+
+def task_cost(python):
+    return hook_cost(python, "tasks")
+
+
+def call_cost(python):
+    return hook_cost(python, "calls", ["--python", "trace"])
+
+
+def unmeasured(python):
+    """Hooks that are installed while nothing is recorded have no cost, and that is said; installing them has."""
+    path, done = record([python, program("tasks.py")], ["--paused"])
+    if done.status != 0 or os.path.exists(path) and sql(path, "SELECT 1 FROM metadata WHERE key LIKE 'recorder.hook_ns.%'"):
+        return done.describe()
+    return None if "overhead of installing Python's hooks: " in done.stderr else done.describe()
+
+
+
 def api(python):
     path, done = record([python, program("api.py")])
     if done.status != 0 or done.stdout != "done True\n":
@@ -405,6 +447,30 @@ def shapes(python):
     return first_difference(got, want) or ("unasked" if sql(path, "SELECT 1 FROM ops WHERE shapes IS NOT NULL") else None)
 
 
+def layer_cost(python):
+    return hook_cost(python, "layers")
+
+
+def operator_cost(python):
+    """Against a run without hooks; a call may be two operators, one within the other."""
+    def bare():
+        _, done = record([python, program("hookcost.py"), "operators"], ["--python", "off"])
+        return float(done.stdout.split()[0])
+
+    tried = []
+    for _ in range(4):
+        _, done = record([python, program("hookcost.py"), "operators"], ["--format", "json"])
+        result = json.loads(done.stderr)["result"]
+        told = {each["hook"]: each for each in result["hooks"]}["operators"]
+        measured = (float(done.stdout.split()[0]) - bare()) / max(1, round(told["count"] / 8000))
+        said = told["hook_ns"] + 2 * result["event_ns"]
+        tried.append("%.0f ns measured, %.0f ns told" % (measured, said))
+        if measured / 3 < said < 3 * measured:
+            print("    operators: %s" % tried[-1])
+            return None
+    return "; ".join(tried)
+
+
 def compiles(python):
     path, done = record([python, program("model.py"), "compile"])
     if done.status != 0 or done.stdout != "0\n":
@@ -504,13 +570,13 @@ def main():
         tally.skip("all", "the package is not built (no Python headers?)")
     for version, python in sorted(pythons.items(), key=lambda item: int(item[0].split(".")[1])):
         for test in (api, without, calls, c_calls, another_profile, nesting, limit, same, garbage, heap, no_heap, broken, problems,
-                     tasks, environments, switched_off, no_extension, namespace):
+                     tasks, task_cost, call_cost, unmeasured, environments, switched_off, no_extension, namespace):
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
                 check("%s %s" % (version, test.__name__), test, python)
     for python in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.[678].*/bin/python3"))):
         if len(sys.argv) < 2 or "older" in sys.argv[1:]:
             check("%s older" % python.split("/")[-3], older, python)
-    frameworks((layers, operators, shapes, compiles, compiles_traced, workers, own, launched), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
+    frameworks((layers, operators, layer_cost, operator_cost, shapes, compiles, compiles_traced, workers, own, launched), "TORCH_PYTHON", "torch", "NEUROLENS_WITH_TORCH=1")
     frameworks((keras,), "KERAS_PYTHON", "keras", "NEUROLENS_WITH_KERAS=1")
     frameworks((keras_torch,), "KERAS_PYTHON", "torch", "NEUROLENS_WITH_KERAS=1 NEUROLENS_WITH_TORCH=1")
     frameworks((keras_tensorflow,), "TENSORFLOW_PYTHON", "tensorflow", "set TENSORFLOW_PYTHON")

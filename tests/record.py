@@ -366,9 +366,32 @@ def started_cost():
             "print(min(p[0] for p in pairs), min(p[1] for p in pairs))\n")
     run = Run([sys.executable, "-SI", "-c", code], ["--python", "off"])
     bare, recorded = map(float, run.done.stdout.split())
-    print("    %.3f ms bare, %.3f ms more recorded" % (bare * 1e3, (recorded - bare) * 1e3))
+    told = float(sql(run.path, "SELECT value FROM metadata WHERE key = 'recorder.start_ns'")[0][0]) / 1e9
+    print("    %.3f ms bare, %.3f ms more recorded, %.3f ms told" % (bare * 1e3, (recorded - bare) * 1e3, told * 1e3))
+    if not (recorded - bare) / 3 < told < 3 * (recorded - bare):
+        return Noise("%.3f ms more, %.3f ms told" % ((recorded - bare) * 1e3, told * 1e3))
+    # The program itself, and those that have the library; without it a process is not seen.
+    starts = int(sql(run.path, "SELECT value FROM metadata WHERE key = 'recorder.starts'")[0][0])
+    if starts != 1 + 40 * 20:
+        return "%d starts" % starts
     # Making a file in each, as once, took 1.55 times as long as bare.
     return None if recorded < 1.45 * bare else Noise("%.3f ms, bare %.3f ms" % (recorded * 1e3, bare * 1e3))
+
+
+def nvtx_cost():
+    """What the recording says that a range of NVTX costs, against what the program measures of itself: within three times."""
+    run = Run([program("nvtxcost")], ["--format", "json"])
+    result = json.loads(run.done.stderr)["result"]
+    told = result["hooks"][0]
+    if (told["hook"], told["count"]) != ("nvtx", 40 * 500) or result["recording_ns"] < result["overhead_ns"] + result["hooks_ns"]:
+        return "%s" % result
+    measured, said = float(run.done.stdout), told["hook_ns"] + 2 * result["event_ns"]
+    print("    %.0f ns measured, %.0f ns told" % (measured, said))
+    if not measured / 3 < said < 3 * measured:
+        return Noise("%.0f ns measured, %.0f ns told" % (measured, said))
+    # What is measured for it is not in the recording, and nothing of it counts as lost.
+    got = number(run.path, "SELECT count(*) FROM nvtx"), number(run.path, "SELECT count(*) FROM nvtx WHERE name = 'a range of the program'")
+    return None if got == (20000, 20000) and not dropped(run.path) else "%s ranges\n%s" % (got, run.done.describe())
 
 
 def program_pays():
@@ -527,8 +550,10 @@ IN_JSON = {
     "  %.*s: %.*s": "coverage",
     "  overhead: at least %s in the program: %s events of %.1f ns": "overhead_ns events event_ns",
     "  overhead of samples: at least %s in the program: %s of %.1f us": "samples_ns sampling.samples sampling.sample_cost_ns",
-    "  of the program's %s of processor time %s %s; hooks around events and the start of each process come on top and are not in that figure":
-        "program_cpu_ns overhead_ns samples_ns",
+    "  overhead of %s: at least %s in the program: %s %s of %s": "hooks_ns hooks process_starts process_start_ns",
+    "  overhead of hooks: not known for %s %s": "hooks",
+    "  overhead of installing Python's hooks: %s in the program": "python_hooks_start_ns",
+    "  of the program's %s of processor time recording took at least %s": "program_cpu_ns recording_ns recording_share",
     "  overhead of GPU records: %s on a thread of its own (%s of its time): %.0f ns a record, beside what the driver takes":
         "gpu_records_ns gpu_records wall_ns",
     "  recorder: %s of processor time beside it, %s of memory at most": "recorder_cpu_ns peak_bytes",
@@ -949,7 +974,7 @@ def main():
                        ("blocked signals", signal_mask), ("processes that record nothing", empty_processes),
                        ("few descriptors", few_descriptors),
                        ("nobody reads the report", nobody_reads),
-                       ("programs that record nothing", started), ("what a started program costs", started_cost),
+                       ("programs that record nothing", started), ("what a started program costs", started_cost), ("what a range of NVTX costs", nvtx_cost),
                        ("what the program pays", program_pays), ("and for samples what it says", samples_pay),
                        ("events in signal handlers", handlers),
                        ("a static program", static_program), ("the report as JSON", report_as_json), ("JSON has all of the report", json_has_all),

@@ -7,13 +7,16 @@ import atexit
 import gc
 import os
 import sys
+import time
 from _weakref import ref
 
 from . import _capture, _tell_tasks_apart
+from ._calibrate import calibrate
 
 PROBLEMS_MOST = 50
 TASKS_MOST = 1000
 _problems = []
+calibrated = (0, 0)  # functions and calls that were left out on purpose
 thread_begins = None  # called in threads of threading, when they begin
 
 
@@ -75,7 +78,9 @@ class AfterImport:
             except BaseException:
                 self.waiting[name] = function
                 raise
+            begun = time.thread_time_ns()
             attempt(name, function)
+            took(time.thread_time_ns() - begun)
 
         try:
             loader.exec_module = exec_module
@@ -140,21 +145,45 @@ def tell_callbacks():
     import asyncio.events
     _tell_tasks_apart()
     tasks = Tasks()
+    inner = asyncio.events.Handle._run
     asyncio.events.Handle._run = _capture.watch_tasks(asyncio.events.Handle, tasks.learn, tasks.names)
+    calibrate("tasks", asyncio.events.Handle, inner, tasks)
 
 
 # ---- calls of functions ----
 
+def call_limit():
+    return int(os.environ.get("NEUROLENS_PYTHON_CALLS", "10000"))
+
+
 def trace(c_functions):
     _capture.setup("own_folder", os.path.dirname(os.path.abspath(__file__)) + os.sep)
-    _capture.setup("call_limit", int(os.environ.get("NEUROLENS_PYTHON_CALLS", "10000")))
+    _capture.setup("call_limit", call_limit())
     if hasattr(sys, "monitoring"):
         monitor(c_functions)
     elif not _capture.trace_frames(True):
         raise RuntimeError("another tool evaluates frames")
-    elif c_functions:
-        attempt("calls of C functions", profile)
+    else:
+        calibrate_frames()
+        if c_functions:
+            attempt("calls of C functions", profile)
     atexit.register(attempt, "calls of functions", tell_losses)
+
+
+def calibrate_frames():
+    global calibrated
+
+    def on():
+        _capture.trace_frames(True)
+
+    def off():
+        _capture.trace_frames(False)
+
+    calibrate("calls", on, off)
+    _capture.setup("call_limit", 0)
+    calibrate("calls_left_out", on, off)
+    _capture.setup("call_limit", call_limit())
+    calibrated = _capture.trace_losses()
 
 
 def profile():
@@ -193,11 +222,22 @@ def monitor(c_functions):
                           events.C_RAISE: _capture.on_called})
     for event, callback in callbacks.items():
         monitoring.register_callback(tool, event, callback)
-    monitoring.set_events(tool, sum(callbacks))
+    every = sum(callbacks)
+
+    def on():
+        monitoring.set_events(tool, every)
+
+    def off():
+        monitoring.set_events(tool, 0)
+
+    on()
+    calibrate("calls", on, off)
 
 
 def tell_losses():
-    functions, calls = _capture.trace_losses()
+    functions, calls = (now - before for now, before in zip(_capture.trace_losses(), calibrated))
+    if not hasattr(sys, "monitoring"):
+        _capture.ran(_capture.HOOK_PASSED, calls)
     if hasattr(sys, "monitoring") and functions:
         problem("Python calls", "%d functions were called more than %s times and not followed further" %
                 (functions, os.environ.get("NEUROLENS_PYTHON_CALLS", "10000")))
@@ -223,6 +263,12 @@ def tell_peaks():
 
 
 # ---- all of it ----
+
+def took(ns):
+    """Processor time that installing hooks took, what is measured for it included."""
+    if _capture.is_attached():
+        _capture.hooks_took(ns)
+
 
 def install():
     if not _capture.is_attached():

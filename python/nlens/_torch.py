@@ -13,6 +13,7 @@ import time
 import weakref
 
 from . import _capture
+from ._calibrate import calibrate
 from ._hooks import attempt, problem
 
 MEMORY_EVERY_NS = 50_000_000
@@ -28,7 +29,7 @@ class Layers:
 
     def put(self, module, name):
         key = id(module)
-        self.scopes[key] = _capture.layer(name)
+        self.scopes[key] = _capture.hook_layer(name)
         self.references[key] = weakref.ref(module, lambda _: (self.scopes.pop(key, None),
                                                               self.references.pop(key, None)))
 
@@ -88,7 +89,7 @@ def patch_modules(torch, layers, steps):
             return layers.learn(module)
         except Exception as wrong:
             problem("layers", wrong)
-            return _capture.layer(type(module).__name__)
+            return _capture.hook_layer(type(module).__name__)
 
     # The module stays in `args`: taking it out and putting it back would make a list and a tuple.
     @functools.wraps(inner)
@@ -101,6 +102,7 @@ def patch_modules(torch, layers, steps):
             return inner(*args, **kwargs)
 
     torch.nn.Module.__call__ = __call__
+    calibrate("layers", torch, inner, __call__)
 
 
 def scoped(owner, name, title, before=None):
@@ -168,9 +170,10 @@ def is_not_last(iterator):
         return False
 
 
-def observe_operators():
+def observe_operators(torch):
     shapes = os.environ.get("NEUROLENS_SHAPES") == "1"
-    _capture.observe_operators(shapes)
+    _capture.ran(_capture.HOOK_OPERATOR, 1)  # it is there; operators are counted as events
+    calibrate("operators", torch, shapes, _capture.observe_operators(shapes))
     if shapes:
         atexit.register(tell_shapes)
 
@@ -193,7 +196,7 @@ def install():
             steps.begin()
 
     attempt("layers", patch_modules, torch, layers, steps)
-    attempt("operators", observe_operators)
+    attempt("operators", observe_operators, torch)
     attempt("backward", scoped, torch.autograd, "backward", "backward")
     attempt("backward", scoped, torch.autograd, "grad", "grad")
     attempt("steps", observe_steps, torch, steps)

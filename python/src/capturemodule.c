@@ -168,6 +168,19 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     return pycapture_scope(NL_CLASS_STEP, values[1], name, 0, index);
 }
 
+/* hook_layer(name): a scope that a hook enters whenever a layer is called. Not shared with the program's. */
+static PyObject *hook_layer(PyObject *self, PyObject *text)
+{
+    uint32_t name;
+    (void)self;
+    if (!pycapture_name(text, &name))
+        return NULL;
+    PyObject *scope = pycapture_scope(NL_CLASS_LAYER, text, name, 0, -1);
+    if (scope)
+        pycapture_of_hook(scope, NL_REC_HOOK_LAYER);
+    return scope;
+}
+
 /* begin(name, class) → a number for end(). For hooks; on one thread, no objects. */
 static PyObject *begin(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
@@ -434,6 +447,7 @@ static PyMethodDef methods[] = {
      "is_recording()\n--\n\nTrue while what is marked is recorded."},
     {"is_attached", is_attached, METH_NOARGS,
      "is_attached()\n--\n\nTrue under `neurolens run`, recording or not."},
+    {"hook_layer", hook_layer, METH_O, NULL},
     {"begin", PYCAPTURE_FAST(begin), METH_FASTCALL, NULL},
     {"end", end, METH_O, NULL},
     {"step_begin", step_begin, METH_O, NULL},
@@ -447,9 +461,13 @@ static PyMethodDef methods[] = {
 static const struct {
     const char *name;
     int value;
-} constants[] = {{"SCOPE", NL_CLASS_SCOPE},       {"LAYER", NL_CLASS_LAYER},
-                 {"OPERATOR", NL_CLASS_OPERATOR}, {"PYTHON", NL_CLASS_PYTHON},
-                 {"COMPILE", NL_CLASS_COMPILE},   {"LIBRARY", NL_CLASS_LIBRARY}};
+} constants[] = {
+    {"SCOPE", NL_CLASS_SCOPE},   {"LAYER", NL_CLASS_LAYER},     {"OPERATOR", NL_CLASS_OPERATOR},
+    {"PYTHON", NL_CLASS_PYTHON}, {"COMPILE", NL_CLASS_COMPILE}, {"LIBRARY", NL_CLASS_LIBRARY},
+#define NL_REC_HOOK(identifier, word, what) {"HOOK_" #identifier, NL_REC_HOOK_##identifier},
+#include <store/rechooks.def>
+#undef NL_REC_HOOK
+};
 
 PyMODINIT_FUNC PyInit__capture(void);
 
@@ -468,6 +486,7 @@ PyMODINIT_FUNC PyInit__capture(void)
                 PyModule_AddFunctions(module, nl_heap_methods) == 0 &&
                 PyModule_AddFunctions(module, nl_calls_methods) == 0 &&
                 PyModule_AddFunctions(module, nl_tasks_methods) == 0 &&
+                PyModule_AddFunctions(module, nl_measure_methods) == 0 &&
                 PyModule_AddObject(module, "Scope", new_reference(type)) == 0;
     for (size_t i = 0; done && i < sizeof constants / sizeof constants[0]; i++)
         done = PyModule_AddIntConstant(module, constants[i].name, constants[i].value) == 0;

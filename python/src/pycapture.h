@@ -18,6 +18,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <capture/shared/hookcalls.h>
 #include <neurolens.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -89,6 +90,8 @@ PyObject *pycapture_scope_type(void);
 /* Makes one; a new reference. `index` is the step's, negative for the next one. */
 PyObject *pycapture_scope(uint32_t kind, PyObject *text, uint32_t name, uint32_t category,
                           int64_t index);
+/* It is a hook's: each time that it is entered counts. */
+void pycapture_of_hook(PyObject *scope, enum nl_rec_hook hook);
 /* False: so many of its entries are open that it had better not be used once more. */
 bool pycapture_is_reusable(PyObject *scope);
 
@@ -103,6 +106,10 @@ extern PyMethodDef nl_torch_methods[];
 extern PyMethodDef nl_heap_methods[];
 extern PyMethodDef nl_calls_methods[];
 extern PyMethodDef nl_tasks_methods[];
+extern PyMethodDef nl_measure_methods[];
+
+/* A hook ran and wrote its events. */
+void pycapture_ran(uint32_t hook);
 
 #define PYCAPTURE_FAST(function) ((PyCFunction)(void (*)(void))(function))
 

@@ -65,7 +65,10 @@ static uint64_t begin(const struct nl_capture_v1 *table, PyObject *handle)
     PyErr_Clear();
     Py_XDECREF(owner);
     Py_XDECREF(callback);
-    return known ? table->begin(id, NL_CLASS_SCOPE, 0) : 0;
+    uint64_t token = known ? table->begin(id, NL_CLASS_SCOPE, 0) : 0;
+    if (token)
+        pycapture_ran(NL_REC_HOOK_TASK);
+    return token;
 }
 
 static PyObject *run_handle(PyObject *handle, PyObject *none)

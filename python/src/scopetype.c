@@ -22,6 +22,7 @@ struct entry {
 struct scope {
     PyObject_HEAD int64_t index;
     uint32_t kind, name, category;
+    uint32_t hook;       /* whose it is, + 1; 0 = the program's own */
     uint32_t used, room; /* entries; room 0: only `first` */
     PyObject *text;      /* of the name; NULL: none */
     struct entry first;
@@ -40,9 +41,14 @@ PyObject *pycapture_scope(uint32_t kind, PyObject *text, uint32_t name, uint32_t
     scope->category = category;
     Py_XINCREF(text);
     scope->text = text;
-    scope->used = scope->room = 0;
+    scope->used = scope->room = scope->hook = 0;
     scope->more = NULL;
     return (PyObject *)scope;
+}
+
+void pycapture_of_hook(PyObject *scope, enum nl_rec_hook hook)
+{
+    ((struct scope *)scope)->hook = (uint32_t)hook + 1;
 }
 
 bool pycapture_is_reusable(PyObject *scope)
@@ -140,6 +146,8 @@ static bool enter(struct scope *scope, const struct nl_capture_v1 *table)
         entry.is_range = lane != 0;
         entry.token = lane ? table->range_start(scope->name, lane)
                            : table->begin(scope->name, scope->kind, scope->category);
+        if (scope->hook && entry.token)
+            pycapture_ran(scope->hook - 1);
     }
     return push(scope, &entry);
 }

@@ -27,6 +27,8 @@ nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_
 
 /* Of several files: what is to be said first about them, as the first note. */
 void nl_judge_files(struct nl_judged *judged);
+/* Of a recording that took much of the program's processor time, as a note. */
+void nl_judge_recording(struct nl_judged *judged);
 
 /* Of runs of a compiled model on the CPU: ends the sentence that stands in `out`, and adds notes. False, with nothing
  * written, when no runs were marked or the question is about a window. `span`: length of the profile in ns. */

@@ -70,11 +70,12 @@ static const char *const analyze_plan[] = {"time_breakdown",
                                            "step_breakdown",
                                            "steps",
                                            "bandwidth",
+                                           "recording_cost",
                                            "missing",
                                            NULL};
 
-static const char *const info_plan[] = {"files",  "devices", "events", "step_summary",
-                                        "memory", "missing", NULL};
+static const char *const info_plan[] = {"files",  "devices",        "events",  "step_summary",
+                                        "memory", "recording_cost", "missing", NULL};
 
 const struct nl_report_plan nl_report_plans[] = {
     {"analyze", "Analysis", analyze_plan, true},

@@ -33,6 +33,7 @@ void nl_verdict_make(struct nl_report *report, const struct nl_trace *trace,
     for (size_t i = 0; i < sizeof judges / sizeof judges[0]; i++)
         if (judges[i](&judged))
             break;
+    nl_judge_recording(&judged);
     nl_judge_files(&judged);
     nl_buf_release(&judged.out);
     if (!verdict->sentence)

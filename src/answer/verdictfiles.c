@@ -1,5 +1,5 @@
 /*
- * verdictfiles — what an expert says first about several files: that one is there twice, that they are captures of one
+ * verdictfiles — what an expert says about the files: of a recording that it was costly; of several that one is there twice, that they are captures of one
  * device one after the other, or that they are hardly of one run. Numbers over all of them mislead then.
  */
 #include <string.h>
@@ -7,9 +7,11 @@
 #include "answer/judge.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "store/reccost.h"
 #include "tables/scope.h"
 
-#define HOUR_NS ((int64_t)3600 * 1000000000)
+#define HOUR_NS         ((int64_t)3600 * 1000000000)
+#define RECORDING_SHARE 0.05 /* of the program's processor time */
 
 struct span {
     int64_t start, end;
@@ -183,4 +185,15 @@ void nl_judge_files(struct nl_judged *judged)
     else if (apart > HOUR_NS)
         tell_apart(judged, apart);
     lead(verdict, before);
+}
+
+void nl_judge_recording(struct nl_judged *judged)
+{
+    struct nl_reccost cost;
+    if (!nl_reccost(judged->trace, &cost) || !(cost.share >= RECORDING_SHARE && cost.share <= 1))
+        return;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_share(out, "Recording took at least ", cost.share);
+    nl_buf_text(out, " of the program's processor time (--section recording_cost).");
+    nl_tell_note(judged);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "rundoc/runparts.h"
+#include "store/reccost.h"
 #include "store/recgpu.h"
 #include "base/sum.h"
 
@@ -78,15 +79,16 @@ void run_write_recorder(struct run_parts *parts)
     struct told program = told_of(parts, RUN_KEY, "program_cpu_ns");
     struct told recorder = told_of(parts, RUN_KEY, "recorder_cpu_ns");
     struct told gpu = either(parts, NL_REC_GPU_COST, "gpu_records_ns");
-    bool known = event.any && events.any;
-    double overhead = known ? event.sum * events.sum : 0;
+    struct told whole = told_of(parts, RUN_KEY, "overhead_ns"); /* of a document */
+    struct nl_reccost cost;
+    bool known = nl_reccost(parts->trace, &cost) || whole.any;
+    double overhead = !known ? 0 : whole.any ? whole.sum : cost.total_ns;
     nl_json_open(&parts->json, '{');
     run_text(parts, "clock_source", clock_of(parts));
     write_whole(parts, "clock_error_ns", error.any, error.most);
     write_whole(parts, "events", events.any, events.sum);
     run_f64(parts, "event_ns", event.any ? event.sum : NL_NULL_F64);
     write_whole(parts, "gpu_records_ns", gpu.any, gpu.sum);
-    overhead += gpu.sum;
     write_whole(parts, "overhead_ns", known, overhead);
     run_f64(parts, "overhead_share",
             known && program.sum > 0 ? overhead / program.sum : NL_NULL_F64);

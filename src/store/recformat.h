@@ -24,7 +24,7 @@
 #ifndef NL_RECFORMAT_H
 #define NL_RECFORMAT_H
 
-#include <stdint.h>
+#include "store/rechooks.h"
 
 /* File beside the parts of a run with its circumstances, a line "key<TAB>value" each: keys are members of
  * the run document, or names of metadata. */
@@ -82,10 +82,9 @@ struct nl_rec_head {
     uint64_t free_stack; /* tag << 32 | block + 1, linked by `next` */
     uint64_t full_stack; /* likewise, for the recorder to take away */
     uint64_t drops[NL_REC_DROPS];
-    uint64_t mapped;  /* blocks that the process mapped: the memory it takes */
-    uint64_t threads; /* begun */
-    uint64_t cut_names;
-    uint32_t end; /* enum nl_rec_end */
+    uint64_t mapped;             /* blocks that the process mapped: the memory it takes */
+    uint64_t threads, cut_names; /* begun */
+    uint32_t end;                /* enum nl_rec_end */
     uint32_t pair_count;
     uint32_t window_moves; /* times that the window of the run was opened or closed */
     uint32_t foreign;      /* 1: `pid` is of another PID namespace than the recorder's */
@@ -98,6 +97,7 @@ struct nl_rec_head {
     uint64_t step_begun, step_ticks;
     uint64_t ticket; /* grows with the beginnings of processes, by exec too; 0 = not told */
     uint32_t announced, python; /* place in control.h + 1, 0 = none; shared, recpython.h */
+    struct nl_rec_hooks hooks;
 };
 _Static_assert(sizeof(struct nl_rec_head) <= NL_REC_HEAD_BYTES, "the head fits");
 

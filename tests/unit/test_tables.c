@@ -3,6 +3,7 @@
 #include "check.h"
 #include "gputrace.h"
 
+#include "store/reccost.h"
 #include "tables/analyze.h"
 #include "tables/lookup.h"
 
@@ -37,4 +38,85 @@ static void streams(void)
     nl_trace_free(trace);
 }
 
-CHECK_MAIN("tables", {"streams", streams})
+static void put_facts(struct gputrace *make, const char *const (*facts)[2])
+{
+    for (; (*facts)[0]; facts++)
+        nl_builder_meta(make->builder, 0, (*facts)[0], nl_str((*facts)[1]));
+}
+
+/* Two processes: 1,000 + 500 events of 10 ns, 200 + 100 layers of 300 ns, 40 operators of unknown cost, 7 us and 3 us for
+ * Python's hooks, 5 us of samples, 4 starts of 100 us, of 1 ms: 15 + 90 + 10 + 5 + 400 = 520 us. */
+static void recording_cost(void)
+{
+    static const char *const facts[][2] = {{"recorded events", "1000"},
+                                           {"recorded events", "500"},
+                                           {"recorder.event_ns", "10.000"},
+                                           {"hooks run: layers", "200"},
+                                           {"hooks run: layers", "100"},
+                                           {"hooks run: operators", "40"},
+                                           {"recorder.hook_ns.layers", "300.0"},
+                                           {"recorder.hook_ns.tasks", "5.0"},
+                                           {"Python hooks: processor time (ns)", "7000"},
+                                           {"Python hooks: processor time (ns)", "3000"},
+                                           {"recorder.samples_ns", "5000"},
+                                           {"recorder.starts", "4"},
+                                           {"recorder.start_ns", "100000"},
+                                           {"recorder.program_cpu_ns", "1000000"},
+                                           {NULL, NULL}};
+    static const struct {
+        const char *part;
+        int64_t count, total;
+    } want[] = {{"events", 1500, 15000},
+                {"hooks of layers", 300, 90000},
+                {"hooks of operators", 40, NL_NULL_I64},
+                {"installing Python's hooks", NL_NULL_I64, 10000},
+                {"CPU samples by the kernel", NL_NULL_I64, 5000},
+                {"starts of processes", 4, 400000}};
+    struct gputrace make;
+    gputrace_open(&make);
+    put_facts(&make, facts);
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_result *result = ask(trace, "recording_cost");
+    REQUIRE(result->rows == sizeof want / sizeof want[0]);
+    for (size_t row = 0; row < result->rows; row++) {
+        struct nl_str part = nl_lookup_text(result, row, "part");
+        CHECK(nl_str_is(part, want[row].part));
+        CHECK_INT(nl_lookup_i64(result, row, "count"), want[row].count);
+        CHECK_INT(nl_lookup_i64(result, row, "total_ns"), want[row].total);
+    }
+    CHECK_NEAR(nl_lookup_f64(result, 5, "share"), 0.4, 1e-12);
+    struct nl_reccost cost;
+    CHECK(nl_reccost(trace, &cost));
+    CHECK_NEAR(cost.total_ns, 520000, 1e-6);
+    CHECK_NEAR(cost.share, 0.52, 1e-12);
+    nl_result_free(result);
+    nl_trace_free(trace);
+}
+
+/* Numbers of damaged recordings: none of them is believed, nothing overflows. */
+static void absurd_cost(void)
+{
+    static const char *const facts[][2] = {{"recorded events", "8999999999999999999"},
+                                           {"recorded events", "8999999999999999999"},
+                                           {"recorder.event_ns", "8e18"},
+                                           {"hooks run: layers", "-5"},
+                                           {"hooks run: operators", "18446744073709551615"},
+                                           {"hooks run: NVTX ranges", "8e18"},
+                                           {"recorder.hook_ns.nvtx", "8e18"},
+                                           {"recorder.hook_ns.layers", "nan"},
+                                           {"recorder.program_cpu_ns", "1e-300"},
+                                           {NULL, NULL}};
+    struct gputrace make;
+    gputrace_open(&make);
+    put_facts(&make, facts);
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_reccost cost;
+    CHECK(!nl_reccost(trace, &cost));
+    nl_result_free(ask(trace, "recording_cost"));
+    nl_trace_free(trace);
+}
+
+CHECK_MAIN("tables", {"streams", streams}, {"what recording cost", recording_cost},
+           {"absurd costs", absurd_cost})

@@ -5,9 +5,11 @@ work, and installs the hooks. Nothing here may break the program.
 """
 import os
 import sys
+import time
 
 
 def _install(folder):
+    begun = time.thread_time_ns() if hasattr(time, "thread_time_ns") else 0
     package = os.path.dirname(folder)
     if os.environ.get("NEUROLENS_PYTHON", "off") == "off":
         return
@@ -19,6 +21,7 @@ def _install(folder):
     if not missing:
         from nlens import _hooks
         _hooks.install()
+        _hooks.took(time.thread_time_ns() - begun)
 
 
 def _missing(package):

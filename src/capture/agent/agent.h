@@ -74,8 +74,9 @@ struct agent {
     uint32_t place;     /* among the announcements, + 1; 0 = not announced */
     uint32_t python;    /* enum nl_rec_python */
     unsigned thread_key;
-    struct gpu *gpu;   /* recording of GPU work (gpu.h); NULL until CUDA is used */
-    struct rocm *rocm; /* likewise of AMD's (rocmstate.h) */
+    struct thread *scratch, *instead; /* while a hook is measured, and what it stands in for */
+    struct gpu *gpu;                  /* recording of GPU work (gpu.h); NULL until CUDA is used */
+    struct rocm *rocm;                /* likewise of AMD's (rocmstate.h) */
     char program[256], host[64], folder[NL_CONTROL_PATH + 1];
     /* A program that records nothing writes to nothing from here on. */
     uint64_t parked_blocks[AGENT_PARKED];  /* not full, their threads ended */

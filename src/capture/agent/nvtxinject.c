@@ -10,6 +10,7 @@
 #include <wchar.h>
 
 #include "capture/agent/agent.h"
+#include "capture/agent/hookcost.h"
 #include "capture/agent/nvtxabi.h"
 #include "capture/agent/nvtxranges.h"
 
@@ -309,6 +310,13 @@ static void fill(const struct nvtx_callbacks *callbacks, int module, const struc
             *table[entries[i].place] = entries[i].function;
 }
 
+/* What a range costs beside its events: looking its text up, mostly. */
+static void range_pair(void)
+{
+    (void)push_a("neurolens: the cost of a range");
+    (void)pop_any();
+}
+
 EXPORTED int InitializeInjectionNvtx2(nvtx_get_export get);
 
 /* 0: this process does not record, NVTX then calls nothing any more. */
@@ -319,6 +327,7 @@ EXPORTED int InitializeInjectionNvtx2(nvtx_get_export get)
     agent_start(NULL);
     if (!callbacks || callbacks->size < sizeof *callbacks || !agent_ready())
         return 0;
+    hookcost_measure(NL_REC_HOOK_NVTX, range_pair);
     if (version && version->size >= sizeof *version)
         version->set_injection_version(3);
     fill(callbacks, NVTX_CORE, core, sizeof core / sizeof core[0]);

@@ -183,6 +183,7 @@ static void add_up(struct parts *parts, const struct part *part)
 {
     struct parts_sums *sums = &parts->sums;
     sums->processes++;
+    sums->started += part->head->ticket != 0;
     sums->threads += part->head->threads;
     sums->spill_errors += part->head->spill_errors;
     for (unsigned i = 0; i < NL_REC_DROPS; i++)

@@ -40,6 +40,7 @@ struct part {
 
 /* Sums over all parts, for the report. */
 struct parts_sums {
+    uint64_t started; /* processes that loaded the library when they started; others were forked */
     uint64_t processes, threads, drops[NL_REC_DROPS], spilled_blocks, spill_errors;
 };
 

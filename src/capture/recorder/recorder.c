@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "capture/python/pystack.h"
 #include "capture/recorder/heldprogram.h"
+#include "capture/recorder/startcost.h"
 #include "capture/shared/ticks.h"
 
 #define ROUND_MS  20
@@ -390,6 +391,14 @@ static void stop_sources(struct nl_recorder *recorder)
     recorder->stopped = true;
 }
 
+/* Of a hook, what it takes besides the writing of its two events; ps. */
+static uint64_t beside_events(const struct nl_control *control, size_t hook)
+{
+    uint64_t ps = __atomic_load_n(&control->hook_ps[hook], __ATOMIC_RELAXED);
+    uint64_t events = hook == NL_REC_HOOK_PASSED ? 0 : 2 * control->event_ps;
+    return ps <= NL_CONTROL_UNMEASURED ? 0 : ps > events ? ps - events : 1;
+}
+
 void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report *report)
 {
     const struct nl_control *control = recorder->control;
@@ -434,6 +443,10 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     report->recorder_cpu_ns = processor_ns(RUSAGE_SELF);
     report->program_cpu_ns =
         recorder->attached ? -1 : processor_ns(RUSAGE_CHILDREN) - recorder->children_ns;
+    for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++)
+        report->hook_ps[i] = beside_events(control, i);
+    if (!recorder->attached && recorder->started_ns)
+        report->start_ns = startcost_ns(environment(recorder), environ);
 }
 
 void nl_recorder_free(struct nl_recorder *recorder)

@@ -13,11 +13,13 @@
 #include "base/err.h"
 #include "store/recformat.h"
 
-#define NL_CONTROL_VARIABLE "NEUROLENS_RECORDING"
-#define NL_CONTROL_MAGIC    0x33304c52544e4c4eull
-#define NL_CONTROL_PATH     3900u /* bytes of the folder's name at most */
-#define NL_CONTROL_MOVES    64u
-#define NL_CONTROL_PLACES   1024u /* processes that may be announced at once; a power of two */
+#define NL_CONTROL_VARIABLE   "NEUROLENS_RECORDING"
+#define NL_CONTROL_MAGIC      0x34304c52544e4c4eull
+#define NL_CONTROL_MEASURING  1u /* costs of hooks that are not known, or not yet */
+#define NL_CONTROL_UNMEASURED 2u
+#define NL_CONTROL_PATH       3900u /* bytes of the folder's name at most */
+#define NL_CONTROL_MOVES      64u
+#define NL_CONTROL_PLACES     1024u /* processes that may be announced at once; a power of two */
 
 /* A process says that it is there; the recorder makes its file in the next round, so that a program which
  * starts thousands of others does not wait for that. One that has an event before takes the place back
@@ -62,6 +64,7 @@ struct nl_control {
     uint32_t attached, refused; /* processes that record, that could not make their file */
     uint32_t gate_changes;
     uint64_t event_ps; /* cost of an event as the first process measured it, ps; 0 = not yet */
+    uint64_t hook_ps[NL_REC_HOOKS_MOST]; /* likewise of a hook with its events, or: */
     uint64_t used_bytes;
     int64_t
         moves_ns[NL_CONTROL_MOVES]; /* when the gate was moved: CLOCK_MONOTONIC, 0 = not yet told */

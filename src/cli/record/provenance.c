@@ -20,6 +20,8 @@
 #include "cli/hostfacts.h"
 #include "cli/record/gitfacts.h"
 #include "cli/record/pythonfacts.h"
+#include "cli/record/runreport.h"
+#include "store/reccost.h"
 #include "store/recformat.h"
 #include "store/redact.h"
 
@@ -198,6 +200,28 @@ int nl_provenance_begin(const char *parts, char *const *argv, int count)
     return held;
 }
 
+static void put_number(FILE *out, const char *key, uint64_t number)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    put(out, key, text);
+}
+
+static void put_hooks(FILE *out, const struct nl_recorder_report *report)
+{
+#define NL_REC_HOOK(identifier, word, what) NL_RECCOST_HOOK word,
+    static const char *const keys[] = {
+#include "store/rechooks.def"
+    };
+#undef NL_REC_HOOK
+    char text[32];
+    for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++) {
+        snprintf(text, sizeof text, "%.3f", (double)report->hook_ps[i] / 1000);
+        if (report->hook_ps[i])
+            put(out, keys[i], text);
+    }
+}
+
 /* Members of the document's "recorder"; others follow from what each process tells. */
 static void put_costs(FILE *out, const struct nl_recorder_report *report)
 {
@@ -206,12 +230,15 @@ static void put_costs(FILE *out, const struct nl_recorder_report *report)
         snprintf(text, sizeof text, "%.3f", (double)report->event_ps / 1000);
         put(out, "recorder.event_ns", text);
     }
-    if (report->program_cpu_ns >= 0) {
-        snprintf(text, sizeof text, "%" PRId64, report->program_cpu_ns);
-        put(out, "recorder.program_cpu_ns", text);
+    put_hooks(out, report);
+    put_number(out, NL_RECCOST_SAMPLES, nl_run_samples_ns(report));
+    if (report->start_ns) {
+        put_number(out, NL_RECCOST_STARTS, report->sums.started);
+        put_number(out, NL_RECCOST_START, report->start_ns);
     }
-    snprintf(text, sizeof text, "%" PRId64, report->recorder_cpu_ns);
-    put(out, "recorder.recorder_cpu_ns", text);
+    if (report->program_cpu_ns >= 0)
+        put_number(out, "recorder.program_cpu_ns", (uint64_t)report->program_cpu_ns);
+    put_number(out, "recorder.recorder_cpu_ns", (uint64_t)report->recorder_cpu_ns);
 }
 
 void nl_provenance_end(const char *parts, const struct nl_recorder_report *report)

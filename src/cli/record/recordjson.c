@@ -1,12 +1,14 @@
 /* The report of a run as JSON. */
 #include "cli/record/recordjson.h"
 
+#include <math.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/json.h"
 #include "capture/recorder/alerts.h"
 #include "cli/record/runreport.h"
+#include "store/reccost.h"
 #include "store/recgpu.h"
 #include "view/view.h"
 
@@ -67,6 +69,44 @@ static void put_drops(struct nl_json *json, const struct nl_recorder_report *rep
     nl_json_put_u64(json, "blocks_disk_full", report->sums.spill_errors, true);
 }
 
+/* Beside their events; null where it was not measured. */
+static void put_hooks(struct nl_json *json, const struct nl_reccost *cost, bool known)
+{
+    nl_json_key(json, "hooks");
+    nl_json_open(json, '[');
+    for (size_t i = 0; known && i < NL_REC_HOOK_COUNT; i++) {
+        const struct nl_reccost_hook *hook = &cost->hooks[i];
+        if (!(hook->count > 0))
+            continue;
+        nl_json_open(json, '{');
+        nl_json_put_text(json, "hook", hook->word);
+        nl_json_put_f64(json, "count", hook->count, true);
+        nl_json_put_f64(json, "hook_ns", hook->each_ns, !isnan(hook->each_ns));
+        nl_json_close(json, '}');
+    }
+    nl_json_close(json, ']');
+}
+
+static void put_ns(struct nl_json *json, const char *key, double ns, bool known)
+{
+    bool fits = known && ns >= 0 && ns < 9e18;
+    nl_json_put_u64(json, key, fits ? (uint64_t)ns : 0, fits);
+}
+
+/* What recording cost the program beside the writing of events, and all of it together. */
+static void put_more_cost(struct nl_json *json, const struct nl_trace *trace)
+{
+    struct nl_reccost cost = {0};
+    bool known = trace && nl_reccost(trace, &cost), starts = known && !isnan(cost.start_ns);
+    put_hooks(json, &cost, known);
+    put_ns(json, "hooks_ns", cost.hooks_ns, known);
+    put_ns(json, "python_hooks_start_ns", cost.python_ns, known);
+    nl_json_put_f64(json, "process_starts", cost.starts, starts);
+    put_ns(json, "process_start_ns", cost.start_ns, starts);
+    put_ns(json, "recording_ns", cost.total_ns, known);
+    nl_json_put_f64(json, "recording_share", cost.share, known && !isnan(cost.share));
+}
+
 static void put_cost(struct nl_json *json, const struct nl_recorder_report *report,
                      const struct nl_trace *trace)
 {
@@ -80,6 +120,7 @@ static void put_cost(struct nl_json *json, const struct nl_recorder_report *repo
                     known);
     uint64_t samples_ns = nl_run_samples_ns(report);
     nl_json_put_u64(json, "samples_ns", samples_ns, samples_ns > 0);
+    put_more_cost(json, trace);
     uint64_t gpu_ns = trace ? nl_run_sum_of(trace, nl_str(NL_REC_GPU_COST)) : 0;
     nl_json_put_u64(json, "gpu_records", trace ? nl_run_gpu_records(trace) : 0, true);
     nl_json_put_u64(json, "gpu_records_ns", gpu_ns, gpu_ns > 0);

@@ -3,6 +3,7 @@
 #include "cli/record/runreport.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/units.h"
 #include "capture/recorder/alerts.h"
 #include "cli/message.h"
+#include "store/reccost.h"
 #include "store/recgpu.h"
 
 #define ERROR_KEY "clock error (ns)"
@@ -248,22 +250,48 @@ static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_r
                         (double)ns / (double)records);
 }
 
+static void tell_each(const struct nl_call *call, const char *what, double total, double count,
+                      const char *of, double each_ns)
+{
+    char spent[NL_UNIT_TEXT], number[NL_UNIT_TEXT], each[NL_UNIT_TEXT];
+    nl_message_note(call, "  overhead of %s: at least %s in the program: %s %s of %s", what,
+                    nl_format_ns(spent, (int64_t)total), nl_format_count(number, (uint64_t)count),
+                    of, nl_format_ns(each, (int64_t)each_ns));
+}
+
+/* Of hooks beside their events, and of starts. */
+static void tell_hooks(const struct nl_call *call, const struct nl_reccost *cost)
+{
+    char spent[NL_UNIT_TEXT], count[NL_UNIT_TEXT];
+    for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++) {
+        const struct nl_reccost_hook *hook = &cost->hooks[i];
+        if (hook->count > 0 && !isnan(hook->each_ns))
+            tell_each(call, "hooks", hook->count * hook->each_ns, hook->count, hook->what,
+                      hook->each_ns);
+        else if (hook->count > 0)
+            nl_message_note(call, "  overhead of hooks: not known for %s %s",
+                            nl_format_count(count, (uint64_t)hook->count), hook->what);
+    }
+    if (cost->python_ns > 0)
+        nl_message_note(call, "  overhead of installing Python's hooks: %s in the program",
+                        nl_format_ns(spent, (int64_t)cost->python_ns));
+    if (cost->starts > 0 && !isnan(cost->start_ns))
+        tell_each(call, "starting processes", cost->starts * cost->start_ns, cost->starts,
+                  cost->starts == 1 ? "start" : "starts", cost->start_ns);
+}
+
 /* What can be counted; the rest is only known from two runs. */
 static void tell_program_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                               const struct nl_trace *trace)
 {
     char all[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
-    if (report->program_cpu_ns <= 0)
+    struct nl_reccost cost;
+    if (report->program_cpu_ns <= 0 || !nl_reccost(trace, &cost))
         return;
-    nl_message_note(
-        call,
-        "  of the program's %s of processor time %s %s; hooks around events and the start of each "
-        "process come on top and are not in that figure",
-        nl_format_ns(all, report->program_cpu_ns),
-        nl_run_samples_ns(report) ? "events and samples are" : "events are",
-        nl_format_percent(
-            share, ((double)nl_run_cost_ns(report, trace) + (double)nl_run_samples_ns(report)) /
-                       (double)report->program_cpu_ns));
+    tell_hooks(call, &cost);
+    nl_message_note(call, "  of the program's %s of processor time recording took at least %s",
+                    nl_format_ns(all, report->program_cpu_ns),
+                    nl_format_percent(share, cost.total_ns / (double)report->program_cpu_ns));
 }
 
 static void tell_cost(const struct nl_call *call, const struct nl_recorder_report *report,

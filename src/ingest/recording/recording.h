@@ -166,6 +166,9 @@ static inline void rec_cover(struct rec_load *load, const char *item, uint64_t c
         nl_builder_coverage(load->builder, load->source, item, (int64_t)count, detail);
 }
 
+/* How often hooks ran; `events` by class. */
+void rec_tell_hooks(struct rec_load *load, const uint64_t *events);
+
 /* The facts that `run` wrote beside the parts, as metadata of the first part. */
 void rec_facts_tell(struct rec_load *load, const char *path);
 

@@ -531,6 +531,7 @@ static void report(struct rec_events *e)
     }
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)total);
     nl_builder_meta(load->builder, load->source, "recorded events", nl_str(text));
+    rec_tell_hooks(load, e->events);
     rec_cover(load, "scopes whose begin was not recorded", e->no_begin,
               "begun before the window or before a fork, or lost; they are left out");
     rec_cover(load, "scopes that never ended", e->no_end, "cut at the last event of their thread");

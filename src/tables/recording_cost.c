@@ -1,0 +1,85 @@
+/*
+ * recording_cost — what recording cost the program, of recordings by `run`: events, hooks around what the program does,
+ * samples of the kernel's, starts of processes. Counts are exact, what one costs was measured on that machine while it was
+ * recorded (store/reccost.h), so the sum is the least.
+ */
+#include <math.h>
+
+#include "base/units.h"
+#include "store/reccost.h"
+#include "tables/answer.h"
+
+#define COLUMNS(C)                                                                                 \
+    C(part, NULL, TEXT)                                                                            \
+    C(count, NULL, COUNT)                                                                          \
+    C(each_ns, "each", NS)                                                                         \
+    C(total_ns, "total", NS)                                                                       \
+    C(share, "of processor time", SHARE)
+NL_COLUMNS(COLUMNS);
+
+/* Counts of a damaged recording may be beyond all numbers. */
+static struct nl_cell whole(double value)
+{
+    return nl_cell_i64(value >= 0 && value < 9e18 ? (int64_t)llround(value) : NL_NULL_I64);
+}
+
+static struct nl_cell real(double value)
+{
+    return nl_cell_f64(isnan(value) ? NL_NULL_F64 : value);
+}
+
+static void put(struct nl_result *result, const struct nl_reccost *cost, const char *part,
+                double count, double each_ns, double total_ns)
+{
+    if (!(count > 0 || total_ns > 0))
+        return;
+    struct nl_cell *cells = nl_result_row(result);
+    cells[AT_part] = nl_answer_static(part);
+    cells[AT_count] = whole(count);
+    cells[AT_each_ns] = real(each_ns);
+    cells[AT_total_ns] = whole(total_ns);
+    cells[AT_share] = real(cost->program_ns > 0 ? total_ns / cost->program_ns : NAN);
+}
+
+static struct nl_result *recording_cost_run(const struct nl_trace *trace,
+                                            const struct nl_analyze_options *options,
+                                            struct nl_job *job, struct nl_err *err)
+{
+    (void)options;
+    (void)job;
+    (void)err;
+    struct nl_result *result = NL_ANSWER_NEW("recording_cost", NULL, columns);
+    struct nl_reccost cost;
+    char total[NL_UNIT_TEXT], program[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
+    if (!nl_reccost(trace, &cost))
+        return result;
+    put(result, &cost, "events", cost.events, cost.event_ns, cost.events * cost.event_ns);
+    for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++) {
+        const struct nl_reccost_hook *hook = &cost.hooks[i];
+        const char *part = nl_arena_format(&result->arena, "hooks of %s", hook->what);
+        put(result, &cost, part, hook->count, hook->each_ns, hook->count * hook->each_ns);
+    }
+    put(result, &cost, "installing Python's hooks", NAN, NAN, cost.python_ns);
+    put(result, &cost, "CPU samples by the kernel", NAN, NAN, cost.samples_ns);
+    put(result, &cost, "starts of processes", cost.starts, cost.start_ns,
+        cost.starts * cost.start_ns);
+    put(result, &cost, "reading records of GPU work", NAN, NAN, cost.gpu_ns);
+    if (!isnan(cost.share) && cost.program_ns < 9e18)
+        result->note = nl_arena_format(
+            &result->arena, "at least %s of the program's %s of processor time (%s)",
+            nl_format_ns(total, (int64_t)cost.total_ns),
+            nl_format_ns(program, (int64_t)cost.program_ns), nl_format_percent(share, cost.share));
+    return result;
+}
+
+const struct nl_analysis nl_analysis_recording_cost = {
+    .name = "recording_cost",
+    .key = "recording_cost",
+    .title = "What recording cost the program",
+    .run = recording_cost_run,
+    .doc = "Of recordings by `neurolens run`: events, hooks around layers, operators, tasks and "
+           "functions beside their events, installing Python's hooks, samples of the kernel's, "
+           "starts of processes, reading records of GPU work: how many, what one costs as "
+           "measured on that machine during the recording, and their share of the program's "
+           "processor time. The least that was paid; an unknown cost was not measured.",
+};
