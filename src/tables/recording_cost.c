@@ -5,6 +5,7 @@
  */
 #include <math.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 #include "store/reccost.h"
 #include "tables/answer.h"
@@ -20,7 +21,7 @@ NL_COLUMNS(COLUMNS);
 /* Counts of a damaged recording may be beyond all numbers. */
 static struct nl_cell whole(double value)
 {
-    return nl_cell_i64(value >= 0 && value < 9e18 ? (int64_t)llround(value) : NL_NULL_I64);
+    return nl_cell_i64(value >= 0 && value < 9e18 ? nl_whole_i64(value) : NL_NULL_I64);
 }
 
 static struct nl_cell real(double value)
@@ -65,10 +66,11 @@ static struct nl_result *recording_cost_run(const struct nl_trace *trace,
         cost.starts * cost.start_ns);
     put(result, &cost, "reading records of GPU work", NAN, NAN, cost.gpu_ns);
     if (!isnan(cost.share) && cost.program_ns < 9e18)
-        result->note = nl_arena_format(
-            &result->arena, "at least %s of the program's %s of processor time (%s)",
-            nl_format_ns(total, (int64_t)cost.total_ns),
-            nl_format_ns(program, (int64_t)cost.program_ns), nl_format_percent(share, cost.share));
+        result->note = nl_arena_format(&result->arena,
+                                       "at least %s of the program's %s of processor time (%s)",
+                                       nl_format_ns(total, nl_whole_i64(cost.total_ns)),
+                                       nl_format_ns(program, nl_whole_i64(cost.program_ns)),
+                                       nl_format_percent(share, cost.share));
     return result;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/json.h"
+#include "base/sum.h"
 #include "capture/recorder/alerts.h"
 #include "cli/record/runreport.h"
 #include "store/reccost.h"
@@ -90,7 +91,7 @@ static void put_hooks(struct nl_json *json, const struct nl_reccost *cost, bool 
 static void put_ns(struct nl_json *json, const char *key, double ns, bool known)
 {
     bool fits = known && ns >= 0 && ns < 9e18;
-    nl_json_put_u64(json, key, fits ? (uint64_t)ns : 0, fits);
+    nl_json_put_u64(json, key, fits ? nl_whole_u64(ns) : 0, fits);
 }
 
 /* What recording cost the program beside the writing of events, and all of it together. */

@@ -12,6 +12,7 @@
 
 #include "base/signalname.h"
 #include "base/sum.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "capture/recorder/alerts.h"
 #include "cli/message.h"
@@ -255,8 +256,9 @@ static void tell_each(const struct nl_call *call, const char *what, double total
 {
     char spent[NL_UNIT_TEXT], number[NL_UNIT_TEXT], each[NL_UNIT_TEXT];
     nl_message_note(call, "  overhead of %s: at least %s in the program: %s %s of %s", what,
-                    nl_format_ns(spent, (int64_t)total), nl_format_count(number, (uint64_t)count),
-                    of, nl_format_ns(each, (int64_t)each_ns));
+                    nl_format_ns(spent, nl_whole_i64(total)),
+                    nl_format_count(number, nl_whole_u64(count)), of,
+                    nl_format_ns(each, nl_whole_i64(each_ns)));
 }
 
 /* Of hooks beside their events, and of starts. */
@@ -270,11 +272,11 @@ static void tell_hooks(const struct nl_call *call, const struct nl_reccost *cost
                       hook->each_ns);
         else if (hook->count > 0)
             nl_message_note(call, "  overhead of hooks: not known for %s %s",
-                            nl_format_count(count, (uint64_t)hook->count), hook->what);
+                            nl_format_count(count, nl_whole_u64(hook->count)), hook->what);
     }
     if (cost->python_ns > 0)
         nl_message_note(call, "  overhead of installing Python's hooks: %s in the program",
-                        nl_format_ns(spent, (int64_t)cost->python_ns));
+                        nl_format_ns(spent, nl_whole_i64(cost->python_ns)));
     if (cost->starts > 0 && !isnan(cost->start_ns))
         tell_each(call, "starting processes", cost->starts * cost->start_ns, cost->starts,
                   cost->starts == 1 ? "start" : "starts", cost->start_ns);
