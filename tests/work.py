@@ -209,6 +209,16 @@ HAND = [
      [H, "", "int", "", H, "", "", "", "", "int", "Scalar", "Scalar", "Scalar", "Scalar"],
      [""] * 10 + ["1125899906843648", "8", "256", "128"], 2 * 8 * 256 * 128,
      2 * (8 * 128 + 8 * 256) + 16384 + 1024, "bf16", "gemm"),
+    # The output, given as the second input, is written once and not read.
+    ("_C::gptq_marlin_gemm", [[8, 128], [8, 256], [8, 512], [], [2, 256], [], [], [], [], [64], [], [], [], []],
+     [H, H, "int", "", H, "", "", "", "", "int", "Scalar", "Scalar", "Scalar", "Scalar"],
+     [""] * 10 + ["1125899906843648", "8", "256", "128"], 2 * 8 * 256 * 128,
+     2 * (8 * 128 + 8 * 256) + 16384 + 1024, "bf16", "gemm"),
+    # Half of 2:4 weights is multiplied; two bits of meta data for each four values.
+    ("_C::gptq_marlin_24_gemm", [[8, 128], [4, 512], [4, 64], [2, 256], [64], [], [], [], []],
+     [H, "int", "short", H, "int", "Scalar", "Scalar", "Scalar", "Scalar"],
+     [""] * 5 + ["1125899906843648", "8", "256", "128"], 8 * 256 * 128,
+     2 * (8 * 128 + 8 * 256) + 8192 + 512 + 1024, "bf16", "gemm"),
     ("_C::marlin_gemm", [[8, 128], [8, 512], [1, 256], [64], [], [], []],
      [H, "int", H, "int", "Scalar", "Scalar", "Scalar"], None, 2 * 8 * 256 * 128,
      2 * (8 * 128 + 8 * 256) + 16384 + 512, "bf16", "gemm"),

@@ -263,8 +263,20 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
     add(result, "headroom", (double)headroom / (double)all, says);
 }
 
+static bool are_measured(const struct nl_trace *trace, const struct nl_op_works *works,
+                         const struct nl_device_peaks *peaks)
+{
+    if (works->on_host)
+        return nl_host_peaks(peaks, trace)->measured;
+    bool measured = false;
+    for (uint32_t device = 0; device < trace->device.rows; device++)
+        measured |= peaks[device].measured;
+    return measured;
+}
+
+/* A measured roof that a profile exceeds was measured beside other work: all that follows from it is wrong, too. */
 static void say_broken(struct nl_result *result, const struct nl_trace *trace,
-                       const struct nl_roofs *roofs)
+                       const struct nl_roofs *roofs, bool measured)
 {
     const struct nl_roof *worst = NULL;
     for (size_t i = 0; i < roofs->count; i++)
@@ -276,9 +288,12 @@ static void say_broken(struct nl_result *result, const struct nl_trace *trace,
     struct nl_str name = nl_trace_name(trace, worst->name);
     add(result, "over the roof", nl_roof_share(worst),
         nl_arena_format(
-            &result->arena,
-            "%.*s is faster than the device's peak: measurement, shapes or peak is wrong",
-            (int)(name.len < 60 ? name.len : 60), name.ptr));
+            &result->arena, "%.*s is faster than the %s", (int)(name.len < 60 ? name.len : 60),
+            name.ptr,
+            measured
+                ? "roof measured here, which is too low: run `neurolens roof --replace` while the "
+                  "machine is idle"
+                : "device's peak: measurement, shapes or peak is wrong"));
 }
 
 /* How much is known, and why there may be no roofs. */
@@ -317,10 +332,14 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
         say_use(result, rows, count);
     if (works->on_host)
         say_host(result, works, nl_memo_peaks(options->memo));
+    bool measured = are_measured(trace, works, nl_memo_peaks(options->memo));
+    if (measured)
+        say_broken(result, trace, roofs, true);
     say_decode(result, nl_memo_llm_steps(options->memo));
     say_bounds(result, options, roofs);
     say_headroom(result, trace, roofs);
-    say_broken(result, trace, roofs);
+    if (!measured)
+        say_broken(result, trace, roofs, false);
     result->note = works->on_host ? host_note(result, works, nl_memo_peaks(options->memo))
                                   : note(result, trace, roofs, works);
     nl_free(rows);

@@ -7,7 +7,8 @@
  *
  * Operations are 2·M·N·K in the type of the activations: these kernels widen weights before they multiply.
  * Least bytes are the activations, the output, and all two-dimensional inputs as they were recorded, packed:
- * weights, scales and zero points once.
+ * weights, scales and zero points once. An output that is given behind the activations (GPTQ-Marlin) is
+ * written, not read. Of weights with two zeros in each four values (2:4) the kernels multiply the other half.
  */
 #include "work/workmodel.h"
 
@@ -43,13 +44,21 @@ static double scaled_columns(const struct work_args *args, unsigned a, double m,
     return 0;
 }
 
-/* All inputs but `a` that have two dimensions or more: weights, scales, zero points. */
-static double packed_bytes(const struct work_args *args, unsigned a)
+/* The room for the output: [M, N] in a type of floats where the packed weights stand otherwise. */
+static bool is_output(const struct work_args *args, unsigned i, double m, double n)
+{
+    const struct work_tensor *tensor = work_tensor_at(args, i, 2);
+    return tensor && is_float(args->inputs[i].type) && (double)tensor->dims[0] == m &&
+           (double)tensor->dims[1] == n;
+}
+
+/* All inputs but `a` and the output that have two dimensions or more: weights, scales, zero points. */
+static double packed_bytes(const struct work_args *args, unsigned a, double m, double n)
 {
     double bytes = 0;
     for (unsigned i = 0; i < args->count; i++) {
         const struct work_tensor *tensor = work_tensor_at(args, i, 0);
-        if (i != a && tensor && tensor->rank >= 2)
+        if (i != a && tensor && tensor->rank >= 2 && !(i == a + 1 && is_output(args, i, m, n)))
             bytes += work_input_bytes(args, i);
     }
     return bytes;
@@ -65,7 +74,7 @@ static bool set_product(const struct work_call *call, struct work_cost *cost, do
     return call->args->inputs[a].is_tensor && m > 0 && n > 0 && k > 0;
 }
 
-/* at: activations, and where the shape of the weights stands as a scalar ("[N, K]"), or -1. */
+/* at: activations; where the shape of the weights stands as a scalar ("[N, K]"), or -1; 1 for 2:4 weights. */
 bool work_packed_gemm(const struct work_call *call, struct work_cost *cost)
 {
     const struct work_args *args = call->args;
@@ -85,8 +94,11 @@ bool work_packed_gemm(const struct work_call *call, struct work_cost *cost)
     }
     double bits = work_type_bits(args->inputs[a].type);
     cost->type = args->inputs[a].type;
-    cost->bytes = bits > 0 ? (m * k + m * n) * bits / 8 + packed_bytes(args, a) : NAN;
-    return set_product(call, cost, m, n, k);
+    cost->bytes = bits > 0 ? (m * k + m * n) * bits / 8 + packed_bytes(args, a, m, n) : NAN;
+    bool done = set_product(call, cost, m, n, k);
+    if (call->model->at[2] == 1)
+        cost->flops = cost->flops_needed = cost->flops / 2;
+    return done;
 }
 
 /* Two FP4 values to a byte on both sides: a is M×K/2, b is N×K/2; the output has 16 bits. at: a, b. */

@@ -274,7 +274,7 @@ static void threads_processes_and_secrets(void)
         "INSERT INTO META_DATA_EXPORT VALUES('EXPORT_PRODUCT_VERSION','2025.1'),"
         "('EXPORT_HOST','SECRET'),('EXPORT_PARAM_TIME_SHIFT','100');"
         "CREATE TABLE TARGET_INFO_SYSTEM_ENV(globalVid, devStateName, name, nameEnum, value);"
-        "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES(1,'x','Hostname',0,'SECRET'),"
+        "INSERT INTO TARGET_INFO_SYSTEM_ENV VALUES(1,'x','Hostname',0,'node7'),"
         "(1,'x','OsDescription',0,'Linux');"
         "CREATE TABLE TARGET_INFO_SESSION_START_TIME(utcEpochNs INTEGER);"
         "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES(1700000000000000000);");
@@ -282,6 +282,12 @@ static void threads_processes_and_secrets(void)
     for (uint32_t i = 0; i < t->names.count; i++)
         if (nl_str_contains(nl_dict_text(&t->names, i), "SECRET"))
             CHECK_STR(nl_dict_text(&t->names, i), "no secret");
+    bool host =
+        false; /* where measured roofs are kept by: the one name of a machine that is read */
+    for (uint32_t row = 0; row < t->meta.rows; row++)
+        host |= nl_str_is(nl_trace_name(t, t->meta.key[row]), "Hostname") &&
+                nl_str_is(nl_trace_name(t, t->meta.value[row]), "node7");
+    CHECK(host);
     CHECK_INT(t->process.rows, 1);
     CHECK_STR(nl_trace_name(t, t->process.name[0]), "python");
     CHECK_INT(t->process.rank[0], 3);

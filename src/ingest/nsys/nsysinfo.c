@@ -3,7 +3,8 @@
  * file, which GPUs and metrics there are, which process is which rank.
  *
  * Privacy: the file holds the whole environment of the launched program, its output, host and user
- * names. Only the keys listed here become metadata; of the environment only a rank is looked at.
+ * names. Only the keys listed here become metadata (the host's name among them, which PyTorch's and our own recordings
+ * tell, too); of the environment only a rank is looked at.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ static const char *const shown_keys[] = {
     "NvDriverVersion",
     "CudaDriverVersion",
     "HardwarePlatform",
+    "Hostname", /* measured roofs are kept by host */
 };
 
 /* Where the launched program's own rank stands, best first. */
@@ -134,6 +136,9 @@ static void meta_row(void *context, const struct sqlitepages_cell *cells)
     if (nl_str_is(key, "EXPORT_PARAM_TIME_SHIFT"))
         (void)nl_parse_i64(value, &load->time_shift);
     if (!is_shown(last) || value.len == 0 || nl_str_is(value, "false"))
+        return;
+    if (nl_str_is(value, "unknown") &&
+        (nl_str_is(key, "CpuDescription") || nl_str_is(key, "Hostname")))
         return;
     char name[96];
     (void)snprintf(name, sizeof name, "%.*s", (int)(key.len < 95 ? key.len : 95), key.ptr);
