@@ -2,14 +2,16 @@
 """Profiles that do not fit in --memory are loaded by way of a disk, with the same answers.
 
 A Kineto trace and an Nsight Systems export that need more than the budget: the trace that is kept is that of
-ample memory, byte for byte, and so is the answer; what no file has stays within the budget, and what is resident
+ample memory, byte for byte, and so are the answers of `info` and, from the profile and from the trace that is kept, of `analyze`; what no file has stays within the budget, and what is resident
 in all within the budget and the program's own files, as the kernel counts it. Nothing is left in the folder.
 Where a limit of file sizes forbids it, the command says so in one line and ends with 5.
 """
+import glob
 import os
 import resource
 import sqlite3
 import subprocess
+import tempfile
 
 from harness import PROGRAM, Tally, environment, scratch
 
@@ -55,14 +57,15 @@ def nsys(path):
     data.close()
 
 
-def run(path, home, budget=None, limit=None):
+def run(path, home, budget=None, limit=None, question="info"):
     """(status, answer, what it said, RssAnon and VmHWM at the most that were seen, the trace that is kept)."""
     most = [0, 0]
     ledger = os.path.join(home, "ledger")
-    os.makedirs(os.path.join(home, "tmp"))
-    command = [PROGRAM, "info", path, "--ledger", ledger, "--format", "json"] + (["--memory", str(budget)] if budget else []) + \
+    os.makedirs(os.path.join(home, "tmp"), exist_ok=True)
+    command = [PROGRAM, question, path, "--ledger", ledger, "--format", "json"] + (["--memory", str(budget)] if budget else []) + \
         ([] if limit is None else ["--no-cache"])
-    process = subprocess.Popen(command, cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    said = [tempfile.TemporaryFile(dir=home) for _ in range(2)]
+    process = subprocess.Popen(command, cwd=home, stdin=subprocess.DEVNULL, stdout=said[0], stderr=said[1],
                                env=dict(environment(home), TMPDIR=os.path.join(home, "tmp"), NEUROLENS_CACHE_WRITE="foreground"),
                                preexec_fn=(lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit else None)
     with open("/proc/%d/status" % process.pid, "rb", buffering=0) as file:
@@ -76,7 +79,9 @@ def run(path, home, budget=None, limit=None):
                 process.wait(0.0005)
             except subprocess.TimeoutExpired:
                 pass
-    answer, said = process.communicate()
+    for file in said:
+        file.seek(0)
+    answer, said = (file.read() for file in said)
     kept = [os.path.join(folder, name) for folder, _, names in os.walk(ledger) for name in names if name.endswith(".nlt")]
     left = os.listdir(os.path.join(home, "tmp"))
     return process.returncode, answer, said.decode("utf-8", "replace"), most, kept, left
@@ -105,6 +110,15 @@ def check(tally, name, make):
         tally.check("%s: more than the budget without it" % name, os.path.getsize(expected[4][0]) > BUDGET)
         tally.check("%s: within the budget" % name,
                     0 < got[3][0] <= BUDGET + BASE and got[3][1] <= BUDGET + BASE + PROGRAM_FILES, str(got[3]))
+    whole = run(path, os.path.join(home, "ample"), question="analyze")
+    for report in glob.glob(os.path.join(home, "ample", "ledger", "cache", "*.nla")):
+        os.remove(report)  # else it were not made anew
+    for what, place in (("the profile", "analyze"), ("a kept trace", "ample")):
+        few = run(path, os.path.join(home, place), BUDGET, question="analyze")
+        tally.check("%s: the same report within the budget, from %s" % (name, what),
+                    whole[0] == few[0] == 0 and few[1] == whole[1] and len(whole[1]) > 10000 and not few[5], few[2] + whole[2])
+        tally.check("%s: a report within the budget, from %s" % (name, what),
+                    0 < few[3][0] <= BUDGET + BASE, str(few[3]))
     lines = refused[2].splitlines()
     tally.check("%s: a limit of file sizes" % name, refused[0] == 5 and len(lines) == 1 and
                 "a limit of file sizes (ulimit -f) forbids temporary files" in lines[0] and "--memory" in lines[0],

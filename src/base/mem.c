@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/spill.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define NL_ASAN 1
@@ -34,6 +35,8 @@
 #define HUGE_PAGE   ((size_t)2 << 20)
 #define HUGE_ARRAY  ((size_t)4 << 20)  /* from here on, huge pages are worth while in the heap */
 #define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
+#define SPILLED     ((size_t)2 << 20)  /* from here on, arrays lie in files once that has begun */
+#define ALIGNED     ((uintptr_t)4096)  /* as arrays in files are, and one of 256 others */
 
 struct nl_arena_block {
     struct nl_arena_block *next;
@@ -50,9 +53,21 @@ void nl_memory_exhausted(size_t bytes)
     quick_exit(nl_err_exit_status(NL_MEMORY)); /* whoever has an unfinished file removes it */
 }
 
+static void *spilled(size_t bytes)
+{
+    return bytes < SPILLED ? NULL : nl_spill_take(nl_process_spill(), bytes);
+}
+
+static bool may_be_spilled(const void *memory)
+{
+    return memory && (uintptr_t)memory % ALIGNED == 0;
+}
+
 void *nl_alloc(size_t bytes)
 {
-    void *memory = malloc(bytes ? bytes : 1);
+    void *memory = spilled(bytes);
+    if (!memory)
+        memory = malloc(bytes ? bytes : 1);
     if (!memory)
         nl_memory_exhausted(bytes);
     return memory;
@@ -60,7 +75,9 @@ void *nl_alloc(size_t bytes)
 
 void *nl_zalloc(size_t bytes)
 {
-    void *memory = calloc(1, bytes ? bytes : 1);
+    void *memory = spilled(bytes);
+    if (!memory)
+        memory = calloc(1, bytes ? bytes : 1);
     if (!memory)
         nl_memory_exhausted(bytes);
     return memory;
@@ -68,7 +85,15 @@ void *nl_zalloc(size_t bytes)
 
 void *nl_realloc(void *old, size_t bytes)
 {
-    void *memory = realloc(old, bytes ? bytes : 1);
+    size_t had = may_be_spilled(old) ? nl_spill_bytes(nl_process_spill(), old) : 0;
+    void *memory = had ? nl_alloc(bytes) : spilled(bytes);
+    if (memory && old) {
+        size_t keep = had ? had : malloc_usable_size(old);
+        memcpy(memory, old, keep < bytes ? keep : bytes);
+        nl_free(old);
+    }
+    if (!memory)
+        memory = realloc(old, bytes ? bytes : 1);
     if (!memory)
         nl_memory_exhausted(bytes);
     return memory;
@@ -76,7 +101,8 @@ void *nl_realloc(void *old, size_t bytes)
 
 void nl_free(void *memory)
 {
-    free(memory);
+    if (!may_be_spilled(memory) || !nl_spill_free(nl_process_spill(), memory))
+        free(memory);
 }
 
 char *nl_strdup(const char *text)

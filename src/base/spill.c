@@ -31,9 +31,14 @@ struct nl_spill {
     struct array *arrays; /* by address */
     size_t count, cap;
     const char *folder; /* NULL: none is fit */
-    atomic_bool started, full;
+    atomic_bool started, full, closed;
     atomic_int failure; /* errno of the first array that no file could be made for */
 };
+
+__attribute__((weak)) struct nl_spill *nl_process_spill(void)
+{
+    return NULL;
+}
 
 static bool is_on_disk(const char *folder)
 {
@@ -64,7 +69,7 @@ void nl_spill_release(struct nl_spill *spill)
     if (!spill)
         return;
     pthread_mutex_destroy(&spill->lock);
-    nl_free(spill->arrays);
+    nl_pages_free(spill->arrays, spill->cap * sizeof *spill->arrays);
     nl_free(spill);
 }
 
@@ -190,10 +195,31 @@ static size_t find(const struct nl_spill *spill, const char *at)
     return low;
 }
 
+/* The list is no nl_alloc, which may ask here. */
+void nl_spill_watch(struct nl_spill *spill, void *map, size_t bytes)
+{
+    if (!spill)
+        return;
+    pthread_mutex_lock(&spill->lock);
+    if (spill->count == spill->cap) {
+        size_t more = spill->cap ? spill->cap * 2 : 256;
+        spill->arrays = nl_pages_grow(spill->arrays, spill->cap * sizeof *spill->arrays,
+                                      more * sizeof *spill->arrays);
+        spill->cap = more;
+    }
+    size_t place = find(spill, map);
+    memmove(spill->arrays + place + 1, spill->arrays + place,
+            (spill->count - place) * sizeof *spill->arrays);
+    spill->arrays[place] = (struct array){map, bytes};
+    spill->count++;
+    pthread_mutex_unlock(&spill->lock);
+}
+
 void *nl_spill_take(struct nl_spill *spill, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1);
-    if (!nl_spill_started(spill) || bytes < ARRAY_LEAST)
+    if (!nl_spill_started(spill) || bytes < ARRAY_LEAST || bytes > SIZE_MAX / 2 ||
+        atomic_load_explicit(&spill->closed, memory_order_relaxed))
         return NULL;
     int file = make_file(spill->folder, whole);
     char *at = MAP_FAILED;
@@ -207,21 +233,14 @@ void *nl_spill_take(struct nl_spill *spill, size_t bytes)
         atomic_store(&spill->full, true);
         return NULL;
     }
-    pthread_mutex_lock(&spill->lock);
-    size_t place = find(spill, at);
-    nl_grow(&spill->arrays, &spill->cap, spill->count + 1);
-    memmove(spill->arrays + place + 1, spill->arrays + place,
-            (spill->count - place) * sizeof *spill->arrays);
-    spill->arrays[place] = (struct array){at, whole};
-    spill->count++;
-    pthread_mutex_unlock(&spill->lock);
+    nl_spill_watch(spill, at, whole);
     return at;
 }
 
 /* Takes an array off the list, and unmaps it while nobody trims; false when it is none. */
 static bool drop(struct nl_spill *spill, void *memory, bool unmap)
 {
-    if (!nl_spill_started(spill) || !memory)
+    if (!spill || !memory)
         return false;
     pthread_mutex_lock(&spill->lock);
     size_t place = find(spill, memory);
@@ -239,7 +258,7 @@ static bool drop(struct nl_spill *spill, void *memory, bool unmap)
 
 bool nl_spill_free(struct nl_spill *spill, void *memory)
 {
-    return drop(spill, memory, true);
+    return nl_spill_started(spill) && drop(spill, memory, true);
 }
 
 void nl_spill_leave(struct nl_spill *spill, void *memory)
@@ -249,13 +268,27 @@ void nl_spill_leave(struct nl_spill *spill, void *memory)
 
 bool nl_spill_owns(struct nl_spill *spill, const void *memory)
 {
+    return nl_spill_bytes(spill, memory) > 0;
+}
+
+size_t nl_spill_bytes(struct nl_spill *spill, const void *memory)
+{
     if (!nl_spill_started(spill) || !memory)
-        return false;
+        return 0;
     pthread_mutex_lock(&spill->lock);
     size_t place = find(spill, memory);
     bool found = place < spill->count && spill->arrays[place].at == memory;
+    size_t bytes = found ? spill->arrays[place].bytes : 0;
     pthread_mutex_unlock(&spill->lock);
-    return found;
+    return bytes;
+}
+
+void nl_spill_in_child(struct nl_spill *spill)
+{
+    if (!spill)
+        return;
+    pthread_mutex_init(&spill->lock, NULL);
+    atomic_store(&spill->closed, true);
 }
 
 void nl_spill_trim(struct nl_spill *spill)

@@ -15,6 +15,9 @@
  *     memory = nl_spill_take(spill, bytes);              // NULL: take it elsewhere
  *     if (!nl_spill_free(spill, memory)) …               // it was from elsewhere
  *
+ * What nl_alloc and its kin give from 2 MiB on lies in the files of the process's spill as well, once that one
+ * has started: so all that readers, analyses and SQL keep beside the columns.
+ *
  * Thread-safe. NULL is a spill that never starts.
  */
 #ifndef NL_SPILL_H
@@ -25,6 +28,9 @@
 #include <stdint.h>
 
 struct nl_spill;
+
+/* The one that nl_alloc uses. NULL, unless the program says another (cli/main.c): the library keeps no state. */
+struct nl_spill *nl_process_spill(void);
 
 struct nl_spill *nl_spill_new(void);
 void nl_spill_release(struct nl_spill *spill); /* arrays that are not freed stay as they are */
@@ -53,10 +59,19 @@ void *nl_spill_take(struct nl_spill *spill, size_t bytes);
 bool nl_spill_free(struct nl_spill *spill, void *memory);
 bool nl_spill_owns(struct nl_spill *spill, const void *memory);
 
+/* Bytes of the array that begins there, whole pages; 0: none of this spill does. */
+size_t nl_spill_bytes(struct nl_spill *spill, const void *memory);
+
 /* The array is no longer looked after: other pages are put under it. It is freed with nl_pages_free then. */
 void nl_spill_leave(struct nl_spill *spill, void *memory);
 
+/* A file that is mapped for reading alone is trimmed with the arrays, until nl_spill_leave. */
+void nl_spill_watch(struct nl_spill *spill, void *map, size_t bytes);
+
 /* Takes all pages of all arrays out of the resident set. */
 void nl_spill_trim(struct nl_spill *spill);
+
+/* In a child after fork: it spills nothing more, and no thread that it does not have holds a lock. */
+void nl_spill_in_child(struct nl_spill *spill);
 
 #endif

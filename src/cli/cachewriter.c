@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/spill.h"
+
 #define LEAST_BYTES  ((uint64_t)32 << 20)
 #define MOST_SECONDS 120
 #define MOST_FILES   65536
@@ -71,6 +73,7 @@ static void set_signals(void)
 _Noreturn static void write_and_leave(struct nl_cache_later *later, const struct nl_trace *trace)
 {
     unfinished = later->part;
+    nl_spill_in_child(nl_process_spill());
     if (!close_others(later->file))
         on_end(0);
     later->file = 3;

@@ -1,6 +1,7 @@
 /* fork, wait with patience and an eye on the job, and say how it ended. */
 #define _GNU_SOURCE
 #include "base/signalname.h"
+#include "base/spill.h"
 #include "cli/child.h"
 
 #include <errno.h>
@@ -59,6 +60,7 @@ static void set_up(const struct nl_child *child)
 
 _Noreturn static void run_child(const struct nl_child *child, struct verdict *verdict)
 {
+    nl_spill_in_child(nl_process_spill());
     set_up(child);
     verdict->good = child->work(child->context, &verdict->err);
     verdict->returned = true;

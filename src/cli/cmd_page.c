@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
+#include "base/spill.h"
 #include "cli/kept.h"
 #include "cli/output.h"
 #include "cli/pagecall.h"
@@ -113,7 +114,8 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     if (!nl_input_window(input, trace, call, &options.window, err))
         return false;
     nl_job_phase(call->job, "analyzing", 0);
-    nl_expect_arrays(nl_trace_bytes(trace) / 2);
+    if (!nl_spill_started(call->job->spill))
+        nl_expect_arrays(nl_trace_bytes(trace) / 2);
     struct nl_report *answer = nl_kept_report(input, trace, "analyze", &options, call, err);
     if (!answer)
         return false;

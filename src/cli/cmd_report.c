@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/spill.h"
 #include "cli/infoestimate.h"
 #include "cli/kept.h"
 #include "cli/output.h"
@@ -68,7 +69,8 @@ static bool report(struct nl_input_words *input, const struct nl_trace *trace, c
         !read_amounts(call, &options, err))
         return false;
     nl_job_phase(call->job, "analyzing", 0);
-    nl_expect_arrays(nl_trace_bytes(trace) / 2);
+    if (!nl_spill_started(call->job->spill))
+        nl_expect_arrays(nl_trace_bytes(trace) / 2);
     struct nl_report *answer = nl_kept_report(input, trace, plan, &options, call, err);
     if (!answer)
         return false;

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/spill.h"
 #include "base/units.h"
 #include "cli/cachewriter.h"
 #include "cli/folders.h"
@@ -197,6 +199,25 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
     return trace;
 }
 
+/* What a report takes beside the columns, for so many bytes of them: 0.7 of them where most are ranges, as much
+ * again where the device waits for every kernel. */
+#define BESIDE(bytes) ((bytes) / 4 * 5)
+
+/* Where there is no room for what will be computed, that goes to a disk; the mapped file of a cached trace is
+ * taken out of memory with it. */
+static void make_room(struct nl_trace *trace, const struct nl_job *job)
+{
+    uint64_t need = BESIDE(nl_trace_bytes(trace));
+    if (!job->spill || !job->memory_bytes)
+        return;
+    if (nl_memory_held() + need > job->memory_bytes)
+        (void)nl_spill_start(job->spill, need);
+    if (!trace->map || trace->spill || !nl_spill_started(job->spill))
+        return;
+    trace->spill = job->spill;
+    nl_spill_watch(job->spill, (void *)(uintptr_t)trace->map, trace->map_size);
+}
+
 struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err)
 {
@@ -229,6 +250,8 @@ struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_cal
     struct nl_trace *trace = load(input, call, &options, err);
     if (trace)
         tell_cost(call, trace, seconds_now() - start);
+    if (trace)
+        make_room(trace, call->job);
     if (input->cached_as)
         input->cache = nl_arena_text(&input->arena, cache, strlen(cache));
     nl_free(cache);

@@ -34,6 +34,11 @@
 static struct nl_job the_job;
 static volatile sig_atomic_t the_signal;
 
+struct nl_spill *nl_process_spill(void)
+{
+    return the_job.spill;
+}
+
 static void on_signal(int number)
 {
     the_signal = number;

@@ -47,6 +47,8 @@ enum nl_memguard_says nl_memguard_look(struct nl_job *job, int64_t *wait_ns)
         return NL_MEMGUARD_FITS;
     }
     uint64_t mapped, held = nl_memory_resident(&mapped), most = job->memory_bytes + PROGRAM_BYTES;
+    if (held > most - most / 4) /* what is still to come goes to a disk */
+        (void)nl_spill_start(job->spill, most);
     uint64_t counted = nl_spill_started(job->spill) ? trim(job, held, mapped, most) : held;
     atomic_store(&job->look, counted + NEAR_LIMIT_BYTES > most ? look_at_work : NULL);
     if (held > most) {

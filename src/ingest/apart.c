@@ -18,6 +18,7 @@
 
 #include "base/confine.h"
 #include "base/signalname.h"
+#include "base/spill.h"
 #include "ingest/lib/dbspool.h"
 #include "store/tracefile.h"
 
@@ -202,6 +203,7 @@ _Noreturn static void run_child(const struct run *run)
 {
     struct verdict *verdict = run->verdict;
     struct nl_job *job = &verdict->job;
+    nl_spill_in_child(nl_process_spill());
     set_signals();
     close_others(run);
     confine(run);

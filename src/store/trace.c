@@ -24,6 +24,7 @@ void nl_trace_free(struct nl_trace *trace)
     if (!trace)
         return;
     if (trace->map) {
+        nl_spill_leave(trace->spill, (void *)(uintptr_t)trace->map);
         munmap((void *)(uintptr_t)trace->map, trace->map_size);
     } else {
         for (unsigned i = 0; i < nl_column_count; i++) {

@@ -1,12 +1,13 @@
 /*
  * bigarray — scratch memory of many MiB for one task. It comes straight from the kernel in
- * huge pages where it can (first touch of small pages costs more than most sorting), else from
- * nl_alloc.
+ * huge pages where it can (first touch of small pages costs more than most sorting), else, or when
+ * large arrays go to files (base/spill.h), from nl_alloc.
  */
 #ifndef NL_BIGARRAY_H
 #define NL_BIGARRAY_H
 
 #include "base/mem.h"
+#include "base/spill.h"
 
 struct nl_bigarray {
     void *memory;
@@ -15,7 +16,8 @@ struct nl_bigarray {
 
 static inline struct nl_bigarray nl_bigarray_take(size_t bytes)
 {
-    void *memory = bytes >= (size_t)1 << 20 ? nl_pages(bytes) : NULL;
+    bool paged = bytes >= (size_t)1 << 20 && !nl_spill_started(nl_process_spill());
+    void *memory = paged ? nl_pages(bytes) : NULL;
     if (memory)
         return (struct nl_bigarray){memory, bytes};
     return (struct nl_bigarray){nl_alloc(bytes), 0};

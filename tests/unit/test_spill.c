@@ -119,6 +119,52 @@ static void pool_begins_to_spill(void)
     nl_spill_release(spill);
 }
 
+static struct nl_spill *of_process;
+
+struct nl_spill *nl_process_spill(void)
+{
+    return of_process;
+}
+
+/* An array that lies in memory, then in files of growing size, then in memory again. */
+static void arrays_of_the_process(void)
+{
+    struct nl_spill *spill = of_process = nl_spill_new();
+    uint32_t *early = nl_alloc(BYTES), *small = nl_alloc(1000);
+    fill(early, 5);
+    if (nl_spill_start(spill, 0)) {
+        CHECK(!nl_spill_owns(spill, early));
+        early = nl_realloc(early, 2 * BYTES);
+        CHECK_INT((int64_t)nl_spill_bytes(spill, early), (int64_t)(2 * BYTES));
+        nl_spill_trim(spill);
+        CHECK(is_filled(early, 5));
+        early = nl_realloc(early, 3 * BYTES);
+        CHECK_INT((int64_t)nl_spill_bytes(spill, early), (int64_t)(3 * BYTES));
+        CHECK(is_filled(early, 5));
+        uint32_t *zero = nl_zalloc(BYTES);
+        CHECK(nl_spill_owns(spill, zero) && is_zero(zero));
+        early = nl_realloc(early, 4000);
+        CHECK(!nl_spill_owns(spill, early) && early[999] == 999 * 2654435761U + 5);
+        small = nl_realloc(small, 2000);
+        CHECK(!nl_spill_owns(spill, small));
+        nl_spill_in_child(spill); /* what is spilled stays, more does not come */
+        uint32_t *later = nl_alloc(BYTES);
+        CHECK(!nl_spill_owns(spill, later) && nl_spill_owns(spill, zero));
+        nl_free(later);
+        nl_free(zero);
+        CHECK(!nl_spill_full(spill));
+    }
+    for (size_t bytes = 16; bytes < 40000; bytes += 16) /* some are page-aligned */
+        nl_free(nl_alloc(bytes));
+    void *aligned = NULL;
+    CHECK(posix_memalign(&aligned, 4096, 64) == 0);
+    nl_free(aligned);
+    nl_free(early);
+    nl_free(small);
+    of_process = NULL;
+    nl_spill_release(spill);
+}
+
 static void no_room(void)
 {
     struct rlimit limit, small;
@@ -140,4 +186,5 @@ static void no_room(void)
 CHECK_MAIN("spill", {"nothing before it starts", nothing_before_it_starts},
            {"no folder has that much", no_folder_has_that_much},
            {"holds what leaves memory", holds_what_leaves_memory},
-           {"pool begins to spill", pool_begins_to_spill}, {"no room", no_room})
+           {"pool begins to spill", pool_begins_to_spill},
+           {"arrays of the process", arrays_of_the_process}, {"no room", no_room})
