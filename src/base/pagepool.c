@@ -3,6 +3,7 @@
 #include "base/pagepool.h"
 
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,6 +22,15 @@
 /* A pattern's pages; and an array has as many mappings of them at most. */
 #define CHUNK       ((size_t)1 << 20)
 #define CHUNKS_MOST 2048
+
+#ifndef MREMAP_DONTUNMAP /* headers before glibc 2.32 */
+#define MREMAP_DONTUNMAP 4
+#endif
+
+/* Parts of an array that are folded, and arrays that are looked at for that. */
+#define FOLDED     ((size_t)64 << 10)
+#define FOLD_LEAST ((size_t)4 << 20)
+#define FOLDS_MOST 16384
 
 static size_t whole_pages(size_t bytes)
 {
@@ -56,6 +66,16 @@ void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes)
     pthread_mutex_lock(&pool->lock);
     nl_grow(&pool->spans, &pool->cap, pool->count + 1);
     pool->spans[pool->count++] = (struct nl_span){memory, whole_pages(bytes)};
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void nl_pagepool_empty(struct nl_pagepool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    while (pool->count) {
+        pool->count--;
+        nl_pages_free(pool->spans[pool->count].at, pool->spans[pool->count].bytes);
+    }
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -173,6 +193,18 @@ static int find_pattern(struct nl_pagepool *pool, uint64_t pattern)
     return file;
 }
 
+/* Puts the pattern's pages under an array. */
+static bool map_pattern(int file, char *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += CHUNK) {
+        size_t part = bytes - at < CHUNK ? bytes - at : CHUNK;
+        if (mmap(memory + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0) ==
+            MAP_FAILED)
+            return false;
+    }
+    return true;
+}
+
 bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, uint64_t pattern)
 {
     size_t whole = whole_pages(bytes);
@@ -181,11 +213,69 @@ bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, ui
     int file = find_pattern(pool, pattern);
     if (file >= 0)
         nl_spill_leave(pool->spill, memory);
-    for (size_t at = 0; at < whole && file >= 0; at += CHUNK) {
-        size_t part = whole - at < CHUNK ? whole - at : CHUNK;
-        if (mmap((char *)memory + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file,
-                 0) == MAP_FAILED)
-            return false;
+    return file >= 0 && map_pattern(file, memory, whole);
+}
+
+/* The first eight bytes, when all are as these and these are equal cells. */
+static bool all_equal(const char *part, size_t bytes, unsigned size, uint64_t *pattern)
+{
+    memcpy(pattern, part, sizeof *pattern);
+    return memcmp(part, part + size, bytes - size) == 0;
+}
+
+/* Whether so many mappings more are few enough: the system allows a process 65,530. */
+static bool may_map(struct nl_pagepool *pool, size_t mappings)
+{
+    pthread_mutex_lock(&pool->lock);
+    bool may = pool->folds + mappings <= FOLDS_MOST;
+    if (may)
+        pool->folds += mappings;
+    pthread_mutex_unlock(&pool->lock);
+    return may;
+}
+
+/* What is at `from` is at `to` then, without being copied; `from` stays mapped and reads as zeros, so that no
+ * other thread is given its addresses. */
+static bool move_pages(char *from, char *to, size_t bytes)
+{
+    int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP; /* Linux 5.7 and later */
+    return mremap(from, bytes, bytes, how, to) != MAP_FAILED;
+}
+
+/* Moves the pages of a part to `room`, and puts the pattern's there. */
+static bool fold_part(struct nl_pagepool *pool, char *part, size_t bytes, uint64_t pattern,
+                      char *room)
+{
+    int file = pattern ? find_pattern(pool, pattern) : -1;
+    if ((pattern && file < 0) || !may_map(pool, 3 + bytes / CHUNK) ||
+        !move_pages(part, room, bytes))
+        return false;
+    if (!pattern || map_pattern(file, part, bytes))
+        return true;
+    if (!move_pages(room, part, bytes))
+        nl_memory_exhausted(bytes); /* of mappings */
+    return false;
+}
+
+void nl_pagepool_fold(struct nl_pagepool *pool, void *memory, size_t bytes, unsigned size)
+{
+    char *cells = memory;
+    size_t whole = bytes / FOLDED * FOLDED, at = 0, moved = 0;
+    if (bytes < FOLD_LEAST || bytes / CHUNK > CHUNKS_MOST || nl_spill_owns(pool->spill, memory))
+        return;
+    char *room = nl_pages(whole);
+    while (at < whole) {
+        uint64_t pattern = 0, next;
+        size_t to = at;
+        while (to < whole && all_equal(cells + to, FOLDED, size, &next) &&
+               (to == at || next == pattern)) {
+            pattern = next;
+            to += FOLDED;
+        }
+        if (to > at && fold_part(pool, cells + at, to - at, pattern, room + moved))
+            moved += to - at;
+        at = to > at ? to : at + FOLDED;
     }
-    return file >= 0;
+    nl_pages_free(room + moved, whole - moved);
+    nl_pagepool_give(pool, room, moved);
 }

@@ -15,7 +15,7 @@
 
 #include "base/spill.h"
 
-#define NL_PATTERNS_MOST 4
+#define NL_PATTERNS_MOST 32
 
 struct nl_pagepool {
     struct nl_span {
@@ -28,6 +28,7 @@ struct nl_pagepool {
         int file; /* in memory: one chunk of the pattern */
     } repeated[NL_PATTERNS_MOST];
     size_t patterns;
+    size_t folds;            /* mappings that nl_pagepool_fold made */
     char *fresh, *fresh_end; /* huge pages that were not given yet */
     size_t fresh_bytes;      /* given so far */
     struct nl_spill *spill; /* or NULL; where arrays go once it has started. Nothing is kept then */
@@ -39,6 +40,9 @@ void nl_pagepool_release(struct nl_pagepool *pool);
 
 /* Takes over memory that nl_pages(bytes) or nl_pagepool_take(bytes) gave. */
 void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes);
+
+/* Gives what the pool has to the system: little more will be taken. */
+void nl_pagepool_empty(struct nl_pagepool *pool);
 
 /* Frees memory of this pool instead of taking it over. */
 void nl_pagepool_free(const struct nl_pagepool *pool, void *memory, size_t bytes);
@@ -60,5 +64,9 @@ void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done,
  * many times, which cost nothing until they are written (then, a page at a time, what fresh ones
  * cost). False when that is not worth it or not possible; the contents are undefined then. */
 bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, uint64_t pattern);
+
+/* The same for the parts of an array that nl_pagepool_take(bytes) gave in which all cells of `size` bytes (1,
+ * 2, 4 or 8) are equal: the cells keep their values, and the pages of those parts serve what is taken next. */
+void nl_pagepool_fold(struct nl_pagepool *pool, void *memory, size_t bytes, unsigned size);
 
 #endif

@@ -157,7 +157,7 @@ uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
     if (row == NL_NULL_ROW)
         return row;
     if (target == NL_T_slice) {
-        if (row >= unit->slices)
+        if (row >= unit->slices || !f->nest.position)
             NL_BUG("a staged row refers to a slice outside its unit");
         return f->nest.position[unit->slice_base + row];
     }

@@ -246,6 +246,23 @@ static int by_coverage(const void *x, const void *y, void *context)
     return order ? order : (p.len > q.len) - (p.len < q.len);
 }
 
+static bool any_staged(const struct nl_builder *b, enum nl_table_id table)
+{
+    bool any = false;
+    for (const struct nl_stage *stage = b->stages; stage; stage = stage->next)
+        any |= stage->tables[table].count > 0;
+    return any;
+}
+
+/* Where slices were staged matters to those who refer to them; nearly all columns are made by now. */
+static void give_positions_back(struct nl_finish *f)
+{
+    if (any_staged(f->b, NL_T_metric) || any_staged(f->b, NL_T_measurement))
+        return;
+    nl_nesting_release(&f->nest);
+    nl_pagepool_empty(&f->b->pages);
+}
+
 static bool run(struct nl_finish *f, struct nl_err *err)
 {
     struct nl_builder *b = f->b;
@@ -273,6 +290,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
     nl_forget_external_ids(f->trace, b->forget_ids);
     uint64_t unlinked, duplicates;
+    give_positions_back(f);
     nl_link(f->trace, b->per_process, nl_job_threads(b->job), &unlinked, &duplicates);
     if (!nl_join_graphs(f, err) || !nl_measure(f, err))
         return false;

@@ -21,6 +21,7 @@
 #include "base/sort.h"
 
 #define MAX_SUBS     64
+#define RUNS_MOST    16
 #define POOLED_LEAST ((size_t)1 << 20)
 #define MAX_DEPTH    4096 /* much of what is asked walks up or down a lane once for each depth */
 
@@ -69,9 +70,56 @@ static void order_ties(const struct nl_nesting *n, uint32_t *rows, uint32_t coun
     }
 }
 
-/* Stable. Room for a large lane is of the pool, which may lie on a disk. */
+/* Merges two neighbouring ascending runs, rows[0 .. middle) and rows[middle .. count). Stable. */
+static void merge_runs(const struct nl_nesting *n, uint32_t *rows, uint32_t middle, uint32_t count,
+                       uint32_t *scratch)
+{
+    uint32_t left = 0, right = middle, at = 0;
+    memcpy(scratch, rows, middle * sizeof *rows);
+    while (left < middle)
+        rows[at++] = right < count && n->ts[rows[right]] < n->ts[scratch[left]] ? rows[right++]
+                                                                                : scratch[left++];
+}
+
+/* Lanes whose slices come from a few tables or threads are a few ascending runs. False when there are more
+ * than RUNS_MOST. Room for a large lane is of the pool, which may lie on a disk. */
+static bool merge_starts(const struct nl_nesting *n, uint32_t *rows, uint32_t count)
+{
+    uint32_t bounds[RUNS_MOST + 1], runs = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i && n->ts[rows[i - 1]] <= n->ts[rows[i]])
+            continue;
+        if (runs == RUNS_MOST)
+            return false;
+        bounds[runs++] = i;
+    }
+    bounds[runs] = count;
+    size_t bytes = count * sizeof *rows;
+    bool pooled = bytes >= POOLED_LEAST;
+    uint32_t *scratch = pooled ? nl_pagepool_take(n->pages, bytes) : nl_alloc(bytes);
+    while (runs > 1) {
+        uint32_t kept = 0;
+        for (uint32_t run = 0; run < runs; run += 2) {
+            uint32_t first = bounds[run], end = bounds[run + 2 < runs ? run + 2 : runs];
+            if (run + 1 < runs)
+                merge_runs(n, rows + first, bounds[run + 1] - first, end - first, scratch);
+            bounds[kept++] = first;
+        }
+        bounds[kept] = count;
+        runs = kept;
+    }
+    if (pooled)
+        nl_pagepool_give(n->pages, scratch, bytes);
+    else
+        nl_free(scratch);
+    return true;
+}
+
+/* Stable. Room for a large lane is of the pool, too. */
 static void order_starts(const struct nl_nesting *n, uint32_t *rows, uint32_t count)
 {
+    if (merge_starts(n, rows, count))
+        return;
     size_t bytes = 2 * (size_t)count * sizeof(struct nl_keyed);
     bool pooled = bytes >= POOLED_LEAST;
     struct nl_keyed *items = pooled ? nl_pagepool_take(n->pages, bytes) : nl_alloc(bytes);
@@ -148,7 +196,8 @@ static uint32_t nest_lane(struct nest_run *run, struct sub_lane *subs, const uin
             count_at(&subs[s], 0);
             atomic_fetch_add(&run->unnested, 1);
         }
-        n->sub[staged] = (uint8_t)s;
+        if (s) /* untouched pages of zeros cost nothing */
+            n->sub[staged] = (uint8_t)s;
         if (s + 1 > used)
             used = s + 1;
     }
@@ -202,7 +251,7 @@ void nl_nest(struct nl_nesting *n, unsigned threads)
 {
     size_t count = n->count;
     n->depth = nl_pagepool_take(n->pages, count * sizeof *n->depth);
-    n->sub = nl_pagepool_take(n->pages, count * sizeof *n->sub);
+    n->sub = nl_pagepool_fresh(n->pages, count * sizeof *n->sub);
     n->parent = nl_pagepool_take(n->pages, count * sizeof *n->parent);
     n->position = nl_pagepool_take(n->pages, count * sizeof *n->position);
     n->lane_first = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *n->lane_first);
@@ -224,4 +273,5 @@ void nl_nesting_release(struct nl_nesting *n)
     nl_pagepool_give(n->pages, n->position, count * sizeof *n->position);
     nl_free(n->lane_first);
     nl_free(n->subs);
+    *n = (struct nl_nesting){.unnested = n->unnested};
 }

@@ -6,6 +6,8 @@
 #include "base/pool.h"
 #include "store/columns.h"
 
+#include <string.h>
+
 #define READ_SLICES(segment, column, cells)                                                        \
     nl_read_staged(segment, NL_T_slice, offsetof(struct nl_slice_row, column), cells)
 
@@ -33,6 +35,17 @@ struct flatten {
     size_t count, part; /* segments in all, and per task */
 };
 
+/* Most segments have none, and untouched pages of zeros cost nothing. */
+static void read_flags(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
+{
+    uint8_t flags[NL_CHUNK_ROWS], any = 0;
+    READ_SLICES(segment, flags, flags);
+    for (uint32_t i = 0; i < segment->count; i++)
+        any |= flags[i];
+    if (any)
+        memcpy(f->flags + at, flags, segment->count);
+}
+
 static void flatten_segment(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
 {
     int64_t offset = f->b->sources[segment->unit->source].offset_ns;
@@ -41,7 +54,7 @@ static void flatten_segment(struct nl_finish *f, const struct nl_segment *segmen
     READ_SLICES(segment, dur, f->dur + at);
     READ_SLICES(segment, lane, f->lane + at);
     READ_SLICES(segment, kind, f->kind + at);
-    READ_SLICES(segment, flags, f->flags + at);
+    read_flags(f, segment, at);
     for (uint32_t i = at; i < end; i++)
         f->ts[i] = nl_shifted(f, f->ts[i] == NL_NULL_I64 ? 0 : f->ts[i], offset);
     for (uint32_t i = at; i < end; i++)
@@ -129,7 +142,7 @@ static void flatten_slices(struct nl_finish *f)
     f->name = nl_pagepool_take(&f->b->pages, n * sizeof *f->name);
     f->lane = nl_pagepool_take(&f->b->pages, n * sizeof *f->lane);
     f->kind = nl_pagepool_take(&f->b->pages, n);
-    f->flags = nl_pagepool_take(&f->b->pages, n);
+    f->flags = nl_pagepool_fresh(&f->b->pages, n);
     flatten_segments(f, segments, count);
     nl_free(segments);
     nl_release_staged(f->b, NL_T_slice);
@@ -161,6 +174,7 @@ static void move_column(void *context, size_t index, unsigned worker)
     }
 #undef MOVE
     nl_pagepool_give(&move->f->b->pages, move->from, n * move->size);
+    nl_pagepool_fold(&move->f->b->pages, out, n * move->size, move->size);
     *move->to = out;
 }
 
@@ -175,28 +189,41 @@ static void settle_references(struct nl_finish *f, uint32_t *base)
     }
 }
 
+/* A column that says NL_NULL_ROW, on a few pages until it is written where it is large. */
+static uint32_t *no_rows(struct nl_finish *f, size_t count)
+{
+    size_t bytes = count * sizeof(uint32_t);
+    uint32_t *rows = nl_pagepool_fresh(&f->b->pages, bytes);
+    bool few = count < NL_FEW_ROWS || nl_spill_owns(f->b->pages.spill, rows);
+    if (few || !nl_pagepool_repeat(&f->b->pages, rows, bytes, UINT64_MAX))
+        for (size_t i = 0; i < count; i++)
+            rows[i] = NL_NULL_ROW;
+    return rows;
+}
+
 static void place_slices(struct nl_finish *f, uint32_t *base)
 {
     struct nl_slice_table *slice = &f->trace->slice;
     size_t n = f->slices;
     settle_references(f, base);
     slice->rows = f->slices;
-    struct move moves[] = {{f, f->ts, (void **)&slice->ts, 8},
-                           {f, f->dur, (void **)&slice->dur, 8},
-                           {f, f->name, (void **)&slice->name, 4},
+    /* Those that fold best first: the large ones take their pages. */
+    struct move moves[] = {{f, f->flags, (void **)&slice->flags, 1},
+                           {f, f->kind, (void **)&slice->kind, 1},
+                           {f, f->nest.depth, (void **)&slice->depth, 2},
                            {f, f->lane, (void **)&slice->lane, 4},
                            {f, f->nest.parent, (void **)&slice->parent, 4},
-                           {f, f->nest.depth, (void **)&slice->depth, 2},
-                           {f, f->kind, (void **)&slice->kind, 1},
-                           {f, f->flags, (void **)&slice->flags, 1}};
+                           {f, f->name, (void **)&slice->name, 4},
+                           {f, f->ts, (void **)&slice->ts, 8},
+                           {f, f->dur, (void **)&slice->dur, 8}};
     if (n)
         nl_parallel(nl_job_threads(f->b->job), sizeof moves / sizeof moves[0], move_column, moves);
     f->nest.parent = NULL;
     f->nest.depth = NULL;
-    slice->link = nl_pagepool_take(&f->b->pages, n * sizeof *slice->link);
+    slice->link = no_rows(f, n); /* that of many slices stays unknown */
     slice->detail = nl_pagepool_take(&f->b->pages, n * sizeof *slice->detail);
     for (size_t i = 0; i < n; i++)
-        slice->link[i] = slice->detail[i] = NL_NULL_ROW;
+        slice->detail[i] = NL_NULL_ROW;
 }
 
 /* Sub-lanes become lanes of their own behind their base lane. `base[l]` is the final number of

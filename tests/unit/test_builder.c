@@ -271,6 +271,26 @@ static void random_slices_nest(void)
     nl_trace_free(t);
 }
 
+/* A lane of 6,000 slices that come as so many ascending runs, one after the other; equal starts among them. */
+static void runs_of_a_lane_are_merged(void)
+{
+    static const unsigned runs[] = {1, 2, 3, 15, 16, 17, 100};
+    struct nl_trace *t[CHECK_LENGTH(runs)];
+    for (size_t k = 0; k < CHECK_LENGTH(runs); k++) {
+        struct one_lane l = open_lane();
+        for (unsigned run = 0; run < runs[k]; run++)
+            for (unsigned i = run; i < 6000; i += runs[k])
+                add(&l, "slice", i / 3 * 10, i % 3 == 0 ? 9 : i % 3 == 1 ? 6 : 2);
+        t[k] = finish(l.builder);
+        REQUIRE(t[k] && t[k]->slice.rows == 6000);
+        check_nesting(t[k]);
+        CHECK(memcmp(t[k]->slice.ts, t[0]->slice.ts, 6000 * sizeof *t[0]->slice.ts) == 0);
+        CHECK(memcmp(t[k]->slice.dur, t[0]->slice.dur, 6000 * sizeof *t[0]->slice.dur) == 0);
+    }
+    for (size_t k = 0; k < CHECK_LENGTH(runs); k++)
+        nl_trace_free(t[k]);
+}
+
 static bool same_files(const char *a, const char *b)
 {
     struct nl_map x, y;
@@ -567,6 +587,7 @@ static void cancelled_builds_end(void)
 }
 
 CHECK_MAIN("builder", {"an empty trace", empty_trace}, {"nests by time", nests_by_time},
+           {"runs of a lane are merged", runs_of_a_lane_are_merged},
            {"overlaps go to sub-lanes", overlaps_go_to_sub_lanes},
            {"too many overlaps stay bounded", too_many_overlaps_stay_bounded},
            {"odd times are settled", odd_times_are_settled}, {"links launches", links_launches},

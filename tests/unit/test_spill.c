@@ -119,6 +119,43 @@ static void pool_begins_to_spill(void)
     nl_spill_release(spill);
 }
 
+/* Stretches of one value, of zeros, and of different values, in cells of every size. */
+static void folds_what_is_equal(void)
+{
+    enum { STRETCH = 192 << 10 };
+    size_t bytes = 2 * BYTES + 12345;
+    struct nl_pagepool pool;
+    nl_pagepool_init(&pool, NULL);
+    for (unsigned size = 1; size <= 8; size *= 2) {
+        unsigned char *cells = nl_pagepool_take(&pool, bytes), *want = nl_alloc(bytes);
+        for (size_t i = 0; i < bytes; i++) {
+            size_t stretch = i / STRETCH;
+            unsigned char odd = (unsigned char)(i / size * 37),
+                          even = (unsigned char)(i % size + 1);
+            want[i] = stretch % 3 == 0 ? odd : stretch % 3 == 1 ? even : 0;
+        }
+        memcpy(cells, want, bytes);
+        size_t had = pool.count;
+        nl_pagepool_fold(&pool, cells, bytes, size);
+        CHECK(memcmp(cells, want, bytes) == 0);
+        CHECK(pool.count >= had); /* more, where the system can move pages so */
+        size_t spare = pool.count ? pool.spans[pool.count - 1].bytes : 0;
+        CHECK(!spare || spare >= bytes / 2);
+        for (size_t i = 0; i < bytes; i += 4097)
+            cells[i] = want[i] = (unsigned char)i; /* of the one cell alone */
+        CHECK(memcmp(cells, want, bytes) == 0);
+        unsigned char *next = nl_pagepool_take(&pool, bytes); /* on the pages that were spared */
+        memset(next, 0xa5, bytes);
+        CHECK(memcmp(cells, want, bytes) == 0);
+        nl_pagepool_free(&pool, next, bytes);
+        nl_pagepool_free(&pool, cells, bytes);
+        nl_free(want);
+    }
+    nl_pagepool_empty(&pool);
+    CHECK_INT(pool.count, 0);
+    nl_pagepool_release(&pool);
+}
+
 static struct nl_spill *of_process;
 
 struct nl_spill *nl_process_spill(void)
@@ -187,4 +224,5 @@ CHECK_MAIN("spill", {"nothing before it starts", nothing_before_it_starts},
            {"no folder has that much", no_folder_has_that_much},
            {"holds what leaves memory", holds_what_leaves_memory},
            {"pool begins to spill", pool_begins_to_spill},
+           {"folds what is equal", folds_what_is_equal},
            {"arrays of the process", arrays_of_the_process}, {"no room", no_room})
