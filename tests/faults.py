@@ -4,6 +4,7 @@
     tests/faults.py [--seed N] [COMMAND...]               a sample of n; all commands, or those named
     tests/faults.py --places [--sticky] [COMMAND...]      one n of every place: functions that called each other down to the call
     tests/faults.py --all [--minutes M] [COMMAND...]      every n, one of every place first, the others in any order
+    … --resume FILE                                       goes on where the last with that FILE ended, however it ended
 
 --sticky: the calls after the n-th fail as well. Kinds of calls: memory, open, read, write, mmap, fsync, rename, threads, folders made,
 files removed, what is asked of files, zstd (tests/faultshim.c). Whatever fails:
@@ -14,6 +15,7 @@ files removed, what is asked of files, zstd (tests/faultshim.c). Whatever fails:
 """
 import argparse
 import hashlib
+import json
 import os
 import random
 import re
@@ -206,6 +208,23 @@ def faults_of(name, place, dice, options):
     return places, others, counts
 
 
+class Progress:
+    """How many faults of each command were tried, in a file, so that hours can be had in slices."""
+
+    def __init__(self, path):
+        self.path, self.done = path, {}
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                self.done = json.load(file)
+
+    def put(self, key, done):
+        self.done[key] = done
+        if self.path:
+            with open(self.path + ".new", "w", encoding="utf-8") as file:
+                json.dump(self.done, file, indent=1)
+            os.replace(self.path + ".new", self.path)
+
+
 def command(name, dice, options, end):
     words, place = COMMANDS[name], Place(name)
     place.fresh()
@@ -218,7 +237,9 @@ def command(name, dice, options, end):
         return
     wrong, runs = [], 0
     places, others, counts = faults_of(name, place, dice, options)
-    for kind, at in places + others:
+    progress, key = Progress(options.resume), " ".join([name] + [word for word in ("all", "places", "sticky") if getattr(options, word)])
+    begun = progress.done.get(key, 0)
+    for kind, at in (places + others)[begun:]:
         if end and time.time() > end:
             break
         error = dice.choice((EIO, ENOSPC))
@@ -226,11 +247,14 @@ def command(name, dice, options, end):
         got = execute(place, words, dict(KIND=kind, AT=at, ERRNO=error, **({"STICKY": 1} if options.sticky else {})))
         said = judge(name, place, words, want, got, kind)
         runs += 1
+        if runs % 20 == 0:
+            progress.put(key, begun + runs)
         if said:
             wrong.append("%s %d of %d (error %d): %s" % (kind, at, counts[kind], error, said))
         if (said or runs % 500 == 0) and (options.all or options.places):
-            print("    %s: %d of %d faults%s" % (name, runs, len(places + others), ", " + wrong[-1] if said else ""), flush=True)
-    whole = "of %d (%d places)" % (len(places + others), len(places)) if options.all or options.places else "of %d calls" % sum(counts.values())
+            print("    %s: %d of %d faults%s" % (name, begun + runs, len(places + others), ", " + wrong[-1] if said else ""), flush=True)
+    progress.put(key, begun + runs)
+    whole = "from %d of %d (%d places)" % (begun, len(places + others), len(places)) if options.all or options.places else "of %d calls" % sum(counts.values())
     tally.check("%s: %d faults %s" % (name, runs, whole), not wrong, "\n".join(wrong[:12]))
 
 
@@ -239,6 +263,7 @@ def main():
     for word in ("--all", "--places", "--sticky"):
         reader.add_argument(word, action="store_true")
     reader.add_argument("--minutes", type=float, default=0, help="for each command")
+    reader.add_argument("--resume", metavar="FILE")
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("words", nargs="*")
     options = reader.parse_intermixed_args()
