@@ -465,6 +465,102 @@ def hot(folder):
         check(says in text and never not in text, "advice for a hot function: " + says, text[:500])
 
 
+def first_lines(path):
+    return " ".join(run([path])[1].split())
+
+
+def layers_of_runs(folder):
+    """Layers of an engine: a run is told, not the sum of all; advice only where the file shows something to win."""
+    def profile(name, runs, layers):
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            json.dump([{"count": runs}] + [{"name": layer, "timeMs": ms * runs, "averageMs": ms, "medianMs": ms, "percentage": 1}
+                                           for layer, ms in layers], file)
+        return path
+    text = first_lines(profile("runs.json", 50, [("conv_1", 0.3), ("conv_2", 0.1), ("Reformatting CopyNode for Input Tensor 0 to conv_1", 0.1)]))
+    check("3 layers, 500.0 µs a run (mean of 50 runs); the longest conv_1 60 %" in text and "A layer takes 166.7 µs on average" in text and
+          "25.00 ms" not in text.split("Layers of the")[0] and "Reformatting of tensors takes 20 %" in text and
+          "--inputIOFormats" in text and "short as a launch" not in text, "layers of 50 runs: one run is told", text[:700])
+    text = first_lines(profile("one.json", 1, [("conv_%d" % i, 0.005) for i in range(20)]))
+    check("20 layers, 100.0 µs in one run" in text and "One run was measured" in text and "short as a launch" in text and
+          "Reformatting" not in text and "16 bits" not in text, "layers of one run: short layers", text[:700])
+    path = profile("typed.json", 10, [("a", 1), ("b", 1), ("c", 0.5)])
+    graph = os.path.join(folder, "typed.graph.json")
+    with open(graph, "w") as file:
+        json.dump({"Layers": [{"Name": name, "LayerType": "CaskConvolution", "Inputs": [{"Name": "x", "Format/Datatype": kind, "Dimensions": [1]}],
+                               "Outputs": [{"Name": "y" + name, "Format/Datatype": kind, "Dimensions": [1]}]}
+                              for name, kind in (("a", "Row major linear FP32"), ("b", "Row major linear FP32"),
+                                                 ("c", "Row major linear FP16 format"))], "Bindings": ["x"]}, file)
+    text = " ".join(run([path, graph])[1].split())
+    check("Layers in FP32 take 80 %" in text and "modelopt.onnx.autocast" in text and "before TensorRT 11" in text,
+          "layers whose type is known", text[:700])
+
+
+def energy(folder):
+    """Zeus: energies are added up; a window inside another one is not counted twice."""
+    def log(name, rows):
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            file.write("start_time,window_name,elapsed_time,gpu0_energy,gpu1_energy\n" +
+                       "".join("%s,%s,%s,%s,%s\n" % row for row in rows))
+        return path
+    text = first_lines(log("zeus.csv", [(100.0, "epoch 1", 10.0, 1000, 500), (120.0, "epoch 2", 5.0, 700, 300)]))
+    check("Energy of 2 measured windows: 2500 J in 15.00 s, 166.7 W on average; least in epoch 2 1000 J in 5.000 s, most in epoch 1 1500 J"
+          in text and "cut, filtered" not in text, "energies of windows", text[:500])
+    text = first_lines(log("nested.csv", [(100.0, "epoch", 10.0, 1000, 500), (102.0, "step", 5.0, 700, 300)]))
+    check("2 measured windows, some inside others; least in step 1000 J" in text and "2500" not in text, "windows inside windows", text[:500])
+    text = first_lines(log("odd.csv", [(100.0, "a", 10.0, "nan", "inf"), (120.0, "b", 10.0, -5, 7)]))
+    check("Energy of 1 measured window: 7 J in 10.00 s" in text and "nan" not in text and "inf " not in text, "energies that are none", text[:500])
+
+
+def lines_of_scalene(folder):
+    """Scalene: the line is named, not the kind of its time."""
+    path = os.path.join(folder, "scalene.json")
+    def line(number, python, native, system):
+        return {"line": "x()\n", "lineno": number, "n_cpu_percent_python": python, "n_cpu_percent_c": native, "n_sys_percent": system,
+                "memory_samples": [], "n_peak_mb": 0.0, "n_gpu_percent": 0.0}
+    with open(path, "w") as file:
+        json.dump({"elapsed_time_sec": 10.0, "program": "a.py", "gpu": False, "files": {"/src/a.py": {
+            "functions": [], "leaks": {}, "percent_cpu_time": 100.0,
+            "lines": [line(3, 0.0, 60.0, 10.0), line(8, 20.0, 0.0, 0.0), line(9, 0.0, 0.0, 10.0)]}}}, file)
+    text = first_lines(path)
+    check("most in a.py:3 70 %, a.py:8 20 %, a.py:9 10 %." in text and "Of all of it 60 % pass in native code" in text and
+          "[native]" not in text.split("Functions by")[0], "lines come first in Scalene's profiles", text[:600])
+
+
+def cpus_without_work(folder):
+    """perf of a whole system: CPUs without work are idle, not busy in the kernel; a flat profile is called flat."""
+    path = os.path.join(folder, "system.perf")
+    with open(path, "w") as file:
+        for i in range(100):
+            name, frame = ("swapper", "ffff [unknown] ([kernel.kallsyms])") if i % 4 else ("prog", "42 work (/usr/bin/prog)")
+            file.write("%s %d [000] 1.%06d:    1000000 cpu-clock:\n\t%s\n\n" % (name, 0 if i % 4 else 7, i * 1000, frame))
+    text = first_lines(path)
+    check("the CPUs are idle in 75 % of them (process swapper); most in work in prog 25 %" in text and
+          "operating system's kernel" not in text, "idle CPUs of a whole system", text[:400])
+    path = os.path.join(folder, "flat.perf")
+    with open(path, "w") as file:
+        for i in range(100):
+            file.write("prog 7 [000] 1.%06d:    1000000 cpu-clock:\n\t42 f%d (/usr/bin/prog)\n\t43 %s (/usr/bin/prog)\n"
+                       "\t44 main (/usr/bin/prog)\n\n" % (i * 1000, i // 2, "layout" if i < 40 else "render"))
+    text = first_lines(path)
+    check("no function stands out, the longest are f" in text and "With what they call: render in prog 60 %, layout in prog 40 %." in text,
+          "a flat profile names what holds much together", text[:500])
+
+
+def calls_inside(folder):
+    """First-time calls in several operators: each operator is given what passes in it."""
+    trace = Trace()
+    now = 1000
+    for op, length in (("aten::index_select", 300000), ("aten::mm", 150000)):
+        trace.slice("cpu_op", op, now, length + 200)
+        trace.launch(now + 10, length, now + length + 20, 500, op + "_kernel")
+        now += length + 1000
+    launched(trace, 50, 100, 60, begin=now)
+    text = " ".join(run([trace.write(folder)])[1].split())
+    check(re.search(r"cudaLaunchKernel 4[0-9.]+ ms \(300.0 ms in aten::index_select\)", text), "calls in several operators", text[:500])
+
+
 def few():
     trace = Trace()
     launched(trace, 3, 100, 50)
@@ -1181,6 +1277,11 @@ with tempfile.TemporaryDirectory() as scratch:
     one_of_two(scratch)
     one_idle(scratch)
     hot(scratch)
+    layers_of_runs(scratch)
+    energy(scratch)
+    lines_of_scalene(scratch)
+    cpus_without_work(scratch)
+    calls_inside(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(failed > 0)

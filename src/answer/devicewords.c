@@ -49,7 +49,7 @@ static void put_of(struct nl_buf *out, const char *before, int64_t ns, int64_t w
     nl_buf_char(out, ')');
 }
 
-/* "cudaLaunchKernel 104 ms (in aten::addmm), aten::mm 45 ms". */
+/* "cudaLaunchKernel 104 ms in aten::addmm, cudaFree 45 ms (29 ms in aten::mm)". */
 static void put_names(struct nl_device_case *it, struct nl_buf *out, const char *before,
                       enum nl_time_what what, size_t most)
 {
@@ -57,8 +57,13 @@ static void put_names(struct nl_device_case *it, struct nl_buf *out, const char 
     for (size_t i = 0; i < most && i < NL_TIME_NAMES && names[i].name; i++) {
         nl_tell_name(out, i ? ", " : before, nl_str(names[i].name));
         nl_tell_time(out, " ", names[i].ns);
-        if (names[i].inside)
-            nl_tell_name(out, " in ", nl_str(names[i].inside));
+        bool all = names[i].inside_ns >= names[i].ns - names[i].ns / 20;
+        if (!names[i].inside)
+            continue;
+        if (!all)
+            nl_tell_time(out, " (", names[i].inside_ns);
+        nl_tell_name(out, " in ", nl_str(names[i].inside));
+        nl_buf_text(out, all ? "" : ")");
     }
 }
 
@@ -327,12 +332,7 @@ static void tell_held(struct nl_device_case *it, int64_t ns)
     nl_buf_text(out, "Synchronisation: ");
     put_place(it, out);
     put_of(out, " is idle ", ns, it->parts.total);
-    const struct nl_time_name *names = it->parts.parts[NL_TIME_HELD].names;
-    for (size_t i = 0; i < 2 && names[i].name; i++) {
-        nl_tell_name(out, i ? ", " : " while the CPU sits in ", nl_str(names[i].name));
-        if (names[i].inside)
-            nl_tell_name(out, " in ", nl_str(names[i].inside));
-    }
+    put_names(it, out, " while the CPU sits in ", NL_TIME_HELD, 2);
     nl_buf_text(
         out,
         "; the next work was launched before and does not begin: both wait for something that is "

@@ -187,6 +187,7 @@ void nl_held_calls(struct nl_judged *judged, const struct nl_idle *idle,
             .name = nl_keep_name(judged, nl_gap_fold(nl_trace_name(judged->trace, tally->name))),
             .inside = range_around(&calls, tally->longest),
             .ns = tally->ns,
+            .inside_ns = tally->ns, /* said of its longest call */
             .count = 1};
     }
     nl_free(calls.items);

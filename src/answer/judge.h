@@ -23,7 +23,8 @@ struct nl_judged {
 /* Each says whether the profile is of its kind; then the verdict has a class and a sentence. */
 typedef bool nl_judge(struct nl_judged *judged);
 nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_judge_cpu,
-    nl_judge_sums, nl_judge_rates, nl_judge_nothing;
+    nl_judge_sums, nl_judge_samples, nl_judge_layers, nl_judge_rates, nl_judge_energy,
+    nl_judge_nothing;
 
 /* Of several files: what is to be said first about them, as the first note. */
 void nl_judge_files(struct nl_judged *judged);

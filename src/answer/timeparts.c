@@ -308,6 +308,7 @@ static void name_parts(struct division *division)
             .name = computes ? keep_kernel(division, tally->name) : keep(division, tally->name),
             .inside = inside ? keep(division, tally->inside) : NULL,
             .ns = tally->ns,
+            .inside_ns = inside ? tally->inside_ns : 0,
             .count = tally->count};
     }
 }

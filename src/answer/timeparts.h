@@ -31,8 +31,8 @@ enum nl_time_what {
 #define NL_TIME_NAMES 3
 
 struct nl_time_name {
-    const char *name, *inside; /* of the call; operator or range around it, NULL none */
-    int64_t ns;
+    const char *name, *inside; /* of the call; operator or range around most of it, NULL none */
+    int64_t ns, inside_ns;     /* inside_ns: of it, in that one */
     uint64_t count;
 };
 

@@ -18,9 +18,9 @@ const char *nl_verdict_class_name(enum nl_verdict_class class)
     return names[class];
 }
 
-static nl_judge *const judges[] = {nl_judge_hang,   nl_judge_memory, nl_judge_counters,
-                                   nl_judge_device, nl_judge_cpu,    nl_judge_sums,
-                                   nl_judge_rates,  nl_judge_nothing};
+static nl_judge *const judges[] = {nl_judge_hang,     nl_judge_energy, nl_judge_memory,
+                                   nl_judge_counters, nl_judge_device, nl_judge_cpu,
+                                   nl_judge_sums,     nl_judge_rates,  nl_judge_nothing};
 
 void nl_verdict_make(struct nl_report *report, const struct nl_trace *trace,
                      const struct nl_analyze_options *options)

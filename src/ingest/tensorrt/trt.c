@@ -104,7 +104,7 @@ static const struct kind *find_kind(const struct nl_input *input)
     return NULL;
 }
 
-/* What trtexec prints has sums over inferences only. */
+/* What trtexec prints is for eyes: rounded sums and percentiles; the exported files have every inference. */
 static bool is_log(const struct nl_input *input)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};
@@ -119,7 +119,7 @@ static int trt_sniff(const struct nl_input *input, const char **why)
         return 95;
     if (!is_log(input))
         return 0;
-    *why = "the log of trtexec, which has no time of an inference or a layer; run it with "
+    *why = "the log of trtexec, whose tables are rounded for reading; run it with "
            "--exportTimes=FILE and --exportProfile=FILE, and give those files";
     return NL_NEAR_MISS;
 }

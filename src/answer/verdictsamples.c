@@ -1,0 +1,396 @@
+/*
+ * verdictsamples — the answer for CPU samples and sums per function: what the program spends its time in, by itself and
+ * with what is called; a thread that waits; CPUs without work.
+ */
+#include <math.h>
+
+#include "answer/judge.h"
+#include "answer/waitname.h"
+#include "base/mem.h"
+#include "base/sum.h"
+#include "tables/lookup.h"
+
+#define MAIN_SHARE_LEAST 0.5
+#define LEAST_SHARE      0.01
+#define MUCH_NAMELESS    0.25
+#define FLAT_SHARE       0.05
+#define MOST_DEEP        256
+
+/* Weight per function of the innermost frames of one lane. */
+struct leaves {
+    uint32_t lane, stack; /* stack: one of the function with most */
+    int64_t whole, most;
+    uint32_t name;
+};
+
+static int64_t weight_of(const struct nl_trace *trace, uint32_t row)
+{
+    int64_t weight = trace->sample.weight[row];
+    return weight == NL_NULL_I64 ? 1 : weight;
+}
+
+static bool is_main(const struct nl_trace *trace, uint32_t lane)
+{
+    uint32_t thread = trace->lane.thread[lane];
+    struct nl_str name = nl_trace_name(trace, trace->lane.name[lane]);
+    struct nl_str of_thread = thread == NL_NULL_ROW
+                                  ? (struct nl_str){NULL, 0}
+                                  : nl_trace_name(trace, trace->thread.name[thread]);
+    return nl_str_find_nocase(name, "mainthread") >= 0 ||
+           nl_str_find_nocase(name, "main thread") >= 0 ||
+           nl_str_find_nocase(of_thread, "mainthread") >= 0 ||
+           nl_str_find_nocase(of_thread, "main thread") >= 0;
+}
+
+/* The main thread by its name, else the lane with most weight. */
+static bool main_leaves(const struct nl_trace *trace, struct leaves *leaves)
+{
+    int64_t *lanes = nl_zalloc(((size_t)trace->lane.rows + 1) * sizeof *lanes);
+    int64_t *names = nl_zalloc((size_t)trace->names.count * sizeof *names);
+    bool any = false;
+    for (uint32_t i = 0; i < trace->sample.rows; i++)
+        if (trace->sample.lane[i] != NL_NULL_ROW)
+            lanes[trace->sample.lane[i]] += weight_of(trace, i);
+    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
+        bool better =
+            lanes[lane] > 0 && (!any || is_main(trace, lane) > is_main(trace, leaves->lane) ||
+                                (is_main(trace, lane) == is_main(trace, leaves->lane) &&
+                                 lanes[lane] > lanes[leaves->lane]));
+        if (better)
+            leaves->lane = lane;
+        any |= better;
+    }
+    for (uint32_t i = 0; any && i < trace->sample.rows; i++) {
+        uint32_t stack = trace->sample.stack[i];
+        if (trace->sample.lane[i] != leaves->lane || stack == NL_NULL_ROW)
+            continue;
+        uint32_t name = trace->stack.name[stack];
+        leaves->whole += weight_of(trace, i);
+        names[name] += weight_of(trace, i);
+        if (names[name] > leaves->most) {
+            leaves->most = names[name];
+            leaves->name = name;
+            leaves->stack = stack;
+        }
+    }
+    nl_free(lanes);
+    nl_free(names);
+    return any && leaves->whole > 0;
+}
+
+static bool is_library(struct nl_str file)
+{
+    return nl_str_contains(file, "site-packages") || nl_str_contains(file, "/lib/python") ||
+           nl_str_contains(file, "cpython") || nl_str_contains(file, "<frozen") || !file.len;
+}
+
+/* Frames on the way out: the call that waits for something, and the program's own function. */
+static void put_callers(const struct nl_trace *trace, struct nl_buf *out, uint32_t stack)
+{
+    uint32_t frame = trace->stack.parent[stack];
+    for (int deep = 0, said = 0; frame != NL_NULL_ROW && deep < MOST_DEEP && said < 3;
+         frame = trace->stack.parent[frame], deep++) {
+        struct nl_str file = nl_trace_name(trace, trace->stack.file[frame]);
+        bool own = !is_library(file.len ? file : nl_trace_name(trace, trace->stack.module[frame]));
+        if (said >= 1 && !own)
+            continue;
+        nl_tell_name(out, said++ ? ", from " : ", called by ",
+                     nl_trace_name(trace, trace->stack.name[frame]));
+        if (own)
+            return;
+    }
+}
+
+static bool judge_waiting(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    struct leaves leaves = {0};
+    if (!main_leaves(trace, &leaves) ||
+        (double)leaves.most < MAIN_SHARE_LEAST * (double)leaves.whole ||
+        !nl_is_wait_name(nl_trace_name(trace, leaves.name)))
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_ratio(out, "Waiting: the main thread spends ", leaves.most, leaves.whole);
+    nl_tell_name(out, " of its samples in ", nl_trace_name(trace, leaves.name));
+    put_callers(trace, out, leaves.stack);
+    nl_buf_text(out, ": what it waits for is not in this thread.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_IDLE;
+    judged->verdict->culprit = nl_keep_name(judged, nl_trace_name(trace, leaves.name));
+    return true;
+}
+
+static struct nl_str file_of(struct nl_str place)
+{
+    size_t at = place.len;
+    while (at && place.ptr[at - 1] != '/' && place.ptr[at - 1] != '\\')
+        at--;
+    return (struct nl_str){place.ptr + at, place.len - at};
+}
+
+static void put_function(struct nl_buf *out, const char *before, const struct nl_result *rows,
+                         size_t row, const char *share)
+{
+    const char *column = nl_lookup_column(rows, "function") >= 0 ? "function" : "name";
+    struct nl_str file = file_of(nl_lookup_text(rows, row, "place"));
+    nl_tell_name(out, before, nl_lookup_text(rows, row, column));
+    if (file.len)
+        nl_tell_name(out, " in ", file);
+    nl_tell_share(out, " ", nl_lookup_f64(rows, row, share));
+}
+
+/* V8 counts a thread that does nothing as well, perf what no frame is known of. */
+static bool says_nothing(struct nl_str name)
+{
+    return !name.len || nl_str_is(name, "(idle)") || nl_str_is(name, "(root)") ||
+           nl_str_is(name, "(program)") || nl_str_starts(name, "[unknown]");
+}
+
+/* With what it calls, not by itself, and not nearly all. */
+static bool holds_much(const struct nl_result *rows, size_t row)
+{
+    double with = nl_lookup_f64(rows, row, "total_share"), self = nl_lookup_f64(rows, row, "share");
+    return with >= 0.1 && with <= 0.95 && self * 2 <= with &&
+           !says_nothing(nl_lookup_text(rows, row, "function"));
+}
+
+/* Where every program begins: that all time passes below says nothing. */
+static bool is_entry(struct nl_str name)
+{
+    static const char *const names[] = {"_start", "__libc_start_main", "main", "start_thread",
+                                        "clone",  "__clone",           "all"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (nl_str_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* One that calls another and does nothing else has the same total: of a chain of such, one is enough. */
+static bool is_said(const struct nl_result *rows, const size_t *best, size_t told, double with)
+{
+    for (size_t i = 0; i < told; i++)
+        if (fabs(nl_lookup_f64(rows, best[i], "total_share") - with) < 0.01)
+            return true;
+    return false;
+}
+
+/* Functions of the event that hold much together with what they call, the largest first: among those that have most
+ * themselves, and in flat profiles among all. */
+static void tell_callers(struct nl_judged *judged, const struct nl_result *rows,
+                         struct nl_str event, bool flat)
+{
+    enum { LOOKED_AT = 60, MOST = 4 };
+    size_t best[MOST], told = 0;
+    for (size_t row = 0; row < rows->rows && (row < LOOKED_AT || flat); row++) {
+        double with = nl_lookup_f64(rows, row, "total_share");
+        if (!holds_much(rows, row) || !nl_str_eq(nl_lookup_text(rows, row, "event"), event) ||
+            is_entry(nl_lookup_text(rows, row, "function")) ||
+            (flat && is_said(rows, best, told, with)))
+            continue;
+        size_t at = told < MOST ? told++ : MOST;
+        for (; at && nl_lookup_f64(rows, best[at - 1], "total_share") < with; at--)
+            if (at < MOST)
+                best[at] = best[at - 1];
+        if (at < MOST)
+            best[at] = row;
+    }
+    struct nl_buf *out = nl_tell_begin(judged);
+    for (size_t i = 0; i < told; i++)
+        put_function(out, i ? ", " : "With what they call: ", rows, best[i], "total_share");
+    if (told)
+        nl_buf_char(out, '.');
+    nl_tell_note(judged);
+}
+
+/* What the weights count: time, memory, or waiting for locks. */
+static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct nl_result *rows,
+                     struct nl_str event)
+{
+    bool bytes = false;
+    for (size_t row = 0; row < rows->rows && !bytes; row++)
+        bytes = nl_str_eq(nl_lookup_text(rows, row, "event"), event) &&
+                nl_str_is(nl_lookup_text(rows, row, "unit"), "bytes");
+    bool memory = bytes || nl_str_find_nocase(event, "alloc") >= 0 ||
+                  nl_str_find_nocase(event, "inuse") >= 0 ||
+                  nl_str_find_nocase(event, "space") >= 0;
+    bool locks = nl_str_find_nocase(event, "contention") >= 0 ||
+                 nl_str_find_nocase(event, "delay") >= 0 ||
+                 nl_str_find_nocase(event, "mutex") >= 0 || nl_str_find_nocase(event, "block") >= 0;
+    if (memory) {
+        judged->verdict->class = NL_VERDICT_MEMORY_SNAPSHOT;
+        nl_buf_format(
+            out, "Heap profile, %s by where they were allocated: ", bytes ? "bytes" : "objects");
+    } else if (locks) {
+        judged->verdict->class = NL_VERDICT_IDLE;
+        nl_buf_text(out, "Contention profile, waiting for locks by where: ");
+    } else {
+        bool calls =
+            judged->trace->source.rows == 1 &&
+            nl_str_is(nl_trace_name(judged->trace, judged->trace->source.format[0]), "pstats");
+        nl_buf_text(out, calls ? "CPU-only profile, time of functions: "
+                               : "CPU-only profile, samples: ");
+    }
+}
+
+/* The event to speak of: of memory the bytes, not the objects; else that of the first function with a name. */
+static struct nl_str told_event(const struct nl_result *rows)
+{
+    for (size_t row = 0; row < rows->rows; row++)
+        if (nl_str_is(nl_lookup_text(rows, row, "unit"), "bytes"))
+            return nl_lookup_text(rows, row, "event");
+    for (size_t row = 0; row < rows->rows; row++)
+        if (!says_nothing(nl_lookup_text(rows, row, "function")))
+            return nl_lookup_text(rows, row, "event");
+    return nl_lookup_text(rows, 0, "event");
+}
+
+/* "86 % idle; ", "58 % in code without names in [kernel.kallsyms]; ": what has no function, where it is much. */
+static void put_nameless(struct nl_buf *out, const struct nl_result *rows, struct nl_str event)
+{
+    for (size_t row = 0; row < rows->rows && row < 8; row++) {
+        struct nl_str name = nl_lookup_text(rows, row, "function");
+        struct nl_str place = nl_lookup_text(rows, row, "place");
+        double share = nl_lookup_f64(rows, row, "share");
+        if (!nl_str_eq(nl_lookup_text(rows, row, "event"), event) || !says_nothing(name) ||
+            !(share >= MUCH_NAMELESS))
+            continue;
+        nl_tell_share(out, "", share);
+        if (nl_str_is(name, "(idle)"))
+            nl_buf_text(out, " idle; ");
+        else if (nl_str_is(name, "(program)"))
+            nl_buf_text(out, " in native code without a name; ");
+        else if (place.len && place.ptr[0] != '[') {
+            nl_tell_name(out, " in code without names in ", file_of(place));
+            nl_buf_text(out, "; ");
+        } else if (nl_str_find_nocase(place, "kernel") >= 0)
+            nl_buf_text(out, " in the operating system's kernel, without names; ");
+        else
+            nl_buf_text(out, " in code without names; ");
+    }
+}
+
+/* Of an event: the share of samples in which perf found a CPU without work; its kernel calls that process swapper. */
+static double share_of_swapper(const struct nl_judged *judged, struct nl_str event)
+{
+    const struct nl_trace *trace = judged->trace;
+    const struct nl_sample_table *sample = &trace->sample;
+    int64_t whole = 0, idle = 0;
+    if (nl_judged_in_window(judged))
+        return 0;
+    for (uint32_t row = 0; row < sample->rows; row++) {
+        uint32_t lane = sample->lane[row];
+        uint32_t thread = lane == NL_NULL_ROW ? NL_NULL_ROW : trace->lane.thread[lane];
+        int64_t weight = weight_of(trace, row);
+        if (weight <= 0 || !nl_str_eq(nl_trace_name(trace, sample->event[row]), event))
+            continue;
+        nl_sum_add(&whole, weight);
+        if (thread != NL_NULL_ROW &&
+            nl_str_is(nl_trace_name(trace, trace->thread.name[thread]), "swapper"))
+            nl_sum_add(&idle, weight);
+    }
+    return whole > 0 ? (double)idle / (double)whole : 0;
+}
+
+/* Scalene divides the time of a line among Python, native code and the system; the line is what is slow. */
+static bool is_part_of_line(struct nl_str name)
+{
+    return nl_str_is(name, "[native]") || nl_str_is(name, "[system]");
+}
+
+static bool is_scalene(const struct nl_trace *trace)
+{
+    return trace->source.rows == 1 &&
+           nl_str_is(nl_trace_name(trace, trace->source.format[0]), "scalene");
+}
+
+static void judge_lines(struct nl_judged *judged, const struct nl_result *rows)
+{
+    enum { MOST = 3 };
+    size_t best[MOST], told = 0;
+    double native = 0, system = 0;
+    for (size_t row = 0; row < rows->rows; row++) {
+        struct nl_str name = nl_lookup_text(rows, row, "function");
+        double with = nl_lookup_f64(rows, row, "total_share");
+        native += nl_str_is(name, "[native]") ? nl_lookup_f64(rows, row, "share") : 0;
+        system += nl_str_is(name, "[system]") ? nl_lookup_f64(rows, row, "share") : 0;
+        if (is_part_of_line(name) || !nl_str_contains(name, ":"))
+            continue;
+        size_t at = told < MOST ? told++ : MOST;
+        for (; at && nl_lookup_f64(rows, best[at - 1], "total_share") < with; at--)
+            if (at < MOST)
+                best[at] = best[at - 1];
+        if (at < MOST)
+            best[at] = row;
+    }
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_buf_text(out, "CPU-only profile, samples by line: ");
+    for (size_t i = 0; i < told; i++) {
+        nl_tell_name(out, i ? ", " : "most in ", nl_lookup_text(rows, best[i], "function"));
+        nl_tell_share(out, " ", nl_lookup_f64(rows, best[i], "total_share"));
+    }
+    nl_buf_text(out, told ? "." : "no line has a name.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    if (told)
+        judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, best[0], "function"));
+    out = nl_tell_begin(judged);
+    nl_tell_share(out, "Of all of it ", native);
+    nl_tell_share(out, " pass in native code (libraries in C), ", system);
+    nl_buf_text(out, " in the system or waiting, the rest in Python.");
+    nl_tell_note(judged);
+}
+
+/* "most in f in a.so 12 %, …". Returns how many were said. */
+static size_t put_most(struct nl_judged *judged, struct nl_buf *out, const struct nl_result *rows,
+                       struct nl_str event, bool *flat)
+{
+    size_t said = 0;
+    for (size_t row = 0; row < rows->rows && said < 3; row++) {
+        double share = nl_lookup_f64(rows, row, "share");
+        bool other = !nl_str_eq(nl_lookup_text(rows, row, "event"), event);
+        if (other || says_nothing(nl_lookup_text(rows, row, "function")) ||
+            (said && share < LEAST_SHARE))
+            continue;
+        if (!said) {
+            judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, row, "function"));
+            *flat = share < FLAT_SHARE;
+        }
+        put_function(out,
+                     said    ? ", "
+                     : *flat ? "no function stands out, the longest are "
+                             : "most in ",
+                     rows, row, "share");
+        said++;
+    }
+    return said;
+}
+
+bool nl_judge_samples(struct nl_judged *judged)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "cpu_samples");
+    if (!rows)
+        return false;
+    if (judge_waiting(judged))
+        return true;
+    struct nl_buf *out;
+    bool flat = false;
+    judged->verdict->class = NL_VERDICT_CPU_ONLY;
+    if (is_scalene(judged->trace)) {
+        judge_lines(judged, rows);
+        return true;
+    }
+    out = nl_tell_begin(judged);
+    struct nl_str event = told_event(rows);
+    put_kind(judged, out, rows, event);
+    double idle = share_of_swapper(judged, event);
+    if (idle >= MUCH_NAMELESS) {
+        nl_tell_share(out, "the CPUs are idle in ", idle);
+        nl_buf_text(out, " of them (process swapper); ");
+    } else {
+        put_nameless(out, rows, event);
+    }
+    size_t said = put_most(judged, out, rows, event, &flat);
+    nl_buf_text(out, said ? "." : "no frame has a name.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    tell_callers(judged, rows, event, flat);
+    return true;
+}
