@@ -15,8 +15,8 @@ struct energies {
     bool overlap; /* then energies of windows are not to be added */
 };
 
-/* Joules of all devices per window; false when anything else was measured or recorded. */
-static bool add_energies(const struct nl_trace *trace, struct energies *sums)
+/* Joules of all devices per window; false when anything else was measured. */
+static bool read_energies(const struct nl_trace *trace, double *of_slice)
 {
     for (uint32_t row = 0; row < trace->metric.rows; row++) {
         uint32_t slice = trace->metric.slice[row];
@@ -24,24 +24,37 @@ static bool add_energies(const struct nl_trace *trace, struct energies *sums)
         if (slice == NL_NULL_ROW || !nl_str_is(nl_trace_name(trace, trace->metric.unit[row]), "J"))
             return false;
         if (isfinite(value) && value > 0)
-            sums->of_slice[slice] += value;
+            of_slice[slice] += value;
     }
+    return true;
+}
+
+static void add_window(const struct nl_trace *trace, struct energies *sums, uint32_t slice)
+{
+    double energy = sums->of_slice[slice];
+    sums->windows++;
+    sums->overlap |= trace->slice.parent[slice] != NL_NULL_ROW ||
+                     trace->slice.lane[slice] != trace->slice.lane[0];
+    sums->all += energy;
+    nl_sum_add(&sums->ns, trace->slice.dur[slice]);
+    if (sums->least == NL_NULL_ROW || energy < sums->of_slice[sums->least])
+        sums->least = slice;
+    if (sums->most == NL_NULL_ROW || energy > sums->of_slice[sums->most])
+        sums->most = slice;
+}
+
+/* False when anything but windows was recorded. */
+static bool add_energies(const struct nl_trace *trace, struct energies *sums)
+{
+    if (!read_energies(trace, sums->of_slice))
+        return false;
     sums->least = sums->most = NL_NULL_ROW;
     for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
         double energy = sums->of_slice[slice];
         if (trace->slice.kind[slice] != NL_KIND_NVTX)
             return false;
-        if (!(energy > 0) || !isfinite(energy) || trace->slice.dur[slice] <= 0)
-            continue;
-        sums->windows++;
-        sums->overlap |= trace->slice.parent[slice] != NL_NULL_ROW ||
-                         trace->slice.lane[slice] != trace->slice.lane[0];
-        sums->all += energy;
-        nl_sum_add(&sums->ns, trace->slice.dur[slice]);
-        if (sums->least == NL_NULL_ROW || energy < sums->of_slice[sums->least])
-            sums->least = slice;
-        if (sums->most == NL_NULL_ROW || energy > sums->of_slice[sums->most])
-            sums->most = slice;
+        if (energy > 0 && isfinite(energy) && trace->slice.dur[slice] > 0)
+            add_window(trace, sums, slice);
     }
     return sums->windows > 0 && isfinite(sums->all);
 }

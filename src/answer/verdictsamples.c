@@ -15,6 +15,9 @@
 #define MUCH_NAMELESS    0.25
 #define FLAT_SHARE       0.05
 #define MOST_DEEP        256
+#define LOOKED_AT        60 /* functions with most time of their own */
+#define CALLERS          4
+#define LINES            3
 
 /* Weight per function of the innermost frames of one lane. */
 struct leaves {
@@ -174,25 +177,31 @@ static bool is_said(const struct nl_result *rows, const size_t *best, size_t tol
     return false;
 }
 
+/* Rows by what they hold with all they call, the largest `most` of them; of equal ones the first. */
+static void keep_largest(const struct nl_result *rows, size_t *best, size_t *told, size_t most,
+                         size_t row)
+{
+    double with = nl_lookup_f64(rows, row, "total_share");
+    size_t at = *told < most ? (*told)++ : most;
+    for (; at && nl_lookup_f64(rows, best[at - 1], "total_share") < with; at--)
+        if (at < most)
+            best[at] = best[at - 1];
+    if (at < most)
+        best[at] = row;
+}
+
 /* Functions of the event that hold much together with what they call, the largest first: among those that have most
  * themselves, and in flat profiles among all. */
 static void tell_callers(struct nl_judged *judged, const struct nl_result *rows,
                          struct nl_str event, bool flat)
 {
-    enum { LOOKED_AT = 60, MOST = 4 };
-    size_t best[MOST], told = 0;
+    size_t best[CALLERS], told = 0;
     for (size_t row = 0; row < rows->rows && (row < LOOKED_AT || flat); row++) {
-        double with = nl_lookup_f64(rows, row, "total_share");
         if (!holds_much(rows, row) || !nl_str_eq(nl_lookup_text(rows, row, "event"), event) ||
             is_entry(nl_lookup_text(rows, row, "function")) ||
-            (flat && is_said(rows, best, told, with)))
+            (flat && is_said(rows, best, told, nl_lookup_f64(rows, row, "total_share"))))
             continue;
-        size_t at = told < MOST ? told++ : MOST;
-        for (; at && nl_lookup_f64(rows, best[at - 1], "total_share") < with; at--)
-            if (at < MOST)
-                best[at] = best[at - 1];
-        if (at < MOST)
-            best[at] = row;
+        keep_largest(rows, best, &told, CALLERS, row);
     }
     struct nl_buf *out = nl_tell_begin(judged);
     for (size_t i = 0; i < told; i++)
@@ -305,22 +314,15 @@ static bool is_scalene(const struct nl_trace *trace)
 
 static void judge_lines(struct nl_judged *judged, const struct nl_result *rows)
 {
-    enum { MOST = 3 };
-    size_t best[MOST], told = 0;
+    size_t best[LINES], told = 0;
     double native = 0, system = 0;
     for (size_t row = 0; row < rows->rows; row++) {
         struct nl_str name = nl_lookup_text(rows, row, "function");
-        double with = nl_lookup_f64(rows, row, "total_share");
         native += nl_str_is(name, "[native]") ? nl_lookup_f64(rows, row, "share") : 0;
         system += nl_str_is(name, "[system]") ? nl_lookup_f64(rows, row, "share") : 0;
         if (is_part_of_line(name) || !nl_str_contains(name, ":"))
             continue;
-        size_t at = told < MOST ? told++ : MOST;
-        for (; at && nl_lookup_f64(rows, best[at - 1], "total_share") < with; at--)
-            if (at < MOST)
-                best[at] = best[at - 1];
-        if (at < MOST)
-            best[at] = row;
+        keep_largest(rows, best, &told, LINES, row);
     }
     struct nl_buf *out = nl_tell_begin(judged);
     nl_buf_text(out, "CPU-only profile, samples by line: ");
