@@ -81,7 +81,8 @@ bool nl_judge_energy(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
     struct energies sums = {0};
-    if (!trace->metric.rows || !trace->slice.rows || nl_judged_in_window(judged))
+    if (!trace->metric.rows || !trace->slice.rows || nl_judged_in_window(judged) ||
+        !nl_str_is(nl_trace_name(trace, trace->metric.unit[0]), "J"))
         return false;
     sums.of_slice = nl_zalloc(trace->slice.rows * sizeof *sums.of_slice);
     bool good = add_energies(trace, &sums);
