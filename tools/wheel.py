@@ -121,6 +121,7 @@ def zig_words(machine, words, out):
 
 def link(machine, target, python, isal, out):
     """The link of the usual build once more, by zig against an old glibc; by the usual linker when python is None."""
+    os.makedirs(os.path.dirname(out), exist_ok=True)
     words = shlex.split(run(["ninja", "-C", machine.build, "-t", "commands", target]).strip().splitlines()[-1])
     words = [word for word in words if word != "-lisal" and not word.endswith("/libisal.so")]
     where = words.index("-o")
@@ -131,7 +132,6 @@ def link(machine, target, python, isal, out):
         words.append("-lisal")
     if python:
         words = [os.path.abspath(python), "-m", "ziglang", "cc", "-target", "%s-linux-gnu.%s" % (machine.name, GLIBC)] + zig_words(machine, words[1:], out)
-    os.makedirs(os.path.dirname(out), exist_ok=True)
     run(words, cwd=machine.build)
     run(machine.strip + [out])
 

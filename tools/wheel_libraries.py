@@ -127,6 +127,7 @@ def movable(folder, machine):
         say("compiling %s for libneurolens" % package)
         words = ["-DHAVE_%s=1" % each for each in has] + ["-DUSE_URANDOM=1", "-DINITIAL_HASHTABLE_ORDER=3"] * bool(has)
         words += ["-DYAML_VERSION_%s=%s" % pair for pair in zip(("MAJOR", "MINOR", "PATCH"), version.split("."))] + ['-DYAML_VERSION_STRING="%s"' % version]
+        words.append("-ffile-prefix-map=%s=%s" % (source, package))  # asserts have the name of their file
         open(os.path.join(source, "src", "jansson_private_config.h"), "w").close()  # the words say it
         objects = []
         for path in sorted(glob.glob(os.path.join(source, "src", "*.c"))):
