@@ -96,7 +96,7 @@ def given(root, wheels, files):
     os.makedirs(os.path.join(root, "given", "profiles"))
     os.makedirs(os.path.join(root, "user"))
     for path in files:
-        shutil.copy(path, os.path.join(root, "given", "profiles", "%s_%s" % (os.path.basename(os.path.dirname(path)), os.path.basename(path))))
+        shutil.copy2(path, os.path.join(root, "given", "profiles", "%s_%s" % (os.path.basename(os.path.dirname(path)), os.path.basename(path))))
     here = os.path.join(ROOT, "tests")
     for path in wheels + [os.path.join(here, "packages", name) for name in ("walk.sh", "answers.sh")] + [os.path.join(here, "fixtures", roots.TRACE)]:
         shutil.copy(path, os.path.join(root, "given"))

@@ -19,6 +19,14 @@ keep() {
     rm -f "$name.err"
 }
 
+# plain FILE…: without the ids and dates of runs
+plain() {
+    for name in "$@"; do
+        sed -e 's/[0-9a-f]\{32\}/ID/g' -e 's/^added [0-9a-f]*/added ID/' -e 's/[0-9-]\{10\}T[0-9:]\{8\}Z/DATE/g' "$name" >"$name.plain"
+        rm "$name"
+    done
+}
+
 first=
 for profile in "$@"; do
     one=$(echo "${profile##*/profiles/}" | tr / _)
@@ -47,9 +55,9 @@ for profile in "$@"; do
         keep "export-$format" export "$profile" --to $format -o "to-$format"
     done
     [ ! -e to-run.json ] || keep validate validate to-run.json
-    keep add add "$profile" --tag "$one"
-    sed 's/[0-9A-Za-z]*/ID/g' add >add.words && rm add
+    keep add add "$profile"
     keep similar similar "$profile" --format json
+    plain add similar
     cd ..
 done
 keep metrics schema metrics
@@ -60,5 +68,7 @@ keep man completion man
 keep bash completion bash
 keep help help
 keep trend trend timeline.duration_ns --format csv
+keep ls ls --format csv
+plain trend ls
 keep nothing info no_such_file
-rm -rf home
+rm -rf home ledger # files with dates
