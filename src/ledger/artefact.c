@@ -213,7 +213,7 @@ static void share(int top, int fd, mode_t mode)
         (void)!fchmod(fd, mode);
 }
 
-/* Gives the finished temporary its name, and makes the name last. */
+/* Gives the finished temporary its name, and makes the name last; that of its folder: nl_artefact_last. */
 static bool put_in_place(int top, const char *temporary, const char *sha256)
 {
     const char two[3] = {sha256[0], sha256[1], '\0'};
@@ -225,15 +225,14 @@ static bool put_in_place(int top, const char *temporary, const char *sha256)
     if (fresh)
         share(top, folder, NL_SHARED_FOLDER);
     name_of(name, sha256);
-    bool done = renameat(top, temporary, folder, name) == 0 && fsync(folder) == 0 &&
-                (!fresh || fsync(top) == 0);
+    bool done = renameat(top, temporary, folder, name) == 0 && fsync(folder) == 0;
     int failure = errno;
     close(folder);
     errno = failure;
     return done;
 }
 
-static bool store_below(int top, const char *path, const char *sha256, const void *bytes,
+static bool store_below(int top, const char *path, struct nl_artefact *artefact, const void *bytes,
                         size_t size, struct nl_job *job, struct nl_err *err)
 {
     char temporary[TEMPORARY_TEXT];
@@ -245,21 +244,22 @@ static bool store_below(int top, const char *path, const char *sha256, const voi
         done = cannot_write(path, errno, err);
     share(top, fd, NL_SHARED_FILE);
     close(fd);
-    if (done && !put_in_place(top, temporary, sha256))
+    if (done && !put_in_place(top, temporary, artefact->sha256))
         done = cannot_write(path, errno, err);
     if (!done)
         unlinkat(top, temporary, 0);
+    artefact->stored = done;
     return done;
 }
 
-static bool store(const char *ledger, const char *sha256, const void *bytes, size_t size,
+static bool store(const char *ledger, struct nl_artefact *artefact, const void *bytes, size_t size,
                   struct nl_job *job, struct nl_err *err)
 {
     if (!nl_make_folders_lasting(ledger, err))
         return false;
-    char *path = nl_artefact_path(ledger, sha256);
+    char *path = nl_artefact_path(ledger, artefact->sha256);
     int top = open_top(ledger, true);
-    bool done = top >= 0 ? store_below(top, path, sha256, bytes, size, job, err)
+    bool done = top >= 0 ? store_below(top, path, artefact, bytes, size, job, err)
                          : cannot_write(path, errno, err);
     if (top >= 0)
         close(top);
@@ -271,10 +271,20 @@ bool nl_artefact_keep_bytes(struct nl_artefact *artefact, const char *ledger, co
                             size_t size, struct nl_job *job, struct nl_err *err)
 {
     artefact->bytes = size;
+    artefact->stored = false;
     if (!nl_digest_bytes(artefact->sha256, bytes, size, err))
         return false;
     return nl_artefact_touch(ledger, artefact->sha256) ||
-           store(ledger, artefact->sha256, bytes, size, job, err);
+           store(ledger, artefact, bytes, size, job, err);
+}
+
+bool nl_artefact_last(const char *ledger, struct nl_err *err)
+{
+    int top = open_top(ledger, false);
+    bool done = (top >= 0 && fsync(top) == 0) || cannot_write(ledger, errno, err);
+    if (top >= 0)
+        close(top);
+    return done;
 }
 
 bool nl_artefact_keep_file(struct nl_artefact *artefact, const char *ledger, const char *path,

@@ -24,6 +24,7 @@
 struct nl_artefact {
     char sha256[NL_DIGEST_TEXT];
     uint64_t bytes; /* not compressed */
+    bool stored;    /* it was not there before: nl_artefact_last, before anything names it */
 };
 
 NL_MUST_CHECK bool nl_artefact_keep_bytes(struct nl_artefact *artefact, const char *ledger,
@@ -31,6 +32,10 @@ NL_MUST_CHECK bool nl_artefact_keep_bytes(struct nl_artefact *artefact, const ch
                                           struct nl_err *err);
 NL_MUST_CHECK bool nl_artefact_keep_file(struct nl_artefact *artefact, const char *ledger,
                                          const char *path, struct nl_job *job, struct nl_err *err);
+
+/* The folders that artefacts lie in will last, too: one sync for all that were just stored, whoever made the folders (perhaps a
+ * command that was killed before it came here). */
+NL_MUST_CHECK bool nl_artefact_last(const char *ledger, struct nl_err *err);
 
 /* What does not exist yet: written to a file without a name in the ledger's folder (its disk has the room),
  * then kept. The caller closes the stream, which is all that it takes to be rid of the file. */

@@ -233,10 +233,10 @@ struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, s
     return NULL;
 }
 
-bool nl_ledger_sync(struct nl_ledger *ledger, struct nl_err *err)
+bool nl_ledger_sync(const char *folder, struct nl_err *err)
 {
     /* What left the log for the database was synced on the way. */
-    char *path = database_path(ledger->folder, "-wal");
+    char *path = database_path(folder, "-wal");
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool done = fd >= 0 ? fsync(fd) == 0 : errno == ENOENT;
     int failure = errno;

@@ -43,8 +43,9 @@ struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, s
 bool nl_ledger_exists(const char *folder);
 void nl_ledger_close(struct nl_ledger *ledger); /* NULL is fine */
 
-/* Waits until all that was committed so far, by whatever connection, survives a loss of power. */
-NL_MUST_CHECK bool nl_ledger_sync(struct nl_ledger *ledger, struct nl_err *err);
+/* Waits until all that was committed so far, by whatever connection, survives a loss of power. When our connections were closed
+ * and nobody else has one, there is no log any more, and no sync. */
+NL_MUST_CHECK bool nl_ledger_sync(const char *folder, struct nl_err *err);
 
 /* A run that a word names. */
 struct nl_ledger_run {

@@ -38,7 +38,8 @@ static bool copy_artefact(struct merging *merging, const char *sha256, struct nl
     bool done = nl_make_folders(path, err);
     path = nl_arena_format(&arena, "%s/new.merge-%.16s", path, sha256);
     done = done && nl_artefact_unpack(merging->from->folder, sha256, path, merging->job, err) &&
-           nl_artefact_keep_file(&kept, merging->into->folder, path, merging->job, err);
+           nl_artefact_keep_file(&kept, merging->into->folder, path, merging->job, err) &&
+           (!kept.stored || nl_artefact_last(merging->into->folder, err));
     unlink(path);
     nl_arena_free(&arena);
     if (done)

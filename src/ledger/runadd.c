@@ -281,18 +281,22 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
     return keep(one, again, err);
 }
 
-/* The worker's ledger. Of several words, nothing is reported before all of them were synced at the end. */
-static struct nl_ledger *ledger_of(struct adding *adding, unsigned worker, struct nl_err *err)
+/* A ledger whose commits do not wait for the disk: nothing is reported before all of them were synced at the end. */
+static struct nl_ledger *open_unsynced(const char *folder, struct nl_err *err)
 {
-    if (adding->ledgers[worker])
-        return adding->ledgers[worker];
-    struct nl_ledger *ledger = nl_ledger_open(adding->folder, NL_LEDGER_WRITE, err);
-    if (ledger && adding->count > 1 &&
-        !nl_ledgerdb_script(ledger, "PRAGMA synchronous = NORMAL", err)) {
+    struct nl_ledger *ledger = nl_ledger_open(folder, NL_LEDGER_WRITE, err);
+    if (ledger && !nl_ledgerdb_script(ledger, "PRAGMA synchronous = NORMAL", err)) {
         nl_ledger_close(ledger);
         ledger = NULL;
     }
-    return adding->ledgers[worker] = ledger;
+    return ledger;
+}
+
+static struct nl_ledger *ledger_of(struct adding *adding, unsigned worker, struct nl_err *err)
+{
+    if (!adding->ledgers[worker])
+        adding->ledgers[worker] = open_unsynced(adding->folder, err);
+    return adding->ledgers[worker];
 }
 
 static bool add_one(struct one *one, unsigned worker, struct nl_err *err)
@@ -367,7 +371,7 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
                    struct nl_job *job, struct nl_err *err)
 {
     memset(results, 0, count * sizeof *results);
-    struct nl_ledger *ledger = nl_ledger_open(folder, NL_LEDGER_WRITE, err);
+    struct nl_ledger *ledger = open_unsynced(folder, err);
     if (!ledger)
         return false;
     struct adding adding = {.folder = folder,
@@ -375,7 +379,8 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
                             .options = options,
                             .results = results,
                             .job = job,
-                            .count = count};
+                            .count = count,
+                            .ledgers = {ledger}};
     adding.workers = choose_workers(&adding);
     pthread_mutex_init(&adding.lock, NULL);
     pthread_cond_init(&adding.turn, NULL);
@@ -385,11 +390,10 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
     nl_parallel(adding.workers, count, run_one, &adding);
     if (shared)
         repeat_alone(&adding);
-    for (unsigned i = 0; i < WORKERS_MAX; i++)
+    /* The last one to close a ledger puts its log into the database, which syncs both: once, at the end. */
+    for (unsigned i = WORKERS_MAX; i-- > 0;)
         nl_ledger_close(adding.ledgers[i]);
-    bool done = count == 1 || nl_ledger_sync(ledger, err);
-    /* Open until now: the last one to close a ledger puts its log in order, which takes a while. */
-    nl_ledger_close(ledger);
+    bool done = nl_ledger_sync(folder, err);
     pthread_cond_destroy(&adding.turn);
     pthread_mutex_destroy(&adding.lock);
     return done && (!nl_job_cancelled(job) || nl_fail(err, NL_INTERRUPTED, "stopped on request"));

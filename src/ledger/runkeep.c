@@ -52,6 +52,14 @@ static bool keep_sources(struct nl_runkept *kept, const char *folder, const stru
     return true;
 }
 
+static bool any_stored(const struct nl_runkept *kept)
+{
+    bool stored = kept->document.stored || kept->trace.stored;
+    for (size_t i = 0; i < kept->source_count; i++)
+        stored = stored || kept->sources[i].stored;
+    return stored;
+}
+
 bool nl_runkeep_artefacts(struct nl_runkept *kept, const char *folder,
                           const struct nl_runload *load, const struct nl_add_options *options,
                           struct nl_job *job, struct nl_err *err)
@@ -61,7 +69,8 @@ bool nl_runkeep_artefacts(struct nl_runkept *kept, const char *folder,
     return nl_artefact_keep_bytes(&kept->document, folder, load->text.ptr, load->text.len, job,
                                   err) &&
            (!kept->has_trace || keep_trace(&kept->trace, folder, load->trace, job, err)) &&
-           (!options->keep_source || keep_sources(kept, folder, load, job, err));
+           (!options->keep_source || keep_sources(kept, folder, load, job, err)) &&
+           (!any_stored(kept) || nl_artefact_last(folder, err));
 }
 
 void nl_runkept_release(struct nl_runkept *kept)
