@@ -53,6 +53,8 @@ int64_t nl_lookup_sum(const struct nl_result *result, const char *column)
 
 const char *nl_exposed_copy_word(const struct nl_result *breakdown)
 {
-    bool fills = nl_lookup_sum(breakdown, "memsets") > 0 && !nl_lookup_sum(breakdown, "copies");
+    bool fills = nl_lookup_sum(breakdown, "memsets") > 0;
+    if (fills && nl_lookup_sum(breakdown, "copies") > 0)
+        return "exposed copies and memsets";
     return fills ? "exposed memsets" : "exposed copies";
 }
