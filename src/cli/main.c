@@ -29,7 +29,7 @@
 #define BYTES_PER_THREAD ((uint64_t)16 << 20)
 
 /* With less, the reader alone takes what there is. */
-#define SPILL_LEAST ((uint64_t)16 << 20)
+#define SPILL_LEAST ((uint64_t)24 << 20)
 
 static struct nl_job the_job;
 static volatile sig_atomic_t the_signal;
