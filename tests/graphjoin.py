@@ -216,6 +216,12 @@ def ambiguous():
         trace.replay(NAMES)
     none("launches that do not name their kernels", unnamed, {UNKNOWN: 3, UNUSABLE: 1})
 
+    def beside_unnamed(trace):
+        trace.capture(other, named=False)
+        trace.capture(LAYER)
+        trace.replay(NAMES)
+    none("a replay that may be of a capture without names: none", beside_unnamed, {SEVERAL: 3, UNUSABLE: 1})
+
     def early(trace):
         trace.replay(NAMES)
         trace.capture(LAYER)

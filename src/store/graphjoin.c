@@ -161,21 +161,35 @@ static bool same_rank(const struct join *join, const struct nl_graph_captures *s
     int64_t b = process == NL_NULL_ROW ? NL_NULL_I64 : side->trace->process.rank[process];
     if (a != NL_NULL_I64 && b != NL_NULL_I64)
         return a == b;
-    return join->trace->process.rows <= 1 || side->trace->process.rows <= 1;
+    return join->trace->process.rows <= 1 && side->trace->process.rows <= 1;
+}
+
+static bool same_process(const struct join *join, const struct replay *replay,
+                         const struct nl_graph_captures *side, const struct nl_capture *capture)
+{
+    return side == &join->sides[0] ? capture->process == replay->process
+                                   : same_rank(join, side, capture->process, replay->process);
+}
+
+/* A capture of the process whose kernels are not all known, or not all its own: the replay may be of it. */
+static bool may_be_unusable(const struct join *join, const struct replay *replay)
+{
+    for (size_t s = 0; s < 2; s++)
+        for (size_t c = 0; c < join->sides[s].count; c++)
+            if (!join->sides[s].items[c].usable &&
+                same_process(join, replay, &join->sides[s], &join->sides[s].items[c]))
+                return true;
+    return false;
 }
 
 static bool could_be(struct join *join, const struct replay *replay,
                      const struct nl_graph_captures *side, const struct nl_capture *capture)
 {
-    if (!capture->usable || capture->count != replay->count)
+    if (!capture->usable || capture->count != replay->count ||
+        !same_process(join, replay, side, capture))
         return false;
-    if (side == &join->sides[0]) {
-        if (capture->process != replay->process ||
-            capture->end > join->trace->slice.ts[replay->kernels[0].launch])
-            return false;
-    } else if (!same_rank(join, side, capture->process, replay->process)) {
+    if (side == &join->sides[0] && capture->end > join->trace->slice.ts[replay->kernels[0].launch])
         return false;
-    }
     return same_names(join, replay, side, capture);
 }
 
@@ -215,6 +229,7 @@ static const struct nl_capture *find_capture(struct join *join, const struct rep
                 *several |= saying(join, *of, found, true) != saying(join, side, capture, true);
         }
     }
+    *several |= found && may_be_unusable(join, replay);
     return *several ? NULL : found;
 }
 
