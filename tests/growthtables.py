@@ -74,6 +74,19 @@ def instance_rows(n):
     return make.report(instances=make.instanced("sass__inst_executed_per_opcode", n, [("OP%d" % i, i) for i in range(n)]))
 
 
+def captured_graph(n):
+    """One graph of n kernels, its capture and a replay."""
+    parts = [event("hipStreamBeginCapture", "cuda_runtime", 1, args={"correlation": 1})]
+    for i in range(n):
+        parts.append(event("aten::op%d" % i, "cpu_op", 10 * i + 10, 8, args={"Input Dims": [[i + 1, 4]], "Input type": ["float"]}))
+        parts.append(event("hipLaunchKernel", "cuda_runtime", 10 * i + 12, 2, args={"correlation": i + 2, "kernel": "kernel%d" % i}))
+    parts.append(event("hipStreamEndCapture", "cuda_runtime", 10 * n + 10, args={"correlation": n + 2}))
+    parts.append(event("hipGraphLaunch", "cuda_runtime", 10 * n + 20, 5, args={"correlation": n + 3}))
+    parts.extend(event("kernel%d" % i, "kernel", 10 * (n + i) + 40, 8, pid=0, tid=7,
+                       args={"device": 0, "stream": 7, "correlation": n + 3}) for i in range(n))
+    return trace(parts)
+
+
 def graph_rows(n):
     path = os.path.join(scratch(), "graphs.sqlite")
     shutil.copy(os.path.join(ROOT, "tests/corpus/nsys/graph-whole.sqlite"), path)
@@ -106,5 +119,6 @@ SHAPES = {
     "kernels with counters": (8000, counted_kernels),
     "values per instance": (10000, instance_rows),
     "graph launches": (10000, graph_rows),
+    "a captured graph": (10000, captured_graph),
     "files": (200, folder_of),
 }
