@@ -49,7 +49,7 @@ def refused():
     """A copy of the script in a tree of its own, with and without a change."""
     tree = os.path.join(scratch(), "tree")
     os.makedirs(os.path.join(tree, "tools"))
-    for name in ("release.py", "wheel.py", "wheel_libraries.py", "relocatable.py", "dist_info.py"):
+    for name in ("release.py", "wheel.py", "wheel_libraries.py", "wheel_machine.py", "relocatable.py", "dist_info.py"):
         shutil.copy(os.path.join(ROOT, "tools", name), os.path.join(tree, "tools"))
     for name in ("meson.build", "debian/changelog", "include/neurolens-engine.h"):
         os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
