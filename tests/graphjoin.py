@@ -238,7 +238,25 @@ def ambiguous():
         trace.call("hipStreamEndCapture")
         trace.capture(LAYER, end=False)
         trace.replay(NAMES)
-    none("a capture that does not end", unfinished, {})
+    none("a capture that does not end", unfinished, {UNKNOWN: 3, UNUSABLE: 2})
+
+    def cut(trace):
+        trace.call("hipStreamEndCapture")
+        trace.capture(LAYER)
+        trace.replay(NAMES)
+    none("beside a capture that began before the profile: none", cut, {SEVERAL: 3, UNUSABLE: 1})
+
+    def older(trace):
+        trace.replay(NAMES)
+        trace.capture(LAYER)
+        trace.replay(NAMES)
+    none("the same kernels were replayed before the capture: none", older, {UNKNOWN: 3, SEVERAL: 3})
+
+    def changed(trace):
+        trace.capture(LAYER)
+        trace.call("hipGraphExecKernelNodeSetParams")
+        trace.replay(NAMES)
+    none("nodes were set after the capture: none", changed, {SEVERAL: 3, UNUSABLE: 1})
 
     def executed(trace):
         trace.call("hipStreamBeginCapture")

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-enum call { CALL_UNKNOWN, CALL_OTHER, CALL_BEGIN, CALL_END, CALL_WAIT, CALL_LAUNCH };
+enum call { CALL_UNKNOWN, CALL_OTHER, CALL_BEGIN, CALL_END, CALL_WAIT, CALL_LAUNCH, CALL_CHANGE };
 
 struct event {
     int64_t ts;
@@ -45,6 +45,8 @@ static enum call call_of(struct nl_str name)
         return CALL_END;
     if (nl_str_contains(name, "StreamWaitEvent"))
         return CALL_WAIT;
+    if (nl_str_contains(name, "KernelNodeSetParams") || nl_str_contains(name, "GraphAdd"))
+        return CALL_CHANGE;
     bool launch =
         nl_str_contains(name, "LaunchKernel") || nl_str_contains(name, "LaunchCooperativeKernel");
     return launch ? CALL_LAUNCH : CALL_OTHER;
@@ -126,29 +128,59 @@ static void keep(struct nl_graph_captures *captures, const struct nl_capture *ca
     sign(captures, &captures->items[captures->count++]);
 }
 
-/* A second capture that begins while one is open: what belongs to which is not known. */
+/* Something that was captured, or changed in a graph, is not known: what of the process a replay is of is not certain. */
+static void keep_unknown(struct nl_graph_captures *captures, uint32_t process)
+{
+    keep(captures,
+         &(struct nl_capture){.process = process, .first = (uint32_t)captures->launch_count});
+}
+
+/* Captures on the way through the calls of one process. */
+struct open {
+    struct nl_capture capture;
+    unsigned depth; /* begun and not ended */
+};
+
+static void begin(struct nl_graph_captures *captures, struct open *open, uint32_t process)
+{
+    if (open->depth++ == 0)
+        open->capture = (struct nl_capture){
+            .process = process, .first = (uint32_t)captures->launch_count, .usable = true};
+    else
+        open->capture.usable = false; /* what belongs to which is not known */
+}
+
+static void end(struct nl_graph_captures *captures, struct open *open, const struct event *event)
+{
+    if (open->depth == 0) {
+        keep_unknown(captures, event->process);
+    } else if (--open->depth == 0 && open->capture.count) {
+        open->capture.end = nl_slice_end(captures->trace, event->slice);
+        keep(captures, &open->capture);
+    }
+}
+
 static void walk(struct nl_graph_captures *captures, const struct events *events,
                  const struct nl_trace *of)
 {
-    struct nl_capture open = {0};
-    unsigned depth = 0;
+    struct open open = {0};
     for (size_t i = 0; i < events->count; i++) {
         const struct event *event = &events->items[i];
-        if (i && event->process != event[-1].process)
-            depth = 0;
-        if (event->call == CALL_BEGIN && depth++ == 0)
-            open = (struct nl_capture){.process = event->process,
-                                       .first = (uint32_t)captures->launch_count,
-                                       .usable = true};
-        else if (event->call == CALL_BEGIN)
-            open.usable = false;
-        else if (event->call == CALL_WAIT)
-            open.forked = true;
-        else if (event->call == CALL_LAUNCH && depth)
-            add_launch(captures, &open, event, of);
-        else if (event->call == CALL_END && depth && --depth == 0 && open.count) {
-            open.end = nl_slice_end(captures->trace, event->slice);
-            keep(captures, &open);
+        switch ((enum call)event->call) {
+        case CALL_BEGIN: begin(captures, &open, event->process); break;
+        case CALL_END: end(captures, &open, event); break;
+        case CALL_CHANGE: keep_unknown(captures, event->process); break;
+        case CALL_WAIT: open.capture.forked = true; break;
+        case CALL_LAUNCH:
+            if (open.depth)
+                add_launch(captures, &open.capture, event, of);
+            break;
+        case CALL_UNKNOWN:
+        case CALL_OTHER: break;
+        }
+        if (open.depth && (i + 1 == events->count || event[1].process != event->process)) {
+            keep_unknown(captures, event->process); /* it never ended */
+            open.depth = 0;
         }
     }
 }
@@ -190,17 +222,21 @@ static bool begins_before(const struct nl_trace *trace, uint32_t a, uint32_t b)
                : a < b;
 }
 
-/* The slice and those around it on its lane: put among those of other lanes by when they began. */
+/* The slice and those around it on its lane, put among those of other lanes by when they began: both are
+ * in order, so they are merged from the innermost on. */
 static void add_lane(struct nl_chain *chain, uint32_t slice)
 {
-    for (; slice != NL_NULL_ROW; slice = chain->trace->slice.parent[slice]) {
-        if (!is_range(chain->trace, slice))
+    const struct nl_trace *trace = chain->trace;
+    size_t old = chain->count;
+    for (uint32_t at = slice; at != NL_NULL_ROW; at = trace->slice.parent[at])
+        chain->count += is_range(trace, at);
+    nl_grow(&chain->items, &chain->cap, chain->count + 1);
+    for (size_t at = chain->count; slice != NL_NULL_ROW; slice = trace->slice.parent[slice]) {
+        if (!is_range(trace, slice))
             continue;
-        nl_grow(&chain->items, &chain->cap, chain->count + 1);
-        size_t at = chain->count++;
-        for (; at > 0 && begins_before(chain->trace, slice, chain->items[at - 1]); at--)
-            chain->items[at] = chain->items[at - 1];
-        chain->items[at] = slice;
+        while (old > 0 && begins_before(trace, slice, chain->items[old - 1]))
+            chain->items[--at] = chain->items[--old];
+        chain->items[--at] = slice;
     }
 }
 

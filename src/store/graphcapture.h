@@ -4,7 +4,8 @@
  * rooms; graphjoin.c gives them to the kernels of replays.
  *
  * A capture is usable when each of its launches names its kernel (ROCm does, CUPTI does not) and no
- * other capture of the process was open meanwhile. Launches that ran at once are not part of it. It may
+ * other capture of the process was open meanwhile. A capture whose begin or end is missing, and a graph whose nodes were
+ * set by calls, stand in the list as unusable ones without launches. Launches that ran at once are not part of it. It may
  * be forked: it made a stream wait for another, so that replays may run its kernels in another order.
  */
 #ifndef NL_GRAPHCAPTURE_H
@@ -17,6 +18,9 @@ struct nl_capture {
     int64_t end;                    /* when the capture had ended */
     uint64_t in_order, as_set;      /* hashes of the names of its kernels */
     bool usable, forked;
+    bool doubted; /* a graph of the same kernels was launched before it: graphjoin.c */
+    bool said[2]; /* whether says[] is known: graphjoin.c */
+    uint64_t says[2];
 };
 
 struct nl_graph_captures {

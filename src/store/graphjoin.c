@@ -182,27 +182,41 @@ static bool may_be_unusable(const struct join *join, const struct replay *replay
     return false;
 }
 
-static bool could_be(struct join *join, const struct replay *replay,
-                     const struct nl_graph_captures *side, const struct nl_capture *capture)
+static bool fits(struct join *join, const struct replay *replay,
+                 const struct nl_graph_captures *side, const struct nl_capture *capture)
 {
-    if (!capture->usable || capture->count != replay->count ||
-        !same_process(join, replay, side, capture))
-        return false;
-    if (side == &join->sides[0] && capture->end > join->trace->slice.ts[replay->kernels[0].launch])
-        return false;
-    return same_names(join, replay, side, capture);
+    return capture->usable && capture->count == replay->count &&
+           same_process(join, replay, side, capture) && same_names(join, replay, side, capture);
 }
 
-/* What a capture says of its kernels, as one number: of the operators alone, or of all ranges. */
-static uint64_t saying(struct join *join, const struct nl_graph_captures *side,
-                       const struct nl_capture *capture, bool operators)
+/* Whether the replay was launched before the capture had ended. */
+static bool is_before(const struct join *join, const struct replay *replay,
+                      const struct nl_graph_captures *side, const struct nl_capture *capture)
 {
-    uint64_t hash = 0;
-    for (uint32_t i = 0; i < capture->count; i++) {
+    return side == &join->sides[0] &&
+           capture->end > join->trace->slice.ts[replay->kernels[0].launch];
+}
+
+/* Of the same kernels, but launched before: later replays may be of that older graph, too. */
+static void doubt(struct join *join, const struct replay *replay)
+{
+    struct nl_graph_captures *side = &join->sides[0];
+    for (size_t c = 0; c < side->count; c++)
+        if (!side->items[c].doubted && is_before(join, replay, side, &side->items[c]))
+            side->items[c].doubted = fits(join, replay, side, &side->items[c]);
+}
+
+/* What a capture says of its kernels, as one number: of the operators alone, or of all ranges. Kept. */
+static uint64_t saying(struct join *join, const struct nl_graph_captures *side,
+                       struct nl_capture *capture, bool operators)
+{
+    for (uint32_t i = 0; i < capture->count && !capture->said[operators]; i++) {
         nl_chain_find(&join->chain, side->trace, side->launches[capture->first + i].slice);
-        hash = nl_hash_pair(hash, nl_chain_hash(&join->chain, operators));
+        capture->says[operators] =
+            nl_hash_pair(capture->says[operators], nl_chain_hash(&join->chain, operators));
     }
-    return hash;
+    capture->said[operators] = true;
+    return capture->says[operators];
 }
 
 /* The capture that the replay is of, NULL none; *operators: others that fit differ in all but these. */
@@ -210,14 +224,15 @@ static const struct nl_capture *find_capture(struct join *join, const struct rep
                                              const struct nl_graph_captures **of, bool *operators,
                                              bool *several)
 {
-    const struct nl_capture *found = NULL;
+    struct nl_capture *found = NULL;
     *operators = *several = false;
     for (size_t s = 0; s < 2; s++) {
         const struct nl_graph_captures *side = &join->sides[s];
         for (size_t c = 0; c < side->count; c++) {
-            const struct nl_capture *capture = &side->items[c];
-            if (!could_be(join, replay, side, capture))
+            struct nl_capture *capture = &side->items[c];
+            if (is_before(join, replay, side, capture) || !fits(join, replay, side, capture))
                 continue;
+            *several |= capture->doubted;
             if (!found) {
                 found = capture;
                 *of = side;
@@ -293,16 +308,23 @@ static void join_replay(struct join *join, const struct replay *replay)
     join->replays += join->count.given > before;
 }
 
-static void join_replays(struct join *join)
+static void each_replay(struct join *join, const struct replayed *items, size_t count,
+                        void (*ask)(struct join *join, const struct replay *replay))
 {
-    size_t count;
-    struct replayed *items = list_replayed(join->trace, &count);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && items[end].launch == items[first].launch;)
             end++;
         struct replay replay = replay_of(join->trace, items + first, end - first);
-        join_replay(join, &replay);
+        ask(join, &replay);
     }
+}
+
+static void join_replays(struct join *join)
+{
+    size_t count;
+    struct replayed *items = list_replayed(join->trace, &count);
+    each_replay(join, items, count, doubt);
+    each_replay(join, items, count, join_replay);
     nl_free(items);
 }
 
@@ -335,11 +357,14 @@ static void cover(struct nl_builder *b, const struct join *join)
         {"graph replays: kernels without their capture", join->count.unknown,
          "no capture here has the same kernels in the same order"},
         {"graph replays: kernels that several captures fit", join->count.several,
-         "these captures have other operators or shapes, so none is given"},
+         "captures differ in operators or shapes, one cannot be joined, or such a graph was "
+         "launched "
+         "before the capture: none is given"},
         {"graph replays: kernels whose place in the capture is not certain", join->count.unordered,
          "they ran on several streams, and their name occurs more than once"},
         {"graph captures that cannot be joined", count_unusable(join),
-         "the launches in them do not name their kernels, or captures overlap"},
+         "launches that do not name their kernels, captures that overlap or whose begin or end is "
+         "missing, or calls that set nodes of a graph"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].count)
