@@ -120,6 +120,10 @@ def same_file():
         tally.check("FLOPs of each replay count", work == [[3 * (FLOPS + 8 * 32), 9 * 20000]], work)
         host = rows(path, "SELECT count(*) FROM ops")
         tally.check("operators of the host are those of the capture", host == [[3]], host)
+        done = neurolens(["fingerprint", path, "--format", "csv", "--section", "op_device", "--no-cache"])
+        prints = [line.rsplit('",', 1)[1].split(",")[1:5:1] for line in done.stdout.splitlines()[1:]]
+        tally.check("fingerprints count each replay as a call", [(row[0], row[1], row[3]) for row in prints] == [("3", "60000", "20000")] * 3,
+                    done.describe())
         gpu = {row["name"]: row for row in asked("analyze", path, "--section", "op_gpu")["op_gpu"]}
         tally.check("time of operators on the GPU", gpu["aten::mm"]["gpu_ns"] == 6 * 20000 and
                     gpu["aten::add"]["gpu_ns"] == 3 * 20000 and gpu["aten::mm"]["count"] == 2, gpu)

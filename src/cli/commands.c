@@ -52,7 +52,7 @@ static const struct nl_option profile_options[] = {
      "host that was profiled, if the file does not say; selects roofs measured there by `roof`",
      NULL},
     {"join", 0, NL_OPTION_LIST, TARGET(join), "REPORT",
-     "add Nsight Compute's counters, or captures of CUDA graphs", NULL},
+     "add Nsight Compute's counters, or captures of graphs (HIP)", NULL},
     END,
 };
 

@@ -104,6 +104,36 @@ static int64_t *launched_times(const struct fp_gather *gather, const struct nl_g
     return ns;
 }
 
+/* Of ranges of captured graphs (from tree->captured on) in how many replays they launched something: each is a call of the
+ * operator, which ran once, when the graph was captured. */
+static uint32_t *count_replays(const struct nl_gputime *gpu)
+{
+    uint32_t *runs = nl_zalloc(((size_t)gpu->tree->count + 1) * sizeof *runs);
+    struct nl_lookup known = {0};
+    struct {
+        uint32_t range, launch;
+    } *pairs = NULL;
+    size_t count = 0, cap = 0;
+    for (uint32_t work = 0; work < gpu->owners->count; work++) {
+        uint32_t range = gpu->owner[work];
+        if (range == NL_NULL_ROW || range < gpu->tree->captured)
+            continue;
+        uint32_t launch = gpu->trace->slice.link[gpu->owners->work[work]];
+        uint64_t hash = nl_hash_pair(range, launch);
+        if (NL_LOOKUP(&known, hash, i, pairs[i].range == range && pairs[i].launch == launch) !=
+            NL_NO_ROW)
+            continue;
+        nl_grow(&pairs, &cap, count + 1);
+        pairs[count].range = range;
+        pairs[count].launch = launch;
+        nl_lookup_add(&known, hash, (uint32_t)count++);
+        runs[range]++;
+    }
+    nl_free(pairs);
+    nl_lookup_release(&known);
+    return runs;
+}
+
 struct ops {
     const struct fp_gather *gather;
     const struct nl_rangetree *tree;
@@ -111,6 +141,7 @@ struct ops {
     struct nl_fold fold;
     uint32_t *nodes;
     int64_t *own_ns, *launched_ns;
+    uint32_t *runs;  /* count_replays */
     bool *has_inner; /* operators inside it */
     struct nl_lookup kinds;
     struct kind {
@@ -199,7 +230,9 @@ static void add_op(struct ops *ops, uint32_t range)
     if (kind->launched == UINT32_MAX)
         kind->launched = item_of(ops, ops->launched, kind);
     uint32_t item = kind->launched;
-    fp_tally_add(ops->launched, item, type, ops->launched_ns[range]);
+    uint32_t runs = ops->runs[range] ? ops->runs[range] : 1;
+    fp_tally_sum(ops->launched, item, type, runs, ops->launched_ns[range],
+                 (double)ops->launched_ns[range] / runs);
     fp_tally_flops(ops->launched, item, flops, flops, bytes,
                    has_row ? best_ns(ops->gather, op, flops, bytes) : NL_NULL_F64);
 }
@@ -207,7 +240,7 @@ static void add_op(struct ops *ops, uint32_t range)
 void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, struct fp_tally *own)
 {
     struct nl_gputime gpu;
-    if (!gather->trace->op.rows)
+    if (!gather->trace->op.rows && !gather->trace->captured.rows)
         return;
     nl_gputime_init(&gpu, gather->trace, &gather->options, NL_KIND_OP);
     struct ops ops = {.gather = gather, .tree = gpu.tree, .launched = launched, .own = own};
@@ -216,12 +249,14 @@ void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, st
     ops.nodes = nodes_of(gather->trace);
     ops.own_ns = own_times(gpu.tree);
     ops.launched_ns = launched_times(gather, &gpu);
+    ops.runs = count_replays(&gpu);
     ops.has_inner = find_inner(gpu.tree);
     for (uint32_t range = 0; range < gpu.tree->count; range++)
         add_op(&ops, range);
     nl_free(ops.nodes);
     nl_free(ops.own_ns);
     nl_free(ops.launched_ns);
+    nl_free(ops.runs);
     nl_free(ops.has_inner);
     nl_free(ops.kind);
     nl_lookup_release(&ops.kinds);
