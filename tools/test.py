@@ -12,6 +12,9 @@ indented above a FAIL) and ends with `N passed, N failed, N skipped`. A line per
 failed; that again and what was skipped, with its reason, stand at the end. The last line is the sum
 over the parts. The exit status is 1 when anything failed.
 
+A part that measures (`quiet`) and failed, or that was not done in time, runs once more at the end, with nothing beside it: its
+second answer counts, and the summary shows the first. A fault fails again; what other programs spoiled does not.
+
 A script of tests/ that has no row here runs with the defaults, so that a new one cannot be forgotten.
 
   CC_GCC, CC_CLANG   the compilers (gcc, clang)
@@ -92,6 +95,8 @@ class Part:
         self.env = dict(env or {})
         self.state, self.seconds, self.sums, self.lines = "waits", 0.0, (0, 0, 0), []
         self.used = 0.0  # seconds of processor time, with those of its children that were waited for
+        self.late = False
+        self.first = []  # what its first run said, where it ran again alone
 
 
 def has_fuzzer():
@@ -215,11 +220,23 @@ class Driver:
     def work(self, part):
         began = time.monotonic()
         status, text, part.used = self.execute(part)
+        lines, sums = self.understand(part, status, text)
+        with self.lock:
+            self.free += part.cores
+            if part.makes:
+                (self.built if not status else self.broken).add(part.makes)
+            self.end(part, time.monotonic() - began, lines, sums)
+            self.lock.notify_all()
+
+    @staticmethod
+    def understand(part, status, text):
+        """The lines of a part that are worth keeping, and its sums; a part that was killed or said nothing has failed."""
         lines = text.splitlines()
         found = [SUMS.match(line) for line in lines]
         sums = next((tuple(map(int, m.groups())) for m in reversed(found) if m), None)
         lines = [line for line, m in zip(lines, found) if not m and (line.startswith(("ok ", "FAIL ", "skipped ", "    ")) or status)]
-        if status == "late":
+        part.late = status == "late"
+        if part.late:
             lines.append("FAIL %s: not done after %d s" % (part.name, part.limit))
         elif status and not (sums and sums[1]):
             lines.append("FAIL %s: exit %s" % (part.name, status))
@@ -228,12 +245,16 @@ class Driver:
             lines += [] if status else ["ok " + part.name]
         elif status and not sums[1]:
             sums = (sums[0], 1, sums[2])
-        with self.lock:
-            self.free += part.cores
-            if part.makes:
-                (self.built if not status else self.broken).add(part.makes)
+        return lines, sums
+
+    def run_again_alone(self):
+        """What measures and failed, or was late, once more while nothing else runs."""
+        for part in [p for p in self.parts if p.sums[1] and (p.quiet or p.late)]:
+            print("again, alone: " + part.name, flush=True)
+            part.first, began = list(failures(part)), time.monotonic()
+            status, text, part.used = self.execute(part)
+            lines, sums = self.understand(part, status, text)
             self.end(part, time.monotonic() - began, lines, sums)
-            self.lock.notify_all()
 
     def execute(self, part):
         with tempfile.TemporaryFile() as log:
@@ -298,6 +319,9 @@ def summary(parts, seconds):
         reasons[reason].extend([name or line] * count)
     for reason, names in sorted(reasons.items(), key=lambda each: -len(each[1])):
         print("skipped %d: %s (%s%s)" % (len(names), reason, ", ".join(names[:3]), ", …" if len(names) > 3 else ""))
+    noisy = [line for p in parts if p.first and not p.sums[1] for line in p.first]
+    if noisy:
+        print("what failed beside others and passed alone:\n" + "\n".join(noisy))
     failed = [line for p in parts for line in failures(p)]
     if failed:
         print("what failed:\n" + "\n".join(failed))
@@ -343,6 +367,7 @@ def main():
     began, driver = time.monotonic(), Driver(parts)
     try:
         driver.run()
+        driver.run_again_alone()
     except KeyboardInterrupt:
         driver.stop()
         print("interrupted")
