@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 
-from harness import FIXTURES, PROGRAM, TESTS, Tally, environment, neurolens, one_line_error, processor_seconds, scratch, wait_until
+from harness import FIXTURES, PROGRAM, TESTS, Tally, environment, least, neurolens, one_line_error, processor_seconds, scratch, wait_until
 
 tally = Tally("ledger")
 SMALL = os.path.join(FIXTURES, "ort_cpu_mlp.json.gz")
@@ -160,6 +160,34 @@ def interrupted():
                 all(any(full.startswith(short) for full in there) for short in said) and
                 "%d of %d were not added" % (len(paths) - len(said), len(paths)) in err and
                 err.count("\n") == 1 and not wrongs(ledger), "%d %s %s" % (run.returncode, out, err))
+
+
+def interrupted_early():
+    """Ctrl-C while the first word may be a run, of a ledger that another program locks: it ends at once."""
+    ledger = place("locked")
+    neurolens(["add", TRAIN, "--ledger", ledger])
+    lock = sqlite3.connect(os.path.join(ledger, "ledger.db"), isolation_level=None)
+    lock.execute("PRAGMA locking_mode = EXCLUSIVE")
+    lock.execute("BEGIN EXCLUSIVE")
+    ends = []
+
+    def took():
+        run = subprocess.Popen([PROGRAM, "nightly"], env=dict(environment(scratch()), NEUROLENS_LEDGER=ledger), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.2)
+        waits = run.poll() is None
+        start = time.monotonic()
+        run.send_signal(signal.SIGINT)
+        try:
+            run.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            run.communicate()
+        ends.append((waits, run.returncode, time.monotonic() - start))
+        return ends[-1][2]
+    soonest = least(took, 0.2)
+    lock.execute("ROLLBACK")
+    lock.close()
+    tally.check("Ctrl-C while a ledger is waited for", soonest < 0.2 and ends[-1][0] and ends[-1][1] in (130, -signal.SIGINT), ends)
 
 
 def full_disk():
@@ -855,7 +883,7 @@ def many_fingerprints():
                 done.status == 0 and "10,000 runs" in done.stdout and took < 1, done.describe()[:500])
 
 
-TESTS = [older, fingerprints, many_fingerprints, killed, interrupted, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
+TESTS = [older, fingerprints, many_fingerprints, killed, interrupted, interrupted_early, full_disk, two_writers, sweeping, read_only, foreign, damaged, round_trip,
          joined, older_document, families, odd_inputs,
          same_again, without_trace, planted, many]
 

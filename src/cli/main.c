@@ -45,8 +45,9 @@ static void on_signal(int number)
     atomic_store(&the_job.cancelled, true);
 }
 
-/* What is ignored (nohup, a background job) stays so, for us and for programs we start. */
-static void set_signals(struct nl_call *call)
+/* From when somebody watches: until then a signal ends us at once, whatever we wait for (a locked ledger, when a word may
+ * name a run). What is ignored (nohup, a background job) stays so, for us and for programs we start. */
+static void heed_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction action = {.sa_handler = on_signal}, before;
@@ -54,8 +55,6 @@ static void set_signals(struct nl_call *call)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
-    /* A reader that has seen enough (| head) ends us without a word. */
-    call->pipe_ignored = signal(SIGPIPE, SIG_DFL) == SIG_IGN;
 }
 
 /* What people type who know other tools, and the command that does it. */
@@ -125,6 +124,7 @@ static bool run_command(struct nl_call *call, struct nl_err *err)
     if (!right_count(call, err))
         return false;
     set_job(call);
+    heed_signals();
     call->progress = nl_progress_start(call);
     bool done = call->command->run(call, err);
     if (!done)
@@ -236,7 +236,8 @@ int main(int argc, char **argv)
     nl_hash_choose_key();
     json_set_alloc_funcs(nl_alloc, nl_free); /* without memory it ends as all else: with status 5 */
     nl_sqlmemory_install();
-    set_signals(&call);
+    /* A reader that has seen enough (| head) ends us without a word. */
+    call.pipe_ignored = signal(SIGPIPE, SIG_DFL) == SIG_IGN;
     nl_busguard_install();
     char *line = whole_line(&words);
     call.line = line;

@@ -18,6 +18,7 @@
 #include "cli/message.h"
 
 #define TICK_NS   ((int64_t)50 * 1000 * 1000)
+#define END_NS    ((int64_t)10 * 1000 * 1000) /* between looks at work that was cancelled */
 #define DRAW_NS   ((int64_t)100 * 1000 * 1000)
 #define FIRST_NS  ((int64_t)500 * 1000 * 1000)
 #define GRACE_NS  ((int64_t)120 * 1000 * 1000)
@@ -158,7 +159,7 @@ static void *watch(void *context)
     pthread_mutex_lock(&progress->lock);
     while (!progress->stop) {
         struct timespec until;
-        int64_t wait = TICK_NS;
+        int64_t wait = nl_job_cancelled(progress->job) ? END_NS : TICK_NS;
         if (nl_memguard_look(progress->job, &wait) == NL_MEMGUARD_LEAVE)
             leave(progress, false);
         clock_gettime(CLOCK_MONOTONIC, &until);

@@ -215,11 +215,11 @@ void nl_findings_claim(struct nl_findings *findings, const struct nl_scenes *sce
 }
 
 const char **nl_claims_new(const struct nl_trace *trace, const struct nl_window *window,
-                           size_t *count)
+                           struct nl_job *job, size_t *count)
 {
     struct nl_err err = {0};
     struct nl_analyze_options options = {.window = *window};
-    struct nl_findings *findings = nl_findings_new(trace, &options, NULL, &err);
+    struct nl_findings *findings = nl_findings_new(trace, &options, job, &err);
     *count = 0;
     if (!findings)
         return NULL;

@@ -18,8 +18,8 @@ void nl_findings_claim(struct nl_findings *findings, const struct nl_scenes *sce
                        const struct nl_account *account);
 
 /* The claims alone: an id, or NULL, per row of nl_account_new(trace, window); nl_free the array. NULL when there are
- * none. */
+ * none, and when the job is cancelled. */
 const char **nl_claims_new(const struct nl_trace *trace, const struct nl_window *window,
-                           size_t *count);
+                           struct nl_job *job, size_t *count);
 
 #endif

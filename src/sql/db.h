@@ -22,7 +22,7 @@ struct nl_db_options {
     int64_t time_limit_ms; /* per statement; 0 = none */
     /* Id of the finding that claims each row of nl_account_new(trace, window); nl_free the array. NULL: unknown. */
     const char **(*claims)(const struct nl_trace *trace, const struct nl_window *window,
-                           size_t *count);
+                           struct nl_job *job, size_t *count);
     uint64_t row_limit; /* rows returned per statement; 0 = none; the rest is cut and said */
 };
 

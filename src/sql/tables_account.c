@@ -39,9 +39,13 @@ static void show_finding(const struct nl_tf_call *call, size_t index, sqlite3_co
 {
     struct opened *opened = call->state;
     if (!opened->claimed && call->db->options.claims)
-        opened->claims =
-            call->db->options.claims(call->db->trace, &opened->window, &opened->claim_count);
+        opened->claims = call->db->options.claims(call->db->trace, &opened->window, call->db->job,
+                                                  &opened->claim_count);
     opened->claimed = true;
+    if (!opened->claims && nl_db_must_stop(call->db)) { /* they were not made: no answer says so */
+        sqlite3_result_error_code(context, SQLITE_INTERRUPT);
+        return;
+    }
     nl_show_text(context, index < opened->claim_count ? opened->claims[index] : NULL);
 }
 
