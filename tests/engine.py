@@ -86,7 +86,7 @@ def reports(library):
     for path in FILES:
         profile = _native.Profile(library, [path])
         for what, section, form in (("analyze", None, "json"), ("info", None, "json"), ("analyze", "kernels", "csv"), ("analyze", None, "md")):
-            text = library.nlens_report(profile._handle, what.encode(), section and section.encode(), form.encode(), None, None, None)
+            text = library.nlens_report(profile._opened.handle, what.encode(), section and section.encode(), form.encode(), None, None, None)
             ours = ctypes.string_at(text).decode("utf-8", "replace")
             library.nlens_free(ctypes.c_void_p(text))
             theirs = neurolens([what, path, "--format", form] + (["--section", section] if section else [])).stdout
@@ -99,9 +99,9 @@ def windows(library):
     library.nlens_window.restype = ctypes.c_void_p
     library.nlens_window.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     profile = _native.Profile(library, [FILES[0]])
-    outer = library.nlens_window(profile._handle, b"step=10:13", None)
+    outer = library.nlens_window(profile._opened.handle, b"step=10:13", None)
     inner = library.nlens_window(outer, b"step=11:20", None)
-    for handle, words in ((outer, "[step=10:13]"), (inner, "[step=10:13,step=11:20]"), (inner, "[step=11:13]"), (profile._handle, "")):
+    for handle, words in ((outer, "[step=10:13]"), (inner, "[step=10:13,step=11:20]"), (inner, "[step=11:13]"), (profile._opened.handle, "")):
         for section, form in (("kernels", "json"), ("account", "csv")) + ((None, "text"),) * (words != "[step=11:13]"):
             text = library.nlens_report(handle, b"analyze", section and section.encode(), form.encode(), None, None, None)
             ours = ctypes.string_at(text).decode("utf-8", "replace")
@@ -226,6 +226,59 @@ def stopped():
     tally.check("Ctrl-C ends a query, and the profile can be asked again", rest == "stopped ['the query ended', 'its task was freed']\n[(2,)]\n", rest)
 
 
+PRESSED_TWICE = """
+import os, signal, sys, threading, time, nlens
+from nlens import _native
+profile = nlens.open(sys.argv[1])
+profile.sql("SELECT 1")
+library, tasks, freed = _native.find(), [], []
+real_new, real_free = library.nlens_task_new, library.nlens_task_free
+
+def new():
+    tasks.append(real_new())
+    return tasks[-1]
+
+def free(task):
+    freed.append(task)
+    real_free(task)
+
+library.nlens_task_new, library.nlens_task_free = new, free
+signal.signal(signal.SIGINT, signal.default_int_handler)
+# The second is one function of SQLite's, which looks at nothing until it is done.
+endless = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n) SELECT sum(i) FROM n"
+deaf = "SELECT replace(hex(zeroblob(%d)), '0', 'ab') LIKE '%%b%%a%%b%%a%%b%%c%%a'" % int(sys.argv[2])
+took = []
+for query in (endless, deaf) * 3:
+    at = []
+    def press(times):
+        time.sleep(0.2)
+        for _ in range(times):
+            at.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.001)
+    presser = threading.Thread(target=press, args=(2,))
+    presser.start()
+    try:
+        try:
+            profile.sql(query)
+        finally:
+            presser.join()
+    except KeyboardInterrupt:
+        took.append(time.monotonic() - at[0])
+    presser.join()
+end = time.monotonic() + 60
+while time.monotonic() < end and any(thread.name == "nlens" for thread in threading.enumerate()): time.sleep(0.01)
+print(len(took), min(took) < 0.2, min(took[1::2]) < 0.25, sorted(tasks) == sorted(freed), profile.sql("SELECT 2").rows)
+"""
+
+
+def stopped_twice():
+    """A second Ctrl-C while the first is heeded leaks no task; what looks at nothing does not keep the caller."""
+    env = dict(environment(scratch()), PYTHONPATH=os.path.join(BUILD, "python"), NEUROLENS_LIBRARY=LIBRARY, NEUROLENS_PROGRAM=PROGRAM)
+    done = subprocess.run([sys.executable, "-c", PRESSED_TWICE, FILES[0], "10000000"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+    tally.check("Ctrl-C twice, and in one function of SQLite's", done.stdout == "6 True True True [(2,)]\n", done.stdout)
+
+
 def compiled():
     """examples/c/read.c against the header and the library; what pkg-config and CMake are told."""
     if not shutil.which("cc"):
@@ -292,6 +345,7 @@ else:
     consumers()
     languages()
     stopped()
+    stopped_twice()
     compiled()
     versions()
 tally.finish()

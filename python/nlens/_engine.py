@@ -1,14 +1,16 @@
 """Finds the command and runs it: no shell, one process a question, its JSON as the answer."""
+import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
-import time
 from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._patience import finish
+
 Document = Dict[str, Any]
-_POLITELY_S = 0.1
 
 
 class NeuroLensError(Exception):
@@ -88,28 +90,70 @@ def run_to_end(command: Sequence[str], environment: Mapping[str, str], folder: O
     return status, out.decode("utf-8", "replace")
 
 
+class _Command:
+    """One run of a program, for ``finish``."""
+
+    def __init__(self, command: Sequence[str], errors: Union[int, IO[bytes]], environment: Optional[Mapping[str, str]], folder: Optional[str]) -> None:
+        self._command = command
+        self._errors = errors
+        self._environment = environment
+        self._folder = folder
+        self._process: Optional[subprocess.Popen[bytes]] = None
+        self._stopped = False
+
+    def work(self) -> Tuple[int, bytes]:
+        """Status and stdout."""
+        try:
+            process = self._process = subprocess.Popen(self._command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors,
+                                                       env=self._environment, cwd=self._folder)
+        except (OSError, ValueError) as wrong:
+            raise SurroundingsError("%s cannot be started: %s" % (self._command[0], wrong), None, self._command) from wrong
+        if self._stopped:
+            process.kill()
+        assert process.stdout is not None
+        with process.stdout:
+            out = process.stdout.read()
+        return process.wait(), out
+
+    def stop(self, by_force: bool) -> None:
+        self._stopped = True
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        if by_force:  # what it records would go on without it
+            for pid in _descendants(process.pid):
+                _kill(pid)
+            process.kill()
+        else:
+            process.terminate()
+
+
+def _descendants(pid: int) -> List[int]:
+    """Processes that it started, and what these started."""
+    found: List[int] = []
+    for path in glob.glob("/proc/%d/task/*/children" % pid):
+        try:
+            with open(path, encoding="ascii") as file:
+                children = [int(word) for word in file.read().split()]
+        except OSError:  # it has ended
+            continue
+        for child in children:
+            found += _descendants(child) + [child]
+    return found
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:  # it has ended, or is another user's
+        pass
+
+
 def _finish(command: Sequence[str], errors: Union[int, IO[bytes]], environment: Optional[Mapping[str, str]] = None,
             folder: Optional[str] = None) -> Tuple[int, bytes]:
-    """Status and stdout. An exception (Ctrl-C) ends the program first: politely, and after a tenth of a second without a choice.
-    subprocess.run would wait for a quarter of a second."""
-    try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment, cwd=folder)
-    except (OSError, ValueError) as wrong:
-        raise SurroundingsError("%s cannot be started: %s" % (command[0], wrong), None, command) from wrong
-    assert process.stdout is not None
-    try:
-        out = process.stdout.read()
-        return process.wait(), out
-    except BaseException:
-        process.terminate()
-        end = time.monotonic() + _POLITELY_S
-        while process.poll() is None and time.monotonic() < end:
-            time.sleep(0.005)
-        process.kill()
-        process.wait()
-        raise
-    finally:
-        process.stdout.close()
+    """Status and stdout. An exception (Ctrl-C) ends the program first: politely, and after a tenth of a second without a choice."""
+    run_of_it = _Command(command, errors, environment, folder)
+    return finish(run_of_it.work, run_of_it.stop)
 
 
 def ask(words: Sequence[str], answers: Tuple[int, ...] = (0,)) -> Tuple[int, Document]:

@@ -3,13 +3,15 @@
 import ctypes
 import os
 import threading
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, TypeVar
 
 from ._engine import UsageError, status_error
+from ._patience import finish
 
-_LOOK_S = 0.05  # how long Ctrl-C may wait for the interpreter
+_Kind = TypeVar("_Kind")
 _STREAM = b"arrow_array_stream"
 _SONAME = "libneurolens.so.0"
+_ROWS_AT_ONCE = 1 << 18  # a multiple of 8; Ctrl-C is heeded between them
 
 
 class _Schema(ctypes.Structure):
@@ -104,12 +106,15 @@ class Answer:
             if not array.release:
                 return []
             try:
-                columns = [_values(array.children[i].contents, form) for i, form in enumerate(self._formats)]
+                found: List[Tuple[Any, ...]] = []
+                for first in range(0, array.length, _ROWS_AT_ONCE):
+                    end = min(first + _ROWS_AT_ONCE, array.length)
+                    found.extend(zip(*[_values(array.children[i].contents, form, first, end) for i, form in enumerate(self._formats)]))
             finally:
                 array.release(ctypes.byref(array))
         finally:
             stream.release(ctypes.byref(stream))
-        return list(zip(*columns))
+        return found
 
 
 def _unit(metadata: Optional[int]) -> Optional[str]:
@@ -123,21 +128,57 @@ def _unit(metadata: Optional[int]) -> Optional[str]:
     return ctypes.string_at(at + 4, length).decode()
 
 
-def _values(array: _Array, form: bytes) -> List[Any]:
-    count = array.length
+def _values(array: _Array, form: bytes, first: int, end: int) -> List[Any]:
+    """Of the rows from the first, a multiple of 8, to before the end."""
+    count = end - first
     if form == b"n":
         return [None] * count
     if form == b"U":
-        ends = (ctypes.c_int64 * (count + 1)).from_address(array.buffers[1])[:]
-        text = ctypes.string_at(array.buffers[2], ends[-1]) if ends[-1] else b""
-        values: List[Any] = [text[ends[i]:ends[i + 1]].decode() for i in range(count)]
+        ends = (ctypes.c_int64 * (count + 1)).from_address(array.buffers[1] + 8 * first)[:]
+        start = ends[0]
+        text = ctypes.string_at(array.buffers[2] + start, ends[-1] - start) if ends[-1] > start else b""
+        values: List[Any] = [text[ends[i] - start:ends[i + 1] - start].decode() for i in range(count)]
     else:
         kind: Any = ctypes.c_int64 if form == b"l" else ctypes.c_double
-        values = (kind * count).from_address(array.buffers[1])[:]
+        values = (kind * count).from_address(array.buffers[1] + 8 * first)[:]
     if array.null_count:
-        known = ctypes.string_at(array.buffers[0], (count + 7) // 8)
+        known = ctypes.string_at(array.buffers[0] + first // 8, (count + 7) // 8)
         values = [value if known[i >> 3] >> (i & 7) & 1 else None for i, value in enumerate(values)]
     return values
+
+
+class _Task:
+    """Of the library: cancelled by one thread, freed by another."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        self._lock = threading.Lock()
+        self.handle: Optional[int] = library.nlens_task_new()
+
+    def __del__(self) -> None:
+        self.free()
+
+    def cancel(self) -> None:
+        with self._lock:
+            if self.handle:
+                self._library.nlens_task_cancel(self.handle)
+
+    def free(self) -> None:
+        with self._lock:
+            if self.handle:
+                self._library.nlens_task_free(self.handle)
+            self.handle = None
+
+
+class _Opened:
+    """Closes the profile when nobody refers to it."""
+
+    def __init__(self, library: ctypes.CDLL, handle: int) -> None:
+        self._library = library
+        self.handle = handle
+
+    def __del__(self) -> None:
+        self._library.nlens_close(self.handle)
 
 
 class Profile:
@@ -145,67 +186,40 @@ class Profile:
 
     def __init__(self, library: ctypes.CDLL, paths: Sequence[str], memory: int = 0, ledger: Optional[str] = None) -> None:
         self._library = library
-        self._handle: Optional[int] = None
         words = (ctypes.c_char_p * len(paths))(*[os.fsencode(path) for path in paths])
         cache = _cache()
 
-        def opened(task: int, error: Any) -> Any:
+        def opened(task: Optional[int], error: Any) -> Any:
             options = _Options(ctypes.sizeof(_Options), memory, 0, cache, task, os.fsencode(ledger) if ledger else None)
             return library.nlens_open(words, len(paths), ctypes.byref(options), error)
-        self._handle = _call(library, opened, ["open"] + list(paths), "nlens_close")
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None):
-            self._library.nlens_close(self._handle)
+        self._opened: _Opened = _call(library, opened, ["open"] + list(paths), _Opened)
 
     def sql(self, query: str) -> Answer:
-        text = query.encode("utf-8", "surrogatepass")
-        handle = _call(self._library, lambda task, error: self._library.nlens_sql(self._handle, text, task, error), ["sql", query], "nlens_answer_free")
-        return Answer(self._library, handle)
+        text, opened = query.encode("utf-8", "surrogatepass"), self._opened
+        return _call(self._library, lambda task, error: self._library.nlens_sql(opened.handle, text, task, error), ["sql", query], Answer)
 
 
-def _call(library: ctypes.CDLL, function: Callable[[int, Any], Any], words: List[str], free: str) -> Any:
-    """What the function gave, from a thread of its own: this one sees Ctrl-C meanwhile, cancels, and waits for the end. ``free``: the
-    function for what a call gave that came too late."""
+def _call(library: ctypes.CDLL, function: Callable[[Optional[int], Any], Any], words: List[str], kind: Callable[[ctypes.CDLL, int], _Kind]) -> _Kind:
+    """What the function gave, as an object that frees it. Ctrl-C cancels, and waits for the end no longer than ``finish`` does: some steps of
+    SQLite, such as sorting, end when they are done."""
     if any("\0" in word for word in words):
         raise UsageError("a NUL character cannot stand in a name or query", 2)
-    error = ctypes.c_void_p()
-    task = library.nlens_task_new()
-    given: List[Any] = []
-    done = threading.Event()  # not Thread.join: after a Ctrl-C it says that a thread which runs has ended
+    task = _Task(library)
 
-    def work() -> None:
+    def work() -> _Kind:
+        error = ctypes.c_void_p()
         try:
-            given.append(function(task, ctypes.byref(error)))
+            answer = function(task.handle, ctypes.byref(error))
         finally:
-            done.set()
-    stopped: Optional[BaseException] = None
-    worker = threading.Thread(target=work, name="nlens", daemon=True)
-    try:
-        worker.start()
-    except RuntimeError:  # no thread can be had
-        library.nlens_task_free(task)
-        raise
-    except BaseException as wrong:
-        stopped = wrong
-        library.nlens_task_cancel(task)
-    while not done.is_set():
-        try:
-            done.wait(_LOOK_S)
-        except BaseException as wrong:
-            stopped = wrong
-            library.nlens_task_cancel(task)
-    library.nlens_task_free(task)
-    answer = given[0] if given else None
-    if stopped is not None or not answer:
+            task.free()
+        if answer:
+            return kind(library, answer)
         status, message = 70, "the library gave neither an answer nor an error"
         if error.value:
             message, status = library.nlens_error_text(error).decode("utf-8", "replace"), library.nlens_error_status(error)
             library.nlens_error_free(error)
-        if answer:
-            getattr(library, free)(answer)
-        raise stopped or status_error(status, message, ["libneurolens"] + words)
-    return answer
+        raise status_error(status, message, ["libneurolens"] + words)
+    return finish(work, lambda by_force: task.cancel())
 
 
 def _cache() -> Optional[bytes]:
