@@ -66,6 +66,7 @@ need test python3 has python3
 need test python3-jsonschema schema_validator
 need test clang-format has clang-format
 need test pmccabe has pmccabe
+need test mypy has mypy
 if [ "$level" = web ]; then
     need test chromium has chromium
     need test nodejs has node

@@ -304,7 +304,7 @@ def _settled(name: str, ledger: Optional[str]) -> str:
         shown = ask(["show", "--section", "metadata"] + options + ["--", base])[1]["result"]
     except NeuroLensError:
         return name  # several names, a pattern, or nothing at all: reading it says which
-    ids = [row["value"] for row in shown["metadata"] if row["key"] == "run.id"]
+    ids: List[str] = [row["value"] for row in shown["metadata"] if row["key"] == "run.id"]
     return ids[0] + bracket + window if ids else name
 
 

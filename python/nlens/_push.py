@@ -101,7 +101,7 @@ def openmetrics(metrics: List[Tuple[str, float, str]], labels: Mapping[str, str]
         if not re.match(r"[a-zA-Z_][a-zA-Z0-9_]*\Z", name):
             raise UsageError("%r is no name of a label: letters, digits and _" % name, 2)
     escaped = {"\\": "\\\\", "\n": "\\n", '"': '\\"'}
-    shown = ",".join('%s="%s"' % (name, re.sub(r'[\\\n"]', lambda match: escaped[match.group(0)], str(value))) for name, value in labels.items())
+    shown = ",".join('%s="%s"' % (name, re.sub(r'[\\\n"]', lambda match: escaped[str(match.group(0))], str(value))) for name, value in labels.items())
     lines = []
     for name, value, unit in metrics:
         if unit == "ns":
