@@ -114,12 +114,11 @@ static void next_for_rows(const struct diff_doc *doc, struct nl_result *result, 
                           const char *b)
 {
     bool seen[DIFF_GROUPS] = {false};
+    const struct diff_row **rows = diff_rows_to_tell(doc);
     for (size_t i = 0; i < doc->rows.count && result->rows < DIFF_TOP_ROWS; i++) {
-        const struct diff_row *row = &doc->rows.items[i];
+        const struct diff_row *row = rows[i];
         const char *section = section_of(doc, row);
-        if (row->base_ns == row->changed_ns)
-            return;
-        if (seen[row->group] || !section)
+        if (row->base_ns == row->changed_ns || seen[row->group] || !section)
             continue;
         seen[row->group] = true;
         put_next(
@@ -132,6 +131,7 @@ static void next_for_rows(const struct diff_doc *doc, struct nl_result *result, 
                             "neurolens analyze %s --section %s",
                             a, section, b, section));
     }
+    nl_free(rows);
 }
 
 static void next_for_incomparable(const struct diff_doc *doc, struct nl_result *result,

@@ -380,18 +380,19 @@ static void say_order(struct diff_doc *doc, struct nl_buf *text)
 static void say_rows(struct diff_doc *doc, struct nl_buf *text)
 {
     size_t said = 0, most = diff_find_clocks(doc).found ? 1 : DIFF_TOP_ROWS;
+    const struct diff_row **rows = diff_rows_to_tell(doc);
     if (diff_is_noise(doc))
         most = 0;
     for (size_t i = 0; i < doc->rows.count && said < most; i++) {
-        const struct diff_row *row = &doc->rows.items[i];
-        bool noise = said && !isnan(row->p) && !row->flagged; /* the largest is reported anyway */
-        if (row->base_ns == row->changed_ns)
+        const struct diff_row *row = rows[i];
+        if (said && diff_row_is_noise(row)) /* the largest is reported anyway */
             break;
-        if (noise || (row->match == DIFF_RENAMED && !row->flagged))
+        if (row->base_ns == row->changed_ns || (row->match == DIFF_RENAMED && !row->flagged))
             continue;
         nl_buf_text(text, said++ ? "; " : "Most: ");
         diff_put_row(doc, text, row);
     }
+    nl_free(rows);
     say_renamed(doc, text, said);
     say_hidden(doc, text, text->len);
     say_order(doc, text);

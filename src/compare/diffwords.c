@@ -12,6 +12,17 @@
 
 #define CALL_APART 0.02 /* of the time a call takes, as a logarithm */
 
+const struct diff_row **diff_rows_to_tell(const struct diff_doc *doc)
+{
+    const struct diff_row **rows = nl_alloc((doc->rows.count + 1) * sizeof *rows);
+    size_t count = 0;
+    for (int noise = 0; noise < 2; noise++)
+        for (size_t i = 0; i < doc->rows.count; i++)
+            if (diff_row_is_noise(&doc->rows.items[i]) == noise)
+                rows[count++] = &doc->rows.items[i];
+    return rows;
+}
+
 void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value)
 {
     char text[NL_UNIT_TEXT];
@@ -60,14 +71,15 @@ static const struct diff_row *namesake(const struct diff_doc *doc, const struct 
                                        struct nl_str name)
 {
     struct nl_buf other;
-    const struct diff_row *found = NULL;
+    const struct diff_row *found = NULL, **rows = diff_rows_to_tell(doc);
     nl_buf_init(&other, DIFF_SENTENCE);
     for (size_t i = 0; i < doc->rows.count && i < DIFF_TOP_ROWS && !found; i++) {
-        const struct diff_row *top = &doc->rows.items[i];
+        const struct diff_row *top = rows[i];
         if (top != row && !nl_str_eq(name_of(top), name_of(row)) &&
             nl_str_eq(brief(&other, top), name))
             found = top;
     }
+    nl_free(rows);
     nl_buf_release(&other);
     return found;
 }

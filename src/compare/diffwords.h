@@ -11,6 +11,16 @@
 #define DIFF_TOP_ROWS   3   /* rows that sentences speak of */
 #define NL_MANYFOLD     9.0 /* shares above are said as factors */
 
+/* Whether a row's change is known to be within what it varies by itself. */
+static inline bool diff_row_is_noise(const struct diff_row *row)
+{
+    return !row->flagged && row->p == row->p;
+}
+
+/* The rows in the order in which sentences speak of them: those that are noise come last, each kind by its change. nl_free
+ * the array, which is as long as the rows. */
+const struct diff_row **diff_rows_to_tell(const struct diff_doc *doc);
+
 /* A number of what is compared: a time, or a weight in its unit; a change has its sign. */
 void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value);
 void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t change);

@@ -51,7 +51,8 @@ void nl_elide_name(struct nl_buf *out, struct nl_str name, size_t width)
     nl_buf_add(out, name.ptr, head);
     if (head < tail)
         nl_buf_text(out, "…");
-    nl_buf_add(out, name.ptr + tail, name.len - tail);
+    if (tail < name.len) /* an empty text may have no place, which nothing is added to */
+        nl_buf_add(out, name.ptr + tail, name.len - tail);
 }
 
 /* Length of the plain name at the front of `text` ("5alpha…"), its digits in *digits; 0 when there is none. */

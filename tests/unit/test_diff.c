@@ -468,6 +468,47 @@ static void tells_namesakes_apart(void)
     nl_trace_free(after);
 }
 
+/* 20 steps: "steady_kernel" takes `steady` us in each, "spiked_kernel" 50 us, and 33 ms once where `spiked`. */
+static struct nl_trace *spiked_steps(int64_t steady, bool spiked)
+{
+    struct gputrace make;
+    int64_t at = 0;
+    gputrace_open(&make);
+    for (int64_t i = 0; i < 20; i++) {
+        int64_t spike = spiked && i == 12 ? 33000 : 50, wave = i % 3; /* steps vary a little */
+        gputrace_step(&make, at, 200 + steady + spike + wave);
+        gputrace_kernel(&make, 7, "steady_kernel", at, 2, at + 10, steady + wave);
+        gputrace_kernel(&make, 7, "spiked_kernel", at + 3, 2, at + 10 + steady + wave, spike);
+        at += 200 + steady + spike + wave;
+    }
+    return gputrace_close(&make);
+}
+
+/* One call of 33 ms is more in the mean of 20 steps than 60 us more in each; but only the latter is beyond its noise. */
+static void tells_what_every_step_shows_first(void)
+{
+    struct nl_trace *before = spiked_steps(200, false), *after = spiked_steps(260, true);
+    bool comparable;
+    REQUIRE(before && after);
+    struct nl_report *report = diff_of(before, after, &comparable);
+    const struct nl_result *rows = nl_report_result(report, "attribution");
+    CHECK_TEXT(text(rows, row_of(rows, "name", "spiked_kernel"), "beyond_noise"), "no");
+    CHECK_TEXT(text(rows, row_of(rows, "name", "steady_kernel"), "beyond_noise"), "yes");
+    CHECK(row_of(rows, "name", "spiked_kernel") < row_of(rows, "name", "steady_kernel"));
+    const char *told = NULL;
+    for (size_t i = 0; i < report->headline_count; i++)
+        if (!strncmp(report->headlines[i], "Most: ", 6))
+            told = report->headlines[i];
+    REQUIRE(told);
+    CHECK(!strncmp(told, "Most: steady_kernel ", 20));
+    CHECK(!strstr(told, "spiked_kernel"));
+    const struct nl_result *next = nl_report_result(report, "next");
+    CHECK(!strncmp(text(next, 0, "why"), "steady_kernel ", 14));
+    nl_report_free(report);
+    nl_trace_free(before);
+    nl_trace_free(after);
+}
+
 /* ---- random profiles ---- */
 
 static void check_sums(const struct nl_report *report)
@@ -558,4 +599,5 @@ CHECK_MAIN("diff", {"divides steps", divides_steps}, {"counts exactly", counts_e
            {"looks at most of the work", looks_at_most_of_the_work},
            {"leaves unknown facts open", leaves_unknown_facts_open},
            {"tells namesakes apart", tells_namesakes_apart},
+           {"tells what every step shows first", tells_what_every_step_shows_first},
            {"adds up at random", adds_up_at_random})

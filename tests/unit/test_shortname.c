@@ -52,5 +52,29 @@ static void plain_names_of_functions(void)
     }
 }
 
-CHECK_MAIN("shortname", {"shortens kernel names", shortens_kernel_names},
+/* With sanitizers: a text that is nowhere is as good as an empty one. */
+static void elides_names(void)
+{
+    static const struct {
+        struct nl_str name;
+        size_t width;
+        const char *want;
+    } cases[] = {
+        {{NULL, 0}, 9, ""},
+        {{"", 0}, 0, ""},
+        {{"kernel", 6}, 6, "kernel"},
+        {{"elementwise_kernel", 18}, 9, "elemen…nel"},
+        {{"\xC3\xA4\xC3\xA4\xC3\xA4", 6}, 3, "\xC3\xA4…"},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_buf out;
+        nl_buf_init(&out, 256);
+        nl_elide_name(&out, cases[i].name, cases[i].width);
+        CHECK_STR(((struct nl_str){out.ptr, out.len}), cases[i].want);
+        nl_buf_release(&out);
+    }
+}
+
+CHECK_MAIN("shortname", {"elides names", elides_names},
+           {"shortens kernel names", shortens_kernel_names},
            {"plain names of functions", plain_names_of_functions})
