@@ -177,8 +177,9 @@ def numbers(mock):
                         "--fail-on", "throughput < 0.001", "--fail-on", "step.p50 > 10s"])
     rules = {row["metric"]: row for row in json.loads(budget.stdout)["result"]["rules"]}
     value = [next(v for k, v in rules[name].items() if k == "new") for name in ("latency.p50", "step.p50")]
-    tally.check("rules on latency judge the runs without the profiler", budget.status == 0 and
-                abs(value[0] - plain["median_ns"]) <= 1 and value[1] != value[0], (value, rules))
+    tally.check("rules on latency and steps judge the runs without the profiler", budget.status == 0 and
+                abs(value[0] - plain["median_ns"]) <= 1 and value[1] == value[0] and
+                abs(value[0] - profiled["median_ns"]) > 1, (value, rules))
     found = neurolens(["sql", run, "--ledger", ledger(), "--format", "json",
                        "SELECT dur FROM nvtx WHERE name = 'unprofiled run' ORDER BY dur"])
     durs = [row[0] for row in json.loads(found.stdout)["result"]["rows"]]

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "compare/diffcounts.h"
 #include "compare/diffdoc.h"
+#include "compare/diffplain.h"
 
 const char *const nl_diff_sections[] = {"verdict",    "comparability", "pace",     "set_apart",
                                         "parts",      "attribution",   "devices",  "operators",
@@ -128,6 +129,7 @@ void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
     doc->changed_all = changed->all ? changed->all : changed->word;
     diff_team_open(&doc->base, base);
     diff_team_open(&doc->changed, changed);
+    diff_find_plain((struct diff_side *const[]){&doc->base, &doc->changed}, 2);
     enum diff_unit unit = choose_unit(&doc->base, &doc->changed);
     if (unit < DIFF_UNITS && measure(doc, unit))
         diff_pair(&doc->rows, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts,
@@ -149,7 +151,7 @@ void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
         s->reason = "identical: every part is the same on both sides";
         s->more = 0;
     }
-    if (doc->pace.other_work && doc->sureness.verdict == DIFF_UNKNOWN)
+    if (diff_is_other_work(doc) && doc->sureness.verdict == DIFF_UNKNOWN)
         doc->sureness.reason = "one side did less of the same work, and there are no steps to "
                                "compare by";
 }

@@ -28,6 +28,12 @@ void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
                       const struct nl_diff_input *changed);
 void diff_doc_release(struct diff_doc *doc);
 
+/* Whether times are of unequal amounts of the same work; runs without the profiler are of one each. */
+static inline bool diff_is_other_work(const struct diff_doc *doc)
+{
+    return doc->pace.other_work && !doc->base.plain_count;
+}
+
 /* Takes the result. */
 void diff_doc_add(struct diff_doc *doc, struct nl_result *result);
 

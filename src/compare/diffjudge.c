@@ -7,6 +7,7 @@
 #include "compare/diffsure.h"
 #include "compare/shift.h"
 #include "compare/stattest.h"
+#include "compare/diffplain.h"
 
 #define LIST_BYTES ((size_t)1 << 12)
 
@@ -40,13 +41,8 @@ static struct nl_capture *captures_of(struct diff_side *side)
 {
     size_t count = diff_capture_count(side);
     struct nl_capture *captures = nl_alloc((count + 1) * sizeof *captures);
-    for (size_t i = 0; i < count; i++) {
-        const struct diff_side *one = &diff_captures(side)[i];
-        double time = (double)one->mean;
-        captures[i] = one->by_step    ? nl_capture_of(one->lengths, one->length_count)
-                      : one->mean > 0 ? nl_capture_of(&time, 1)
-                                      : nl_capture_of(NULL, 0);
-    }
+    for (size_t i = 0; i < count; i++)
+        captures[i] = diff_capture_of(&diff_captures(side)[i]);
     return captures;
 }
 
@@ -196,12 +192,15 @@ static const char *reason_of(const struct diff_sureness *s, const struct diff_si
                              const struct diff_side *b)
 {
     struct nl_arena *arena = &s->facts->arena;
-    if (s->verdict == DIFF_UNKNOWN && !(a->by_step && b->by_step))
+    size_t n, m;
+    (void)diff_judged_lengths(a, &n);
+    (void)diff_judged_lengths(b, &m);
+    if (s->verdict == DIFF_UNKNOWN && !(n && m))
         return "one measurement a side: how much it varies is not known";
     if (s->verdict == DIFF_UNKNOWN)
-        return nl_arena_format(
-            arena, "%zu and %zu steady steps are too few for an interval; 4 a side are enough",
-            a->length_count, b->length_count);
+        return nl_arena_format(arena,
+                               "%zu and %zu %s are too few for an interval; 4 a side are enough", n,
+                               m, a->plain_count ? "runs without the profiler" : "steady steps");
     if (s->verdict == DIFF_UNTOLD)
         return "the interval holds 1: both may take the same time";
     return NULL;
@@ -209,10 +208,12 @@ static const char *reason_of(const struct diff_sureness *s, const struct diff_si
 
 static double median_of(const struct diff_side *side)
 {
-    double *copy = nl_alloc((side->length_count + 1) * sizeof *copy);
-    if (side->length_count)
-        memcpy(copy, side->lengths, side->length_count * sizeof *copy);
-    double median = nl_median_f64(copy, side->length_count);
+    size_t count;
+    const double *lengths = diff_judged_lengths(side, &count);
+    double *copy = nl_alloc((count + 1) * sizeof *copy);
+    if (count)
+        memcpy(copy, lengths, count * sizeof *copy);
+    double median = nl_median_f64(copy, count);
     nl_free(copy);
     return median;
 }
@@ -225,7 +226,7 @@ static void judge_captures(struct diff_sureness *s, const struct diff_judged *a,
                           {diff_capture_count(a->side), diff_capture_count(b->side)},
                           noise};
     judge(s, &sides);
-    if (a->side->by_step)
+    if (a->side->by_step || a->side->plain_count)
         s->median_ratio = median_of(b->side) / median_of(a->side);
     nl_buf_init(&list, LIST_BYTES);
     name_outlying(&list, &sides, 0);
@@ -255,8 +256,8 @@ void diff_judge(struct diff_sureness *s, const struct diff_judged *a, const stru
     nl_buf_init(&against, LIST_BYTES);
     diff_find_facts(s, a, b, &against);
     if (a->side->sum > 0)
-        s->ratio = (double)b->side->mean / (double)a->side->mean;
-    bool steps = a->side->by_step && b->side->by_step;
+        s->ratio = (double)diff_judged_mean(b->side) / (double)diff_judged_mean(a->side);
+    bool steps = (a->side->by_step && b->side->by_step) || a->side->plain_count;
     if (a->side->unit < DIFF_UNITS &&
         (steps || noise->sd > 0 || (a->side->captures && b->side->captures)))
         judge_captures(s, a, b, noise);

@@ -153,7 +153,7 @@ static void next_for_captures(const struct diff_doc *doc, struct nl_result *resu
 {
     const char *reason = doc->sureness.reason;
     struct nl_arena *arena = &result->arena;
-    if (doc->pace.other_work || doc->base.sum == doc->changed.sum)
+    if (diff_is_other_work(doc) || doc->base.sum == doc->changed.sum)
         return;
     put_next(result, "record more captures of both (A2, B2 … are the new ones)",
              reason ? reason : "",
@@ -168,7 +168,7 @@ struct nl_result *diff_next_table(const struct diff_doc *doc, bool open)
     const char *a = quoted(arena, doc->base_word), *b = quoted(arena, doc->changed_word);
     const struct diff_sureness *s = &doc->sureness;
     next_for_incomparable(doc, result, a, b);
-    if (doc->pace.other_work && s->verdict != DIFF_INCOMPARABLE)
+    if (diff_is_other_work(doc) && s->verdict != DIFF_INCOMPARABLE)
         next_for_work(doc, result, a, b);
     bool first = open || s->verdict == DIFF_UNTOLD; /* captures may vary by as much */
     if (first)

@@ -43,6 +43,7 @@ void diff_side_release(struct diff_side *side)
     nl_free(side->devices);
     nl_free(side->spans);
     nl_free(side->lengths);
+    nl_free(side->plain);
     for (size_t group = 0; group < DIFF_HOST; group++)
         nl_free(side->part_lengths[group]);
     if (side->functions)

@@ -137,7 +137,8 @@ struct diff_side {
     int64_t sum, mean;
     double *lengths; /* of the steps, ns: a step of several ranks is one, their mean */
     double *part_lengths[DIFF_HOST]; /* the same of their parts, by diff_group; unit step */
-    size_t length_count;
+    double *plain;                   /* see diffplain.h; else NULL */
+    size_t length_count, plain_count;
     size_t warm_up, compile;    /* excluded steps */
     size_t stepless;            /* devices without steps, which are left out */
     enum nl_step_method method; /* how the steps were found */
@@ -159,10 +160,9 @@ struct diff_side {
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window);
 void diff_side_release(struct diff_side *side);
-/* The same of a side as it was handed in, with all its captures. */
-void diff_team_open(struct diff_side *side, const struct nl_diff_input *input);
-
-/* The captures of a side: itself, when it is one. */
+void diff_team_open(struct diff_side *side,
+                    const struct nl_diff_input *input); /* with all its captures */
+/* Itself, when it is one capture. */
 struct diff_side *diff_captures(struct diff_side *side);
 static inline size_t diff_capture_count(const struct diff_side *side)
 {

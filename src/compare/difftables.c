@@ -7,6 +7,7 @@
 #include "base/sum.h"
 #include "compare/diffinner.h"
 #include "compare/diffdoc.h"
+#include "compare/diffplain.h"
 
 /* ---- verdict ---- */
 
@@ -90,6 +91,12 @@ static struct nl_cell samples_of(const struct diff_side *side, size_t value)
     return side->by_step ? nl_answer_count(value) : (struct nl_cell){0};
 }
 
+/* Runs without the profiler, else steps. */
+static struct nl_cell judged_samples(const struct diff_side *side, size_t value)
+{
+    return side->plain_count ? nl_answer_count(value) : samples_of(side, value);
+}
+
 static void put_captures(const struct diff_doc *doc, struct nl_result *result,
                          struct nl_cell *cells)
 {
@@ -104,8 +111,8 @@ static void put_captures(const struct diff_doc *doc, struct nl_result *result,
     cells[VERDICT_mean_ratio_low] = nl_cell_f64(s->mean_low);
     cells[VERDICT_mean_ratio_high] = nl_cell_f64(s->mean_high);
     cells[VERDICT_p95_ratio] = nl_cell_f64(s->p95_ratio);
-    cells[VERDICT_base_slow] = samples_of(&doc->base, s->slow[0]);
-    cells[VERDICT_new_slow] = samples_of(&doc->changed, s->slow[1]);
+    cells[VERDICT_base_slow] = judged_samples(&doc->base, s->slow[0]);
+    cells[VERDICT_new_slow] = judged_samples(&doc->changed, s->slow[1]);
     cells[VERDICT_basis] = nl_answer_static(judged ? bases[s->basis] : NULL);
     cells[VERDICT_captures_needed] =
         s->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(s->more);
@@ -119,34 +126,70 @@ static void put_captures(const struct diff_doc *doc, struct nl_result *result,
     }
 }
 
-struct nl_result *diff_verdict_table(const struct diff_doc *doc)
+static void put_means(struct nl_cell *cells, int64_t a, int64_t b, const char *what)
+{
+    cells[VERDICT_base_ns] = nl_cell_i64(a);
+    cells[VERDICT_new_ns] = nl_cell_i64(b);
+    cells[VERDICT_change_ns] = nl_cell_i64(b - a);
+    cells[VERDICT_compared] = nl_answer_static(what);
+}
+
+/* What the parts add up to: judged where no runs without the profiler are. */
+static void put_compared(const struct diff_doc *doc, struct nl_cell *cells)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
+    cells[VERDICT_unit] = nl_answer_static(diff_unit_text(a->unit));
+    if (a->unit < DIFF_UNITS)
+        put_means(cells, a->mean, b->mean, diff_unit_words(a));
+    cells[VERDICT_base_samples] = samples_of(a, a->length_count);
+    cells[VERDICT_new_samples] = samples_of(b, b->length_count);
+    cells[VERDICT_base_discarded] = samples_of(a, a->warm_up + a->compile);
+    cells[VERDICT_new_discarded] = samples_of(b, b->warm_up + b->compile);
+}
+
+static void put_plain(const struct diff_doc *doc, struct nl_cell *cells)
+{
+    const struct diff_side *a = &doc->base, *b = &doc->changed;
+    cells[VERDICT_unit] = nl_answer_static("run");
+    put_means(cells, diff_judged_mean(a), diff_judged_mean(b), "a run without the profiler");
+    cells[VERDICT_base_samples] = nl_answer_count(a->plain_count);
+    cells[VERDICT_new_samples] = nl_answer_count(b->plain_count);
+}
+
+/* Beside runs without the profiler a row of its own, so that numbers of a row are of one thing. */
+static void put_profiled_row(const struct diff_doc *doc, struct nl_result *result)
+{
+    const struct diff_side *a = &doc->base, *b = &doc->changed;
+    struct nl_cell *cells = nl_result_row(result);
+    put_compared(doc, cells);
+    if (a->mean > 0)
+        cells[VERDICT_mean_ratio] = nl_cell_f64((double)b->mean / (double)a->mean);
+    cells[VERDICT_reason] = nl_answer_static("under the profiler: what the parts add up to");
+    put_unit(doc, result, cells);
+}
+
+struct nl_result *diff_verdict_table(const struct diff_doc *doc)
+{
     const struct diff_sureness *s = &doc->sureness;
     struct nl_result *result = new_table(doc, "verdict", "What is compared, and how sure it is",
                                          verdict_ns, VERDICT_COUNT);
-    bool compared = a->unit < DIFF_UNITS;
+    bool plain = doc->base.plain_count && doc->base.unit < DIFF_UNITS;
     struct nl_cell *cells = nl_result_row(result);
     cells[VERDICT_verdict] = nl_answer_static(diff_verdict_text(s->verdict));
-    cells[VERDICT_unit] = nl_answer_static(diff_unit_text(a->unit));
-    if (compared) {
-        cells[VERDICT_base_ns] = nl_cell_i64(a->mean);
-        cells[VERDICT_new_ns] = nl_cell_i64(b->mean);
-        cells[VERDICT_change_ns] = nl_cell_i64(b->mean - a->mean);
-        cells[VERDICT_compared] = nl_answer_static(diff_unit_words(a));
-    }
+    if (plain)
+        put_plain(doc, cells);
+    else
+        put_compared(doc, cells);
     cells[VERDICT_ratio] = nl_cell_f64(s->ratio);
     cells[VERDICT_ratio_low] = nl_cell_f64(s->low);
     cells[VERDICT_ratio_high] = nl_cell_f64(s->high);
-    cells[VERDICT_base_samples] = samples_of(a, a->length_count);
-    cells[VERDICT_new_samples] = samples_of(b, b->length_count);
     cells[VERDICT_median_ratio] = nl_cell_f64(s->median_ratio);
-    cells[VERDICT_base_discarded] = samples_of(a, a->warm_up + a->compile);
-    cells[VERDICT_new_discarded] = samples_of(b, b->warm_up + b->compile);
     cells[VERDICT_reason] =
         s->reason ? nl_cell_text(result, nl_str(s->reason)) : (struct nl_cell){0};
     put_captures(doc, result, cells);
     put_unit(doc, result, cells);
+    if (plain)
+        put_profiled_row(doc, result);
     return result;
 }
 

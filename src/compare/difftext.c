@@ -11,6 +11,7 @@
 #include "base/sum.h"
 #include "base/units.h"
 #include "compare/diffwords.h"
+#include "compare/diffplain.h"
 
 #define MEAN_APART  0.05 /* of the typical step: the mean says something else */
 #define COUNT_APART 0.02
@@ -53,23 +54,47 @@ static void put_interval(struct nl_buf *text, double low, double high)
     nl_buf_char(text, ')');
 }
 
-/* "mean step 99.00 us → 139.0 us" */
-static void put_times(const struct diff_doc *doc, struct nl_buf *text)
+/* "99.00 us → 139.0 us", with the change in percent where that is not `told`. */
+static void put_pair(const struct diff_doc *doc, struct nl_buf *text, int64_t a, int64_t b,
+                     double told)
 {
-    int64_t a = doc->base.mean, b = doc->changed.mean;
-    bool step = doc->base.by_step && doc->base.unit == DIFF_BY_STEP;
     double mean = (double)b / (double)a;
-    nl_buf_format(text, "%s ", step ? "mean step" : diff_unit_words(&doc->base));
     diff_put_value(doc, text, a);
     if (a == b)
         return;
     nl_buf_text(text, " → ");
     diff_put_value(doc, text, b);
-    if (a && !(fabs(mean - doc->sureness.ratio) < MEAN_SAME)) {
+    if (a && !(fabs(mean - told) < MEAN_SAME)) {
         nl_buf_text(text, " (");
         diff_put_percent(text, mean - 1);
         nl_buf_char(text, ')');
     }
+}
+
+/* "mean step 99.00 us → 139.0 us": what the verdict is about. */
+static void put_times(const struct diff_doc *doc, struct nl_buf *text)
+{
+    bool step = doc->base.by_step && doc->base.unit == DIFF_BY_STEP;
+    nl_buf_format(text, "%s ",
+                  doc->base.plain_count ? "mean run without the profiler"
+                  : step                ? "mean step"
+                                        : diff_unit_words(&doc->base));
+    put_pair(doc, text, diff_judged_mean(&doc->base), diff_judged_mean(&doc->changed),
+             doc->sureness.ratio);
+}
+
+/* Parts are of what ran under the profiler, where the verdict is about what did not. */
+static void say_profiled(struct diff_doc *doc, struct nl_buf *text)
+{
+    if (!doc->base.plain_count || doc->base.unit == DIFF_UNITS || diff_is_same(doc))
+        return;
+    nl_buf_format(text, "Parts are of what ran under the profiler: %s ",
+                  diff_unit_words(&doc->base));
+    put_pair(doc, text, doc->base.mean, doc->changed.mean, NAN);
+    if (doc->pace.other_work)
+        nl_buf_text(text, ", of unequal amounts of work");
+    nl_buf_char(text, '.');
+    add_headline(doc, text);
 }
 
 /* A window as a shell takes it: names of ranges have apostrophes, too. */
@@ -126,7 +151,8 @@ bool diff_is_same(const struct diff_doc *doc)
         if (row->base_ns != row->changed_ns || row->match != DIFF_SAME)
             return false;
     }
-    return doc->base.mean == doc->changed.mean;
+    return doc->base.mean == doc->changed.mean &&
+           diff_judged_mean(&doc->base) == diff_judged_mean(&doc->changed);
 }
 
 bool diff_is_noise(const struct diff_doc *doc)
@@ -160,10 +186,11 @@ static void say_by(const struct diff_doc *doc, struct nl_buf *text)
     nl_buf_text(text, " on average");
     if (s->basis == DIFF_BY_MEAN)
         put_interval(text, s->mean_low, s->mean_high);
+    const char *step = doc->base.plain_count ? "run" : "step";
     nl_buf_format(text,
-                  ": %zu of %zu steps in A and %zu of %zu in B take over %.1f times the typical ",
-                  s->slow[0], s->steps[0], s->slow[1], s->steps[1], NL_SLOW_STEP);
-    nl_buf_text(text, "step, which changes by ");
+                  ": %zu of %zu %ss in A and %zu of %zu in B take over %.1f times the typical ",
+                  s->slow[0], s->steps[0], step, s->slow[1], s->steps[1], NL_SLOW_STEP);
+    nl_buf_format(text, "%s, which changes by ", step);
     diff_put_percent(text, s->ratio - 1);
 }
 
@@ -171,7 +198,7 @@ static void say_by(const struct diff_doc *doc, struct nl_buf *text)
 static void say_work_besides(const struct diff_doc *doc, struct nl_buf *text)
 {
     enum diff_verdict verdict = doc->sureness.verdict;
-    if (doc->base.unit == DIFF_UNITS || !doc->pace.other_work || verdict == DIFF_UNTOLD ||
+    if (doc->base.unit == DIFF_UNITS || !diff_is_other_work(doc) || verdict == DIFF_UNTOLD ||
         verdict == DIFF_UNKNOWN || verdict == DIFF_INCOMPARABLE)
         return;
     nl_buf_text(text, " Without steps, by work: ");
@@ -195,7 +222,7 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
         nl_buf_text(text, ", and every part is the same");
     } else if (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) {
         say_by(doc, text);
-    } else if (doc->pace.other_work && s->verdict != DIFF_NO_CHANGE) {
+    } else if (diff_is_other_work(doc) && s->verdict != DIFF_NO_CHANGE) {
         nl_buf_text(text, "Inconclusive without steps: ");
         say_other_work(doc, text);
     } else {
@@ -265,15 +292,20 @@ static void say_sure(struct diff_doc *doc, struct nl_buf *text)
     if (isnan(s->low) || s->verdict == DIFF_INCOMPARABLE || diff_is_same(doc))
         return;
     nl_buf_format(text, "Measured: %zu and %zu capture%s", n, m, n + m > 2 ? "s" : "");
-    if (a->by_step)
-        nl_buf_format(text, ", %zu and %zu steady steps", a->length_count, b->length_count);
-    if (a->warm_up + a->compile + b->warm_up + b->compile)
+    size_t steps, others;
+    (void)diff_judged_lengths(a, &steps);
+    (void)diff_judged_lengths(b, &others);
+    if (steps)
+        nl_buf_format(text, ", %zu and %zu %s", steps, others,
+                      a->plain_count ? "runs without the profiler" : "steady steps");
+    if (!a->plain_count && a->warm_up + a->compile + b->warm_up + b->compile)
         nl_buf_format(text, " (%zu and %zu excluded as warm-up or compile)",
                       a->warm_up + a->compile, b->warm_up + b->compile);
     say_kept(text, a, b);
-    double mean = (double)b->mean / (double)a->mean;
+    double mean = (double)diff_judged_mean(b) / (double)diff_judged_mean(a);
     if (s->basis == DIFF_BY_TYPICAL && fabs(mean - s->ratio) > MEAN_APART * s->ratio) {
-        nl_buf_text(text, "; single steps weigh much: the typical step changes by ");
+        const char *step = a->plain_count ? "run" : "step";
+        nl_buf_format(text, "; single %ss weigh much: the typical %s changes by ", step, step);
         diff_put_percent(text, s->ratio - 1);
         nl_buf_text(text, ", the mean by ");
         diff_put_percent(text, mean - 1);
@@ -502,6 +534,7 @@ void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
     struct nl_buf text;
     nl_buf_init(&text, DIFF_SENTENCE);
     say_verdict(doc, &text);
+    say_profiled(doc, &text);
     say_parts(doc, &text);
     say_rows(doc, &text);
     say_next(doc, &text, next);

@@ -118,7 +118,7 @@ static void say_amount_of_work(const struct gate *gate, struct nl_buf *text)
 {
     const struct diff_pace *pace = &gate->doc->pace;
     char share[NL_UNIT_TEXT];
-    if (!pace->other_work)
+    if (!diff_is_other_work(gate->doc))
         return;
     double work = pace->changed_pieces / pace->base_pieces - 1;
     nl_buf_format(text, NL_ALLOW_WORK ": B did %s %s operations of the same names",

@@ -15,6 +15,7 @@
 #include "compare/shift.h"
 #include "rundoc/rundoc.h"
 #include "tables/lookup.h"
+#include "tables/plainruns.h"
 #include "tables/steptime.h"
 
 #define DOCUMENT_MOST ((size_t)1 << 28)
@@ -105,32 +106,11 @@ static double percentile(const double *sorted, size_t count, int percent)
                            : sorted[low];
 }
 
-/* `profile` keeps a range for every counted run without the profiler: what a run takes. */
-static double *plain_run_lengths(const struct diff_side *capture, size_t *count)
-{
-    const struct nl_trace *trace = capture->trace;
-    uint32_t name = nl_dict_find(&trace->names, nl_str("unprofiled run"));
-    double *lengths = NULL;
-    size_t cap = 0;
-    *count = 0;
-    for (uint32_t row = 0; row < trace->slice.rows && name != UINT32_MAX; row++) {
-        bool inside = !capture->window.has_time || (trace->slice.ts[row] >= capture->window.start &&
-                                                    trace->slice.ts[row] < capture->window.end);
-        if (trace->slice.name[row] != name || trace->slice.kind[row] != NL_KIND_NVTX || !inside ||
-            trace->slice.dur[row] <= 0)
-            continue;
-        nl_grow(&lengths, &cap, *count + 1);
-        lengths[(*count)++] = (double)trace->slice.dur[row];
-    }
-    return lengths;
-}
-
 static struct nl_metric_value step_value(const struct nl_metric *metric,
                                          const struct diff_side *capture)
 {
     size_t count = 0;
-    double *lengths =
-        metric->source == NL_METRIC_LATENCY ? plain_run_lengths(capture, &count) : NULL;
+    double *lengths = nl_plain_run_lengths(capture->trace, &capture->window, &count);
     if (!count)
         lengths = step_lengths(capture, &count);
     struct nl_capture c = nl_capture_of(lengths, count);

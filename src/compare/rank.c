@@ -8,6 +8,7 @@
 #include "base/sum.h"
 #include "compare/diffinner.h"
 #include "compare/rankinner.h"
+#include "compare/diffplain.h"
 #include "tables/answer.h"
 
 const char *const nl_rank_sections[] = {
@@ -31,9 +32,7 @@ static void take_values(struct rank_candidate *c)
     c->values = nl_alloc((diff_capture_count(&c->side) + 1) * sizeof *c->values);
     for (size_t i = 0; i < diff_capture_count(&c->side); i++) {
         const struct diff_side *one = &diff_captures(&c->side)[i];
-        struct nl_capture capture = {.median = (double)one->mean, .median_se = NAN, .steps = 1};
-        if (one->by_step)
-            capture = nl_capture_of(one->lengths, one->length_count);
+        struct nl_capture capture = diff_capture_of(one);
         if (!capture.steps || !(capture.median > 0))
             continue;
         /* what steps do not tell covers the noise of captures, where that is known */
@@ -170,8 +169,9 @@ static struct nl_result *rank_table(const struct ranking *r)
                                                                       : "no");
         cells[RANK_device] = nl_cell_text(result, rank_device(c));
         cells[RANK_captures] = nl_answer_count(diff_capture_count(&c->side));
-        cells[RANK_steps] =
-            c->side.by_step ? nl_answer_count(c->side.length_count) : (struct nl_cell){0};
+        size_t steps;
+        (void)diff_judged_lengths(&c->side, &steps);
+        cells[RANK_steps] = c->side.by_step || steps ? nl_answer_count(steps) : (struct nl_cell){0};
     }
     return result;
 }
@@ -269,6 +269,10 @@ static void release(struct ranking *r)
 
 static bool run(struct ranking *r, const struct nl_rank_options *options, struct nl_err *err)
 {
+    struct diff_side *sides[NL_RANK_MOST];
+    for (size_t i = 0; i < r->count; i++)
+        sides[i] = &r->items[i].side;
+    diff_find_plain(sides, r->count);
     while (r->unit < DIFF_UNITS && !all_allow(r, r->unit))
         r->unit++;
     if (r->unit == DIFF_UNITS || !measure(r))

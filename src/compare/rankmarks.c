@@ -6,6 +6,8 @@ const char *rank_steps_text(const struct ranking *r, const struct rank_candidate
 {
     const struct diff_side *side = &diff_captures((struct diff_side *)&c->side)[0];
     const struct nl_found_steps *found = diff_steps(side);
+    if (side->plain_count)
+        return "runs without the profiler";
     if (!side->by_step || !found->group_count)
         return NULL;
     const struct nl_step_group *group = &found->groups[0];

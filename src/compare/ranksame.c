@@ -153,7 +153,7 @@ static void add_amount(struct ranking *r, const struct rank_candidate *a,
               parts_of(r, b), false);
     diff_pace_find(&pace, &a->side, &b->side, &rows);
     diff_rows_release(&rows);
-    if (pace.other_work)
+    if (pace.other_work && !a->side.plain_count)
         put(w,
             (struct diff_workload_fact){
                 "amount of work", nl_arena_format(&w->arena, "%.6g operations", pace.base_pieces),

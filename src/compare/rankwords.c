@@ -28,12 +28,15 @@ static void add_headline(struct ranking *r, struct nl_buf *text)
 /* Of what is compared: it is the time a step takes only where devices ran steps. */
 static const char *verb(const struct ranking *r)
 {
-    return r->unit == DIFF_BY_HOST || r->unit > DIFF_BY_LAYER ? "has" : "takes";
+    return r->items[0].side.plain_count                         ? "takes"
+           : r->unit == DIFF_BY_HOST || r->unit > DIFF_BY_LAYER ? "has"
+                                                                : "takes";
 }
 
 static const char *as_much(const struct ranking *r)
 {
-    return r->unit == DIFF_BY_HOST || r->unit > DIFF_BY_LAYER ? "as much" : "as long";
+    bool amount = r->unit == DIFF_BY_HOST || r->unit > DIFF_BY_LAYER;
+    return amount && !r->items[0].side.plain_count ? "as much" : "as long";
 }
 
 static void say_other(const struct ranking *r, struct nl_buf *text, const struct rank_candidate *c)
@@ -74,7 +77,9 @@ static void say_fastest(struct ranking *r, struct nl_buf *text)
     if (device.len)
         nl_buf_format(text, " (%.*s)", (int)device.len, device.ptr);
     nl_buf_format(text, ", %s %s",
-                  r->unit == DIFF_BY_STEP ? "a step takes" : diff_unit_words(&best->side),
+                  best->side.plain_count    ? "a run without the profiler takes"
+                  : r->unit == DIFF_BY_STEP ? "a step takes"
+                                            : diff_unit_words(&best->side),
                   nl_format_ns(time, nl_whole_i64(best->time)));
     for (size_t i = 1; i < r->count && i < 4; i++)
         say_other(r, text, r->order[i]);
@@ -105,7 +110,9 @@ static void say_where(struct ranking *r, struct nl_buf *text)
     const struct rank_level *level = rank_telling_level(r);
     for (size_t i = 0;
          i < level->count && i < 3 && (level->rows[i].lead > 0 || level->rows[i].alone); i++) {
-        nl_buf_text(text, i ? "; " : "Where: ");
+        nl_buf_text(text, i                              ? "; "
+                          : r->items[0].side.plain_count ? "Where, under the profiler: "
+                                                         : "Where: ");
         say_row(r, text, &level->rows[i]);
     }
     if (text->len)

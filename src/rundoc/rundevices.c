@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "tables/lookup.h"
+#include "tables/plainruns.h"
 #include "base/mem.h"
 #include "timeline/quantile.h"
 #include "timeline/worksweep.h"
@@ -125,15 +126,53 @@ static struct run_stats step_stats(const struct run_parts *parts, const struct n
     return stats;
 }
 
+static void write_step(struct run_parts *parts, int64_t index, uint32_t name, int64_t start,
+                       int64_t dur, const char *phase)
+{
+    run_row(parts);
+    run_i64(parts, "index", index);
+    run_name(parts, "name", name);
+    run_i64(parts, "start_ns", start - parts->trace->first_ts);
+    run_i64(parts, "dur_ns", dur);
+    run_static(parts, "phase", phase);
+    run_row_end(parts);
+}
+
+/* Runs without the profiler are the steady steps of a run of `profile`. */
+static void write_plain_runs(struct run_parts *parts, const struct nl_plain_run *runs, size_t count)
+{
+    int64_t *lengths = nl_alloc((count + 1) * sizeof *lengths);
+    for (size_t i = 0; i < count; i++)
+        lengths[i] = runs[i].dur;
+    nl_sort_i64(lengths, count);
+    struct run_stats stats = run_stats_sorted(lengths, count);
+    nl_free(lengths);
+    nl_json_open(&parts->json, '{');
+    run_i64(parts, "rank", nl_slice_rank(parts->trace, runs[0].slice));
+    run_static(parts, "method", "unprofiled");
+    run_f64(parts, "confidence", 1);
+    run_static(parts, "pattern", NULL);
+    run_write_stats(parts, "dur_ns", &stats);
+    run_write_stats(parts, "steady_dur_ns", &stats);
+    run_open(parts, "items", '[');
+    for (size_t i = 0; i < count; i++)
+        write_step(parts, (int64_t)i, parts->trace->slice.name[runs[i].slice], runs[i].start,
+                   runs[i].dur, nl_step_phase_text(NL_STEP_STEADY));
+    run_close(parts, ']');
+    nl_json_close(&parts->json, '}');
+}
+
 void run_write_steps(struct run_parts *parts)
 {
+    size_t plain;
+    struct nl_plain_run *runs = nl_plain_runs(parts->trace, NULL, &plain);
     nl_json_open(&parts->json, '[');
     for (size_t g = 0; g < parts->steps.group_count; g++) {
         const struct nl_step_group *group = &parts->steps.groups[g];
         if (!group->count)
             continue;
         struct run_stats all = step_stats(parts, group, false);
-        struct run_stats steady = step_stats(parts, group, true);
+        struct run_stats steady = plain ? (struct run_stats){0} : step_stats(parts, group, true);
         nl_json_open(&parts->json, '{');
         run_i64(parts, "rank", group->rank);
         run_static(parts, "method", nl_step_method_text(group->method));
@@ -144,20 +183,20 @@ void run_write_steps(struct run_parts *parts)
         run_open(parts, "items", '[');
         for (size_t i = group->first; i < group->first + group->count; i++) {
             const struct nl_found_step *step = &parts->steps.items[i];
-            run_row(parts);
+            bool profiled = plain && step->phase == NL_STEP_STEADY;
             /* A mark without a number, such as ProfilerStep#warmup, follows from its place. */
-            run_i64(parts, "index",
-                    step->index == NL_NULL_I64 ? (int64_t)(i - group->first) : step->index);
-            run_name(parts, "name", step->name);
-            run_i64(parts, "start_ns", step->start - parts->trace->first_ts);
-            run_i64(parts, "dur_ns", step->end - step->start);
-            run_static(parts, "phase", nl_step_phase_text(step->phase));
-            run_row_end(parts);
+            write_step(parts,
+                       step->index == NL_NULL_I64 ? (int64_t)(i - group->first) : step->index,
+                       step->name, step->start, step->end - step->start,
+                       profiled ? "profiled" : nl_step_phase_text(step->phase));
         }
         run_close(parts, ']');
         nl_json_close(&parts->json, '}');
     }
+    if (plain)
+        write_plain_runs(parts, runs, plain);
     nl_json_close(&parts->json, ']');
+    nl_free(runs);
 }
 
 /* ---- memory ---- */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "tables/lookup.h"
+#include "tables/plainruns.h"
 #include "tables/steptime.h"
 #include "base/mem.h"
 #include "base/search.h"
@@ -159,17 +160,37 @@ static struct metric metric_kernels_per_step(const struct run_parts *parts)
     return steps ? known(kernels / (double)steps) : unknown("steady steps");
 }
 
-/* Of several ranks a step is the mean of their n-th steps, as in rules of check. */
-static struct metric metric_mean_step_ns(const struct run_parts *parts)
+/* Takes the lengths. */
+static struct metric mean_of(double *lengths, size_t count, const char *missing)
 {
-    const struct nl_window everything = {0};
-    size_t count;
     double sum = 0;
-    double *lengths = nl_step_lengths(&parts->steps, &everything, NULL, NULL, &count);
     for (size_t i = 0; i < count; i++)
         sum += lengths[i];
     nl_free(lengths);
-    return count ? known(sum / (double)count) : unknown("steady steps");
+    return count ? known(sum / (double)count) : unknown(missing);
+}
+
+/* Of several ranks a step is the mean of their n-th steps, as in rules of check. */
+static struct metric mean_marked_step(const struct run_parts *parts)
+{
+    const struct nl_window everything = {0};
+    size_t count;
+    double *lengths = nl_step_lengths(&parts->steps, &everything, NULL, NULL, &count);
+    return mean_of(lengths, count, "steady steps");
+}
+
+static struct metric metric_mean_step_ns(const struct run_parts *parts)
+{
+    size_t count;
+    double *lengths = nl_plain_run_lengths(parts->trace, NULL, &count);
+    return count ? mean_of(lengths, count, NULL) : mean_marked_step(parts);
+}
+
+static struct metric metric_profiled_step_ns(const struct run_parts *parts)
+{
+    size_t count;
+    nl_free(nl_plain_runs(parts->trace, NULL, &count));
+    return count ? mean_marked_step(parts) : unknown("runs without the profiler");
 }
 
 static struct metric metric_steps_per_s(const struct run_parts *parts)

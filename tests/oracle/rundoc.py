@@ -352,12 +352,13 @@ def check_metrics(check, label, document):
     ranks = [[s["dur_ns"] for s in g["items"] if s["phase"] == "steady" and s["dur_ns"] > 0] for g in document["steps"]]
     together = [[rank[n] for rank in ranks if n < len(rank)] for n in range(max(map(len, ranks), default=0))]
     mean = sum(sum(one) / len(one) for one in together) / len(together) if together else None
+    profiled = [s["dur_ns"] for g in document["steps"] for s in g["items"] if s["phase"] == "profiled" and s["dur_ns"] > 0]
     rate = 1e9 / mean if mean else None
     times = lambda *values: None if None in values else math.prod(values)
     flops = times(work["model_flops_per_step"], rate)
     peak = document["hardware"].get("peak_%s_flops_per_s" % work["precision"])
     expected = {"wall_ns": total.get("wall_ns"),
-                "mean_step_ns": mean,
+                "mean_step_ns": mean, "profiled_step_ns": sum(profiled) / len(profiled) if profiled else None,
                 "steps_per_s": rate, "samples_per_s": times(work["batch_size"], rate),
                 "tokens_per_s": times(work["batch_size"], rate, work["sequence_length"]),
                 "model_flops_per_s": flops,
