@@ -20,6 +20,19 @@ static bool is_device_table(enum nl_table_id table)
     return table == NL_T_copy || table == NL_T_api || table == NL_T_sync || table == NL_T_counter;
 }
 
+/* Whether ranges in which kernels of graph replays were captured hold what the host's table does not. */
+static bool is_captured(const struct nl_trace *trace, enum nl_table_id table)
+{
+    static const struct {
+        enum nl_table_id table;
+        enum nl_kind kind;
+    } kinds[] = {{NL_T_op, NL_KIND_OP}, {NL_T_layer, NL_KIND_LAYER}, {NL_T_python, NL_KIND_PYTHON}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && trace->captured.rows; i++)
+        if (kinds[i].table == table)
+            return memchr(trace->captured.kind, kinds[i].kind, trace->captured.rows) != NULL;
+    return false;
+}
+
 /* Names of the analyses whose first unmet need this is, joined by commas; NULL when none. */
 static const char *unanswered(struct nl_result *result, const struct nl_trace *trace,
                               const struct nl_advice *advice)
@@ -79,7 +92,8 @@ static struct nl_result *run(const struct nl_trace *trace, const struct nl_analy
     struct nl_result *result = NL_ANSWER_NEW("missing", NULL, columns);
     bool device = trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows;
     for (size_t i = 0; nl_advices[i].formats; i++)
-        if (device || !is_device_table(nl_advices[i].need.table))
+        if ((device || !is_device_table(nl_advices[i].need.table)) &&
+            !is_captured(trace, nl_advices[i].need.table))
             add_advice(result, trace, &nl_advices[i]);
     return result;
 }

@@ -17,7 +17,7 @@ static const struct {
      "correlation bytes kind src_memory dst_memory src_device dst_device graph_node external_id"},
     {NL_KIND_MEMSET, NL_T_memset, "correlation bytes value memory graph_node external_id"},
     {NL_KIND_SYNC, NL_T_sync, "correlation kind event_id wait_stream wait_correlation"},
-    {NL_KIND_API, NL_T_api, "correlation result external_id"},
+    {NL_KIND_API, NL_T_api, "correlation result external_id kernel"},
     {NL_KIND_OP, NL_T_op,
      "shapes dtypes strides concrete_inputs flops bytes external_id sequence forward_thread"},
     {NL_KIND_LAYER, NL_T_layer, "python_id python_parent module_id"},

@@ -14,6 +14,7 @@ struct event {
     int64_t ts;
     uint32_t process, slice, name; /* name: of the kernel, an id of the trace with the call */
     uint8_t call;
+    bool failed; /* it returned an error */
 };
 
 struct events {
@@ -90,8 +91,12 @@ static struct events list_events(const struct nl_trace *trace)
             continue;
         nl_grow(&events.items, &events.cap, events.count + 1);
         events.items[events.count++] =
-            (struct event){trace->slice.ts[slice], nl_slice_process(trace, slice), slice,
-                           trace->api.kernel[row], (uint8_t)(launch ? CALL_LAUNCH : calls[name])};
+            (struct event){trace->slice.ts[slice],
+                           nl_slice_process(trace, slice),
+                           slice,
+                           trace->api.kernel[row],
+                           (uint8_t)(launch ? CALL_LAUNCH : calls[name]),
+                           trace->api.result[row] != NL_NULL_I64 && trace->api.result[row] != 0};
     }
     nl_free(calls);
     if (events.count)
@@ -154,10 +159,16 @@ static void end(struct nl_graph_captures *captures, struct open *open, const str
 {
     if (open->depth == 0) {
         keep_unknown(captures, event->process);
-    } else if (--open->depth == 0 && open->capture.count) {
+    } else if (--open->depth == 0 && open->capture.count && !event->failed) {
         open->capture.end = nl_slice_end(captures->trace, event->slice);
         keep(captures, &open->capture);
     }
+}
+
+/* A call that failed did nothing: only of an end that failed, a capture is over, and there is no graph. */
+static bool counts(const struct event *event)
+{
+    return !event->failed || event->call == CALL_END;
 }
 
 static void walk(struct nl_graph_captures *captures, const struct events *events,
@@ -166,7 +177,7 @@ static void walk(struct nl_graph_captures *captures, const struct events *events
     struct open open = {0};
     for (size_t i = 0; i < events->count; i++) {
         const struct event *event = &events->items[i];
-        switch ((enum call)event->call) {
+        switch (counts(event) ? (enum call)event->call : CALL_OTHER) {
         case CALL_BEGIN: begin(captures, &open, event->process); break;
         case CALL_END: end(captures, &open, event); break;
         case CALL_CHANGE: keep_unknown(captures, event->process); break;

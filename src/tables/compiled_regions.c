@@ -36,9 +36,11 @@ struct tally {
 struct regions {
     struct nl_gputime gpu;               /* over operators */
     const struct nl_memo_ranges *graphs; /* Inductor's ranges */
-    uint32_t *forward;                   /* per operator: its forward operator */
-    uint8_t *mark;                       /* per name of the trace */
-    struct tally *items;                 /* per name of the trace */
+    uint32_t *
+        launched; /* per work: operator around its launch; of kernels of replays the captured one is the owner */
+    uint32_t *forward;   /* per operator: its forward operator */
+    uint8_t *mark;       /* per name of the trace */
+    struct tally *items; /* per name of the trace */
     struct tally outside[NL_UNOWNED];
 };
 
@@ -88,7 +90,11 @@ static uint32_t region_of(const struct regions *regions, uint32_t work, bool *ba
     if (name == NL_NO_NAME)
         name = climb(regions, ops, forward, REGION);
     if (name == NL_NO_NAME)
+        name = climb(regions, ops, regions->launched[work], REGION);
+    if (name == NL_NO_NAME)
         name = climb(regions, ops, op, FUNCTION);
+    if (name == NL_NO_NAME)
+        name = climb(regions, ops, regions->launched[work], FUNCTION);
     if (name == NL_NO_NAME)
         name = climb(regions, &regions->graphs->tree, regions->graphs->owner[work], GRAPH);
     return name;
@@ -208,6 +214,7 @@ static struct nl_result *compiled_regions_run(const struct nl_trace *trace,
         nl_gputime_init(&regions.gpu, trace, options, NL_KIND_OP);
         regions.graphs = nl_memo_ranges(options->memo, NL_KIND_NVTX);
         regions.forward = nl_forward_ops(regions.gpu.tree);
+        regions.launched = nl_owners_at_launch(regions.gpu.owners, regions.gpu.tree);
         regions.items = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *regions.items);
         add_ranges(&regions, regions.gpu.tree);
         add_ranges(&regions, &regions.graphs->tree);
@@ -215,6 +222,7 @@ static struct nl_result *compiled_regions_run(const struct nl_trace *trace,
         compiled_regions_add_rows(result, &regions, trace->names.count);
         nl_free(regions.items);
         nl_free(regions.forward);
+        nl_free(regions.launched);
         nl_gputime_release(&regions.gpu);
     }
     nl_free(regions.mark);

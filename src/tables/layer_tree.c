@@ -16,6 +16,7 @@ const struct nl_analysis nl_analysis_layer_tree = {
     .title = "Modules as a tree",
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
+    .instead = &(const struct nl_need){NL_T_captured, NULL},
     .run = layer_tree_run,
     .doc =
         "Per path of modules from the outermost in, by names without numbers of instances: count, "

@@ -16,6 +16,7 @@ const struct nl_analysis nl_analysis_op_gpu = {
     .title = "Operators by the device time they launched",
     .needs = {{NL_T_op, NULL}, {NL_T_api, "correlation"}},
     .need_count = 2,
+    .instead = &(const struct nl_need){NL_T_captured, NULL},
     .run = op_gpu_run,
     .doc = "Per operator name: calls, time on the CPU, and time of the device work launched by it: "
            "self is the work launched in no operator inside, total is with those, union counts a "

@@ -16,6 +16,7 @@ const struct nl_analysis nl_analysis_python_tree = {
     .title = "Python functions as a tree",
     .needs = {{NL_T_python, NULL}},
     .need_count = 1,
+    .instead = &(const struct nl_need){NL_T_captured, NULL},
     .run = python_tree_run,
     .doc = "Per path of Python functions from the outermost in, by names without numbers of "
            "instances: count, time on the CPU, work and device time launched there (self) and "

@@ -175,10 +175,16 @@ static uint32_t captured_in(const struct nl_owners *owners, uint32_t work)
                : NL_NULL_ROW;
 }
 
-uint32_t *nl_owners_find(const struct nl_owners *owners, const struct nl_rangetree *tree)
+uint32_t *nl_owners_at_launch(const struct nl_owners *owners, const struct nl_rangetree *tree)
 {
     uint32_t *answer = nl_no_rows(owners->count);
     nl_rangetree_find(tree, &owners->moments, answer);
+    return answer;
+}
+
+uint32_t *nl_owners_find(const struct nl_owners *owners, const struct nl_rangetree *tree)
+{
+    uint32_t *answer = nl_owners_at_launch(owners, tree);
     for (uint32_t i = 0; tree->captured < tree->count && i < owners->count; i++) {
         uint32_t range = nl_rangetree_captured(tree, captured_in(owners, i));
         if (range != NL_NULL_ROW)

@@ -32,7 +32,11 @@ struct nl_owners {
 void nl_owners_init(struct nl_owners *owners, const struct nl_trace *trace);
 void nl_owners_release(struct nl_owners *owners);
 
-/* Per work the innermost range of `tree` around its launch, NL_NULL_ROW none; nl_free it. */
+/* Per work the innermost range of `tree` around its launch, of kernels of a graph replay around the replay;
+ * NL_NULL_ROW none; nl_free it. */
+uint32_t *nl_owners_at_launch(const struct nl_owners *owners, const struct nl_rangetree *tree);
+
+/* The same, but kernels of a graph replay have the range in which they were captured, where that is known. */
 uint32_t *nl_owners_find(const struct nl_owners *owners, const struct nl_rangetree *tree);
 
 /* The same for the tree of operators, where an id decides before containment. */

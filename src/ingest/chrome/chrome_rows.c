@@ -389,6 +389,7 @@ static void row_api(struct chrome_worker *worker, const struct chrome_cat *cat, 
     row.correlation = chrome_correlation(worker);
     row.external_id = chrome_external_id(worker);
     row.kernel = chrome_arg_name(worker, CHROME_ARG_KERNEL);
+    row.result = chrome_arg_integer(worker, CHROME_ARG_RESULT);
     nl_stage_api(worker->stage, &row);
 }
 
