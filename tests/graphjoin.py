@@ -58,7 +58,7 @@ class Trace:
         self.now += dur + 1
         return self.correlation
 
-    def capture(self, layer, module=None, named=True, fork=False, end=True, tid=1):
+    def capture(self, layer, module=None, named=True, fork=False, end=True, tid=1, before_end=None, result=0):
         self.call("hipStreamBeginCapture")
         start = self.now
         for name, dims, kernel in layer:
@@ -68,10 +68,12 @@ class Trace:
             self.now += 10
         if fork:
             self.call("hipStreamWaitEvent")
+        if before_end:
+            self.call(before_end)
         if module:
             self.add("python_function", "nn.Module: " + module, start - 1, self.now - start, tid=tid)
         if end:
-            self.call("hipStreamEndCapture")
+            self.call("hipStreamEndCapture", result=result)
         self.now += 10
 
     def replay(self, kernels, streams=None, together=False):
@@ -244,6 +246,17 @@ def ambiguous():
         trace.replay(NAMES)
     none("a capture that does not end", unfinished, {UNKNOWN: 3, UNUSABLE: 2})
 
+    def failed(trace):
+        trace.capture(LAYER, result=901)
+        trace.replay(NAMES)
+    none("a capture that failed made no graph", failed, {})
+
+    def failed_once(trace):
+        trace.capture(other, result=901)
+        trace.capture(LAYER)
+        trace.replay(NAMES)
+    none("a capture that failed is not in doubt with the one that did not", failed_once, {JOINED: 3}, 3)
+
     def cut(trace):
         trace.call("hipStreamEndCapture")
         trace.capture(LAYER)
@@ -271,11 +284,51 @@ def ambiguous():
         trace.replay(NAMES)
     none("launches that ran at once are not captured", executed, {})
 
+    def event(trace):
+        trace.capture(LAYER, before_end="hipEventRecord")
+        trace.replay(NAMES)
+    none("an event that nobody waits for keeps the order", event, {JOINED: 3}, 3)
+
     def of_rank(trace, joined):
         joined.capture(LAYER)
         trace.replay(NAMES)
     none("the capture of another rank: none", of_rank, {UNKNOWN: 3}, 0, other=1)
     none("the capture of this rank", of_rank, {JOINED: 3}, 3, other=0)
+
+
+def told():
+    """What other answers say of joined replays: regions, what is missing, exports."""
+    region = "Torch-Compiled Region: 0/0"
+    trace = Trace()
+    trace.capture(LAYER)
+    start = trace.now
+    trace.replay(NAMES)
+    trace.add("cpu_op", region, start - 1, 10)
+    trace.capture(LAYER[:1])
+    with tempfile.TemporaryDirectory() as folder:
+        path = trace.write(folder)
+        found = [(row["region"], row["gpu_ops"], row["gpu_ns"]) for row in asked("analyze", path, "--section", "compiled_regions")["compiled_regions"]]
+        tally.check("replays stay in the compiled region that launched them", found == [(region, 3, 60000)], found)
+        out = os.path.join(folder, "out.json")
+        done = neurolens(["export", path, "--to", "chrome", "-o", out])
+        with open(out, encoding="utf-8") as file:
+            events = json.load(file)["traceEvents"]
+        kernels = [event["args"].get("kernel") for event in events if event.get("cat") == "cuda_runtime" and event["name"] == "hipLaunchKernel"]
+        tally.check("the Chrome export keeps the kernels' names of calls", kernels == [*NAMES, NAMES[0]], (done.describe(), kernels))
+        tally.check("so it can be joined again", coverage(out) == coverage(path) and coverage(path)[JOINED] == 3, coverage(out))
+
+        alone, capture = Trace(), Trace()
+        alone.replay(NAMES)
+        capture.capture(LAYER, module="Block_0")
+        path, other = alone.write(folder, "alone.json"), capture.write(folder, "capture.json")
+
+        def missing(*words):
+            said = asked("info", path, *words)
+            return {row["missing"] for row in said["missing"]}
+        tally.check("operators and modules are missing in the profile itself", {"ops", "layers"} <= missing(), missing())
+        tally.check("joined ones are not called missing", not {"ops", "layers"} & missing("--join", other), missing("--join", other))
+        gpu = {row["name"]: row["gpu_ns"] for row in asked("analyze", path, "--join", other, "--section", "op_gpu")["op_gpu"]}
+        tally.check("and their time on the device is answered", gpu == {"aten::mm": 40000, "aten::add": 20000}, gpu)
 
 
 def read(path):
@@ -330,8 +383,39 @@ def sample():
                 abs(addmm[2] - (387.01171875 + 366.2138671875 + 200.65234375) * 1000) < 100, products)
 
 
+def experts_by_hand(capture):
+    """FLOPs of every vllm::moe_forward: tokens times k times the elements of the MXFP4 weights that its Triton kernels view."""
+    ops = [e for e in capture if e.get("cat") == "cpu_op"]
+    found = []
+    for around in (e for e in ops if e["name"] == "vllm::moe_forward"):
+        inside = [e for e in ops if e["tid"] == around["tid"] and around["ts"] < e["ts"] < around["ts"] + around["dur"]]
+        topk = next(e for e in inside if e["name"] == "TopK")
+        views = [e["args"]["Input Dims"][0] for e in inside if e["name"] == "aten::view" and e["args"]["Input type"][0] == "unsigned char"]
+        elements = sum(rows * 2 * columns for _, rows, columns in views)  # two values in a byte
+        found.append(2 * topk["args"]["Input Dims"][0][0] * int(topk["args"]["Concrete Inputs"][1]) * elements)
+    return found
+
+
+def experts():
+    """gpt-oss' experts, whose operator shows tokens and scores alone."""
+    path = os.path.join(DECODE, "graph_execution.json.gz")
+    capture = (glob.glob(os.path.join(DECODE, "capture_traces", "*.json.gz")) or [None])[0]
+    if not capture:
+        tally.skip("vllm_decode_full", "no ../shared")
+        return
+    expected = experts_by_hand(read(capture))
+    found = [row[0] for row in rows(path, "SELECT flops FROM op_work WHERE name = 'vllm::moe_forward'", "--join", capture)]
+    tally.check("24 mixtures of experts, equal to a second implementation", len(found) == 24 and found == expected, (found, expected))
+    # TraceLens takes both sizes for the padded width of the hidden state, 3072; the weights are 2944 deep.
+    tracelens = (4.831838208 + 2.415919104) * 1e9
+    tally.check("TraceLens' FLOPs but for its 3072/2944", abs(found[0] * 3072 / 2944 - tracelens) < 1e3, found[0])
+    time = rows(path, "SELECT sum(k.dur) FROM kernels k WHERE k.name LIKE '_matmul_ogs%' OR k.name LIKE '_finalize_matmul%'")
+    work = rows(path, "SELECT sum(kernel_ns), sum(kernels) FROM op_work WHERE name = 'vllm::moe_forward'", "--join", capture)
+    tally.check("their kernels' time, once", work == [[time[0][0], 72]], (work, time))
+
+
 def main():
-    for part in (same_file, joined_file, ambiguous, sample):
+    for part in (same_file, joined_file, ambiguous, told, sample, experts):
         if len(sys.argv) < 2 or any(word in part.__name__ for word in sys.argv[1:]):
             part()
     tally.finish()

@@ -193,6 +193,11 @@ HAND = [
      2 * 4 * 40 + 32, "fp32", "gather"),
     ("triton_poi_fused_add_0", [[1000, 8], [4, 8], [4, 8], []], [F, F, F, "Scalar"],
      ["", "", "", "32"], None, 3 * 32 * 4, "fp32", "compiled"),
+    # No number of elements is told: of a table, the rows that seven indices name; in its look-alike no tensor has their size.
+    ("triton_poi_fused_embedding_1", [[7], [1000, 16], [7, 16]], ["int", H, H], ["", "", ""], None, 7 * 4 + 2 * 2 * 7 * 16, "bf16",
+     "compiled"),
+    ("triton_poi_fused_add_2", [[7], [1000, 16], [1000, 16]], ["int", H, H], ["", "", ""], None, 7 * 4 + 2 * 2 * 16000, "bf16",
+     "compiled"),
     ("aten::sum", [[32, 4], [], []], [F, "", ""], None, 128, 512, "fp32", "reduction"),
     ("FlashAttnVarlenFunc", [[32, 8, 64]] * 3 + [[3], [3]] + [[]] * 5, [H] * 3 + ["int"] * 2 + [""] * 5,
      [""] * 9 + ["True"], 2 * 2 * 8 * 16 * 16 * 128, 2 * 4 * 32 * 8 * 64, "bf16", "attention"),
@@ -237,6 +242,34 @@ HAND = [
      None, "gemm"),
     ("flashinfer::bmm_fp8", [[2, 4, 8], [2, 8, 16]], ["c10::Float8_e4m3fn"] * 2, None, 2048,
      64 + 256 + 128, "fp8", "gemm"),
+    # Experts: 4 tokens to 2 of 8 each, weights of 8 * (2 * 16 * 32 + 32 * 16) elements; all are used.
+    ("aiter::ck_moe", [[4, 32], [8, 32, 32], [8, 32, 16], [4, 2], [4, 2]], [H, H, H, F, "int"], None,
+     2 * 8 * 3 * 16 * 32, 2 * 8 * 3 * 16 * 32 + 2 * 2 * 4 * 32, "bf16", "moe"),
+    ("vllm::rocm_aiter_fused_moe", [[1, 32], [8, 32, 32], [8, 32, 16], [1, 2], [1, 2]],
+     [H, "c10::Float8_e4m3fnuz", "c10::Float8_e4m3fnuz", F, "int"], None,
+     2 * 2 * 3 * 16 * 32, 2 * 3 * 16 * 32 + 2 * 2 * 32, "fp8", "moe"),
+    # Four bits (MXFP4, INT4): half as many bytes as elements, and kernels widen them to the tokens' type.
+    ("vllm::outplace_fused_experts", [[4, 32], [8, 32, 16], [8, 32, 8], [4, 2], [4, 2]],
+     [H, "unsigned char", "unsigned char", F, "int"], None, 2 * 8 * 3 * 16 * 32,
+     8 * 3 * 16 * 32 // 2 + 2 * 2 * 4 * 32, "bf16", "moe"),
+    ("aiter::fused_moe_", [[4, 16], [8, 32, 16], [8, 32, 8], [4, 2], [4, 2]],
+     ["c10::Float4_e2m1fn_x2"] * 3 + [F, "int"], None, 2 * 8 * 3 * 16 * 32,
+     8 * 3 * 16 * 32 // 2 + 2 * 4 * 32 // 2, "fp4", "moe"),
+    # Half the width, but 16 bits: they are no weights of these tokens.
+    ("aiter::ck_moe", [[4, 32], [8, 32, 16], [8, 32, 8], [4, 2], [4, 2]], [H, H, H, F, "int"], None, None,
+     None, None, "moe"),
+    # INT8 weights under 16-bit activations multiply as 16 bits; the weights are read as bytes.
+    ("aten::_weight_int8pack_mm", [[8, 128], [256, 128], [256]], [H, "signed char", H], None, 2 * 8 * 256 * 128,
+     2 * 8 * 128 + 256 * 128 + 2 * 8 * 256, "bf16", "gemm"),
+    ("_C::allspark_w8a16_gemm", [[8, 128], [128, 256], [1, 256], [], [], [], [], [], [], []],
+     [H, "unsigned char", H, "", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar"], None,
+     2 * 8 * 256 * 128, 2 * (8 * 128 + 8 * 256) + 128 * 256 + 2 * 256, "bf16", "gemm"),
+    ("vllm::w8a8_block_fp8_matmul_deepgemm", [[8, 128], [256, 128], [8, 1], [2, 1], [], []],
+     ["c10::Float8_e4m3fn"] * 2 + [F, F, "ScalarList", ""], None, 2 * 8 * 256 * 128,
+     8 * 128 + 256 * 128 + 2 * 8 * 256, "fp8", "gemm"),
+    ("sgl_kernel::dsv3_router_gemm", [[4, 256], [4, 7168], [256, 7168]], [F, H, H], None, 2 * 4 * 256 * 7168,
+     2 * (4 * 7168 + 256 * 7168 + 4 * 256), "bf16", "gemm"),
+    ("sglang::unified_attention_with_output", [[32, 64, 64]] * 3, [H] * 3, None, None, None, None, "attention"),
     ("flashinfer::BatchDecode", [[4, 8, 64]], [H], None, None, None, None, "attention"),
     ("_LayerNormMLP", [[32, 64], [64]], [H, H], None, None, None, None, "gemm"),
     # Not enough told, or nonsense: unknown, never 0.
@@ -328,6 +361,55 @@ def nesting(tally, folder):
         ("alone", 13000, 2, None, 0), ("aten::addmm", 25000, 2, 1024, 0)], got)
     total = rows(path, "SELECT (SELECT sum(kernel_ns) FROM op_work), (SELECT sum(dur) FROM kernels)")
     tally.check("kernel_ns adds up to all kernels", total[0][0] == total[0][1], total)
+
+
+def experts_inside(tally, folder):
+    """MXFP4 experts whose operator shows tokens and scores: the operators inside tell the rest; look-alikes are unknown."""
+    def call(start, views, k="2", router=(4, 8)):
+        events = [op("vllm::moe_forward", start, 80, [[4, 32], [4, 8], [], []], [H, H, "", ""]),
+                  op("TopK", start + 5, 5, [list(router), [], []], [H, "Scalar", ""], ["", k, ""])]
+        return events + [op("aten::view", start + 12 + 3 * i, 2, [view, []], [dtype, "ScalarList"]) for i, (view, dtype) in enumerate(views)]
+    byte = "unsigned char"
+    up, down = [8, 16, 32], [8, 8, 32]  # 32 deep, 2 * 16 wide; 16 deep, 32 wide
+    cases = [([(up, byte), (down, byte)], {}, 2 * 4 * 2 * (32 * 32 + 16 * 32)),
+             ([(up, byte), (up, byte), (down, byte)], {}, 2 * 4 * 2 * (32 * 32 + 16 * 32)),
+             ([(up, byte)], {}, None),                                      # half of the weights
+             ([(up, byte), (down, byte)], {"k": "two"}, None),              # how many experts is not told
+             ([(up, byte), (down, byte)], {"router": (5, 8)}, None),        # the router of other tokens
+             ([(up, byte), ([8, 16, 64], byte), (down, byte)], {}, None),   # weights of two sizes
+             ([(up, byte), ([8, 6, 32], byte)], {}, None),                  # sizes that do not fit
+             ([(up, H), (down, H)], {}, None)]                              # no bytes
+    events = []
+    for i, (views, more, _) in enumerate(cases):
+        events += call(100 * i, views, **more)
+        events += launched("_matmul_ogs", 100 * i + 60, i + 1, 10, 100 * i + 50)
+    got = rows(write(folder, "experts.json", trace_of(events)),
+               "SELECT w.flops, w.dtype, w.bytes FROM op_work w JOIN slices s ON s.id = w.op WHERE w.kernel_ns > 0 ORDER BY s.ts")
+    tally.check("experts by the operators inside", [row[0] for row in got] == [flops for _, _, flops in cases], got)
+    tally.check("in the type of the tokens, all weights once", got[0][1:] == ("bf16", 8 * (32 * 32 + 16 * 32) / 2 + 2 * 2 * 4 * 32), got[0])
+
+
+# Product, type and operations or bytes per second, from the makers' pages, or tables of them (data/gpus.yaml names which).
+PRODUCTS = [("TPU v4", "memory", 1200e9), ("TPU v5 Lite", "int8", 393e12), ("TPU v5e", "memory", 819e9),
+            ("TPU v5p", "bf16", 459e12), ("TPU v6 Lite", "int8", 1836e12), ("TPU v6e", "memory", 1638e9),
+            ("Trainium", "bf16", 190e12), ("Trainium2", "fp8", 1299e12), ("Trainium3", "memory", 4900e9),
+            ("Gaudi2", "bf16", 432e12), ("AMD Instinct MI100", "bf16", 92.3e12), ("NVIDIA A40", "int8", 299.3e12),
+            ("NVIDIA GeForce RTX 4090", "bf16", 165.2e12), ("NVIDIA RTX 6000 Ada Generation", "memory", 960e9)]
+
+
+def peaks_of_products(tally, folder):
+    """Peaks by the name that profiles give a device."""
+    types = {"bf16": H, "int8": "signed char", "fp8": "c10::Float8_e4m3fn", "memory": H}
+    wrong = []
+    for product, what, peak in PRODUCTS:
+        name = "aten::_scaled_mm" if what == "fp8" else "aten::_int_mm" if what == "int8" else "aten::mm"
+        events = [op(name, 0, 50, [[64, 64], [64, 64]], [types[what]] * 2), *launched("gemm", 100, 1, 10, 10)]
+        path = write(folder, "product.json", trace_of(events, {"id": 0, "name": product}))
+        row = next(row for row in table(path, "roofline") if row["kind"] == "operator")
+        found = row["peak_bytes_per_s" if what == "memory" else "peak_flops_per_s"]
+        if found is None or abs(found - peak) > 1e-9 * peak:
+            wrong.append((product, what, found, peak))
+    tally.check("peaks of %d products" % len(PRODUCTS), not wrong, wrong)
 
 
 def old_convolution(tally, folder):
@@ -1211,7 +1293,7 @@ def coverage(tally, folder, every=False):
     tally.check("profiles with shapes", seen > 10, seen)
 
 
-PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
+PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
          training, micro_batches, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts, played_again,

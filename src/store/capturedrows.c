@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 
 struct nl_captured_range {
     const struct nl_trace *trace; /* where it was recorded */
@@ -57,34 +58,70 @@ uint64_t nl_chain_hash(const struct nl_chain *chain, bool operators)
     return hash;
 }
 
+/* The row of a range in the range `parent`, made when first met; NL_NO_ROW where it lies too deep. */
+static uint32_t put_one(struct nl_captured_rows *rows, const struct nl_trace *trace, uint32_t slice,
+                        uint32_t process, uint32_t parent, bool *fresh)
+{
+    uint64_t hash =
+        nl_hash_pair(nl_hash_pair((uint64_t)process << 32 | slice, parent), (uintptr_t)trace);
+    uint32_t at = NL_LOOKUP(&rows->by_source, hash, r,
+                            rows->items[r].slice == slice && rows->items[r].parent == parent &&
+                                rows->items[r].process == process && rows->items[r].trace == trace);
+    *fresh = at == NL_NO_ROW;
+    if (!*fresh)
+        return at;
+    uint16_t depth = parent == NL_NO_ROW ? 0 : rows->items[parent].depth;
+    if (depth == UINT16_MAX - 1)
+        return NL_NO_ROW;
+    at = (uint32_t)rows->count;
+    nl_grow(&rows->items, &rows->cap, rows->count + 1);
+    rows->items[rows->count++] =
+        (struct nl_captured_range){.trace = trace,
+                                   .slice = slice,
+                                   .process = process,
+                                   .parent = parent,
+                                   .depth = (uint16_t)(parent == NL_NO_ROW ? 0 : depth + 1)};
+    nl_lookup_add(&rows->by_source, hash, at);
+    return at;
+}
+
+/* Operators around experts have tokens and scores alone as inputs; those inside tell the sizes, though nothing was
+ * launched in them. All lie right below it. */
+static void put_inside(struct nl_captured_rows *rows, const struct nl_trace *trace, uint32_t slice,
+                       uint32_t process, uint32_t around)
+{
+    const struct nl_slice_table *table = &trace->slice;
+    if (table->kind[slice] != NL_KIND_OP ||
+        !nl_str_contains(nl_trace_name(trace, table->name[slice]), "moe_forward"))
+        return;
+    uint32_t lane = table->lane[slice], end = trace->lane.first[lane] + trace->lane.count[lane];
+    int64_t from = table->ts[slice], to = nl_slice_end(trace, slice);
+    bool fresh;
+    for (uint32_t first = slice + 1, below; first < end; first = below) {
+        below = NL_FIRST(i, first, end, table->depth[i] > table->depth[first]);
+        if (table->depth[first] <= table->depth[slice])
+            continue;
+        uint32_t i = NL_FIRST(at, first, below, table->ts[at] >= from);
+        for (; i < below && table->ts[i] < to; i++)
+            if (table->kind[i] == NL_KIND_OP && inputs_of(trace, i).shapes != NL_NO_NAME)
+                (void)put_one(rows, trace, i, process, around, &fresh);
+    }
+}
+
 uint32_t nl_captured_rows_put(struct nl_captured_rows *rows, const struct nl_chain *chain,
                               uint32_t process, bool operators)
 {
     uint32_t at = NL_NO_ROW;
     for (size_t i = 0; i < chain->count; i++) {
         uint32_t slice = chain->items[i], parent = at;
+        bool fresh;
         if (!counts(chain->trace, slice, operators))
             continue;
-        uint64_t hash = nl_hash_pair(nl_hash_pair((uint64_t)process << 32 | slice, parent),
-                                     (uintptr_t)chain->trace);
-        at = NL_LOOKUP(&rows->by_source, hash, r,
-                       rows->items[r].slice == slice && rows->items[r].parent == parent &&
-                           rows->items[r].process == process &&
-                           rows->items[r].trace == chain->trace);
-        if (at != NL_NO_ROW)
-            continue;
-        uint16_t depth = parent == NL_NO_ROW ? 0 : rows->items[parent].depth;
-        if (depth == UINT16_MAX - 1)
+        at = put_one(rows, chain->trace, slice, process, parent, &fresh);
+        if (at == NL_NO_ROW)
             return parent;
-        at = (uint32_t)rows->count;
-        nl_grow(&rows->items, &rows->cap, rows->count + 1);
-        rows->items[rows->count++] =
-            (struct nl_captured_range){.trace = chain->trace,
-                                       .slice = slice,
-                                       .process = process,
-                                       .parent = parent,
-                                       .depth = (uint16_t)(parent == NL_NO_ROW ? 0 : depth + 1)};
-        nl_lookup_add(&rows->by_source, hash, at);
+        if (fresh)
+            put_inside(rows, chain->trace, slice, process, at);
     }
     return at;
 }

@@ -119,10 +119,22 @@ bool work_grouped_gemm(const struct work_call *call, struct work_cost *cost)
     return true;
 }
 
+/* Values to an element of the first weights: 2 where two of four bits lie in a byte (MXFP4, INT4), whose second
+ * dimension is then half of the tokens'; 0 when they are no weights of these tokens. */
+static double packed_in(const struct work_call *call, const struct work_tensor *hidden,
+                        const struct work_tensor *up)
+{
+    enum work_type type = call->args->inputs[call->model->at[1]].type;
+    if (up->dims[2] == hidden->dims[1])
+        return type == WORK_FP4X2 ? 2 : 1;
+    return 2 * up->dims[2] == hidden->dims[1] && (type == WORK_INT8 || type == WORK_FP4X2) ? 2 : 0;
+}
+
 /*
- * Fused experts of vLLM and SGLang: hidden [T,H], w1 [E,2·I,H], w2 [E,H,I], topk_ids [T,k]. Each token
+ * Fused experts of vLLM, SGLang and AITER: hidden [T,H], w1 [E,2·I,H], w2 [E,H,I], topk_ids [T,k]. Each token
  * goes through k experts: 2·T·k·(2·I·H + H·I). Weights of an expert are read when a token goes there:
- * at most min(E, T·k) of them. at: hidden, w1, w2, ids.
+ * at most min(E, T·k) of them. Weights of four bits count in the type of the tokens, as kernels widen them, unless
+ * they are FP4 and so are the tokens. at: hidden, w1, w2, ids.
  */
 bool work_fused_experts(const struct work_call *call, struct work_cost *cost)
 {
@@ -131,15 +143,18 @@ bool work_fused_experts(const struct work_call *call, struct work_cost *cost)
     const struct work_tensor *up = work_tensor_at(call->args, (unsigned)at[1], 3);
     const struct work_tensor *down = work_tensor_at(call->args, (unsigned)at[2], 3);
     const struct work_tensor *ids = work_tensor_at(call->args, (unsigned)at[3], 2);
-    if (!hidden || !up || !down || !ids || up->dims[2] != hidden->dims[1] || up->dims[0] <= 0)
+    double packed = hidden && up ? packed_in(call, hidden, up) : 0;
+    if (!(packed > 0) || !down || !ids || up->dims[0] <= 0)
         return false;
     double experts = (double)up->dims[0], routed = work_elements(ids);
     double weights = (work_elements(up) + work_elements(down)) / experts;
     double used = routed < experts ? routed : experts;
     enum work_type type = call->args->inputs[at[1]].type;
-    cost->flops = cost->flops_needed = 2 * routed * weights;
+    cost->flops = cost->flops_needed = 2 * routed * weights * packed;
     cost->matrix = cost->estimated = true;
-    cost->type = type;
+    cost->type = packed > 1 ? call->args->inputs[at[0]].type : type;
+    if (cost->type == WORK_FP4X2)
+        cost->type = WORK_FP4;
     cost->bytes = used * weights * work_type_bits(type) / 8 +
                   2 * work_input_bytes(call->args, (unsigned)at[0]);
     return true;

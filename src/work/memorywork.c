@@ -176,6 +176,34 @@ bool work_lists(const struct work_call *call, struct work_cost *cost)
     return lists > 0;
 }
 
+static bool is_index(const struct work_input *input)
+{
+    return input->is_tensor && !input->is_list &&
+           (input->type == WORK_INT32 || input->type == WORK_INT64);
+}
+
+static bool has_tensor_of(const struct work_args *args, double elements)
+{
+    for (unsigned i = 0; i < args->count; i++)
+        if (args->inputs[i].is_tensor && !args->inputs[i].is_list &&
+            args->inputs[i].elements == elements && !is_index(&args->inputs[i]))
+            return true;
+    return false;
+}
+
+/* Elements of a tensor that are read at least: of a table of rows, where one tensor holds numbers of rows and another one
+ * is as large as these rows together, no more than them. */
+static double looked_up(const struct work_args *args, const struct work_input *table)
+{
+    for (unsigned i = 0; table->tensor.rank == 2 && !is_index(table) && i < args->count; i++) {
+        double read = args->inputs[i].elements * (double)table->tensor.dims[1];
+        if (is_index(&args->inputs[i]) && read > 0 && read < table->elements &&
+            has_tensor_of(args, read))
+            return read;
+    }
+    return table->elements;
+}
+
 /* Kernels that torch.compile made: every tensor once, and of none more than the kernel has elements,
  * which its last scalars tell (a table that is looked up is not read whole). */
 bool work_compiled(const struct work_call *call, struct work_cost *cost)
@@ -190,7 +218,9 @@ bool work_compiled(const struct work_call *call, struct work_cost *cost)
         const struct work_input *input = &args->inputs[i];
         if (!input->is_tensor || input->is_list)
             continue;
-        double elements = most > 0 && input->elements > most ? most : input->elements;
+        double elements = most > 0 ? input->elements : looked_up(args, input);
+        if (most > 0 && elements > most)
+            elements = most;
         bytes += elements * work_type_bits(input->type) / 8;
         any |= work_type_bits(input->type) > 0;
     }

@@ -8,6 +8,7 @@
 #include "base/sum.h"
 #include "store/kernelcategory.h"
 #include "work/countedflops.h"
+#include "work/workexperts.h"
 #include "work/workfollow.h"
 
 /* One set of inputs and what it costs. */
@@ -218,7 +219,8 @@ static struct nl_op_work *op_work(struct run *run, uint32_t range, uint32_t laun
     struct work_cost cost = nl_no_work_cost();
     if (known)
         take_cost(row, &known->cost);
-    else if (row->family == WORK_CONVOLUTION && work_follow(run->ops, range, &cost))
+    else if ((row->family == WORK_CONVOLUTION && work_follow(run->ops, range, &cost)) ||
+             (row->family == WORK_MOE && work_experts(run->ops, range, &cost)))
         take_cost(row, &cost);
     else
         take_node(run, row, slice);
