@@ -24,7 +24,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define HEADER 16 /* magic, CRC of the rest, format */
 
 static const struct nl_str question = {"why", 3};
-static struct nl_profile *profile;
 static unsigned char *sound, *patched;
 static size_t sound_size;
 
@@ -40,9 +39,9 @@ static void prepare(void)
     copies_exposed(&make);
     struct nl_trace *trace = gputrace_close(&make);
     struct nl_report *report = nl_report_new(trace, "analyze", &options, NULL, &err);
-    profile = nl_profile_new(trace, NULL);
+    struct nl_profile *profile = nl_profile_new(trace, NULL);
     int fd = mkstemp(path);
-    if (fd < 0 || !report || !nl_report_save(report, question, path, &err) ||
+    if (fd < 0 || !report || !nl_report_save(report, profile, question, path, &err) ||
         !nl_map_open(&map, path, &err))
         abort();
     sound_size = map.size;
@@ -51,6 +50,7 @@ static void prepare(void)
     memcpy(sound, map.bytes, sound_size);
     nl_map_close(&map);
     nl_report_free(report);
+    nl_profile_free(profile);
     nl_trace_free(trace);
     close(fd);
     unlink(path);
@@ -90,12 +90,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (file < 0 || write(file, bytes, len) != (ssize_t)len)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    struct nl_report *report = nl_report_open(path, question, &err);
+    struct nl_profile *profile = NULL;
+    struct nl_report *report = nl_report_open(path, question, &profile, &err);
     close(file);
     if (report)
         free(shown(profile, report));
     else if (err.code != NL_FORMAT)
         abort();
+    nl_profile_free(profile);
     nl_report_free(report);
     return 0;
 }

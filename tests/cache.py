@@ -208,6 +208,39 @@ def damaged_reports(profile):
                         runs[0].describe())
 
 
+def trace_of(folder):
+    return os.path.join(folder, "cache", [name for name in cached(folder) if name.endswith(".nlt")][0])
+
+
+def only_the_report_is_read(profile):
+    """A kept report is the answer whatever became of its trace; where there is none, the trace is checked."""
+    folder = ledger("report alone")
+    truth, whole = report(profile, folder).stdout, report(profile, folder, "--format", "json").stdout
+    path = trace_of(folder)
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        middle = file.read(4096)
+        file.seek(os.path.getsize(path) // 2)
+        file.write(bytes(255 - byte for byte in middle))
+    text, numbers = report(profile, folder), report(profile, folder, "--format", "json")
+    tally.check("nothing of the trace is read for a kept report", is_kept(text) and is_kept(numbers) and
+                (text.stdout, numbers.stdout) == (truth, whole), text.describe())
+    window = profile + "[step=1:5]"
+    told = report(window, folder, "--no-cache").stdout
+    other = report(window, folder)
+    tally.check("a trace that is damaged is loaded again for another question",
+                other.stdout == told and not is_kept(other), other.describe())
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        tally.check("and cached again, whole", file.read(4096) == middle)
+    with open(path, "r+b") as file:
+        file.seek(os.path.getsize(path) // 2)
+        file.write(bytes(255 - byte for byte in middle))
+    other = report(profile, folder, "--section", "kernels", "--format", "csv")
+    told = report(profile, folder, "--section", "kernels", "--format", "csv", "--no-cache")
+    tally.check("also for one without a window", other.status == 0 and other.stdout == told.stdout, other.describe())
+
+
 def reports_at_once(profile):
     folder = ledger("reports at once")
     env = environment(scratch())
@@ -422,6 +455,7 @@ def main():
     same_reports(profile)
     changed_source(profile)
     damaged_reports(profile)
+    only_the_report_is_read(profile)
     reports_at_once(profile)
     swept_reports(profile)
     tally.finish()

@@ -74,6 +74,29 @@ def near(a, b):
     return a is not None and abs(a - b) <= 1e-6 * abs(b)
 
 
+def measured_later(folder):
+    """A report that was kept is no longer the answer when roofs of its host were measured since."""
+    ledger, base, path = (os.path.join(folder, name) for name in ("later", "base.json", "later.json"))
+    shutil.copyfile(cpu_trace(folder, {"hostname": "node7"}), base)
+    subprocess.run([sys.executable, os.path.join(TESTS, "..", "tools", "scale_chrome.py"), base, path, "30"], check=True,
+                   stdout=subprocess.DEVNULL)
+    plant(ledger, "elsewhere", "Fast CPU", 8, [("", "fp32", 8, PEAK, BYTES)])
+
+    def look():
+        done = call("analyze", path, "-v", "--ledger", ledger, "--host", "node7", "--section", "roofline", "--format", "json")
+        return "report is from the cache" in done.stderr, json.loads(done.stdout)["result"]
+    first, again = look(), look()
+    plant(ledger, "node7", "", 8, [("", "fp32", 8, PEAK, BYTES)])
+    roofs, kept = look(), look()
+    plant(ledger, "node7", "", 8, [("", "fp32", 8, 2 * PEAK, BYTES)])
+    higher = look()
+    tally.check("a report is kept", [look_[0] for look_ in (first, again, roofs, kept, higher)] ==
+                [False, True, False, True, False] and first[1] == again[1] and roofs[1] == kept[1],
+                [look_[0] for look_ in (first, again, roofs, kept, higher)])
+    tally.check("and not the answer once other roofs were measured",
+                first[1] != roofs[1] and roofs[1] != higher[1], (str(first[1])[:400], str(roofs[1])[:400]))
+
+
 def by_hand(folder):
     ledger = os.path.join(folder, "hand")
     path = cpu_trace(folder)
@@ -315,7 +338,7 @@ def gpu_roofs_count(folder):
 def main():
     words = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        for part in (by_hand, foreign, nsys_host, exceeded, kept, hostile, gpus, gpu_roofs_count):
+        for part in (by_hand, foreign, nsys_host, exceeded, measured_later, kept, hostile, gpus, gpu_roofs_count):
             if not words or any(word in part.__name__ for word in words):
                 part(folder)
     tally.finish()

@@ -10,9 +10,10 @@
 
 #include "base/crc.h"
 #include "base/file.h"
+#include "store/hostroofs.h"
 
 #define MAGIC     "NLREPORT"
-#define FORMAT    3u
+#define FORMAT    4u
 #define MOST_BODY ((size_t)256 << 20)
 #define TEXTS(n)  ((n) * sizeof(uint64_t)) /* bytes that n texts take at least: their lengths */
 
@@ -373,14 +374,98 @@ static bool write_file(const char *path, const struct nl_buf *body, struct nl_er
     return nl_out_commit(&out, err);
 }
 
-bool nl_report_save(const struct nl_report *report, struct nl_str question, const char *path,
-                    struct nl_err *err)
+/* ---- Profiles ---- */
+
+/* Views read the first cells of these tables by their places. */
+static void put_table(struct tape *tape, struct nl_result **result, size_t columns)
+{
+    if (!tape->out)
+        *result = nl_result_new("", "", NULL, 0);
+    put_result(tape, *result);
+    tape->bad |= (*result)->column_count < columns;
+}
+
+static void put_events(struct tape *tape, struct nl_result **events)
+{
+    put_table(tape, events, 2);
+    for (size_t row = 0; row < (*events)->rows && !tape->bad; row++)
+        tape->bad |= nl_result_cell(*events, row, 0)->type != NL_CELL_TEXT;
+}
+
+static void put_texts(struct tape *tape, const char ***texts, size_t *count, struct nl_arena *arena)
+{
+    put_count(tape, count, TEXTS(1), SIZE_MAX);
+    if (!tape->out)
+        *texts = nl_arena_alloc(arena, (*count + 1) * sizeof **texts);
+    for (size_t i = 0; i < *count; i++)
+        put_text(tape, &(*texts)[i], arena);
+}
+
+static void put_numbers(struct tape *tape, int64_t *const *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        put_i64(tape, numbers[i]);
+}
+
+static void put_u32(struct tape *tape, uint32_t *value)
+{
+    put_bytes(tape, value, sizeof *value);
+}
+
+static void put_window(struct tape *tape, struct nl_window *window)
+{
+    int64_t *const numbers[] = {&window->start, &window->end, &window->rank, &window->device};
+    put_flag(tape, &window->has_time);
+    put_flag(tape, &window->has_rank);
+    put_flag(tape, &window->has_device);
+    put_numbers(tape, numbers, sizeof numbers / sizeof numbers[0]);
+}
+
+static void put_contents(struct tape *tape, struct nl_profile *profile)
+{
+    struct nl_contents *contents = &profile->contents;
+    put_bytes(tape, &contents->count, sizeof contents->count);
+    put_text(tape, &contents->one, &profile->arena);
+    put_text(tape, &contents->many, &profile->arena);
+    put_flag(tape, &contents->slices);
+    put_i64(tape, &contents->span_ns);
+}
+
+static void put_profile(struct tape *tape, struct nl_profile *profile)
+{
+    struct nl_arena *arena = &profile->arena;
+    int64_t *const times[] = {&profile->first_ns, &profile->last_ns, &profile->duration_ns,
+                              &profile->window_start_ns, &profile->window_end_ns};
+    put_table(tape, &profile->files, 1);
+    put_table(tape, &profile->devices, 1);
+    put_events(tape, &profile->events);
+    put_table(tape, &profile->coverage, 1);
+    put_texts(tape, &profile->formats, &profile->format_count, arena);
+    put_texts(tape, &profile->tools, &profile->tool_count, arena);
+    put_count(tape, &profile->rank_count, sizeof *profile->ranks, SIZE_MAX);
+    if (!tape->out)
+        profile->ranks = nl_arena_alloc(arena, (profile->rank_count + 1) * sizeof *profile->ranks);
+    for (size_t i = 0; i < profile->rank_count; i++)
+        put_i64(tape, &profile->ranks[i]);
+    put_u32(tape, &profile->file_count);
+    put_u32(tape, &profile->processes);
+    put_u32(tape, &profile->threads);
+    put_numbers(tape, times, sizeof times / sizeof times[0]);
+    put_bytes(tape, &profile->slices, sizeof profile->slices);
+    put_contents(tape, profile);
+    put_window(tape, &profile->window);
+}
+
+bool nl_report_save(const struct nl_report *report, const struct nl_profile *profile,
+                    struct nl_str question, const char *path, struct nl_err *err)
 {
     struct nl_buf body;
     nl_buf_init(&body, MOST_BODY);
     struct tape tape = {.out = &body};
     struct nl_report same = *report;
+    struct nl_profile facts = *profile;
     put_str(&tape, &question, NULL);
+    put_profile(&tape, &facts);
     put_report(&tape, &same);
     bool done = body.overflow || tape.bad ? nl_fail(err, NL_WRITE, "this report cannot be cached")
                                           : write_file(path, &body, err);
@@ -388,22 +473,36 @@ bool nl_report_save(const struct nl_report *report, struct nl_str question, cons
     return done;
 }
 
-static struct nl_report *read_body(struct tape *tape, struct nl_str question)
+static struct nl_profile *new_profile(void)
+{
+    struct nl_profile *profile = nl_zalloc(sizeof *profile);
+    nl_arena_init(&profile->arena);
+    return profile;
+}
+
+static struct nl_report *read_body(struct tape *tape, struct nl_str question,
+                                   struct nl_profile **profile)
 {
     struct nl_report *report = nl_zalloc(sizeof *report);
+    struct nl_profile *facts = new_profile();
     struct nl_str asked = {NULL, 0};
     nl_arena_init(&report->arena);
     put_str(tape, &asked, &report->arena);
     if (nl_str_eq(asked, question)) {
+        put_profile(tape, facts);
         put_report(tape, report);
-        if (!tape->bad && tape->at == tape->end)
+        if (!tape->bad && tape->at == tape->end) {
+            *profile = facts;
             return report;
+        }
     }
+    nl_profile_free(facts);
     nl_report_free(report);
     return NULL;
 }
 
-struct nl_report *nl_report_open(const char *path, struct nl_str question, struct nl_err *err)
+struct nl_report *nl_report_open(const char *path, struct nl_str question,
+                                 struct nl_profile **profile, struct nl_err *err)
 {
     struct nl_map map;
     struct header header;
@@ -415,7 +514,7 @@ struct nl_report *nl_report_open(const char *path, struct nl_str question, struc
         struct tape tape = {.at = map.bytes + sizeof header, .end = map.bytes + map.size};
         if (memcmp(header.magic, MAGIC, sizeof header.magic) == 0 && header.format == FORMAT &&
             header.crc == nl_crc32c(tape.at, left(&tape)))
-            report = read_body(&tape, question);
+            report = read_body(&tape, question, profile);
     }
     nl_map_close(&map);
     if (!report) {
@@ -427,8 +526,28 @@ struct nl_report *nl_report_open(const char *path, struct nl_str question, struc
 
 /* ---- Questions ---- */
 
+#define ROOFS_BYTES ((size_t)1 << 20)
+
+/* Roofs that are measured later give other answers. */
+static uint64_t roofs_key(const struct nl_host_roofs *roofs)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, ROOFS_BYTES);
+    nl_buf_format(&text, "%s\n%s\n%" PRIu32 " %d", roofs->host, roofs->cpu, roofs->processors,
+                  roofs->named);
+    for (size_t i = 0; i < roofs->count; i++) {
+        const struct nl_host_roof *roof = &roofs->items[i];
+        nl_buf_format(&text, "\n%s\n%s\n%s\n%" PRIu32 " %.17g %.17g %" PRId64, roof->device,
+                      roof->type, roof->with, roof->threads, roof->flops_per_s, roof->bytes_per_s,
+                      roof->measured_ns);
+    }
+    uint64_t key = nl_hash(text.ptr, text.len);
+    nl_buf_release(&text);
+    return key;
+}
+
 void nl_report_question(struct nl_buf *out, uint64_t trace_key, const char *plan,
-                        const struct nl_analyze_options *options)
+                        const struct nl_analyze_options *options, const struct nl_host_roofs *roofs)
 {
     const struct nl_window *window = &options->window;
     nl_buf_format(out, "trace %016" PRIx64 " plan %s fold %d all %d", trace_key, plan,
@@ -444,4 +563,6 @@ void nl_report_question(struct nl_buf *out, uint64_t trace_key, const char *plan
         nl_buf_format(out, " rank %" PRId64, window->rank);
     if (window->has_device)
         nl_buf_format(out, " device %" PRId64, window->device);
+    if (roofs)
+        nl_buf_format(out, " roofs %016" PRIx64, roofs_key(roofs));
 }

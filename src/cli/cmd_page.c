@@ -116,16 +116,18 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     nl_job_phase(call->job, "analyzing", 0);
     if (!nl_spill_started(call->job->spill))
         nl_expect_arrays(nl_trace_bytes(trace) / 2);
-    struct nl_report *answer = nl_kept_report(input, trace, "analyze", &options, call, err);
-    if (!answer)
+    struct nl_answer kept;
+    if (!nl_kept_find(input, trace, "analyze", &options, call, &kept) &&
+        !nl_kept_make(input, trace, "analyze", &options, call, &kept, err))
         return false;
+    struct nl_report *answer = kept.report;
+    const struct nl_profile *profile = kept.profile;
     struct nl_template own, *added = call->settings.report.template ? &own : NULL;
     if (added && !add_template(added, answer, trace, &options, call, err)) {
         nl_template_release(added);
-        nl_report_free(answer);
+        nl_answer_release(&kept);
         return false;
     }
-    struct nl_profile *profile = nl_profile_new(trace, &options.window);
     char *words = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
     struct nl_page page = {.kind = "analyze",
                            .title =
@@ -144,10 +146,9 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
                     : nl_page_report(output->stream, &page, trace, profile, answer, err);
     nl_free(words);
     nl_free(bare);
-    nl_profile_free(profile);
     if (added)
         nl_template_release(added);
-    nl_report_free(answer);
+    nl_answer_release(&kept);
     return done;
 }
 

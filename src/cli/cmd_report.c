@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/quotedprofile.h"
+#include "store/tracefile.h"
 
 static bool show(const struct nl_call *call, struct nl_output *output,
                  const struct nl_profile *profile, const struct nl_report *report,
@@ -54,32 +55,49 @@ static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *
                        &options->tokens_per_step, err);
 }
 
-/* From the loaded trace to the last line. */
-static bool report(struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
-                   const struct nl_call *call, struct nl_output *output, struct nl_err *err)
+static bool read_options(const struct nl_input_words *input, const struct nl_trace *trace,
+                         const struct nl_call *call, const struct nl_output *output,
+                         struct nl_analyze_options *options, struct nl_err *err)
 {
     bool page = output->view == &nl_view_text && !call->settings.analyze.full &&
                 !call->settings.all &&
                 !call->settings.section; /* it shows fewer rows, and says of how many */
-    struct nl_analyze_options options = {.limit = page ? 0 : (size_t)call->settings.limit,
-                                         .fold = output->view->folds && !call->settings.all,
-                                         .all = call->settings.all,
-                                         .section = call->settings.section};
-    if (!nl_input_window(input, trace, call, &options.window, err) ||
-        !read_amounts(call, &options, err))
-        return false;
+    *options = (struct nl_analyze_options){.limit = page ? 0 : (size_t)call->settings.limit,
+                                           .fold = output->view->folds && !call->settings.all,
+                                           .all = call->settings.all,
+                                           .section = call->settings.section};
+    return nl_input_window(input, trace, call, &options->window, err) &&
+           read_amounts(call, options, err);
+}
+
+static bool make(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
+                 const struct nl_analyze_options *options, const struct nl_call *call,
+                 struct nl_answer *answer, struct nl_err *err)
+{
     nl_job_phase(call->job, "analyzing", 0);
     if (!nl_spill_started(call->job->spill))
         nl_expect_arrays(nl_trace_bytes(trace) / 2);
-    struct nl_report *answer = nl_kept_report(input, trace, plan, &options, call, err);
-    if (!answer)
+    return nl_kept_make(input, trace, plan, options, call, answer, err);
+}
+
+/* From the loaded trace to the last line. False without an error: the trace is not what it was when it was
+ * cached, and has to be loaded again. */
+static bool report(struct nl_input_words *input, struct nl_trace *trace, const char *plan,
+                   const struct nl_call *call, struct nl_output *output, struct nl_err *err)
+{
+    struct nl_analyze_options options;
+    struct nl_answer answer;
+    if (!read_options(input, trace, call, output, &options, err))
         return false;
-    struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    if (!nl_kept_find(input, trace, plan, &options, call, &answer)) {
+        if (!nl_trace_check(trace, nl_job_threads(call->job), NULL) ||
+            !make(input, trace, plan, &options, call, &answer, err))
+            return false;
+    }
     nl_input_keep(input, trace, call); /* nothing more is asked of the trace */
     nl_progress_quiet(call->progress);
-    bool done = show(call, output, profile, answer, err);
-    nl_profile_free(profile);
-    nl_report_free(answer);
+    bool done = show(call, output, answer.profile, answer.report, err);
+    nl_answer_release(&answer);
     return done;
 }
 
@@ -114,8 +132,15 @@ static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
                 nl_output_open(&output, call, input.paths, input.count, err);
     if (done) {
         input.background = true;
+        input.unchecked = !input.window.has_steps && !input.window.nvtx;
         trace = nl_input_load(&input, call, err);
         done = trace && report(&input, trace, plan, call, &output, err);
+        if (trace && trace->unchecked && !done && !err->code) {
+            nl_trace_free(trace);
+            input.unchecked = false;
+            trace = nl_input_load(&input, call, err);
+            done = trace && report(&input, trace, plan, call, &output, err);
+        }
         if (trace)
             nl_input_keep(&input, trace, call); /* if it came to no answer */
         done = nl_output_close(&output, call, done, err);

@@ -224,6 +224,7 @@ struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_cal
     const struct nl_settings *settings = &call->settings;
     struct nl_ingest_options options = {.rank = settings->rank,
                                         .verify = true,
+                                        .unchecked = input->unchecked,
                                         .join = settings->join.items,
                                         .join_count = settings->join.count,
                                         .cached_as = &input->cached_as};

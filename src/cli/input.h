@@ -20,6 +20,7 @@ struct nl_input_words {
     uint64_t cached_as;            /* and its key there */
     bool
         background; /* set before loading: a large trace goes to the cache when nl_input_keep says so */
+    bool unchecked; /* set before loading: a cached trace may come unchecked (store/tracefile.h) */
     struct nl_cache_later later;
     struct nl_arena arena;
 };

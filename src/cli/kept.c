@@ -12,62 +12,91 @@
 #define WORTH_BYTES    ((uint64_t)8 << 20) /* of the trace */
 #define QUESTION_BYTES 4096
 
-static struct nl_report *find(const char *path, struct nl_str question, const struct nl_call *call)
+static bool worth(const struct nl_input_words *input, const struct nl_trace *trace)
 {
-    if (access(path, R_OK) != 0)
-        return NULL;
-    struct nl_report *report = nl_report_open(path, question, NULL);
-    if (report) {
-        nl_cache_used(path);
-        nl_message_detail(call, "the report is from the cache");
-    } else {
-        unlink(path);
-    }
-    return report;
+    return input->cache && nl_trace_bytes(trace) >= WORTH_BYTES;
 }
 
-/* Like the cache as a whole: what cannot be written is not kept, and nobody minds. */
-static void keep(const struct nl_input_words *input, const struct nl_report *report,
-                 struct nl_str question, const char *path)
+/* What is kept is about all rows. */
+static struct nl_analyze_options whole(const struct nl_analyze_options *options)
 {
-    if (!nl_report_save(report, question, path, NULL))
-        return;
-    nl_cache_share(input->cache, path);
-    nl_cache_sweep(input->cache, nl_cache_bound(input->cache), false);
+    struct nl_analyze_options all = *options;
+    all.limit = 0;
+    return all;
 }
 
-static struct nl_report *find_or_make(const struct nl_input_words *input,
-                                      const struct nl_trace *trace, const char *plan,
-                                      const struct nl_analyze_options *options,
-                                      const struct nl_call *call, struct nl_err *err)
+/* The question's text, nl_buf_release it, and the path of its answer, nl_free it. */
+static char *name_answer(struct nl_buf *question, const struct nl_input_words *input,
+                         const struct nl_trace *trace, const char *plan,
+                         const struct nl_analyze_options *options)
+{
+    nl_buf_init(question, QUESTION_BYTES);
+    nl_report_question(question, input->cached_as, plan, options, trace->roofs);
+    return nl_cache_beside(input->cached_as, input->cache, nl_hash(question->ptr, question->len));
+}
+
+bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *trace,
+                  const char *plan, const struct nl_analyze_options *options,
+                  const struct nl_call *call, struct nl_answer *answer)
 {
     struct nl_buf question;
-    nl_buf_init(&question, QUESTION_BYTES);
-    nl_report_question(&question, input->cached_as, plan, options);
+    *answer = (struct nl_answer){0};
+    if (!worth(input, trace))
+        return false;
+    struct nl_analyze_options all = whole(options);
+    char *path = name_answer(&question, input, trace, plan, &all);
     struct nl_str asked = {question.ptr, question.len};
-    char *path =
-        nl_cache_beside(input->cached_as, input->cache, nl_hash(question.ptr, question.len));
-    struct nl_report *report = find(path, asked, call);
-    if (!report) {
-        report = nl_report_new(trace, plan, options, call->job, err);
-        if (report && !nl_job_cancelled(call->job))
-            keep(input, report, asked, path);
+    bool there = access(path, R_OK) == 0;
+    if (there)
+        answer->report = nl_report_open(path, asked, &answer->profile, NULL);
+    if (answer->report) {
+        nl_cache_used(path);
+        nl_message_detail(call, "the report is from the cache");
+        nl_report_cut(answer->report, options->limit);
+    } else if (there) {
+        unlink(path);
     }
     nl_free(path);
     nl_buf_release(&question);
-    return report;
+    return answer->report != NULL;
 }
 
-struct nl_report *nl_kept_report(const struct nl_input_words *input, const struct nl_trace *trace,
-                                 const char *plan, const struct nl_analyze_options *options,
-                                 const struct nl_call *call, struct nl_err *err)
+/* Like the cache as a whole: what cannot be written is not kept, and nobody minds. */
+static void keep(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
+                 const struct nl_analyze_options *options, const struct nl_answer *answer)
 {
-    if (!input->cache || nl_trace_bytes(trace) < WORTH_BYTES)
-        return nl_report_new(trace, plan, options, call->job, err);
-    struct nl_analyze_options whole = *options;
-    whole.limit = 0;
-    struct nl_report *report = find_or_make(input, trace, plan, &whole, call, err);
-    if (report)
-        nl_report_cut(report, options->limit);
-    return report;
+    struct nl_buf question;
+    char *path = name_answer(&question, input, trace, plan, options);
+    struct nl_str asked = {question.ptr, question.len};
+    if (nl_report_save(answer->report, answer->profile, asked, path, NULL)) {
+        nl_cache_share(input->cache, path);
+        nl_cache_sweep(input->cache, nl_cache_bound(input->cache), false);
+    }
+    nl_free(path);
+    nl_buf_release(&question);
+}
+
+bool nl_kept_make(const struct nl_input_words *input, const struct nl_trace *trace,
+                  const char *plan, const struct nl_analyze_options *options,
+                  const struct nl_call *call, struct nl_answer *answer, struct nl_err *err)
+{
+    bool keeps = worth(input, trace);
+    struct nl_analyze_options all = whole(options);
+    *answer = (struct nl_answer){
+        .report = nl_report_new(trace, plan, keeps ? &all : options, call->job, err)};
+    if (!answer->report)
+        return false;
+    answer->profile = nl_profile_new(trace, &options->window);
+    if (keeps && !nl_job_cancelled(call->job))
+        keep(input, trace, plan, &all, answer);
+    if (keeps)
+        nl_report_cut(answer->report, options->limit);
+    return true;
+}
+
+void nl_answer_release(struct nl_answer *answer)
+{
+    nl_profile_free(answer->profile);
+    nl_report_free(answer->report);
+    *answer = (struct nl_answer){0};
 }

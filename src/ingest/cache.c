@@ -84,12 +84,14 @@ void nl_cache_used(const char *path)
     utimensat(AT_FDCWD, path, NULL, 0);
 }
 
-struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder, unsigned threads)
+struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder, bool unchecked,
+                               unsigned threads)
 {
     char *path = nl_cache_path(key, folder);
     struct nl_trace *trace = NULL;
     if (access(path, R_OK) == 0) {
-        trace = nl_trace_open(path, false, threads, NULL);
+        trace = unchecked ? nl_trace_open_unchecked(path, NULL)
+                          : nl_trace_open(path, false, threads, NULL);
         if (trace)
             nl_cache_used(path);
         else

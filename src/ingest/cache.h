@@ -25,8 +25,9 @@ struct nl_cache_key {
 bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs,
                   const struct nl_inputs *join, int64_t rank);
 
-/* The cached trace, or NULL. Marks it as used now. A damaged one is removed. */
-struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder,
+/* The cached trace, or NULL. Marks it as used now. A damaged one is removed. `unchecked`: as nl_trace_open_unchecked
+ * opens it. */
+struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder, bool unchecked,
                                unsigned threads);
 
 /* Removes the longest unused until there is room within `max_bytes`, and keeps a trace. */

@@ -140,7 +140,7 @@ struct nl_trace *nl_cache_await(const struct nl_cache_key *key, const char *fold
     }
     /* Without a part, too: it may just have become the trace. */
     if (!nl_job_cancelled(job))
-        trace = nl_cache_find(key, folder, threads);
+        trace = nl_cache_find(key, folder, false, threads);
     nl_free(path);
     nl_free(part);
     return trace;

@@ -446,7 +446,8 @@ static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struc
     struct nl_cache_key key;
     bool may = options->cache_folder && nl_cache_key(&key, inputs, join, options->rank);
     struct nl_trace *trace =
-        may ? nl_cache_find(&key, options->cache_folder, nl_job_threads(job)) : NULL;
+        may ? nl_cache_find(&key, options->cache_folder, options->unchecked, nl_job_threads(job))
+            : NULL;
     if (!trace && may)
         trace = nl_cache_await(&key, options->cache_folder, nl_job_threads(job), job);
     bool kept = trace != NULL;

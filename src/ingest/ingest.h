@@ -79,6 +79,7 @@ struct nl_ingest_options {
     uint64_t cache_bytes;     /* bound of that folder */
     int64_t rank;             /* NL_NULL_I64 = find out */
     bool verify;              /* check CRCs of .nlt input */
+    bool unchecked;           /* a cached trace may come unchecked (tracefile.h) */
     /* Files whose metrics go to the kernels of the profile, whatever their format. */
     const char *const *join;
     size_t join_count;

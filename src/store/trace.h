@@ -31,6 +31,7 @@ struct nl_trace {
     int64_t first_ts, last_ts; /* earliest start and latest end of any slice; 0,0 when empty */
     const void *map;           /* mapping of a trace file, or NULL when columns are owned */
     size_t map_size;
+    bool unchecked;              /* only its small tables may be followed yet (nl_trace_check) */
     struct nl_spill *spill;      /* where large columns may lie, or NULL */
     struct nl_host_roofs *roofs; /* measured on its host; NULL: nobody looked (hostroofs.h) */
 };

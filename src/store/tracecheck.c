@@ -289,6 +289,23 @@ static bool tables_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
     return !wrong || say(what, "a frame of a call stack comes before its caller");
 }
 
+static bool say_column(char what[NL_TRACECHECK_TEXT], const struct nl_column_def *column)
+{
+    (void)snprintf(what, NL_TRACECHECK_TEXT, "%s.%s refers to what is not there",
+                   nl_tables[column->table].sql, column->name);
+    return false;
+}
+
+bool nl_tracecheck_small(const struct nl_trace *trace, char what[NL_TRACECHECK_TEXT])
+{
+    for (size_t i = 0; i < nl_column_count; i++)
+        if ((nl_columns[i].table == NL_T_meta ||
+             nl_trace_rows(trace, nl_columns[i].table) <= NL_TRACECHECK_SMALL) &&
+            !column_fits(trace, &nl_columns[i]))
+            return say_column(what, &nl_columns[i]);
+    return true;
+}
+
 bool nl_tracecheck(const struct nl_trace *trace, unsigned threads, char what[NL_TRACECHECK_TEXT])
 {
     struct check check = {.trace = trace, .parts = (trace->slice.rows + PART - 1) / PART};
@@ -304,8 +321,5 @@ bool nl_tracecheck(const struct nl_trace *trace, unsigned threads, char what[NL_
         return tables_fit(trace, what);
     if (failed > nl_column_count)
         return say(what, "a slice has impossible times, parents, depths or details");
-    const struct nl_column_def *column = &nl_columns[failed - 1];
-    (void)snprintf(what, NL_TRACECHECK_TEXT, "%s.%s refers to what is not there",
-                   nl_tables[column->table].sql, column->name);
-    return false;
+    return say_column(what, &nl_columns[failed - 1]);
 }

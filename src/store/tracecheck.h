@@ -21,10 +21,15 @@
 
 #include "store/trace.h"
 
-#define NL_TRACECHECK_TEXT 128
+#define NL_TRACECHECK_TEXT  128
+#define NL_TRACECHECK_SMALL 4096 /* rows of a table that is checked even where the others wait */
 
 /* False with what is wrong in `what`. */
 NL_MUST_CHECK bool nl_tracecheck(const struct nl_trace *trace, unsigned threads,
                                  char what[NL_TRACECHECK_TEXT]);
+
+/* Of the names, references and enumerations of the metadata and of tables of at most NL_TRACECHECK_SMALL rows
+ * alone. */
+NL_MUST_CHECK bool nl_tracecheck_small(const struct nl_trace *trace, char what[NL_TRACECHECK_TEXT]);
 
 #endif

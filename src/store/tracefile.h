@@ -29,6 +29,14 @@ NL_MUST_CHECK bool nl_trace_write(const struct nl_trace *trace, FILE *out);
 /* NL_FORMAT with the offset of what is wrong; another schema version is NL_FORMAT too. */
 struct nl_trace *nl_trace_open(const char *path, bool verify, unsigned threads, struct nl_err *err);
 
+/* Checks the contents, the dictionary's order and small tables (tracecheck.h) alone, so that it costs the same for
+ * large files: the trace is `unchecked`, and nothing but those tables and row counts may be read of it until
+ * nl_trace_check has said that the rest is fine. */
+struct nl_trace *nl_trace_open_unchecked(const char *path, struct nl_err *err);
+
+/* The checks that nl_trace_open_unchecked left out, as nl_trace_open makes them; true at once where nothing was. */
+NL_MUST_CHECK bool nl_trace_check(struct nl_trace *trace, unsigned threads, struct nl_err *err);
+
 /* True when the bytes begin like a .nlt file. */
 bool nl_trace_recognise(const void *bytes, size_t len);
 

@@ -29,26 +29,27 @@ static const char *compare(const struct nl_trace *trace, const char *plan,
 {
     struct nl_buf question;
     nl_buf_init(&question, 4096);
-    nl_report_question(&question, 1, plan, options);
+    nl_report_question(&question, 1, plan, options, trace->roofs);
     struct nl_str asked = {question.ptr, question.len};
     struct nl_analyze_options whole = *options;
     whole.limit = 0;
     const char *wrong = NULL;
     struct nl_report *made = nl_report_new(trace, plan, &whole, NULL, err), *read = NULL;
     struct nl_report *cut = nl_report_new(trace, plan, options, NULL, err);
-    if (!made || !cut || !nl_report_save(made, asked, path, err))
+    struct nl_profile *profile = nl_profile_new(trace, &options->window), *facts = NULL;
+    if (!made || !cut || !nl_report_save(made, profile, asked, path, err))
         wrong = "cannot be made or saved";
-    else if (!(read = nl_report_open(path, asked, err)))
+    else if (!(read = nl_report_open(path, asked, &facts, err)))
         wrong = "cannot be opened";
     if (!wrong) {
-        struct nl_profile *profile = nl_profile_new(trace, &options->window);
         nl_report_cut(read, options->limit);
-        char *before = shown(profile, cut), *after = shown(profile, read);
+        char *before = shown(profile, cut), *after = shown(facts, read);
         wrong = strcmp(before, after) != 0 ? "looks different" : NULL;
         free(before);
         free(after);
-        nl_profile_free(profile);
     }
+    nl_profile_free(profile);
+    nl_profile_free(facts);
     nl_report_free(made);
     nl_report_free(cut);
     nl_report_free(read);

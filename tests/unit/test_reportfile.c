@@ -12,6 +12,7 @@
 #include "check.h"
 #include "planted.h"
 #include "shown.h"
+#include "store/hostroofs.h"
 
 #define HEADER 16 /* magic, CRC of the rest, format */
 
@@ -40,11 +41,12 @@ static char *temporary(void)
 }
 
 /* A saved report's bytes; free() them. */
-static unsigned char *saved(const struct nl_report *report, size_t *size)
+static unsigned char *saved(const struct nl_report *report, const struct nl_profile *profile,
+                            size_t *size)
 {
     struct nl_err err = {0};
     struct nl_map map;
-    CHECK(nl_report_save(report, question, temporary(), &err));
+    CHECK(nl_report_save(report, profile, question, temporary(), &err));
     CHECK(nl_map_open(&map, temporary(), &err));
     unsigned char *bytes = malloc(map.size);
     memcpy(bytes, map.bytes, map.size);
@@ -55,13 +57,16 @@ static unsigned char *saved(const struct nl_report *report, size_t *size)
 }
 
 /* Opens bytes as a file, which lies in memory. */
-static struct nl_report *read_bytes(const unsigned char *bytes, size_t size, struct nl_err *err)
+static struct nl_report *read_bytes(const unsigned char *bytes, size_t size,
+                                    struct nl_profile **profile, struct nl_err *err)
 {
     char path[64];
     int file = memfd_create("report", MFD_CLOEXEC);
     CHECK(file >= 0 && write(file, bytes, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    struct nl_report *report = nl_report_open(path, question, err);
+    *profile = NULL;
+    struct nl_report *report = nl_report_open(path, question, profile, err);
+    CHECK((report != NULL) == (*profile != NULL));
     close(file);
     return report;
 }
@@ -69,8 +74,10 @@ static struct nl_report *read_bytes(const unsigned char *bytes, size_t size, str
 static bool opens(const unsigned char *bytes, size_t size)
 {
     struct nl_err err = {0};
-    struct nl_report *report = read_bytes(bytes, size, &err);
+    struct nl_profile *profile;
+    struct nl_report *report = read_bytes(bytes, size, &profile, &err);
     CHECK(report || err.code == NL_FORMAT);
+    nl_profile_free(profile);
     nl_report_free(report);
     return report != NULL;
 }
@@ -83,10 +90,12 @@ static void reads_what_was_saved(void)
     for (size_t limit = 0; limit < 2; limit++) {
         struct nl_report *made = report_of(trace, limit);
         REQUIRE(made && made->findings->count > 0);
-        CHECK(nl_report_save(made, question, temporary(), &err));
-        struct nl_report *read = nl_report_open(temporary(), question, &err);
+        CHECK(nl_report_save(made, profile, question, temporary(), &err));
+        struct nl_profile *facts = NULL;
+        struct nl_report *read = nl_report_open(temporary(), question, &facts, &err);
         REQUIRE(read != NULL);
-        char *before = shown(profile, made), *after = shown(profile, read);
+        char *before = shown(profile, made), *after = shown(facts, read);
+        nl_profile_free(facts);
         CHECK_TEXT(after, before);
         CHECK(strstr(before, made->findings->items[0].title) != NULL);
         CHECK_INT(read->findings->judged, made->findings->judged);
@@ -106,55 +115,79 @@ static void refuses_other_questions(void)
     struct nl_trace *trace = profile_with_findings();
     struct nl_report *report = report_of(trace, 0);
     struct nl_err err = {0};
-    CHECK(nl_report_save(report, question, temporary(), &err));
-    CHECK(nl_report_open(temporary(), nl_str("why is it slow?"), &err) == NULL);
+    struct nl_profile *made = nl_profile_new(trace, NULL), *profile = NULL;
+    CHECK(nl_report_save(report, made, question, temporary(), &err));
+    CHECK(nl_report_open(temporary(), nl_str("why is it slow?"), &profile, &err) == NULL);
     CHECK_INT(err.code, NL_FORMAT);
-    CHECK(nl_report_open(temporary(), nl_str(""), &err) == NULL);
+    CHECK(nl_report_open(temporary(), nl_str(""), &profile, &err) == NULL);
     unlink(temporary());
-    CHECK(nl_report_open(temporary(), question, &err) == NULL);
+    CHECK(nl_report_open(temporary(), question, &profile, &err) == NULL);
     CHECK_INT(err.code, NL_IO);
+    CHECK(profile == NULL);
+    nl_profile_free(made);
     nl_report_free(report);
     nl_trace_free(trace);
 }
 
+/* nl_free it. */
+static struct nl_host_roofs *roofs_of(size_t count, double flops_per_s)
+{
+    struct nl_host_roofs *roofs = nl_zalloc(sizeof *roofs + count * sizeof roofs->items[0]);
+    snprintf(roofs->host, sizeof roofs->host, "node7");
+    roofs->count = count;
+    for (size_t i = 0; i < count; i++)
+        roofs->items[i].flops_per_s = flops_per_s;
+    return roofs;
+}
+
 static void tells_questions_apart(void)
 {
-    static const struct {
+    const struct {
         uint64_t trace;
         const char *plan;
         struct nl_analyze_options options;
+        const struct nl_host_roofs *roofs;
     } cases[] = {
-        {7, "analyze", {.limit = 0}},
-        {8, "analyze", {.limit = 0}},
-        {7, "info", {.limit = 0}},
-        {7, "analyze", {.fold = true}},
-        {7, "analyze", {.all = true}},
-        {7, "analyze", {.section = "kernels"}},
-        {7, "analyze", {.section = "findings"}},
-        {7, "analyze", {.window = {.has_time = true, .start = 1, .end = 23}}},
-        {7, "analyze", {.window = {.has_time = true, .start = 12, .end = 3}}},
-        {7, "analyze", {.window = {.has_rank = true, .rank = 0}}},
-        {7, "analyze", {.window = {.has_device = true, .device = 0}}},
-        {7, "analyze", {.window = {.has_device = true, .device = 1}}},
+        {7, "analyze", {.limit = 0}, NULL},
+        {8, "analyze", {.limit = 0}, NULL},
+        {7, "info", {.limit = 0}, NULL},
+        {7, "analyze", {.fold = true}, NULL},
+        {7, "analyze", {.all = true}, NULL},
+        {7, "analyze", {.section = "kernels"}, NULL},
+        {7, "analyze", {.section = "findings"}, NULL},
+        {7, "analyze", {.window = {.has_time = true, .start = 1, .end = 23}}, NULL},
+        {7, "analyze", {.window = {.has_time = true, .start = 12, .end = 3}}, NULL},
+        {7, "analyze", {.window = {.has_rank = true, .rank = 0}}, NULL},
+        {7, "analyze", {.window = {.has_device = true, .device = 0}}, NULL},
+        {7, "analyze", {.window = {.has_device = true, .device = 1}}, NULL},
+        {.trace = 7, .plan = "analyze", .roofs = roofs_of(0, 0)},
+        {.trace = 7, .plan = "analyze", .roofs = roofs_of(1, 3e12)},
+        {.trace = 7, .plan = "analyze", .roofs = roofs_of(1, 4e12)},
+        {.trace = 7, .plan = "analyze", .roofs = roofs_of(2, 3e12)},
     };
     struct nl_buf texts[CHECK_LENGTH(cases)];
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
         nl_buf_init(&texts[i], 4096);
-        nl_report_question(&texts[i], cases[i].trace, cases[i].plan, &cases[i].options);
+        nl_report_question(&texts[i], cases[i].trace, cases[i].plan, &cases[i].options,
+                           cases[i].roofs);
         CHECK(!texts[i].overflow);
         for (size_t before = 0; before < i; before++)
             CHECK(strcmp(texts[before].ptr, texts[i].ptr) != 0);
     }
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++)
         nl_buf_release(&texts[i]);
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++)
+        nl_free((void *)(uintptr_t)cases[i].roofs);
 }
 
 static void refuses_damage(void)
 {
     struct nl_trace *trace = profile_with_findings();
     struct nl_report *report = report_of(trace, 0);
+    struct nl_profile *profile = nl_profile_new(trace, NULL);
     size_t size;
-    unsigned char *bytes = saved(report, &size);
+    unsigned char *bytes = saved(report, profile, &size);
+    nl_profile_free(profile);
     for (size_t at = 0; at < size; at += at < 200 ? 1 : 37) {
         bytes[at] ^= (unsigned char)(1u << at % 8);
         CHECK(!opens(bytes, size));
@@ -189,7 +222,7 @@ static void bears_forged_files(void)
     struct nl_err err = {0};
     uint64_t random = 88172645463325252u;
     size_t size, opened = 0, refused = 0;
-    unsigned char *good = saved(report, &size), *bytes = malloc(size);
+    unsigned char *good = saved(report, profile, &size), *bytes = malloc(size);
     for (size_t round = 0; round < 3000; round++) {
         memcpy(bytes, good, size);
         size_t len = round % 5 ? size : HEADER + next_random(&random) % (size - HEADER);
@@ -199,9 +232,11 @@ static void bears_forged_files(void)
         }
         uint32_t crc = nl_crc32c(bytes + HEADER, len - HEADER);
         memcpy(bytes + 8, &crc, sizeof crc);
-        struct nl_report *read = read_bytes(bytes, len, &err);
+        struct nl_profile *facts;
+        struct nl_report *read = read_bytes(bytes, len, &facts, &err);
         if (read)
-            free(shown(profile, read));
+            free(shown(facts, read));
+        nl_profile_free(facts);
         *(read ? &opened : &refused) += 1;
         nl_report_free(read);
     }
