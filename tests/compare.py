@@ -16,9 +16,8 @@ import tempfile
 
 from harness import TESTS, Tally, neurolens
 
-sys.path[:0] = [os.path.join(TESTS, "parity"), os.path.join(TESTS, "oracle"), TESTS]
-import parity  # noqa: E402
-from formats import FORMATS  # noqa: E402
+sys.path[:0] = [os.path.join(TESTS, "parity"), os.path.join(TESTS, "oracle")]
+from formats import FORMATS, written  # noqa: E402
 
 CORPUS = os.path.join(TESTS, "corpus")
 SUMMED = ("attribution", "parts", "operators", "modules", "ranges")
@@ -183,15 +182,15 @@ LESS = {"copies", "devices", "device work", "fills"}
 
 
 def check_formats(tally, folder):
-    written = {}
+    paths = {}
     first = FORMATS[0]
     for form in FORMATS:
         place = tempfile.mkdtemp(dir=folder)
-        written[form.what, form.name] = form.write(parity.written(form), place)
+        paths[form.what, form.name] = form.write(written(form), place)
     for form in FORMATS[1:]:
         label = "%s and %s, %s" % (first.name, form.name, form.what)
         try:
-            answer = diff(written[first.what, first.name], written[form.what, form.name])
+            answer = diff(paths[first.what, first.name], paths[form.what, form.name])
             check_sums(answer)
             check_format(form, answer)
             tally.ok(label)

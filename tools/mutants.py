@@ -79,7 +79,7 @@ def digest():
 def parts():
     """Commands of `make check`, and the invariants; those that kill most in least time first. The unit tests are linked when
     the first of them is asked for, since that takes longer than most parts."""
-    scripts = [["python3", "tests/" + name] for name in ("query/run.py", "golden_run/run.py", "corpus.py", "cli/run.py", "parity.py")]
+    scripts = [["python3", "tests/" + name] for name in ("query/run.py", "golden_run/run.py", "corpus_expect/run.py", "cli/run.py", "parity/run.py")]
     yield from scripts
     subprocess.run(["ninja", "-C", "build", "--quiet"], cwd=COPY, stdout=subprocess.DEVNULL)
     folder = os.path.join(COPY, "build", "tests", "unit")

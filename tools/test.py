@@ -53,8 +53,8 @@ ROWS = {
     "query": dict(path="tests/query/run.py", check=True),
     "cli": dict(path="tests/cli/run.py", check=True),
     "golden_run": dict(path="tests/golden_run/run.py", check=True),
-    "corpus": dict(check=True),
-    "parity": dict(check=True),
+    "corpus": dict(path="tests/corpus_expect/run.py", check=True),
+    "parity": dict(path="tests/parity/run.py", check=True),
     "badinput": dict(limit=600),
     "ledger": dict(cores=0.5, limit=900),
     "membudget": dict(limit=600),
@@ -67,12 +67,12 @@ ROWS = {
     "growth": dict(quiet=True, limit=1200),
     "top": dict(cores=0.5, quiet=True),
     "bench": dict(cores=1, quiet=True),
-    "record": dict(cores=0.5, quiet=True, limit=600),
+    "record": dict(path="tests/record/run.py", cores=0.5, quiet=True, limit=600),
     "record_gpu": dict(cores=0.5, quiet=True),
     "record_rocm": dict(cores=0.5, quiet=True),
-    "native": dict(cores=0.5, quiet=True, limit=600),
-    "python": dict(cores=0.5, quiet=True, limit=900),
-    "pysample": dict(cores=0.5, quiet=True, limit=900),
+    "native": dict(path="tests/native/run.py", cores=0.5, quiet=True, limit=600),
+    "python": dict(path="tests/python/run.py", cores=0.5, quiet=True, limit=900),
+    "pysample": dict(path="tests/pysample/run.py", cores=0.5, quiet=True, limit=900),
     "profile": dict(cores=1, quiet=True, limit=600),
     "profile_tensorrt": dict(cores=0.5, quiet=True),
     "profile_torch": dict(cores=1, quiet=True, limit=600),
@@ -143,7 +143,8 @@ def sanitizer_parts():
     env = {"NEUROLENS": os.path.join(ROOT, "build-asan", "neurolens")}
     for name, limit in (("corpus", 600), ("recordings", 300), ("robust", 600)):
         extra = ["--flips", "100", "--cuts", "4"] if name == "robust" else []
-        yield Part("sanitizers: " + name, ["python3", "tests/%s.py" % name] + extra, needs="build-asan", limit=limit,
+        path = ROWS.get(name, {}).get("path", "tests/%s.py" % name)
+        yield Part("sanitizers: " + name, ["python3", path] + extra, needs="build-asan", limit=limit,
                    env=dict(env, ROBUST_LIMIT_S="20"))
     yield from unit_parts("build-asan", "sanitizers: ", False)
     if has_fuzzer():

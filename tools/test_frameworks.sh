@@ -17,7 +17,7 @@
 #   PYTHONS                more of them, for old packages (default: python3.10
 #                          python3.9, where they are)
 #   NEUROLENS_WITH_TORCH   1: install torch and record with it too
-#   NEUROLENS_WITH_KERAS   1: install keras and jax, for tests/python.py
+#   NEUROLENS_WITH_KERAS   1: install keras and jax, for tests/python/run.py
 #   NEUROLENS_WITH_TENSORFLOW  1: install tensorflow and keras into an
 #                          environment of their own, for the same
 #   NEUROLENS_WITH_INTEGRATIONS  1: install what nlens works inside of (torch,
@@ -202,7 +202,7 @@ if [ -x build/neurolens ]; then
         build/venv-tensorflow/bin/python -m pip install --quiet tensorflow keras
     fi
     TORCH_PYTHON=$venv/bin/python KERAS_PYTHON=$venv/bin/python TENSORFLOW_PYTHON=build/venv-tensorflow/bin/python \
-        python3 tests/python.py torch keras tensorflow
+        python3 tests/python/run.py torch keras tensorflow
     say "exports as their consumers read them"
     [ -x build/venv-exports/bin/python ] || "$python" -m venv build/venv-exports
     build/venv-exports/bin/python -m pip install --quiet pyarrow pandas polars duckdb perfetto protobuf \
@@ -215,7 +215,7 @@ if [ -x build/neurolens ]; then
     python3 tests/exports_real.py
     python3 tests/open_real.py
     say "sampling every Python that is here"
-    NEUROLENS_EVERY_PYTHON=1 python3 tests/pysample.py
+    NEUROLENS_EVERY_PYTHON=1 python3 tests/pysample/run.py
 else
     say "build/neurolens is missing: neither run documents nor recording are checked"
 fi

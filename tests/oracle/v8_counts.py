@@ -86,7 +86,7 @@ def main():
             try:
                 document = json.load(file, parse_float=decimal.Decimal)
             except ValueError:
-                continue  # cut: tests/corpus.py has it
+                continue  # cut: tests/corpus_expect/run.py has it
         if "circle" in path:
             continue  # has no right answer
         want, found = expected(document), read(path)

@@ -1,4 +1,4 @@
-"""The formats of tests/parity.py, a row each: who writes it, and what it cannot tell.
+"""The formats of tests/parity/run.py, a row each: who writes it, and what it cannot tell.
 
 `lacks` names what the format has no place for; then the program must have none of it, or NULL:
 
@@ -11,9 +11,10 @@
 `advised` names the tables that the answer must tell how to record, since another option of the same
 tool does.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable, Dict, FrozenSet, Optional, Tuple
 
+import workload
 import write_chrome
 import write_inference
 import write_nsys
@@ -77,3 +78,19 @@ FORMATS = [
         range_name="model_run"),
     row("tensorrt", "layers", write_inference.write_tensorrt, "device work"),
 ]
+
+
+def written(form):
+    """The workload as a format can tell it: what is in the file."""
+    devices = 1 if "devices" in form.lacks else workload.DEVICES
+    run = workload.make(form.tick, form.origin, devices)
+    work = run.work
+    if form.fill:
+        work = [replace(x, kind="kernel", name=form.fill) if x.kind == "memset" else x for x in work]
+    gone = {kind for lack, kind in (("copies", "copy"), ("fills", "memset")) if lack in form.lacks}
+    ranges = [replace(x, name=form.range_name.replace("%d", str(x.index))) for x in run.ranges] \
+        if form.range_name else run.ranges
+    return run.only(work=[x for x in work if x.kind not in gone],
+                    calls=[] if "calls" in form.lacks else run.calls,
+                    syncs=[] if "syncs" in form.lacks else run.syncs,
+                    ranges=[] if "ranges" in form.lacks else ranges)

@@ -1,4 +1,4 @@
-"""One small training run, told once: what every format of tests/parity.py writes down.
+"""One small training run, told once: what every format of tests/parity/run.py writes down.
 
 Two devices with two streams each run three steps. Per step and device: a copy in, a GEMM, an
 element-wise kernel and an all-reduce beside them, a copy on the device, a fill, a second GEMM, a copy

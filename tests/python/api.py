@@ -1,4 +1,4 @@
-"""Everything of the package once, in counts that tests/python.py knows."""
+"""Everything of the package once, in counts that tests/python/run.py knows."""
 import asyncio
 import threading
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One workload in every format of GPU timelines: all must give the same numbers.
 
-    tests/parity.py [WORD...]     the formats whose name contains a WORD
+    tests/parity/run.py [WORD...] the formats whose name contains a WORD
 
 parity/workload.py tells the run, parity/write_*.py write it, a row of parity/formats.py each, and
 parity/brute.py counts what must come out. What a format has no place for must be unknown or absent
@@ -15,13 +15,14 @@ import sys
 import tempfile
 from dataclasses import replace
 
-from harness import TESTS, Tally, neurolens
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import TESTS, Tally, neurolens  # noqa: E402
 
 sys.path[:0] = [os.path.join(TESTS, "parity"), os.path.join(TESTS, "oracle")]
 import brute  # noqa: E402
 import workload  # noqa: E402
 from fingerprint import base_name  # noqa: E402
-from formats import FORMATS  # noqa: E402
+from formats import FORMATS, written  # noqa: E402
 
 
 class Wrong(Exception):
@@ -49,24 +50,6 @@ def keyed(items, keys, values):
             raise Wrong("two rows for %s" % (key,))
         out[key] = tuple(item[v] for v in values)
     return out
-
-
-# ---- the workload as a format can tell it ----
-
-def written(form):
-    """What is in the file."""
-    devices = 1 if "devices" in form.lacks else workload.DEVICES
-    run = workload.make(form.tick, form.origin, devices)
-    work = run.work
-    if form.fill:
-        work = [replace(x, kind="kernel", name=form.fill) if x.kind == "memset" else x for x in work]
-    gone = {kind for lack, kind in (("copies", "copy"), ("fills", "memset")) if lack in form.lacks}
-    ranges = [replace(x, name=form.range_name.replace("%d", str(x.index))) for x in run.ranges] \
-        if form.range_name else run.ranges
-    return run.only(work=[x for x in work if x.kind not in gone],
-                    calls=[] if "calls" in form.lacks else run.calls,
-                    syncs=[] if "syncs" in form.lacks else run.syncs,
-                    ranges=[] if "ranges" in form.lacks else ranges)
 
 
 def told(form, run):

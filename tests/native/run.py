@@ -18,7 +18,8 @@ import subprocess
 import sys
 import time
 
-from harness import PROGRAM, TESTS, Noise, Tally, calmly, environment, neurolens, scratch
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import PROGRAM, TESTS, Noise, Tally, calmly, environment, neurolens, scratch  # noqa: E402
 
 SOURCES = os.path.join(TESTS, "native")
 BUILDS = {  # program: source, flags

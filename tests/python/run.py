@@ -14,7 +14,8 @@ import shutil
 import subprocess
 import sys
 
-from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import PROGRAM, ROOT, TESTS, Tally, environment, neurolens, scratch  # noqa: E402
 
 PROGRAMS = os.path.join(TESTS, "python")
 BUILD = os.path.dirname(PROGRAM)
@@ -65,7 +66,7 @@ def sql(path, query):
 def record(words, options=(), **more):
     record.count += 1
     path = os.path.join(scratch(), "r%d.nlt" % record.count)
-    # Samples, and what cannot be said of them on a busy machine, are the matter of native.py and pysample.py.
+    # Samples, and what cannot be said of them on a busy machine, are the matter of native/run.py and pysample/run.py.
     quiet = ["--native", "off", "--switches", "off"] + ([] if "--sample-rate" in options else ["--sample-rate", "0"])
     done = neurolens(["run", "-o", path] + quiet + list(options) + ["--"] + words, timeout=240, **more)
     return path, done

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-from harness import PROGRAM, ROOT, TESTS, Noise, Tally, calmly, environment, least, neurolens, scratch
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import PROGRAM, ROOT, TESTS, Noise, Tally, calmly, environment, least, neurolens, scratch  # noqa: E402
 
 FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"],
          "nvmlmock.c": ["-shared", "-fPIC"]}
@@ -62,7 +63,7 @@ def dropped(path, word=""):
     return sum(n for item, n in coverage(path).items() if item.startswith("dropped: events" + word))
 
 
-# What cannot be said of a sample of machine code that fell into a library without symbols is the matter of native.py.
+# What cannot be said of a sample of machine code that fell into a library without symbols is the matter of native/run.py.
 UNSURE = "SELECT count(*) FROM coverage WHERE item NOT LIKE 'machine code %' AND item NOT LIKE 'cut: call stacks %'"
 
 

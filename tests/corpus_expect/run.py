@@ -3,8 +3,8 @@
 a finding of theirs), and holds the rows that tests/corpus_expect says; every file of tests/reject is
 refused with one line and 4.
 
-    tests/corpus.py                 all
-    tests/corpus.py --accept WORD   write what is expected of the files whose path contains WORD, anew
+    tests/corpus_expect/run.py                 all
+    tests/corpus_expect/run.py --accept WORD   write what is expected of the files whose path contains WORD, anew
 
 What is expected of a file stands in tests/corpus_expect under its path + ".txt": per table and column
 how many values there are, the least and greatest, and a sum (of numbers modulo 1000003, of lengths of
@@ -16,7 +16,8 @@ import io
 import os
 import sys
 
-from harness import TESTS, Tally, neurolens, one_line_error
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import TESTS, Tally, neurolens, one_line_error  # noqa: E402
 
 EXPECT = os.path.join(TESTS, "corpus_expect")
 # Made from the others by rules that have tests of their own; not what a reader says.

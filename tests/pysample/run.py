@@ -13,7 +13,8 @@ import sys
 import tempfile
 import time
 
-from harness import PROGRAM, TESTS, Noise, Tally, calmly, catches, environment, least, neurolens, scratch, wait_until
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from harness import PROGRAM, TESTS, Noise, Tally, calmly, catches, environment, least, neurolens, scratch, wait_until  # noqa: E402
 
 PROGRAMS = os.path.join(TESTS, "pysample")
 DEF = os.path.join(os.path.dirname(TESTS), "src/capture/python/pylayout.def")
@@ -53,7 +54,7 @@ def sql(path, query):
     return json.loads(done.stdout)["result"]["rows"]
 
 
-# Samples of native code are the matter of native.py.
+# Samples of native code are the matter of native/run.py.
 QUIET = ("--native", "off", "--switches", "off")
 
 
