@@ -144,18 +144,54 @@ def event(cat, name, at, length, **args):
             "args": {"device": 0, "stream": 7, **args}}
 
 
+def collectives(lengths):
+    """All-reduces of 4 KiB behind a product each, of those lengths in µs."""
+    events = []
+    for i, length in enumerate(lengths):
+        reduce_ = event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", 5000 * i + 1000, length,
+                        **{"Collective name": "allreduce", "dtype": "Float", "Group size": 8, "In msg nelems": 1024,
+                           "Out msg nelems": 1024, "Process Group Name": "0"})
+        events += [event("kernel", "gemm", 5000 * i, 1000), reduce_]
+    return events
+
+
+def waited_for(every):
+    """Twenty kernels of a millisecond, each waited for with cudaDeviceSynchronize, half a millisecond apart; only one of
+    `every` has a launch."""
+    events = []
+    for i in range(20):
+        at = 1500 * i
+        if i % every == 0:
+            call = {**event("cuda_runtime", "cudaLaunchKernel", at, 5), "tid": 1}
+            call["args"] = {"correlation": i + 1}
+            events.append(call)
+        wait = {**event("cuda_runtime", "cudaDeviceSynchronize", at + 10, 1005), "tid": 1}
+        wait["args"] = {"correlation": 1000 + i}
+        events += [wait, event("kernel", "gemm", at + 10, 1000, **({"correlation": i + 1} if i % every == 0 else {}))]
+    return events
+
+
 def doubt_is_stated(tally, folder):
-    """Of the device alone: half of the products without tensor cores where nobody knows the GPU, one gap that is nearly
-    all idle time, and a gap in each of twenty. Less sure by the factor that the documents state, and printed."""
-    def sure_of(cause, events):
-        path = work.write(folder, "doubt.json", {"traceEvents": events})
-        result = json.loads(neurolens(["analyze", "-q", "--no-cache", "--format", "json", path]).stdout)["result"]
+    """Less sure by the factor that the documents state, of all five: half of the products without tensor cores where nobody
+    knows the GPU, and a little over the threshold where its name does; one gap that is nearly all idle time, and a gap in
+    each of twenty; late ranks seen from one; and waits where the launches of half of the work are known, and of all."""
+    def sure_of(cause, events, device):
+        head = {"deviceProperties": [device]} if device else {}
+        path = work.write(folder, "doubt.json", {**head, "traceEvents": events})
+        result = json.loads(neurolens(["analyze", "-q", "--no-cache", "--all", "--format", "json", path]).stdout)["result"]
         return [f["confidence"] for f in result["findings"] if f["cause"] == cause]
     rows = stated()
     pauses = [event("kernel", "sgemm_128x128_nn", at * 2000, 1000) for at in range(20)]
     one_gap = [event("kernel", "sgemm_128x128_nn", at * 1000 + 20000 * (at > 9), 1000) for at in range(20)]
-    for cause, events, factor in (("tensor_core_unused", pauses, 0.85), ("gpu_idle", pauses, 1), ("gpu_idle", one_gap, 0.85)):
-        have, want = sure_of(cause, events), factor * bound(rows, cause, DEVICE)
+    mixed, many = ([event("kernel", "sgemm_128x128_nn" if at % 20 < without else "ampere_h16816gemm_128x128_nn", at * 1000, 1000)
+                    for at in range(40)] for without in (3, 5))
+    late = collectives([100] + [900] * 12)
+    for cause, events, device, column, factor in (
+            ("tensor_core_unused", pauses, None, DEVICE, 0.85), ("tensor_core_unused", mixed, work.H100, DEVICE, 0.9),
+            ("tensor_core_unused", many, work.H100, DEVICE, 1), ("gpu_idle", pauses, None, DEVICE, 1),
+            ("gpu_idle", one_gap, None, DEVICE, 0.85), ("collective_skew", late, None, DEVICE, 0.9),
+            ("sync_calls", waited_for(2), None, LAUNCHED, 0.92), ("sync_calls", waited_for(1), None, LAUNCHED, 1)):
+        have, want = sure_of(cause, events, device), factor * bound(rows, cause, column)
         tally.check("%s: doubt of %g" % (cause, factor), len(have) == 1 and abs(have[0] - want) < 1e-6, (have, want))
 
 

@@ -855,6 +855,36 @@ def links(tally, folder):
                 abs(got[0]["algorithm_bytes_per_s"] - algorithm) < 1e-6 * algorithm and
                 abs(got[0]["bus_bytes_per_s"] - algorithm * 7 / 4) < 1e-6 * algorithm and
                 abs(got[0]["link_share"] - algorithm * 7 / 4 / 450e9) < 1e-9, got)
+    tally.check("too few calls for more", got[0]["waiting_ns"] is None and got[0]["verdict"] == "too few calls", got)
+
+
+def verdicts(tally, folder):
+    """Late, slow, both, neither; groups of one rank and the first call, which connects the ranks, are neither."""
+    def of(lengths, elements=1 << 25, ranks=8, device=H100):
+        events = []
+        for i, us in enumerate(lengths):
+            pair = launched("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 100000 * i + 20, i + 1, us, 100000 * i + 10)
+            pair[1]["args"].update({
+                "Collective name": "allreduce", "dtype": "BFloat16", "Group size": ranks, "In msg nelems": elements,
+                "Out msg nelems": elements, "Process Group Name": "0"})
+            events += pair
+        got = table(write(folder, "verdicts.json", trace_of(events, device)), "bus_bandwidth")
+        return [(row["verdict"], row["waiting_ns"], row["expected_ns"]) for row in got]
+    # 64 MiB in 8 ranks: 2^26 bytes × 7/4 / (0.8 × 450 GB/s) = 326,223 ns
+    expected = round(2 ** 26 * 7 / 4 / (0.8 * 450e9) * 1e9)
+    for name, lengths, more, verdict, waiting, time in (
+            ("as fast as it can", [400.0] * 4, {}, "as expected", 0, expected),
+            ("the first connects the ranks", [90000.0, 400.0, 400.0, 410.0], {}, "as expected", 10000, expected),
+            ("others come late", [400.0, 400.0, 1200.0, 1200.0], {}, "late", 1600000, expected),
+            ("slow for its size", [900.0] * 4, {}, "slow", 0, expected),
+            ("late and slow", [900.0, 900.0, 3000.0, 3000.0], {}, "late and slow", 4200000, expected),
+            ("small", [20.0] * 4, {"elements": 1 << 15}, "small", 0, None),
+            ("small and late", [20.0, 20.0, 90.0, 90.0], {"elements": 1 << 15}, "late", 140000, None),
+            ("a group of one rank", [20.0, 20.0, 9000.0, 9000.0], {"ranks": 1}, "one rank", None, None),
+            ("two behind the first", [400.0, 900.0, 900.0], {}, "too few calls", None, expected),
+            ("a device without a known link", [400.0] * 4, {"device": dict(H100, name="Unheard-of 9000")}, None, 0, None)):
+        got = of(lengths, **more)
+        tally.check("collective: " + name, got == [(verdict, waiting, time)], (got, verdict, waiting, time))
 
 
 # ---- causes inside compute ----
@@ -1295,7 +1325,7 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, micro_batches, links, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
+         training, micro_batches, links, verdicts, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts, played_again,
          coverage]
 

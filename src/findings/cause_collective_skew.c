@@ -2,8 +2,8 @@
  * collective_skew — ranks come late to their collectives, and the others wait inside them.
  *
  * Signal: with several ranks the account's exposed_comm_wait (from this rank's arrival to the last one's); with one rank what
- * collectives of one operation, size and group (ten at least) take beyond the shortest of them, at most the exposed
- * communication. Over 5 % of wall.
+ * collectives of one operation, size and group (ten at least behind the first, which connects the ranks) take beyond the
+ * shortest of them, at most the exposed communication. Over 5 % of wall.
  */
 #include "findings/bookcause.h"
 #include "findings/collectivesizes.h"
@@ -135,11 +135,10 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
         (struct nl_evidence){
             .metric = "beyond_shortest_ns",
             .threshold = "> 5 % of wall",
-            .query = nl_say(
-                scene,
-                "SELECT sum(t) FROM (SELECT sum(dur) - count(*) * min(dur) AS t FROM collectives "
-                "WHERE %s GROUP BY operation, bytes, group_name HAVING count(*) >= %d)",
-                nl_collectives_sql(scene), LEAST_COUNT),
+            .query = nl_say(scene,
+                            "%s SELECT sum(t) FROM (SELECT sum(dur - shortest) AS t FROM calls "
+                            "GROUP BY operation, bytes, group_name HAVING count(*) >= %d)",
+                            nl_collective_calls_sql(scene, nl_collectives_sql(scene)), LEAST_COUNT),
             .meaning = NL_MEANS_NS,
             .value = (double)beyond.ns},
         "%s beyond the shortest collective of the same operation, size and group",
@@ -173,7 +172,8 @@ const struct nl_cause nl_cause_collective_skew = {
     .id = "collective_skew",
     .doc = "Waiting inside collectives for ranks that come later: with several ranks the account's "
            "exposed_comm_wait; "
-           "with one, what ten or more collectives of one operation, size and group take beyond "
+           "with one, what ten or more collectives of one operation, size and group (without the "
+           "first, which connects the ranks, and groups of one rank) take beyond "
            "the shortest, at most "
            "the exposed communication. Over 5 % of wall.",
     .needs = {{NL_T_collective, NULL}},

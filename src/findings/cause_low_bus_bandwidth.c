@@ -1,7 +1,7 @@
 /*
  * low_bus_bandwidth — large collectives are slow for their size.
  *
- * Signal: of collectives of one operation, size (16 MiB at least) and group, three or more, the shortest reaches less than half
+ * Signal: of collectives of one operation, size (16 MiB at least) and group, three or more behind the first, the shortest reaches less than half
  * of the link's rate (bus bandwidth of nccl-tests; about 80 % can be reached: stas00, ml-engineering). The shortest
  * waits least for other ranks, so waiting is not taken for a slow link. Cost: their time × (1 − rate / 80 % of the
  * link), at most the exposed communication; over 5 % of wall.
@@ -85,21 +85,23 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                             where),
             .meaning = NL_MEANS_RATE,
             .value = slow.rate});
-    nl_evidence(
-        finding,
-        (struct nl_evidence){
-            .metric = "collective_ns",
-            .says = nl_say(scene, "%s in all of them", nl_say_ns(scene, slow.worst.total_ns)),
-            .query = nl_say(scene, "SELECT sum(dur) FROM collectives WHERE %s", where),
-            .meaning = NL_MEANS_NS,
-            .value = (double)slow.worst.total_ns});
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "collective_ns",
+                    .says = nl_say(scene, "%s in all but the first, which connects the ranks",
+                                   nl_say_ns(scene, slow.worst.total_ns)),
+                    .query = nl_say(scene, "%s SELECT sum(dur) FROM calls",
+                                    nl_collective_calls_sql(scene, where)),
+                    .meaning = NL_MEANS_NS,
+                    .value = (double)slow.worst.total_ns});
     return NL_CAUSE_FOUND;
 }
 
 const struct nl_cause nl_cause_low_bus_bandwidth = {
     .id = "low_bus_bandwidth",
     .doc = "The shortest of three or more collectives of one operation, group and size (16 MiB at "
-           "least) reaches less than "
+           "least; the first, which connects the ranks, and groups of one rank do not count) "
+           "reaches less than "
            "50 % of the link between devices (bus bandwidth of nccl-tests). Cost: their time × (1 "
            "− rate / 80 % of the "
            "link), at most the exposed communication; over 5 % of wall. Needs the link's rate "

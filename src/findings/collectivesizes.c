@@ -14,7 +14,7 @@ static bool counts(const struct nl_scene *scene, uint32_t row)
     uint32_t slice = table->slice[row];
     if (trace->slice.kind[slice] != NL_KIND_KERNEL || trace->slice.dur[slice] <= 0 ||
         trace->slice.flags[slice] & NL_SLICE_CLAMPED || table->bytes[row] == NL_NULL_U64 ||
-        !table->bytes[row])
+        !table->bytes[row] || table->ranks[row] == 1)
         return false;
     uint32_t lane = trace->slice.lane[slice];
     int64_t ts = trace->slice.ts[slice];
@@ -27,6 +27,17 @@ static bool same(const struct nl_collective_table *table, uint32_t a, uint32_t b
 {
     return table->operation[a] == table->operation[b] && table->bytes[a] == table->bytes[b] &&
            table->group_name[a] == table->group_name[b];
+}
+
+static void add(struct nl_collective_size *size, int64_t ts, int64_t ns)
+{
+    size->count++;
+    nl_sum_add(&size->total_ns, ns);
+    size->shortest_ns = ns < size->shortest_ns ? ns : size->shortest_ns;
+    if (ts < size->first_ts || (ts == size->first_ts && ns < size->first_ns)) {
+        size->first_ts = ts;
+        size->first_ns = ns;
+    }
 }
 
 struct nl_collective_size *nl_collective_sizes(const struct nl_scene *scene, size_t *count)
@@ -48,15 +59,18 @@ struct nl_collective_size *nl_collective_sizes(const struct nl_scene *scene, siz
     nl_free(scratch);
     for (size_t i = 0; i < kept; i++) {
         uint32_t row = rows[i].row;
-        int64_t ns = scene->trace->slice.dur[table->slice[row]];
+        uint32_t slice = table->slice[row];
+        int64_t ns = scene->trace->slice.dur[slice];
         if (!*count || !same(table, sizes[*count - 1].row, row)) {
             nl_grow(&sizes, &cap, *count + 1);
-            sizes[(*count)++] = (struct nl_collective_size){.row = row, .shortest_ns = ns};
+            sizes[(*count)++] = (struct nl_collective_size){
+                .row = row, .shortest_ns = INT64_MAX, .first_ts = INT64_MAX};
         }
-        struct nl_collective_size *size = &sizes[*count - 1];
-        size->count++;
-        nl_sum_add(&size->total_ns, ns);
-        size->shortest_ns = ns < size->shortest_ns ? ns : size->shortest_ns;
+        add(&sizes[*count - 1], scene->trace->slice.ts[slice], ns);
+    }
+    for (size_t i = 0; i < *count; i++) {
+        sizes[i].count--;
+        sizes[i].total_ns -= sizes[i].first_ns;
     }
     nl_free(rows);
     return sizes;
@@ -64,8 +78,19 @@ struct nl_collective_size *nl_collective_sizes(const struct nl_scene *scene, siz
 
 const char *nl_collectives_sql(const struct nl_scene *scene)
 {
-    return nl_say(scene, "kind = 'kernel' AND dur > 0 AND bytes > 0 AND %s",
+    return nl_say(scene, "kind = 'kernel' AND dur > 0 AND bytes > 0 AND ranks IS NOT 1 AND %s",
                   nl_scene_on(scene, ""));
+}
+
+const char *nl_collective_calls_sql(const struct nl_scene *scene, const char *where)
+{
+    return nl_say(
+        scene,
+        "WITH every AS (SELECT *, row_number() OVER (PARTITION BY operation, bytes, group_name "
+        "ORDER BY ts, dur) AS place, min(dur) OVER (PARTITION BY operation, bytes, "
+        "group_name) AS shortest FROM collectives WHERE %s), calls AS (SELECT * FROM "
+        "every WHERE place > 1)",
+        where);
 }
 
 const char *nl_collective_size_sql(const struct nl_scene *scene, uint32_t row)

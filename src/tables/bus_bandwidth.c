@@ -4,7 +4,12 @@
  * Definitions of nccl-tests: algorithm bandwidth = bytes / time; bus bandwidth = that times
  * 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for the others. A
  * collective's own length includes waiting for the other ranks, so the shortest of a size stands for the
- * transfer: the last to arrive waits least.
+ * transfer: the last to arrive waits least. What the others take beyond it, they wait. The first call of a size
+ * connects the ranks (nccl-tests warm up before they measure): it counts for the shortest alone.
+ *
+ * Expected is the time at 80 % of the link's rate, which is about what can be reached (stas00, ml-engineering), for
+ * messages of 16 MiB and more: below, latency counts. The verdicts are those of the causes low_bus_bandwidth (the
+ * shortest reaches less than half of the link) and collective_skew (half of the time or more is waiting).
  */
 #include "base/sum.h"
 #include "tables/answer.h"
@@ -27,6 +32,9 @@ static const struct nl_result_column columns[] = {
     {"bus_bytes_per_s", "bus", NL_MEANS_RATE},
     {"link_share", "of link", NL_MEANS_SHARE},
     {"total_ns", "total", NL_MEANS_NS},
+    {"expected_ns", "expected", NL_MEANS_NS},
+    {"waiting_ns", "waiting", NL_MEANS_NS},
+    {"verdict", NULL, NL_MEANS_TEXT},
 };
 enum {
     RANK,
@@ -41,8 +49,20 @@ enum {
     ALGORITHM,
     BUS,
     LINK,
-    TOTAL
+    TOTAL,
+    EXPECTED,
+    WAITING,
+    VERDICT
 };
+
+#define REACHABLE   0.8 /* of the link */
+#define SLOW        0.5 /* of the link, and less */
+#define LATE        0.5 /* of the time waits, or more */
+#define LEAST_BYTES ((uint64_t)16 << 20)
+#define LEAST_COUNT 3 /* calls behind the first */
+
+/* What the caller sums up of a group. */
+enum { ROW, FIRST_TS, FIRST_NS };
 
 double nl_bus_factor(struct nl_str operation, uint32_t ranks)
 {
@@ -76,15 +96,64 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
             continue;
         uint64_t what = (uint64_t)table->operation[row] << 32 | trace->slice.lane[slice];
         uint64_t size = table->bytes[row] << 20 ^ (uint64_t)table->group_name[row];
-        nl_groups_add(groups, what, size, length)->sums[0] = row;
+        struct nl_group *group = nl_groups_add(groups, what, size, length);
+        int64_t ts = trace->slice.ts[slice];
+        bool first = group->stats.count == 1 || ts < group->sums[FIRST_TS] ||
+                     (ts == group->sums[FIRST_TS] && length < group->sums[FIRST_NS]);
+        group->sums[ROW] = row;
+        if (!first)
+            continue;
+        group->sums[FIRST_TS] = ts;
+        group->sums[FIRST_NS] = length;
     }
+}
+
+/* Calls behind the first: what they take beyond the shortest, of all that they take. */
+struct waiting {
+    uint64_t count;
+    int64_t ns, of_ns;
+};
+
+static struct waiting waiting_of(const struct nl_group *group)
+{
+    struct waiting waiting = {.count = group->stats.count - 1,
+                              .of_ns = group->stats.total_ns - group->sums[FIRST_NS]};
+    waiting.ns = waiting.of_ns - (int64_t)waiting.count * group->stats.min_ns;
+    return waiting;
+}
+
+static const char *verdict_of(const struct waiting *waiting, uint64_t bytes, double link_share)
+{
+    bool late = (double)waiting->ns >= LATE * (double)waiting->of_ns;
+    bool large = bytes >= LEAST_BYTES, slow = large && link_share < SLOW;
+    if (waiting->count < LEAST_COUNT)
+        return "too few calls";
+    if (late)
+        return slow ? "late and slow" : "late";
+    if (slow)
+        return "slow";
+    if (!large)
+        return "small";
+    return isnan(link_share) ? NULL : "as expected";
+}
+
+static void judge(struct nl_cell *cells, const struct nl_group *group, uint64_t bytes,
+                  double bus_bytes_per_s, double link)
+{
+    struct waiting waiting = waiting_of(group);
+    double share = bus_bytes_per_s / link;
+    if (waiting.count >= LEAST_COUNT)
+        cells[WAITING] = nl_cell_i64(waiting.ns);
+    if (bytes >= LEAST_BYTES && share > 0) /* at that share it takes the shortest */
+        cells[EXPECTED] = nl_cell_i64(nl_whole_i64((double)group->stats.min_ns * share / REACHABLE));
+    cells[VERDICT] = nl_answer_static(verdict_of(&waiting, bytes, share));
 }
 
 static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trace *trace,
                                   const struct nl_device_peaks *peaks, const struct nl_group *group)
 {
     const struct nl_collective_table *table = &trace->collective;
-    uint32_t row = (uint32_t)group->sums[0], lane = trace->slice.lane[table->slice[row]];
+    uint32_t row = (uint32_t)group->sums[ROW], lane = trace->slice.lane[table->slice[row]];
     uint32_t device = trace->lane.device[lane];
     double algorithm = (double)table->bytes[row] * 1e9 / (double)group->stats.min_ns;
     double bus =
@@ -101,9 +170,14 @@ static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trac
     cells[MEDIAN] = nl_cell_f64(group->stats.median_ns);
     cells[ALGORITHM] = nl_cell_f64(algorithm);
     cells[BUS] = nl_cell_f64(bus);
+    double link = device == NL_NULL_ROW ? NAN : peaks[device].figures[GPU_LINK];
     if (device != NL_NULL_ROW)
-        cells[LINK] = nl_cell_f64(bus / peaks[device].figures[GPU_LINK]);
+        cells[LINK] = nl_cell_f64(bus / link);
     cells[TOTAL] = nl_cell_i64(group->stats.total_ns);
+    if (table->ranks[row] == 1)
+        cells[VERDICT] = nl_answer_static("one rank");
+    else
+        judge(cells, group, table->bytes[row], bus, link);
 }
 
 static struct nl_result *bus_bandwidth_run(const struct nl_trace *trace,
@@ -126,7 +200,8 @@ static struct nl_result *bus_bandwidth_run(const struct nl_trace *trace,
     if (result->rows)
         result->note =
             "by the shortest of a size: the others also wait for other ranks; the link is "
-            "the one inside a node, about 80 % of it can be reached";
+            "the one inside a node, about 80 % of it can be reached, which is what is expected of "
+            "16 MiB and more; waiting is what calls behind the first take beyond the shortest";
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;
@@ -142,5 +217,6 @@ const struct nl_analysis nl_analysis_bus_bandwidth = {
     .doc =
         "Per device, operation, group and message size: kernels, their shortest and median time, "
         "algorithm bandwidth (bytes over the shortest time), bus bandwidth as nccl-tests define "
-        "it, and its share of the link between the devices of a node (docs/work.md).",
+        "it, and its share of the link between the devices of a node; what is expected of its "
+        "size, how long its calls wait, and whether it is late or slow (docs/work.md).",
 };

@@ -66,13 +66,13 @@ static inline void goes_hidden(struct gputrace *make)
 /* ---- collectives ---- */
 
 static inline void collective_of(struct gputrace *make, int64_t call, int64_t at, int64_t dur,
-                                 uint64_t bytes)
+                                 uint64_t bytes, uint32_t ranks)
 {
     struct nl_collective_row row = nl_collective_row();
     row.slice = gputrace_kernel(make, 20, "ncclDevKernel_AllReduce_Sum", call, 1, at, dur);
     row.operation = nl_stage_name(make->stage, nl_str("all_reduce"));
     row.bytes = bytes;
-    row.ranks = 8;
+    row.ranks = ranks;
     nl_stage_collective(make->stage, &row);
 }
 static inline void reduces(struct gputrace *make, int64_t usual, int64_t shortest, uint64_t bytes)
@@ -80,7 +80,36 @@ static inline void reduces(struct gputrace *make, int64_t usual, int64_t shortes
     dev_named(make, "NVIDIA A100-SXM4-80GB", 108, 8, 0);
     for (int64_t i = 0; i < ROUNDS; i++) {
         gputrace_kernel(make, 7, "h16816gemm", i * 5, 1, 1000 + i * 3000, 1000);
-        collective_of(make, i * 5 + 2, 2000 + i * 3000, i % 10 ? usual : shortest, bytes);
+        collective_of(make, i * 5 + 2, 2000 + i * 3000, i % 10 ? usual : shortest, bytes, 8);
+    }
+}
+/* A group of one rank: a copy within the device, which waits for nobody and uses no link. */
+static inline void reduces_alone(struct gputrace *make, int64_t usual, int64_t shortest,
+                                 uint64_t bytes)
+{
+    dev_named(make, "NVIDIA A100-SXM4-80GB", 108, 8, 0);
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        gputrace_kernel(make, 7, "h16816gemm", i * 5, 1, 1000 + i * 3000, 1000);
+        collective_of(make, i * 5 + 2, 2000 + i * 3000, i % 10 ? usual : shortest, bytes, 1);
+    }
+}
+static inline void one_rank_varies(struct gputrace *make)
+{
+    reduces_alone(make, 900, 100, 1000000);
+}
+static inline void one_rank_is_slow(struct gputrace *make)
+{
+    reduces_alone(make, 1900, 1900, 32000000);
+}
+/* The first call connects the ranks, which takes as long as half of the profile. */
+static inline void first_connects(struct gputrace *make)
+{
+    dev_named(make, "NVIDIA A100-SXM4-80GB", 108, 8, 0);
+    int64_t connecting = ROUNDS * 1000;
+    collective_of(make, 2, 1000, connecting, 1000000, 8);
+    for (int64_t i = 1; i < ROUNDS; i++) {
+        gputrace_kernel(make, 7, "h16816gemm", i * 5, 1, connecting + 1000 + i * 3000, 1000);
+        collective_of(make, i * 5 + 2, connecting + 2000 + i * 3000, 900, 1000000, 8);
     }
 }
 static inline void ranks_are_late(struct gputrace *make)
