@@ -207,6 +207,72 @@ def recursion(folder):
     check(totals["main.py(9): sort"] == 20 * (600 + 598 + 596 + 594) * 1000, "the table sums all calls", totals)
 
 
+UUIDS = ["ffffff98132269-7fffffffe3-4cffffffad", "47ffffffb9ffffffc5ffffffc0-6a64-ffff",
+         "02ffffffb8ffffffab4b-ffffffee2f-17ff", "ffffffd4ffffffecffffffd1ffffffb7-637"]
+
+
+def plug_in(folder, name, begins, end, pids=(50, 50, 50, 50), again=()):
+    """One all-reduce of four GPUs as NCCL's profiler plug-in writes it: launched at those µs, ended together; `again` are
+    GPUs with a second one later."""
+    def event(kind, first, last, pid, gpu, **more):
+        return {"type": kind, "gpuUuid": UUIDS[gpu], "start": {"ts": first, "pid": pid, "tid": pid},
+                "stop": {"ts": last, "pid": pid, "tid": pid}, "duration": last - first, **more}
+    lines = []
+    calls = [(gpu, begin, end) for gpu, begin in enumerate(begins)] + [(gpu, end + 500, end + 9000) for gpu in again]
+    for i, (gpu, begin, stop) in enumerate(calls):
+        nccl = {"commId": 77, "rank": gpu, "recordType": "event"}
+        details = {"func": "AllReduce", "seq": 0, "algo": "RING", "proto": "SIMPLE", "channels": 24, "warps": 17, "count": 1 << 25,
+                   "root": 0, "dtype": "ncclFloat32"}
+        lines += [event("ncclProfileKernelLaunch", begin - 400, begin, pids[gpu], gpu, extCorrId=i + 1, **nccl),
+                  event("ncclProfileColl", begin + 1, begin + 20, pids[gpu], gpu, details=details, **nccl),
+                  event("KERNEL", begin, stop, pids[gpu], gpu, recordType="cuptiActivity", extCorrId=i + 1, corrId=100 + i,
+                        deviceId=gpu, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL", stream="0x3d", details={"gridX": 24})]
+        lines += [event("ncclProfileKernelCh", begin + 30 + channel, stop, pids[gpu], gpu, details={"channel": channel, "pTimer": 1}, **nccl)
+                  for channel in range(8)]
+    path = os.path.join(folder, name + ".jsonl")
+    with open(path, "w") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    return path
+
+
+def last_gpu(folder):
+    """GPUs that one process drives: who is launched last waits for nobody. Not where all take the same, where there are
+    several processes, or where the GPUs have not as many collectives each."""
+    late = (14000.0, 9500.0, 5000.0, 500.0)
+    text = first_lines(plug_in(folder, "late", late, 14600.0))
+    check("Communication only: 4 kernels of collectives, 29.40 ms on 4 devices" in text and
+          "GPU 0 arrives last: its collectives take 600.0 µs, on the others 9.600 ms on average, which is waiting for it" in text,
+          "the last GPU of one process is named", text[:600])
+    check("One thread launches them on one GPU after the other: 4 calls, 1.600 ms" in text and "Could save" not in text,
+          "and that one thread launches", text[:600])
+    for name, path in (("equal", plug_in(folder, "equal", (10.0, 11.0, 12.0, 13.0), 9000.0)),
+                       ("processes", plug_in(folder, "processes", late, 14600.0, pids=(50, 51, 52, 53))),
+                       ("uneven", plug_in(folder, "uneven", late, 14600.0, again=(1, 2)))):
+        text = first_lines(path)
+        check("Communication" in text and "arrives last" not in text, "no last GPU: " + name, text[:500])
+
+
+def ranks_of_benchmarks(folder):
+    """nccl-tests lists its ranks and prints two bandwidths: both are in the answer; other lines are no ranks."""
+    head = ("# nThread 1 nGpus 4 minBytes 8 maxBytes 67108864 step: 2(factor) warmup iters: 5 iters: 20 validation: 1\n#\n"
+            "# Using devices\n%s#\n"
+            "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong\n"
+            "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)\n")
+    rows = ("    33554432       8388608     float     sum      -1    400.0   83.89  125.83      0    401.0   83.68  125.51      0\n"
+            "    67108864      16777216     float     sum      -1    700.0   95.87  143.80      0    710.0   94.52  141.78      0\n")
+    listed = "".join("#  Rank %2d Group  0 Pid  64904 on       node0 device  %d [0000:17:00] NVIDIA A100 80GB PCIe\n" % (i, i)
+                     for i in range(4))
+    for name, ranks, says, never in (
+            ("four", listed, " among 4 ranks reaches 95.87 GB/s (algorithm bandwidth; 143.8 GB/s on the bus)", "no such"),
+            ("none", "# Rank order follows the devices\n", " reaches 95.87 GB/s (algorithm bandwidth; 143.8 GB/s on the bus)",
+             "among")):
+        path = os.path.join(folder, "ranks-%s.log" % name)
+        with open(path, "w") as file:
+            file.write("# Collective test starting: all_reduce_perf\n" + head % ranks + rows)
+        text = first_lines(path)
+        check(says in text and never not in text, "ranks of a benchmark: " + name, text[:400])
+
+
 def thinned(folder):
     """The same launches, of which CUPTI numbered one in five, or one in 250: then most of them are not in the file."""
     for every in (5, 250):
@@ -1282,6 +1348,8 @@ with tempfile.TemporaryDirectory() as scratch:
     lines_of_scalene(scratch)
     cpus_without_work(scratch)
     calls_inside(scratch)
+    last_gpu(scratch)
+    ranks_of_benchmarks(scratch)
 verdicts()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(failed > 0)

@@ -2,6 +2,7 @@
 #include "answer/devicewords.h"
 
 #include "answer/namesums.h"
+#include "answer/lastrank.h"
 #include "tables/answer.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -201,30 +202,6 @@ const char *nl_device_top_collective(struct nl_judged *judged)
     return rows ? nl_keep_name(judged, nl_lookup_text(rows, 0, "operation")) : NULL;
 }
 
-/* In which a rank waits least: who comes last waits for nobody. */
-void nl_device_put_last_rank(struct nl_judged *judged, struct nl_buf *out, const char *before)
-{
-    const struct nl_result *rows = nl_judged_part(judged, "overlap");
-    size_t least = 0;
-    int64_t sum = nl_lookup_sum(rows, "comm_ns");
-    if (!rows || rows->rows < 2)
-        return;
-    for (size_t i = 1; i < rows->rows; i++) {
-        if (nl_lookup_i64(rows, i, "rank") == nl_lookup_i64(rows, i - 1, "rank"))
-            return; /* several captures of one rank, or its devices */
-        if (nl_lookup_i64(rows, i, "comm_ns") < nl_lookup_i64(rows, least, "comm_ns"))
-            least = i;
-    }
-    int64_t own = nl_lookup_i64(rows, least, "comm_ns"), rank = nl_lookup_i64(rows, least, "rank");
-    int64_t others = (sum - own) / (int64_t)(rows->rows - 1);
-    if (rank == NL_NULL_I64 || others <= 0 || own > others / 2)
-        return;
-    nl_buf_format(out, "%srank %lld arrives last: ", before, (long long)rank);
-    nl_tell_time(out, "its collectives take ", own);
-    nl_tell_time(out, ", on the others ", others);
-    nl_buf_text(out, " on average, which is waiting for it");
-}
-
 /* Where collectives have no name of their own: the kernel. */
 static void put_comm_kernel(struct nl_device_case *it, struct nl_buf *out)
 {
@@ -249,7 +226,7 @@ void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
         nl_tell_name(out, ", most in ", nl_lookup_text(rows, 0, "operation"));
     else
         put_comm_kernel(it, out);
-    nl_device_put_last_rank(it->judged, out, "; ");
+    nl_lastrank_put(it->judged, out, "; ");
     close_sentence(it, out, nl_device_top_collective(it->judged));
 }
 
@@ -593,7 +570,7 @@ void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
     if (class == NL_VERDICT_COMMUNICATION || it->devices < 2)
         return;
     struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_device_put_last_rank(it->judged, out, "In collectives ");
+    nl_lastrank_put(it->judged, out, "In collectives ");
     if (out->len)
         nl_buf_char(out, '.');
     nl_tell_note(it->judged);

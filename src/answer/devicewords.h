@@ -50,8 +50,6 @@ bool nl_device_tell_capture(struct nl_device_case *it);
 /* Notes: what the device does otherwise, how the steady steps look. */
 void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class);
 
-/* "rank 3 arrives last …" when one rank waits least in collectives by far; nothing otherwise. */
-void nl_device_put_last_rank(struct nl_judged *judged, struct nl_buf *out, const char *before);
 const char *nl_device_top_collective(struct nl_judged *judged);
 
 /* Whether there are too few events to judge; then that is the answer, with what the file holds. */

@@ -7,6 +7,7 @@
 
 #include "base/sum.h"
 #include "answer/devicewords.h"
+#include "answer/lastrank.h"
 #include "answer/wholebars.h"
 #include "base/units.h"
 #include "tables/answer.h"
@@ -268,25 +269,59 @@ bool nl_device_tell_few(struct nl_judged *judged)
     return true;
 }
 
+/* NCCL's profiler plug-in: its calls are the library's own, which launch collectives. */
+static bool is_of_plugin(const struct nl_trace *trace)
+{
+    bool all = trace->source.rows > 0;
+    for (uint32_t row = 0; row < trace->source.rows && all; row++)
+        all = nl_str_is(nl_trace_name(trace, trace->source.format[row]), "nccl-json");
+    return all;
+}
+
+/* Several GPUs of one process, whose collectives one thread launches: the first GPU waits for the last launch. */
+static void note_one_thread(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    const struct nl_api_table *api = &trace->api;
+    if (trace->device.rows < 2 || api->rows < trace->device.rows || !nl_lastrank_one_process(trace))
+        return;
+    int64_t sum = 0;
+    for (uint32_t row = 0; row < api->rows; row++) {
+        if (trace->slice.lane[api->slice[row]] != trace->slice.lane[api->slice[0]])
+            return;
+        nl_sum_add(&sum, trace->slice.dur[api->slice[row]]);
+    }
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "One thread launches them on one GPU after the other: ", api->rows, "call",
+                   "calls");
+    nl_tell_time(out, ", ", sum);
+    nl_buf_text(out, "; what the GPUs before wait for the last is no transfer.");
+    nl_tell_note(judged);
+}
+
 /* Kernels of communication and nothing else: what the devices did beside is not in the file. */
 static bool judge_filtered(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "breakdown");
+    bool plugin = is_of_plugin(judged->trace);
     if (nl_lookup_sum(rows, "compute_ns") || nl_lookup_sum(rows, "exposed_copy_ns") ||
         !nl_lookup_sum(rows, "exposed_comm_ns") || judged->trace->op.rows ||
-        judged->trace->api.rows)
+        (judged->trace->api.rows && !plugin))
         return false;
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Communication only: ", nl_lookup_sum(rows, "kernels"), "kernel",
                    "kernels of collectives");
     nl_tell_time(out, ", ", nl_lookup_sum(rows, "exposed_comm_ns"));
     nl_tell_number(out, " on ", (int64_t)rows->rows, "device", "devices");
-    nl_buf_text(out, ", nothing else is in the file");
-    nl_device_put_last_rank(judged, out, "; ");
+    nl_buf_text(out, plugin ? ", all that NCCL's plug-in records of devices"
+                            : ", nothing else is in the file");
+    nl_lastrank_put(judged, out, "; ");
     nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_COMMUNICATION;
     judged->verdict->culprit = nl_device_top_collective(judged);
+    if (plugin)
+        note_one_thread(judged);
     return true;
 }
 

@@ -2,8 +2,11 @@
  * verdictrates.c — benchmarks of communication (tables of nccl-tests and rccl-tests): how fast one operation is by the
  * size of its message. The best rate is the link's, the time of the smallest message is the latency.
  *
- * Rates are algorithm bandwidth: bytes of the message by the time of one operation, as nccl-tests prints it.
+ * Rates are algorithm bandwidth: bytes of the message by the time of one operation, as nccl-tests prints it, and the bus
+ * bandwidth beside it, which can be held against the link whatever the operation and the number of ranks.
  */
+#include <math.h>
+
 #include "answer/judge.h"
 #include "base/units.h"
 
@@ -50,6 +53,17 @@ static struct rates measure(const struct nl_trace *trace)
     return rates;
 }
 
+/* What the benchmark itself printed beside that row; NAN without. */
+static double bus_rate_of(const struct nl_trace *trace, uint32_t row)
+{
+    const struct nl_metric_table *metric = &trace->metric;
+    for (uint32_t i = 0; i < metric->rows; i++)
+        if (metric->slice[i] == trace->collective.slice[row] &&
+            nl_str_is(nl_trace_name(trace, metric->name[i]), "busbw"))
+            return metric->value[i];
+    return NAN;
+}
+
 static void tell_message(struct nl_buf *out, const struct nl_trace *trace, uint32_t row)
 {
     nl_tell_size(out, "", trace->collective.bytes[row]);
@@ -70,8 +84,11 @@ bool nl_judge_rates(struct nl_judged *judged)
     if (ranks != NL_NULL_U32)
         nl_tell_number(out, " among ", ranks, "rank", "ranks");
     char text[NL_UNIT_TEXT];
-    nl_buf_format(out, " reaches %s (algorithm bandwidth), ",
-                  nl_format_rate(text, rates.best_rate));
+    double bus = bus_rate_of(trace, rates.best);
+    nl_buf_format(out, " reaches %s (algorithm bandwidth", nl_format_rate(text, rates.best_rate));
+    if (bus > 0)
+        nl_buf_format(out, "; %s on the bus", nl_format_rate(text, bus));
+    nl_buf_text(out, "), ");
     tell_message(out, trace, rates.best);
     if (rates.smallest != rates.best) {
         nl_buf_text(out, "; the smallest message, ");

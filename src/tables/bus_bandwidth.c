@@ -145,7 +145,8 @@ static void judge(struct nl_cell *cells, const struct nl_group *group, uint64_t 
     if (waiting.count >= LEAST_COUNT)
         cells[WAITING] = nl_cell_i64(waiting.ns);
     if (bytes >= LEAST_BYTES && share > 0) /* at that share it takes the shortest */
-        cells[EXPECTED] = nl_cell_i64(nl_whole_i64((double)group->stats.min_ns * share / REACHABLE));
+        cells[EXPECTED] =
+            nl_cell_i64(nl_whole_i64((double)group->stats.min_ns * share / REACHABLE));
     cells[VERDICT] = nl_answer_static(verdict_of(&waiting, bytes, share));
 }
 

@@ -37,6 +37,7 @@ struct log {
     /* the columns of the table, by what they are; -1 = not there */
     int size, count, type, redop, columns, time[2], algbw[2], busbw[2];
     bool table;
+    uint32_t ranks; /* of the test, as it lists them; 0 not known */
     char test[64];
     char row[512]; /* of the table, as far as it was printed */
     size_t row_len, pieces;
@@ -337,6 +338,8 @@ static void take_side(struct log *log, const struct nl_str *words, int count, in
     slice.lane = table_lane(log);
     slice.name = nl_stage_name(log->stage, (struct nl_str){name, (size_t)len});
     row.slice = nl_stage_slice(log->stage, &slice);
+    if (log->ranks)
+        row.ranks = log->ranks;
     if (log->test[0])
         row.operation = nl_stage_name(log->stage, nl_str(log->test));
     struct nl_str type = word_of(words, count, log->type);
@@ -451,6 +454,16 @@ static void take_piece(struct log *log, struct nl_str text)
         end_row(log);
 }
 
+/* "#  Rank  0 Group  0 Pid  64904 on  node0 device  0 [0000:17:00] NVIDIA A100 80GB PCIe" */
+static bool is_rank(struct nl_str line)
+{
+    struct nl_str words[MAX_WORDS] = {{0}};
+    int count = split(line, words);
+    return count >= 6 && nl_str_is(words[0], "#") && nl_str_is(words[1], "Rank") &&
+           all_numbers(&words[2], 1) && nl_str_contains(line, " Pid ") &&
+           nl_str_contains(line, " device ");
+}
+
 static void take_comment(struct log *log, struct nl_str line)
 {
     struct nl_str test = after(line, "Collective test starting: ");
@@ -460,7 +473,10 @@ static void take_comment(struct log *log, struct nl_str line)
             len -= 5;
         memcpy(log->test, test.ptr, len);
         log->test[len] = 0;
+    } else if (is_rank(line)) {
+        log->ranks++;
     } else if (nl_str_starts(line, "# nThread ")) {
+        log->ranks = 0;
         nl_builder_meta(log->builder, log->source, "nccl-tests options",
                         csvread_trimmed((struct nl_str){line.ptr + 1, line.len - 1}));
     } else if (nl_str_starts(line, "# Avg bus bandwidth")) {
