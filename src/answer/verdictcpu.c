@@ -8,6 +8,7 @@
 #include "answer/outermost.h"
 #include "answer/waitname.h"
 #include "base/sum.h"
+#include "tables/leftout.h"
 #include "tables/lookup.h"
 
 #define MAIN_SHARE_LEAST 0.5
@@ -160,10 +161,22 @@ static bool find_table(struct cpu_case *it)
 static void put_row(struct cpu_case *it, struct nl_buf *out, const char *before, size_t row)
 {
     int64_t self = nl_lookup_i64(it->rows, row, "self_ns");
+    int64_t calls = nl_lookup_i64(it->rows, row, "count");
+    struct nl_str bound = nl_lookup_text(it->rows, row, "bound");
+    bool first = nl_str_is(bound, nl_left_text(NL_LEFT_FIRST));
     nl_tell_name(out, before, nl_lookup_text(it->rows, row, "name"));
+    if (bound.len && !first)
+        nl_buf_format(out, " %.*s", (int)bound.len, bound.ptr);
     nl_tell_time(out, " ", self);
-    nl_tell_ratio(out, " (", self, it->whole);
-    nl_tell_number(out, ", ", nl_lookup_i64(it->rows, row, "count"), "call)", "calls)");
+    if (first) {
+        nl_tell_number(out, " in its first ", calls, "call", "calls");
+    } else if (bound.len) {
+        nl_tell_number(out, nl_str_is(bound, nl_left_text(NL_LEFT_LEAST)) ? " (at least " : " (",
+                       calls, "call)", "calls)");
+    } else {
+        nl_tell_ratio(out, " (", self, it->whole);
+        nl_tell_number(out, ", ", calls, "call)", "calls)");
+    }
 }
 
 static void put_head(struct cpu_case *it, struct nl_buf *out, const char *before)
@@ -205,7 +218,8 @@ static bool judge_waiting(struct cpu_case *it)
     size_t top = top_row(it, it->rows, 0);
     struct nl_str name = nl_lookup_text(it->rows, top, "name");
     int64_t self = nl_lookup_i64(it->rows, top, "self_ns");
-    if (!nl_is_wait_name(name) || (double)self < MAIN_SHARE_LEAST * (double)it->whole)
+    if (nl_lookup_text(it->rows, top, "bound").len || !nl_is_wait_name(name) ||
+        (double)self < MAIN_SHARE_LEAST * (double)it->whole)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Waiting: the program does nothing for ");

@@ -1,19 +1,9 @@
 /*
  * python — Python functions by the time they take themselves.
  */
+#include "base/mem.h"
+#include "tables/leftout.h"
 #include "tables/selftime.h"
-
-/* What the recorder's hooks say when functions reached the limit of calls (--python trace). */
-#define LIMIT_REACHED "Python calls"
-
-static bool limit_was_reached(const struct nl_trace *trace)
-{
-    for (uint32_t row = 0; row < trace->coverage.rows; row++)
-        if (nl_str_contains(nl_trace_name(trace, trace->coverage.item[row]), LIMIT_REACHED) ||
-            nl_str_contains(nl_trace_name(trace, trace->coverage.detail[row]), LIMIT_REACHED))
-            return true;
-    return false;
-}
 
 static struct nl_result *python_run(const struct nl_trace *trace,
                                     const struct nl_analyze_options *options, struct nl_job *job,
@@ -21,13 +11,17 @@ static struct nl_result *python_run(const struct nl_trace *trace,
 {
     (void)job;
     (void)err;
-    const struct nl_nest nest = {.slices = trace->python.slice, .rows = trace->python.rows};
+    uint8_t *bounds = nl_left_out(trace);
+    const struct nl_nest nest = {
+        .slices = trace->python.slice, .rows = trace->python.rows, .bounds = bounds};
     struct nl_result *result = nl_self_answer(trace, options, &nest);
-    if (result && limit_was_reached(trace))
+    if (result && bounds)
         result->note =
-            "Calls beyond the first 10,000 of a function (NEUROLENS_PYTHON_CALLS) were not "
-            "recorded: "
-            "its count is a lower bound, and its time is in the self time of its callers";
+            "Calls beyond a number of each function (NEUROLENS_PYTHON_CALLS) were not recorded; "
+            "their time is in the self time of whoever called them. At least: calls of the "
+            "function are missing. At most: its self time may hold missing calls of others. First "
+            "calls: both";
+    nl_free(bounds);
     return result;
 }
 
@@ -38,7 +32,10 @@ const struct nl_analysis nl_analysis_python = {
     .needs = {{NL_T_python, NULL}},
     .need_count = 1,
     .run = python_run,
-    .doc = "Per Python function: count, total and self time (without functions and modules called "
-           "from "
-           "inside), share of all self time, and statistics of the total time per call.",
+    .doc =
+        "Per Python function: count, total and self time (without functions and modules called "
+        "from "
+        "inside), share of all self time, and statistics of the total time per call. Where calls "
+        "were left out (--python trace), the column bound says of which rows the numbers are at "
+        "least or at most so; these have no share.",
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tables/answer.h"
+#include "tables/leftout.h"
 #include "tables/memo.h"
 #include "tables/scope.h"
 #include "base/mem.h"
@@ -64,8 +65,16 @@ void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t 
 
 #define COLUMNS(C)                                                                                 \
     C(name, NULL, TEXT)                                                                            \
-    NL_SELF_LIST(C)
+    NL_SELF_LIST(C)                                                                                \
+    C(bound, NULL, TEXT)
 NL_COLUMNS(COLUMNS);
+
+static void put_bound(struct nl_cell *cells, enum nl_left bound)
+{
+    cells[AT_bound] = nl_answer_static(nl_left_text(bound));
+    if (bound != NL_LEFT_NONE)
+        cells[AT_share] = (struct nl_cell){0};
+}
 
 /* Self time per name of the slices that count. */
 static int64_t *sum_by_name(const struct nl_trace *trace, const struct nl_slice_list *list,
@@ -103,7 +112,8 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
                                  const struct nl_analyze_options *options,
                                  const struct nl_nest *nest)
 {
-    struct nl_result *result = NL_ANSWER_NEW("self", NULL, columns);
+    size_t width = AT_bound + (nest->bounds != NULL);
+    struct nl_result *result = nl_result_new("self", NULL, columns, width);
     if (!nest->rows)
         return result;
     struct nl_scope scope;
@@ -119,6 +129,8 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_name] = nl_answer_name(result, trace, (uint32_t)groups[i].a);
         nl_self_cells(cells + AT_count, &groups[i], whole);
+        if (nest->bounds)
+            put_bound(cells, nest->bounds[groups[i].a]);
     }
     nl_answer_settle(result, "self_ns");
     nl_free(groups);

@@ -14,11 +14,13 @@
 struct nl_nest {
     const uint32_t *slices;
     uint32_t rows;
-    bool same_kind; /* only slices of the same kind count as children */
+    bool same_kind;        /* only slices of the same kind count as children */
+    const uint8_t *bounds; /* by dictionary id (leftout.h), with a column of their own; or NULL */
 };
 
 /* Name-keyed answer from the nest: columns name, count, total_ns, self_ns, share (of all self
- * time), min_ns, median_ns, p95_ns, max_ns, stddev_ns; sorted by self time. */
+ * time), min_ns, median_ns, p95_ns, max_ns, stddev_ns; sorted by self time. With bounds also bound; what has one has no
+ * share. */
 struct nl_result *nl_self_answer(const struct nl_trace *trace,
                                  const struct nl_analyze_options *options,
                                  const struct nl_nest *nest);

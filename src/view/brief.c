@@ -204,7 +204,7 @@ static const struct {
      {"name", "count", "self_ns", "share", "total_ns", NULL}},
     {"python",
      "share of all functions' self time",
-     {"name", "count", "self_ns", "share", "total_ns", NULL}},
+     {"name", "count", "self_ns", "bound", "share", "total_ns", NULL}},
     {"layers",
      "share of all layers' self time",
      {"name", "count", "self_ns", "share", "total_ns", NULL}},

@@ -261,7 +261,36 @@ def limit(python):
         wrong = "nothing said: %s" % sql(path, "SELECT item, detail FROM coverage")
     if not wrong and "Python calls:" not in done.stderr:
         wrong = done.describe()
-    return wrong
+    return wrong or bounds(python, path)
+
+
+def functions(path):
+    """{name of a function of the program: its row} of the table."""
+    shown = neurolens(["analyze", path, "--section", "python", "--all", "--format", "json"])
+    return {row["name"].rsplit(" ", 1)[1]: row for row in json.loads(shown.stdout)["result"]["python"]
+            if "calls.py(" in row["name"]}
+
+
+def bounds(python, path):
+    """Rows whose calls were left out are bounds without a share, and hold against a recording of all calls; so do the
+    others. Sentences say the same."""
+    whole, cut = functions(record([python, program("calls.py")], ["--python", "trace"],
+                                  extra={"NEUROLENS_PYTHON_CALLS": "1000000"})[0]), functions(path)
+    if any("bound" in row for row in whole.values()):
+        return "bounds of a recording of all calls: %s" % whole
+    for name, row in cut.items():
+        least, truth = row["bound"] in ("at least", "first calls"), whole[name]["count"]
+        if (row["share"] is None) != (row["bound"] is not None) or (least and row["count"] != 50) or (not least and row["count"] != truth):
+            return "%s: %s, and %s of all calls" % (name, row, whole[name])
+    if {cut[name]["bound"] for name in ("leaf", "fibonacci", "recursive")} - {"at least", "first calls"} or \
+            cut["work"]["bound"] != "at most":
+        return "bounds: %s" % {name: row["bound"] for name, row in cut.items()}
+    text = " ".join(neurolens(["analyze", path]).stdout.split("1. ")[0].split())
+    for name, row in cut.items():
+        for told in re.findall(re.escape(": " + name) + r" ([^:;]*\))", text.split("With what they call")[0]):
+            if row["bound"] and "%" in told:
+                return "%s has a share in: %s" % (name, text)
+    return None
 
 
 def same(python):
