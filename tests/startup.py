@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""What a command costs before it has done anything: version, a cached profile, a small profile, one SQL answer.
+"""What a command costs before it has done anything: version, a cached profile, a small profile, one SQL answer; and what
+recording costs a process that is started and records nothing.
 
 Times are processor time beside programs measured in turn in the same run, the least of several; page faults hardly vary and
 say more on a machine that is shared. Sanitizer builds are not judged."""
 import gzip
+import json
 import os
 import shutil
 import subprocess
@@ -36,6 +38,58 @@ def least(commands, env):
     return best
 
 
+STARTS = """
+import json, os, statistics, sys
+bare = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD" and not k.startswith("NEUROLENS")}
+times, faults = ([], []), ([], [])
+for turn in range(2 * %d):
+    _, status, usage = os.wait4(os.posix_spawn(sys.argv[1], [sys.argv[1]], [bare, dict(os.environ)][turn %% 2]), 0)
+    assert status == 0
+    times[turn %% 2].append(usage.ru_utime + usage.ru_stime)
+    faults[turn %% 2].append(usage.ru_minflt)
+print(json.dumps([[1000 * statistics.median(one) for one in times], [statistics.median(one) for one in faults]]))
+"""
+SPAWNED = 150
+MOST_FAULTS, MOST_CALLS = 11, 18  # beside the program alone; 7 calls are the dynamic linker's, to map one library
+
+
+def record(words, folder, env):
+    done = subprocess.run([PROGRAM, "run", "-q", "--python", "off", "-o", os.path.join(folder, "starts.nlt"), "--", *words],
+                          env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    return done.stdout.decode()
+
+
+def system_calls(true, folder, env, recorded):
+    """Of one started program; None without strace."""
+    path, words = os.path.join(folder, "calls"), ["strace", "-f", "-o", os.path.join(folder, "calls"), true]
+    if not shutil.which("strace"):
+        return None
+    if recorded:
+        # The program is traced alone, with what the recorder gave it.
+        record([sys.executable, "-c", "import os, subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))", *words], folder, env)
+    else:
+        subprocess.run(words, env=env, check=True)
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split(None, 1)[1] for line in file]
+    begins = max(i for i, line in enumerate(lines) if line.startswith("execve(") and '"%s"' % true in line)
+    return sum(line[0].isalpha() and not line.startswith("exit") for line in lines[begins:])
+
+
+def starts(tally, true, env):
+    """By counts, which hardly vary; and by processor time, in turns within one recorded program."""
+    times, faults = json.loads(record([sys.executable, "-c", STARTS % SPAWNED, true], scratch(), env))
+    told = "%s: %.3f ms and %d faults, recorded %.3f ms and %d" % (true, times[0], faults[0], times[1], faults[1])
+    print("# " + told)
+    tally.check("a process that records nothing costs at most %d page faults" % MOST_FAULTS,
+                faults[1] - faults[0] <= MOST_FAULTS, told)
+    tally.check("and less than a quarter of the least program's own time", times[1] - times[0] < times[0] / 4, told)
+    calls = [system_calls(true, scratch(), env, recorded) for recorded in (False, True)]
+    if None in calls:
+        tally.skip("system calls of a process that records nothing", "no strace here")
+    else:
+        tally.check("and at most %d system calls" % MOST_CALLS, 0 < calls[1] - calls[0] <= MOST_CALLS, calls)
+
+
 def main():
     tally = Tally("startup")
     with open(PROGRAM, "rb") as file:
@@ -60,6 +114,7 @@ def main():
     tally.check("version costs less than Python's start", best["version"][0] < best["python"][0], told)
     for name, most in (("cached info", 5), ("sql", 5), ("analyze", 20)):
         tally.check("%s costs at most %d starts of Python" % (name, most), best[name][0] < most * best["python"][0], told)
+    starts(tally, true, env)
     tally.finish()
 
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "capture/agent/pythonhere.h"
+#include "capture/shared/fewpages.h"
 #include "store/recgpu.h"
 
 #define RETRY_TICKS  ((uint64_t)4000000) /* 1 to 4 ms */
@@ -66,7 +67,7 @@ static bool park(uint64_t *slots, uint64_t value)
 static int64_t number_in(const char *const *variables)
 {
     for (; *variables; variables++) {
-        const char *text = getenv(*variables);
+        const char *text = few_variable(environ, *variables);
         char *end;
         if (!text || *text < '0' || *text > '9')
             continue;
@@ -97,18 +98,9 @@ static void read_ranks(struct agent *agent)
     agent->world = number_in(world);
 }
 
-/* snprintf would touch pages of the C library that a small program has no other use for. */
-static void copy_text(char *to, size_t room, const char *text)
-{
-    size_t bytes = strnlen(text, room - 1);
-    memcpy(to, text, bytes);
-    to[bytes] = '\0';
-}
-
 static void copy_name(struct agent *agent, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    copy_text(agent->program, sizeof agent->program, slash ? slash + 1 : path);
+    few_copy(agent->program, sizeof agent->program, few_name(path));
 }
 
 /* The path that was executed, where it is the program's own: there (a descriptor that was executed may be closed) and
@@ -146,7 +138,7 @@ static void read_program(struct agent *agent, char *const *words)
     errno = before;
     struct utsname machine;
     bool told = syscall(SYS_uname, &machine) == 0;
-    copy_text(agent->host, sizeof agent->host, told ? machine.nodename : "");
+    few_copy(agent->host, sizeof agent->host, told ? machine.nodename : "");
 }
 
 /* The file that the recorder made for this process, or is making. */
@@ -222,36 +214,32 @@ static void announce(struct agent *agent, bool near)
                                          .pid = pid,
                                          .parent = (int32_t)syscall(SYS_getppid),
                                          .python = agent->python};
-        copy_text(mine->program, sizeof mine->program, agent->program);
-        copy_text(mine->host, sizeof mine->host, agent->host);
+        few_copy(mine->program, sizeof mine->program, agent->program);
+        few_copy(mine->host, sizeof mine->host, agent->host);
         agent->place = place + 1;
         __atomic_store_n(&control->announced[place], NL_ANNOUNCED, __ATOMIC_RELEASE);
         return;
     }
 }
 
-static void thread_end(void *state);
-
 void agent_start(char *const *words)
 {
     struct agent *agent = &nl_agent;
-    const char *folder = getenv(NL_CONTROL_VARIABLE);
+    const char *folder = few_variable(environ, NL_CONTROL_VARIABLE);
     bool near;
     if (agent->state != AGENT_NEW)
         return;
     agent->state = AGENT_CANNOT;
-    if (!folder || folder[0] != '/' || strlen(folder) > NL_CONTROL_PATH)
+    if (!folder || folder[0] != '/' || few_length(folder) > NL_CONTROL_PATH)
         return;
     agent->control = control_find(folder, &near);
     if (!agent->control)
         return;
-    copy_text(agent->folder, sizeof agent->folder, folder);
+    few_copy(agent->folder, sizeof agent->folder, folder);
     agent->clock = agent->control->clock;
     agent->python = pythonhere_look();
     read_ranks(agent);
     read_program(agent, words);
-    if (pthread_key_create(&agent->thread_key, thread_end) != 0)
-        return;
     agent_measure();
     announce(agent, near);
     agent->gate = &agent->control->gate;
@@ -284,6 +272,8 @@ void agent_finish(void)
     __atomic_store_n(&agent->file.head->end, NL_REC_EXITED, __ATOMIC_RELEASE);
 }
 
+static void thread_end(void *state);
+
 /* The first event of a process. In a forked child its parent's file is forgotten, its own made. */
 static void become(struct agent *agent, uint32_t pid)
 {
@@ -291,7 +281,9 @@ static void become(struct agent *agent, uint32_t pid)
     memset(agent->parked_blocks, 0, sizeof agent->parked_blocks);
     memset(agent->parked_threads, 0, sizeof agent->parked_threads);
     agent->threads = 0;
-    if ((agent->texts.slots || texts_init(&agent->texts)) && open_file(agent)) {
+    if (!agent->has_key) /* not at the start: it writes to a page of the C library */
+        agent->has_key = pthread_key_create(&agent->thread_key, thread_end) == 0;
+    if (agent->has_key && (agent->texts.slots || texts_init(&agent->texts)) && open_file(agent)) {
         texts_rewrite(&agent->texts, &agent->file);
     } else {
         agent->gate = &closed;

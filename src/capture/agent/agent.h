@@ -66,19 +66,19 @@ struct agent {
     uint64_t early;   /* events of signal handlers while the file was made */
     uint32_t ranges;
     struct nl_control *control;
-    struct recfile file;
     struct texts texts;
     int64_t rank, local_rank, world;
     uint64_t ticket;    /* of this program, */
     uint32_t announcer; /* in this process; */
     uint32_t place;     /* among the announcements, + 1; 0 = not announced */
     uint32_t python;    /* enum nl_rec_python */
-    unsigned thread_key;
+    unsigned thread_key, has_key;
     struct thread *scratch, *instead; /* while a hook is measured, and what it stands in for */
     struct gpu *gpu;                  /* recording of GPU work (gpu.h); NULL until CUDA is used */
     struct rocm *rocm;                /* likewise of AMD's (rocmstate.h) */
     char program[256], host[64], folder[NL_CONTROL_PATH + 1];
-    /* A program that records nothing writes to nothing from here on. */
+    /* A program that records nothing writes to nothing from here on, so all that it writes is in one page. */
+    struct recfile file;
     uint64_t parked_blocks[AGENT_PARKED];  /* not full, their threads ended */
     uint64_t parked_threads[AGENT_PARKED]; /* states to use again */
     struct nl_capture_v1 calls;            /* what scopes call, once filled */

@@ -10,19 +10,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/shared/fewpages.h"
 #include "capture/shared/ticks.h"
 
 #define BYTES ((sizeof(struct nl_control) + 4095) & ~(size_t)4095)
 
-/* Without snprintf, which costs a process that does nothing else more than all the rest. */
 static bool path_of(char path[4096], const char *folder)
 {
     static const char name[] = "/.control";
-    size_t bytes = strlen(folder);
+    size_t bytes = few_length(folder);
     if (bytes > NL_CONTROL_PATH)
         return false;
-    memcpy(path, folder, bytes);
-    memcpy(path + bytes, name, sizeof name);
+    few_copy(path, bytes + 1, folder);
+    few_copy(path + bytes, sizeof name, name);
     return true;
 }
 
