@@ -414,6 +414,14 @@ static bool keep(const struct nl_cache_key *key, const struct nl_ingest_options 
     return nl_cache_keep(key, options->cache_folder, options->cache_bytes, trace);
 }
 
+/* What was read while files changed is of no state of them: it is the answer, and is not kept. */
+static bool are_unchanged(const struct nl_cache_key *key, const struct nl_inputs *inputs,
+                          const struct nl_inputs *join, int64_t rank)
+{
+    struct nl_cache_key now;
+    return nl_cache_key(&now, inputs, join, rank) && now.hash == key->hash;
+}
+
 /* With archives opened. */
 static struct nl_trace *unpack_and_load(const struct nl_inputs *inputs,
                                         const struct nl_inputs *join,
@@ -453,7 +461,8 @@ static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struc
     bool kept = trace != NULL;
     if (!trace && nl_estimate_check(inputs, job, err)) {
         trace = unpack_and_load(inputs, join, options, job, err);
-        kept = trace && may && keep(&key, options, trace);
+        kept = trace && may && are_unchanged(&key, inputs, join, options->rank) &&
+               keep(&key, options, trace);
     }
     if (kept && options->cached_as)
         *options->cached_as = key.hash;
