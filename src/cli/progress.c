@@ -1,4 +1,4 @@
-/* Progress: ten looks a second at the job's counters. */
+/* Progress: fifty looks a second at the job, ten of them drawn. */
 #define _GNU_SOURCE
 #include "cli/progress.h"
 
@@ -17,7 +17,7 @@
 #include "cli/memguard.h"
 #include "cli/message.h"
 
-#define TICK_NS   ((int64_t)50 * 1000 * 1000)
+#define TICK_NS   ((int64_t)20 * 1000 * 1000)
 #define END_NS    ((int64_t)10 * 1000 * 1000) /* between looks at work that was cancelled */
 #define DRAW_NS   ((int64_t)100 * 1000 * 1000)
 #define FIRST_NS  ((int64_t)500 * 1000 * 1000)
