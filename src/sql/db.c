@@ -233,6 +233,15 @@ static int run(struct nl_db *db, sqlite3_stmt *statement, const struct nl_db_sin
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
+/* Its first placeholder, NULL without. SQLite would take NULL for what has no value, and answer another question. */
+static const char *placeholder(sqlite3_stmt *statement)
+{
+    if (!statement || !sqlite3_bind_parameter_count(statement))
+        return NULL;
+    const char *name = sqlite3_bind_parameter_name(statement, 1);
+    return name ? name : "?";
+}
+
 static void begin_statement(struct nl_db *db)
 {
     db->timed_out = db->interrupted = db->too_large = false;
@@ -254,6 +263,10 @@ bool nl_db_rows(struct nl_db *db, const char *sql, const struct nl_db_sink *sink
         if (rc == SQLITE_OK && statement && !sqlite3_stmt_readonly(statement)) {
             sqlite3_snprintf(sizeof db->refused, db->refused, "this statement");
             rc = SQLITE_AUTH;
+        } else if (rc == SQLITE_OK && placeholder(statement)) {
+            done =
+                nl_fail(err, NL_QUERY, "placeholder %s has no value; write the value in its place",
+                        placeholder(statement));
         } else if (rc == SQLITE_OK && statement) {
             rc = run(db, statement, sink);
         }
