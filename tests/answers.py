@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(TESTS, "..", "build", "neurolens")
@@ -1142,6 +1143,50 @@ def one_screen(folder):
     check(copied == len(PLANTED), "the next command can be copied", copied)
 
 
+SCREEN_MOST = 64 << 20  # bytes of a sample: larger ones take long and look no different
+WORD_MOST = 40          # a word that is longer may stick out of a narrow screen: paths, code to paste
+
+
+def wide(text):
+    """Columns that a terminal gives a line."""
+    return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def sticks_out(line, columns):
+    """Wider than the screen, and neither a command to copy nor a line of one long word."""
+    return wide(line) > columns and not line.startswith("  neurolens ") and not any(wide(word) > WORD_MOST for word in line.split())
+
+
+def screens():
+    """Every answer about every sample fits a screen: 45 lines at most and 100 columns; at 80 no table loses what it is read
+    for, nor sticks out."""
+    samples = os.path.join(SHARED, "samples")
+    if not os.path.isdir(samples):
+        print("skipped: screens of ../shared")
+        return
+    paths = sorted(os.path.join(here, name) for here, _, names in os.walk(samples) for name in names)
+    seen, long, out, narrow = 0, [], [], []
+    for path in paths:
+        if os.path.getsize(path) > SCREEN_MOST:
+            continue
+        status, text = run([path], "--no-pager")
+        if status:
+            continue
+        lines = text.split("\n")[:-1]
+        seen += 1
+        long += [(path, len(lines))] if len(lines) > 45 else []
+        out += [(path, line) for line in lines if wide(line) > 100 and path not in line]  # which cannot be broken
+        if seen % 6 == 0:
+            lines = run([path], "--no-pager", columns=80)[1].split("\n")
+            narrow += [(path, line) for line in lines if sticks_out(line, 80)]
+            narrow += [(path, line, lines[i + 1]) for i, line in enumerate(lines[:-1])
+                       if "share of" in line and not re.search(r"\bshare\b|of wall", lines[i + 1])]
+    check(seen > 300, "screens of samples were looked at", seen)
+    check(not long, "answers have 45 lines at most", long[:4])
+    check(not out, "and 100 columns", out[:4])
+    check(not narrow, "nothing sticks out of 80 columns, or is missing", narrow[:4])
+
+
 def several(folder):
     """Several files: twice the same, captures of one device, ranks, and files that are hours apart."""
     def written(name, shift, rank=None):
@@ -1351,5 +1396,6 @@ with tempfile.TemporaryDirectory() as scratch:
     last_gpu(scratch)
     ranks_of_benchmarks(scratch)
 verdicts()
+screens()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
 sys.exit(failed > 0)

@@ -254,29 +254,48 @@ static size_t at_most(const struct brief *brief, size_t most)
     return brief->options->rows && brief->options->rows < most ? brief->options->rows : most;
 }
 
+static bool shows_share(const struct nl_grid *grid)
+{
+    bool shown = false;
+    for (size_t i = 0; i < grid->column_count; i++)
+        shown |= grid->columns[i].shown &&
+                 strstr(grid->result->columns[grid->columns[i].source].name, "share");
+    return shown;
+}
+
+/* "Kernels by total time (8 of 24; --section kernels) · share of all kernel time", in two lines where it is too wide. */
+static void put_heading(struct brief *brief, const struct nl_result *result, size_t rows,
+                        const char *shares)
+{
+    char count[NL_UNIT_TEXT];
+    struct nl_buf *out = brief->out;
+    size_t wide = strlen(result->title) + (shares ? strlen(shares) + 3 : 0);
+    nl_buf_char(out, '\n');
+    nl_brief_style(brief, out, BOLD);
+    nl_buf_text(out, result->title);
+    nl_brief_style(brief, out, PLAIN);
+    if (rows < result->rows) {
+        nl_format_count(count, result->rows);
+        wide += strlen(count) + 10; /* " (8 of …)" */
+        nl_buf_format(out, " (%zu of %s", rows, count);
+        if (wide + strlen(result->name) + 12 < brief->width)
+            nl_buf_format(out, "; --section %s", result->name);
+        nl_buf_char(out, ')');
+    }
+    nl_brief_style(brief, out, DIM);
+    if (shares)
+        nl_buf_format(out, wide <= brief->width ? " · %s" : "\n  %s", shares);
+    nl_buf_char(out, '\n');
+}
+
 static void put_table(struct brief *brief, const struct nl_result *result, size_t rows)
 {
     struct nl_grid grid;
     bool *skip = nl_zalloc((result->column_count + 1) * sizeof *skip);
-    char count[NL_UNIT_TEXT];
     const char *shares = mark_columns(result, skip);
     rows = rows < result->rows ? rows : result->rows;
     nl_grid_init(&grid, result, rows, brief->width, false, skip);
-    nl_buf_char(brief->out, '\n');
-    nl_brief_style(brief, brief->out, BOLD);
-    nl_buf_text(brief->out, result->title);
-    nl_brief_style(brief, brief->out, PLAIN);
-    if (rows < result->rows) {
-        nl_buf_format(brief->out, " (%zu of %s", rows, nl_format_count(count, result->rows));
-        if (strlen(result->title) + strlen(result->name) + (shares ? strlen(shares) : 0) + 30 <
-            brief->width)
-            nl_buf_format(brief->out, "; --section %s", result->name);
-        nl_buf_char(brief->out, ')');
-    }
-    nl_brief_style(brief, brief->out, DIM);
-    if (shares)
-        nl_buf_format(brief->out, " · %s", shares);
-    nl_buf_char(brief->out, '\n');
+    put_heading(brief, result, rows, shows_share(&grid) ? shares : NULL);
     nl_grid_head(brief->out, &grid);
     nl_brief_style(brief, brief->out, PLAIN);
     nl_buf_char(brief->out, '\n');

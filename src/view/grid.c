@@ -155,7 +155,34 @@ static bool hide(struct nl_grid *grid, const char *name)
     return false;
 }
 
-/* Hides columns until the rest fits: first the dispensable ones, then from the right, keeping two. */
+/* What a table is read for: it goes last. */
+static const char *const deciding[] = {"share",    "wall_share", "self_ns", "total_ns", "dur_ns",
+                                       "idle_ns",  "saving_ns",  "ns",      "name",     "function",
+                                       "activity", "limiter",    "verdict"};
+
+static bool decides(const struct nl_grid *grid, const struct nl_grid_column *column)
+{
+    const char *name = grid->result->columns[column->source].name;
+    bool found = false;
+    for (size_t i = 0; i < sizeof deciding / sizeof deciding[0] && !found; i++)
+        found = !strcmp(name, deciding[i]);
+    return found;
+}
+
+/* Hides columns from the right until the rest fits, keeping two; `all`: the deciding ones, too. */
+static void drop_from_right(struct nl_grid *grid, size_t *shown, bool all)
+{
+    for (size_t i = grid->column_count; i-- > 0 && *shown > 2;) {
+        if (total_width(grid) <= grid->width)
+            return;
+        if (!grid->columns[i].shown || (!all && decides(grid, &grid->columns[i])))
+            continue;
+        grid->columns[i].shown = false;
+        (*shown)--;
+    }
+}
+
+/* Hides columns until the rest fits: first the dispensable ones, then from the right, the deciding ones last. */
 static void drop(struct nl_grid *grid)
 {
     size_t shown = 0;
@@ -166,12 +193,8 @@ static void drop(struct nl_grid *grid)
             return;
         shown -= hide(grid, dispensable[i]);
     }
-    for (size_t i = grid->column_count; i-- > 0 && shown > 2;) {
-        if (total_width(grid) <= grid->width)
-            return;
-        shown -= grid->columns[i].shown;
-        grid->columns[i].shown = false;
-    }
+    drop_from_right(grid, &shown, false);
+    drop_from_right(grid, &shown, true);
 }
 
 static bool is_share(const struct nl_grid *grid, const struct nl_grid_column *column)

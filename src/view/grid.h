@@ -4,7 +4,7 @@
  *
  * Columns without any value are left out. Then long text gives way: the widest text columns
  * shrink (their cells lose the middle) down to a readable least; when that is not enough, columns
- * go from the right, and the caller says which.
+ * go from the right, those last that a table is read for (names, times, shares), and the caller says which.
  */
 #ifndef NL_GRID_H
 #define NL_GRID_H

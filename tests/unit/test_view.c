@@ -156,7 +156,9 @@ static void fits_tables_to_the_width(void)
         CHECK(widest_line(text) <= widths[i]);
         CHECK(strstr(text, "…") != NULL || widths[i] == 160);
         CHECK(strchr(text, '\x1b') == NULL); /* no name drives the terminal */
-        CHECK(strstr(text, "1,234,567") != NULL);
+        CHECK(strstr(text, "4.500 ms") != NULL && strstr(text, "50.0 %") != NULL);
+        CHECK((strstr(text, "1,234,567") != NULL) ==
+              (widths[i] > 40));              /* goes before what decides */
         CHECK(strstr(text, "bytes") == NULL); /* a column without a value */
         free(text);
     }
