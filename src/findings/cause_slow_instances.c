@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/sum.h"
@@ -29,6 +30,20 @@ struct slow {
     uint32_t kernel;                      /* a row of the worst */
 };
 
+/* Kernels of one name, grid and block. */
+struct group {
+    uint64_t key;
+    int64_t sum, most; /* of their lengths */
+    size_t count, first;
+};
+
+struct groups {
+    struct group *items;
+    size_t count, cap;
+    struct nl_lookup by_key;
+    uint32_t *of; /* per kernel of the scene: its group, NL_NO_ROW none */
+};
+
 static uint64_t key_of(const struct nl_trace *trace, uint32_t kernel)
 {
     const struct nl_kernel_table *table = &trace->kernel;
@@ -46,16 +61,42 @@ static int64_t length(const struct nl_trace *trace, uint32_t kernel)
     return trace->slice.dur[trace->kernel.slice[kernel]];
 }
 
-/* Whether the mean lets anything be five times the median: saves sorting the rest. */
-static bool may_be(const struct nl_trace *trace, const struct nl_keyed *rows, size_t count)
+static uint32_t group_of(struct groups *groups, uint64_t key)
 {
-    int64_t sum = 0, most = 0;
-    for (size_t i = 0; i < count; i++) {
-        int64_t ns = length(trace, rows[i].row);
-        nl_sum_add(&sum, ns);
-        most = ns > most ? ns : most;
+    uint64_t hash = nl_hash_number(key);
+    uint32_t at = NL_LOOKUP(&groups->by_key, hash, i, groups->items[i].key == key);
+    if (at != NL_NO_ROW)
+        return at;
+    at = (uint32_t)groups->count;
+    nl_grow(&groups->items, &groups->cap, groups->count + 1);
+    groups->items[groups->count++] = (struct group){.key = key};
+    nl_lookup_add(&groups->by_key, hash, at);
+    return at;
+}
+
+static void make_groups(struct groups *groups, const struct nl_scene *scene)
+{
+    const struct nl_trace *trace = scene->trace;
+    groups->of = nl_alloc((scene->kernel_count + 1) * sizeof *groups->of);
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t kernel = scene->kernels[i];
+        groups->of[i] = NL_NO_ROW;
+        if (trace->kernel.class[kernel] != NL_CLASS_COMPUTE)
+            continue;
+        groups->of[i] = group_of(groups, key_of(trace, kernel));
+        struct group *group = &groups->items[groups->of[i]];
+        int64_t ns = length(trace, kernel);
+        nl_sum_add(&group->sum, ns);
+        group->most = ns > group->most ? ns : group->most;
+        group->count++;
     }
-    return most / SIBLING_MEDIANS_MOST > sum / (int64_t)count;
+}
+
+/* Whether the mean lets anything be five times the median: saves sorting the rest. */
+static bool may_be(const struct group *group)
+{
+    return group->count >= LEAST_COUNT &&
+           group->most / SIBLING_MEDIANS_MOST > group->sum / (int64_t)group->count;
 }
 
 /* Whether slow calls come in more than half of the steps. */
@@ -81,23 +122,21 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void judge_group(struct nl_scene *scene, const struct nl_keyed *rows, size_t count,
+static void judge_group(struct nl_scene *scene, const uint32_t *kernels, size_t count,
                         struct slow *slow, struct nl_finding *finding, struct nl_evidence *longest)
 {
     const struct nl_trace *trace = scene->trace;
-    if (count < LEAST_COUNT || !may_be(trace, rows, count))
-        return;
     int64_t *values = nl_alloc(count * sizeof *values), excess = 0;
     size_t far = 0;
     for (size_t i = 0; i < count; i++)
-        values[i] = length(trace, rows[i].row);
+        values[i] = length(trace, kernels[i]);
     qsort(values, count, sizeof *values, by_value);
     int64_t median = values[(count - 1) / 2];
     bool tight = median > 0 && values[(count - 1) * 9 / 10] / SIBLING_MEDIANS_MOST <= median;
     for (size_t i = 0; i < count && tight; i++)
-        if (length(trace, rows[i].row) / MEDIANS_LEAST > median) {
-            nl_sum_add(&excess, length(trace, rows[i].row) - median);
-            values[far++] = trace->slice.ts[trace->kernel.slice[rows[i].row]];
+        if (length(trace, kernels[i]) / MEDIANS_LEAST > median) {
+            nl_sum_add(&excess, length(trace, kernels[i]) - median);
+            values[far++] = trace->slice.ts[trace->kernel.slice[kernels[i]]];
         }
     if (far)
         qsort(values, far, sizeof *values, by_value);
@@ -107,8 +146,8 @@ static void judge_group(struct nl_scene *scene, const struct nl_keyed *rows, siz
         return;
     nl_sum_add(&slow->excess, excess);
     for (size_t i = 0; i < count; i++)
-        if (length(trace, rows[i].row) / MEDIANS_LEAST > median) {
-            uint32_t slice = trace->kernel.slice[rows[i].row];
+        if (length(trace, kernels[i]) / MEDIANS_LEAST > median) {
+            uint32_t slice = trace->kernel.slice[kernels[i]];
             nl_intervals_add(&finding->where, trace->slice.ts[slice], nl_slice_end(trace, slice));
             nl_example_slice(scene, longest, slice);
         }
@@ -117,29 +156,54 @@ static void judge_group(struct nl_scene *scene, const struct nl_keyed *rows, siz
         slow->median = median;
         slow->slow = far;
         slow->count = count;
-        slow->kernel = rows[0].row;
+        slow->kernel = kernels[0];
     }
+}
+
+/* Kernels of the groups that may have slow ones, group by group, in order of time; `kept`: these groups by key. */
+static uint32_t *gather(const struct nl_scene *scene, struct groups *groups, struct nl_keyed *kept,
+                        size_t *kept_count)
+{
+    size_t room = 0;
+    *kept_count = 0;
+    for (size_t g = 0; g < groups->count; g++) {
+        groups->items[g].first = room;
+        if (!may_be(&groups->items[g])) {
+            groups->items[g].count = 0;
+            continue;
+        }
+        room += groups->items[g].count;
+        kept[(*kept_count)++] = (struct nl_keyed){groups->items[g].key, (uint32_t)g};
+    }
+    uint32_t *kernels = nl_alloc((room + 1) * sizeof *kernels);
+    for (size_t i = 0; room && i < scene->kernel_count; i++)
+        if (groups->of[i] != NL_NO_ROW && groups->items[groups->of[i]].count)
+            kernels[groups->items[groups->of[i]].first++] = scene->kernels[i];
+    struct nl_keyed *scratch = nl_alloc((*kept_count + 1) * sizeof *scratch);
+    nl_sort_keyed(kept, scratch, *kept_count);
+    nl_free(scratch);
+    return kernels;
 }
 
 static struct slow find(struct nl_scene *scene, struct nl_finding *finding,
                         struct nl_evidence *longest)
 {
-    const struct nl_trace *trace = scene->trace;
-    struct nl_keyed *rows = nl_alloc((scene->kernel_count + 1) * sizeof *rows);
+    struct groups groups = {0};
     struct slow slow = {0};
-    size_t count = 0;
-    for (size_t i = 0; i < scene->kernel_count; i++)
-        if (trace->kernel.class[scene->kernels[i]] == NL_CLASS_COMPUTE)
-            rows[count++] = (struct nl_keyed){key_of(trace, scene->kernels[i]), scene->kernels[i]};
-    struct nl_keyed *scratch = nl_alloc((count + 1) * sizeof *scratch);
-    nl_sort_keyed(rows, scratch, count);
-    nl_free(scratch);
-    for (size_t first = 0, next; first < count; first = next) {
-        for (next = first + 1; next < count && rows[next].key == rows[first].key;)
-            next++;
-        judge_group(scene, rows + first, next - first, &slow, finding, longest);
+    size_t count;
+    make_groups(&groups, scene);
+    struct nl_keyed *kept = nl_alloc((groups.count + 1) * sizeof *kept);
+    uint32_t *kernels = gather(scene, &groups, kept, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct group *group = &groups.items[kept[i].row];
+        judge_group(scene, kernels + group->first - group->count, group->count, &slow, finding,
+                    longest);
     }
-    nl_free(rows);
+    nl_free(kernels);
+    nl_free(kept);
+    nl_free(groups.of);
+    nl_free(groups.items);
+    nl_lookup_release(&groups.by_key);
     return slow;
 }
 
