@@ -396,6 +396,21 @@ def experts_by_hand(capture):
     return found
 
 
+def paged():
+    """Attention over vLLM's paged cache: lengths by the name of the step; layers with a window take half as long or less."""
+    path = os.path.join(DECODE, "graph_execution.json.gz")
+    capture = (glob.glob(os.path.join(DECODE, "capture_traces", "*.json.gz")) or [None])[0]
+    if not capture:
+        tally.skip("vllm_decode_full", "no ../shared")
+        return
+    found = rows(path, "SELECT kernels, count(*), min(flops), max(flops), max(bytes), max(estimated) FROM op_work WHERE "
+                 "name = 'vllm::unified_attention_with_output' GROUP BY 1 ORDER BY 1", "--join", capture)
+    # TraceLens: 0.902529024 GFLOPs and 108.08984375 MiB, also for the layers with a window of 128, whose kernel
+    # (kernel_unified_attention_2d) runs alone; the other one (3d) is followed by reduce_segments.
+    tally.check("paged attention as TraceLens, layers with a window unknown", found == [
+        [1, 12, None, None, None, 0], [2, 12, 902529024, 902529024, int(108.08984375 * 2**20), 1]], found)
+
+
 def experts():
     """gpt-oss' experts, whose operator shows tokens and scores alone."""
     path = os.path.join(DECODE, "graph_execution.json.gz")
@@ -415,7 +430,7 @@ def experts():
 
 
 def main():
-    for part in (same_file, joined_file, ambiguous, told, sample, experts):
+    for part in (same_file, joined_file, ambiguous, told, sample, experts, paged):
         if len(sys.argv) < 2 or any(word in part.__name__ for word in sys.argv[1:]):
             part()
     tally.finish()

@@ -389,6 +389,35 @@ def experts_inside(tally, folder):
     tally.check("in the type of the tokens, all weights once", got[0][1:] == ("bf16", 8 * (32 * 32 + 16 * 32) / 2 + 2 * 2 * 4 * 32), got[0])
 
 
+def paged(tally, folder):
+    """Lengths of paged attention from the step's name; MLA in the latent space; what does not tell stays unknown."""
+    name = "vllm::unified_attention_with_output"
+    q, k = [2, 8, 64], [2, 2, 64]
+    step = "execute_context_0(sq0sk0sqsq0sqsk0)_generation_2(sq2sk1000sqsq2sqsk1000)"
+    mixed = "execute_context_1(sq100sk100sqsq10000sqsk10000)_generation_1(sq1sk400sqsq1sqsk400)"
+    plain = "execute_context_0(0)_generation_2(2)"
+    mla = ("vllm::unified_mla_attention_with_output", [[2, 16, 192], [2, 512], [2, 1, 64], [2, 16, 128]])
+    cases = [(step, name, [q, k, k, q], 20, 2 * 1000 * (512 + 512), 2 * (1000 * 256 + 2 * 1024)),
+             (step, name, [[2, 512], [2, 128], [2, 128], [2, 512]], 20, 2 * 1000 * 1024, 2 * (1000 * 256 + 2 * 1024)),
+             (mixed, name, [[101, 8, 64], [101, 2, 64], [101, 2, 64], [101, 8, 64]], 20, 2 * 10400 * 1024, 2 * (500 * 256 + 101 * 1024)),
+             (plain, name, [q, k, k, q], 20, None, None),
+             (step, *mla, 20, 2 * 1000 * 16 * (2 * 512 + 64), 2 * (1000 * 576 + 2 * 16 * (192 + 512))),
+             (mixed, *mla, 20, None, None)]                      # prefill works on what is not latent
+    events, correlation = [], 0
+    for i, (text, operator, dims, _, _, _) in enumerate(cases):
+        start = 1000 * i
+        events.append({"ph": "X", "cat": "user_annotation", "name": text, "pid": 1, "tid": 1, "ts": start, "dur": 900})
+        for at, us in ((10, 20), (200, 11), (400, 9)):           # the last as a layer with a window would
+            correlation += 1
+            events.append(op(operator, start + at, 50, dims, [H] * 4))
+            events += launched("paged", start + at + 100, correlation, us, start + at + 10)
+    got = rows(write(folder, "paged.json", trace_of(events)), "SELECT w.flops, w.bytes FROM op_work w JOIN slices s ON s.id = w.op ORDER BY s.ts")
+    want = []
+    for *_, flops, moved in cases:
+        want += [(flops, moved), (flops, moved), (None, None)]
+    tally.check("paged attention by the step's name", got == want, "%s\nby hand %s" % (got, want))
+
+
 # Product, type and operations or bytes per second, from the makers' pages, or tables of them (data/gpus.yaml names which).
 PRODUCTS = [("TPU v4", "memory", 1200e9), ("TPU v5 Lite", "int8", 393e12), ("TPU v5e", "memory", 819e9),
             ("TPU v5p", "bf16", 459e12), ("TPU v6 Lite", "int8", 1836e12), ("TPU v6e", "memory", 1638e9),
@@ -450,6 +479,14 @@ def xla_on_rocm(tally, folder):
     tally.check("families of HLO", got == [
         ("custom fusion", "gemm"), ("custom-call", "attention"), ("custom-call", "gemm"),
         ("input fusion", "compiled"), ("loop fusion", "compiled")], got)
+    # Transformer Engine's attention: [2, 2048, 3, 16, 128], two products forward and five backward, at one kernel of each call.
+    pairs = 2 * 16 * 2048 * 2048 * 128
+    got = rows(attention, "SELECT n.tactic, count(*), min(w.flops), max(w.flops), max(w.flops_needed), max(w.bytes), min(w.estimated) FROM op_work w "
+                          "JOIN nodes n ON n.slice = w.op WHERE w.model = 'attention' AND w.flops IS NOT NULL GROUP BY 1 ORDER BY 1")
+    size = 2 * 2048 * 4 * 16 * 128 * 2
+    tally.check("FLOPs of Transformer Engine's attention in XLA, once a call", got == [
+        ("te_fused_attn_backward_ffi", 10, 10 * pairs, 10 * pairs, 5 * pairs, 2 * size, 1),
+        ("te_fused_attn_forward_ffi", 10, 4 * pairs, 4 * pairs, 2 * pairs, size, 1)], got)
     mi300 = os.path.join(tests, "traces", "mi300", "jax_conv_minimal_08", "tw003.xplane.pb")
     for path, peak in ((attention, 8.192e12), (mi300, 5.3248e12)):
         got = rows(path, "SELECT max(peak_bytes_per_s), max(over_roof) FROM roofline")
@@ -1323,7 +1360,7 @@ def coverage(tally, folder, every=False):
     tally.check("profiles with shapes", seen > 10, seen)
 
 
-PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
+PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, paged, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
          training, micro_batches, links, verdicts, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts, played_again,

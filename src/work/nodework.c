@@ -217,6 +217,39 @@ static bool by_shapes(enum work_family family, const struct work_args *in,
     return true;
 }
 
+/* Of the kernels of a call of Transformer Engine's attention the one with the products. */
+static bool is_attention_kernel(struct nl_str kernel, bool backward)
+{
+    static const char *const forward_names[] = {"FmhaFwdKernel", "flash_fprop"};
+    static const char *const backward_names[] = {"FmhaBwdDQDKDVKernel", "flash_bprop"};
+    const char *const *names = backward ? backward_names : forward_names;
+    return nl_str_contains(kernel, names[0]) || nl_str_contains(kernel, names[1]);
+}
+
+/* Transformer Engine's attention, whose queries, keys and values lie in one tensor, [B,S,3,H,D]: as attentionwork.c.
+ * The mask is no operand: what a causal one leaves is needed at least. Its products count at the kernel that has them. */
+static bool attention_by_shapes(const struct nl_trace *trace, uint32_t row,
+                                const struct work_args *in, struct work_cost *cost)
+{
+    struct nl_str target = nl_trace_name(trace, trace->node.tactic[row]);
+    bool backward = nl_str_starts(target, "te_fused_attn_backward");
+    const struct work_tensor *qkv = work_tensor_at(in, 0, 5), *keys = work_tensor_at(in, 1, 1);
+    uint32_t slice = trace->node.slice[row];
+    if ((!backward && !nl_str_starts(target, "te_fused_attn_forward")) || !qkv || !keys ||
+        qkv->dims[2] != 3 || keys->dims[0] != 0 || slice == NL_NULL_ROW ||
+        !is_attention_kernel(nl_trace_name(trace, trace->slice.name[slice]), backward))
+        return false;
+    double sequence = (double)qkv->dims[1], bits = work_type_bits(in->inputs[0].type);
+    double pairs = (double)qkv->dims[0] * (double)qkv->dims[3] * sequence * sequence;
+    cost->flops = 2 * pairs * (double)qkv->dims[4] * (backward ? 5 : 2);
+    cost->flops_needed = cost->flops / 2;
+    cost->type = in->inputs[0].type;
+    cost->estimated = true;
+    if (bits > 0) /* and the output, as large as the queries */
+        cost->bytes = (backward ? 2 : 1) * work_elements(qkv) * 4 / 3 * bits / 8;
+    return cost->flops > 0;
+}
+
 static double sum_bytes(const struct nl_node_table *node, uint32_t row)
 {
     if (node->bytes[row] != NL_NULL_U64)
@@ -252,6 +285,8 @@ bool work_node_cost(const struct nl_trace *trace, uint32_t row, struct work_cost
             cost->type = work_type_of(nl_trace_name(trace, node->precision[row]));
         return true;
     }
+    if (*family == WORK_ATTENTION && attention_by_shapes(trace, row, &in, cost))
+        return true;
     if (cost->matrix)
         return by_shapes(*family, &in, &out, cost) || cost->bytes == cost->bytes;
     cost->type = in.count ? in.inputs[0].type : WORK_TYPE_UNKNOWN;

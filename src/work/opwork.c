@@ -8,6 +8,7 @@
 #include "base/sum.h"
 #include "store/kernelcategory.h"
 #include "work/countedflops.h"
+#include "work/pagedwork.h"
 #include "work/workexperts.h"
 #include "work/workfollow.h"
 
@@ -486,6 +487,7 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
         add_host(&run);
     drop_outer(&run);
     settle(works);
+    nl_paged_works(works, owners);
     sort_rows(works);
     nl_free(run.models);
     nl_free(run.asked);
