@@ -256,7 +256,7 @@ void diff_judge(struct diff_sureness *s, const struct diff_judged *a, const stru
     nl_buf_init(&against, LIST_BYTES);
     diff_find_facts(s, a, b, &against);
     if (a->side->sum > 0)
-        s->ratio = (double)diff_judged_mean(b->side) / (double)diff_judged_mean(a->side);
+        s->ratio = (double)diff_judged_time(b->side) / (double)diff_judged_time(a->side);
     bool steps = (a->side->by_step && b->side->by_step) || a->side->plain_count;
     if (a->side->unit < DIFF_UNITS &&
         (steps || noise->sd > 0 || (a->side->captures && b->side->captures)))

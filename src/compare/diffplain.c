@@ -5,6 +5,7 @@
 #include "base/sum.h"
 #include "compare/diffinner.h"
 #include "compare/diffplain.h"
+#include "compare/shift.h"
 #include "tables/plainruns.h"
 
 static void drop(struct diff_side *side)
@@ -81,10 +82,13 @@ const double *diff_judged_lengths(const struct diff_side *side, size_t *count)
     return side->plain_count ? side->plain : side->lengths;
 }
 
-int64_t diff_judged_mean(const struct diff_side *side)
+int64_t diff_judged_time(const struct diff_side *side)
 {
-    double sum = 0;
-    for (size_t i = 0; i < side->plain_count; i++)
-        sum += side->plain[i];
-    return side->plain_count ? nl_whole_i64(sum / (double)side->plain_count) : side->mean;
+    if (!side->plain_count)
+        return side->mean;
+    double *sorted = nl_alloc(side->plain_count * sizeof *sorted);
+    memcpy(sorted, side->plain, side->plain_count * sizeof *sorted);
+    double median = nl_median_f64(sorted, side->plain_count);
+    nl_free(sorted);
+    return nl_whole_i64(median);
 }

@@ -151,7 +151,8 @@ static void put_plain(const struct diff_doc *doc, struct nl_cell *cells)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
     cells[VERDICT_unit] = nl_answer_static("run");
-    put_means(cells, diff_judged_mean(a), diff_judged_mean(b), "a run without the profiler");
+    put_means(cells, diff_judged_time(a), diff_judged_time(b),
+              "a typical run without the profiler");
     cells[VERDICT_base_samples] = nl_answer_count(a->plain_count);
     cells[VERDICT_new_samples] = nl_answer_count(b->plain_count);
 }

@@ -76,10 +76,10 @@ static void put_times(const struct diff_doc *doc, struct nl_buf *text)
 {
     bool step = doc->base.by_step && doc->base.unit == DIFF_BY_STEP;
     nl_buf_format(text, "%s ",
-                  doc->base.plain_count ? "mean run without the profiler"
+                  doc->base.plain_count ? "typical run without the profiler"
                   : step                ? "mean step"
                                         : diff_unit_words(&doc->base));
-    put_pair(doc, text, diff_judged_mean(&doc->base), diff_judged_mean(&doc->changed),
+    put_pair(doc, text, diff_judged_time(&doc->base), diff_judged_time(&doc->changed),
              doc->sureness.ratio);
 }
 
@@ -152,7 +152,7 @@ bool diff_is_same(const struct diff_doc *doc)
             return false;
     }
     return doc->base.mean == doc->changed.mean &&
-           diff_judged_mean(&doc->base) == diff_judged_mean(&doc->changed);
+           diff_judged_time(&doc->base) == diff_judged_time(&doc->changed);
 }
 
 bool diff_is_noise(const struct diff_doc *doc)
@@ -302,7 +302,7 @@ static void say_sure(struct diff_doc *doc, struct nl_buf *text)
         nl_buf_format(text, " (%zu and %zu excluded as warm-up or compile)",
                       a->warm_up + a->compile, b->warm_up + b->compile);
     say_kept(text, a, b);
-    double mean = (double)diff_judged_mean(b) / (double)diff_judged_mean(a);
+    double mean = a->plain_count ? s->mean_ratio : (double)b->mean / (double)a->mean;
     if (s->basis == DIFF_BY_TYPICAL && fabs(mean - s->ratio) > MEAN_APART * s->ratio) {
         const char *step = a->plain_count ? "run" : "step";
         nl_buf_format(text, "; single %ss weigh much: the typical %s changes by ", step, step);
