@@ -274,6 +274,43 @@ def ranks_of_benchmarks(folder):
         check(says in text and never not in text, "ranks of a benchmark: " + name, text[:400])
 
 
+def event_loops(folder):
+    """A loop that waits for events does nothing, in slices and in samples; a function of a similar name works."""
+    def loop(name):
+        p = Trace()
+        for i in range(50):
+            p.slice("sequence_manager", name, i * 1000, 900)
+            p.slice("toplevel", "RunTask", i * 1000 + 900, 100)
+        return p.write(folder, name.split("::")[1] + ".json")
+    for path, says in ((loop("SequenceManager::DoIdleWork"), True), (loop("SequenceManager::DoIdleWorkload"), False),
+                       (sampled(folder, "mach_msg_trap"), True), (sampled(folder, "mach_msg_trapeze"), False),
+                       (sampled(folder, "runtime.netpoll"), True), (sampled(folder, "parking_lot"), False)):
+        text = first_lines(path)
+        check(text.startswith("Waiting: ") == says and (says or "CPU-only profile" in text), "event loop: %s" % os.path.basename(path), text[:300])
+
+
+def execution_traces(folder):
+    """Nodes with lengths are no layers of an engine: computing and communication apart, the median, no advice for engines.
+    Without lengths it stays a graph; few long nodes do not move the median."""
+    def trace(name, nodes):
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            json.dump({"workload_graph": [
+                {"Id": i + 1, "Name": node, "NodeType": kind, "ctrlDeps": [], "data_deps": [], "is_cpu_op": False,
+                 **({"runtime": us} if us else {})} for i, (node, kind, us) in enumerate(nodes)]}, file)
+        return path
+    text = first_lines(trace("nodes.json", [("gemm_kernel", 4, 4)] * 30 + [("ncclKernel_AllReduce", 7, 300)] * 2 + [("gemm_long", 4, 480)]))
+    check("Execution trace: 33 of 33 nodes have lengths, 1.200 ms added up: 50 % computing, communication 50 %; the longest "
+          "ncclKernel_AllReduce 50 % (2 nodes), gemm_long 40 %" in text and "The median node takes 4.000 µs" in text,
+          "an execution trace with lengths", text[:600])
+    check("trtexec" not in text and "layer takes" not in text, "and no advice for engines", text[:600])
+    text = first_lines(trace("some.json", [("gemm_kernel", 4, 4)] * 20 + [("aten::mm(0)", 4, None)] * 20))
+    check("20 of 40 nodes have lengths, 80.00 µs added up: 100 % computing; " in text and "communication" not in text.split("Layers")[0],
+          "only some have lengths", text[:400])
+    text = first_lines(trace("none.json", [("aten::mm(0)", 4, None)] * 40))
+    check("a graph of 40 nodes without times" in text, "none has a length", text[:400])
+
+
 def thinned(folder):
     """The same launches, of which CUPTI numbered one in five, or one in 250: then most of them are not in the file."""
     for every in (5, 250):
@@ -545,7 +582,7 @@ def layers_of_runs(folder):
                                            for layer, ms in layers], file)
         return path
     text = first_lines(profile("runs.json", 50, [("conv_1", 0.3), ("conv_2", 0.1), ("Reformatting CopyNode for Input Tensor 0 to conv_1", 0.1)]))
-    check("3 layers, 500.0 µs a run (mean of 50 runs); the longest conv_1 60 %" in text and "A layer takes 166.7 µs on average" in text and
+    check("3 layers, 500.0 µs a run (mean of 50 runs); the longest conv_1 60 %" in text and "The median layer takes 100.0 µs, the longest 60 %" in text and
           "25.00 ms" not in text.split("Layers of the")[0] and "Reformatting of tensors takes 20 %" in text and
           "--inputIOFormats" in text and "short as a launch" not in text, "layers of 50 runs: one run is told", text[:700])
     text = first_lines(profile("one.json", 1, [("conv_%d" % i, 0.005) for i in range(20)]))
@@ -593,6 +630,17 @@ def lines_of_scalene(folder):
     text = first_lines(path)
     check("most in a.py:3 70 %, a.py:8 20 %, a.py:9 10 %." in text and "Of all of it 60 % pass in native code" in text and
           "[native]" not in text.split("Functions by")[0], "lines come first in Scalene's profiles", text[:600])
+    for name, hot, says, never in (
+            ("native", (5.0, 50.0, 10.0), "of its time in the line a.py:3 warning", "vectorise"),
+            ("python", (60.0, 3.0, 2.0), "Make that function faster: vectorise it", "Python does not slow down")):
+        path = os.path.join(folder, "scalene-%s.json" % name)
+        with open(path, "w") as file:
+            json.dump({"elapsed_time_sec": 10.0, "program": "a.py", "gpu": False, "files": {"/src/a.py": {
+                "functions": [], "leaks": {}, "percent_cpu_time": 100.0,
+                "lines": [line(3, *hot)] + [line(10 + i, 3.0, 0.2, 0.3) for i in range(10)]}}}, file)
+        text = first_lines(path)
+        check(says in text and never not in text and "a.py:3 itself" not in text and "without what it calls" not in text and
+              "%.1f %% of that in native code" % (100 * hot[1] / sum(hot)) in text, "a hot line of Scalene: " + name, text[:700])
 
 
 def cpus_without_work(folder):
@@ -1394,6 +1442,8 @@ with tempfile.TemporaryDirectory() as scratch:
     cpus_without_work(scratch)
     calls_inside(scratch)
     last_gpu(scratch)
+    event_loops(scratch)
+    execution_traces(scratch)
     ranks_of_benchmarks(scratch)
 verdicts()
 screens()

@@ -5,8 +5,10 @@
  */
 #include "answer/judge.h"
 #include "answer/namesums.h"
+#include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"
+#include "timeline/quantile.h"
 
 #define LAYER_NAMES   64
 #define MUCH_REFORMAT 0.03
@@ -56,14 +58,29 @@ static struct layers look(const struct nl_result *rows)
     return layers;
 }
 
-static void tell_mean(struct nl_judged *judged, const struct layers *layers)
+/* Of the layers with a time; a mean would be that of the few long ones. */
+static int64_t median_of(const struct layers *layers)
+{
+    int64_t *all = nl_alloc((layers->rows->rows + 1) * sizeof *all);
+    size_t count = 0;
+    for (size_t row = 0; row < layers->rows->rows; row++) {
+        int64_t ns = nl_lookup_i64(layers->rows, row, "total_ns");
+        if (ns > 0)
+            all[count++] = ns;
+    }
+    int64_t median = nl_sum_near(nl_quantile_i64(all, count, nl_quantile_at(count, 50)));
+    nl_free(all);
+    return median;
+}
+
+static void tell_median(struct nl_judged *judged, const struct layers *layers)
 {
     struct nl_buf *out = nl_tell_begin(judged);
     int64_t runs = layers->runs ? layers->runs : 1;
-    nl_tell_time(out, layers->runs ? "A layer takes " : "The runs of a layer take ",
-                 layers->whole / runs / (int64_t)layers->rows->rows);
-    nl_tell_ratio(out, " on average, the longest ", nl_lookup_i64(layers->rows, 0, "total_ns"),
-                  layers->whole);
+    nl_tell_time(out,
+                 layers->runs ? "The median layer takes " : "The runs of the median layer take ",
+                 median_of(layers) / runs);
+    nl_tell_ratio(out, ", the longest ", nl_lookup_i64(layers->rows, 0, "total_ns"), layers->whole);
     nl_buf_text(out, "; what ran when, and gaps between layers, are not in the file.");
     if (layers->runs == 1)
         nl_buf_text(out, " One run was measured: what happens only on first use is in it.");
@@ -97,12 +114,79 @@ static void tell_build(struct nl_judged *judged, const struct layers *layers)
     nl_tell_note(judged);
 }
 
+/* The three names with most of the time; `word` for several of one name. The first of them is the culprit. */
+static void put_longest(struct nl_judged *judged, struct nl_buf *out, const struct layers *layers,
+                        const char *one, const char *many)
+{
+    struct nl_name_sum sums[LAYER_NAMES];
+    size_t names = nl_sum_by_name(layers->rows, "layer", "total_ns", sums, LAYER_NAMES);
+    for (size_t i = 0; i < names && i < 3; i++) {
+        nl_tell_kernel(out, i ? ", " : "; the longest ", sums[i].name);
+        nl_tell_ratio(out, " ", sums[i].ns, layers->whole);
+        if (sums[i].count > 1)
+            nl_tell_number(out, " (", (int64_t)sums[i].count, one, many);
+    }
+    nl_buf_char(out, '.');
+    judged->verdict->culprit = nl_keep_kernel(judged, sums[0].name);
+}
+
+/* ---- execution traces ---- */
+
+static bool is_execution_trace(const struct nl_trace *trace)
+{
+    bool all = trace->source.rows > 0;
+    for (uint32_t row = 0; row < trace->source.rows && all; row++)
+        all = nl_str_is(nl_trace_name(trace, trace->source.format[row]), "execution-trace");
+    return all;
+}
+
+/* Nodes whose type begins so: COMP, COMM_COLL, COMM_SEND, MEM_LOAD … (Chakra's schema). */
+static int64_t time_of(const struct nl_result *rows, const char *type)
+{
+    int64_t sum = 0;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (nl_str_starts(nl_lookup_text(rows, row, "type"), type) &&
+            nl_lookup_i64(rows, row, "total_ns") > 0)
+            nl_sum_add(&sum, nl_lookup_i64(rows, row, "total_ns"));
+    return sum;
+}
+
+/* Nodes are operators, kernels and messages of one program, not layers of an engine. */
+static void judge_nodes(struct nl_judged *judged, const struct layers *layers)
+{
+    int64_t comm = time_of(layers->rows, "COMM"), memory = time_of(layers->rows, "MEM");
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Execution trace: ", layers->timed, "of", "of");
+    nl_tell_number(out, " ", judged->trace->node.rows, "node has a length", "nodes have lengths");
+    nl_tell_time(out, ", ", layers->whole);
+    nl_tell_ratio(out, " added up: ", layers->whole - comm - memory, layers->whole);
+    nl_buf_text(out, " computing");
+    if (comm)
+        nl_tell_ratio(out, ", communication ", comm, layers->whole);
+    if (memory)
+        nl_tell_ratio(out, ", memory ", memory, layers->whole);
+    put_longest(judged, out, layers, "node)", "nodes)");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class =
+        comm > layers->whole / 2 ? NL_VERDICT_COMMUNICATION : NL_VERDICT_COMPUTE;
+    out = nl_tell_begin(judged);
+    nl_tell_time(out, "The median node takes ", median_of(layers));
+    nl_buf_text(
+        out, ". Nodes of the CPU and of devices are added up; what ran when, overlap and gaps are "
+             "not in the file: load it together with the timeline of the same run.");
+    nl_tell_note(judged);
+}
+
 bool nl_judge_layers(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "model_layers");
     struct layers layers = rows ? look(rows) : (struct layers){0};
     if (layers.whole <= 0)
         return false;
+    if (is_execution_trace(judged->trace)) {
+        judge_nodes(judged, &layers);
+        return true;
+    }
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Computing, by sums per layer: ", (int64_t)rows->rows, "layer", "layers");
     if (layers.runs > 1) {
@@ -112,19 +196,10 @@ bool nl_judge_layers(struct nl_judged *judged)
         nl_tell_time(out, ", ", layers.whole);
         nl_buf_text(out, layers.runs ? " in one run" : "");
     }
-    struct nl_name_sum sums[LAYER_NAMES];
-    size_t names = nl_sum_by_name(rows, "layer", "total_ns", sums, LAYER_NAMES);
-    for (size_t i = 0; i < names && i < 3; i++) {
-        nl_tell_kernel(out, i ? ", " : "; the longest ", sums[i].name);
-        nl_tell_ratio(out, " ", sums[i].ns, layers.whole);
-        if (sums[i].count > 1)
-            nl_tell_number(out, " (", (int64_t)sums[i].count, "layer)", "layers)");
-    }
-    nl_buf_char(out, '.');
+    put_longest(judged, out, &layers, "layer)", "layers)");
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_COMPUTE;
-    judged->verdict->culprit = nl_keep_kernel(judged, sums[0].name);
-    tell_mean(judged, &layers);
+    tell_median(judged, &layers);
     tell_build(judged, &layers);
     return true;
 }

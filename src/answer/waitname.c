@@ -3,40 +3,19 @@
 
 #include <ctype.h>
 
-static const char *const waits[] = {"poll",
-                                    "epoll",
-                                    "ppoll",
-                                    "select",
-                                    "pselect",
-                                    "epoll_wait",
-                                    "sleep",
-                                    "nanosleep",
-                                    "usleep",
-                                    "clock_nanosleep",
-                                    "join",
-                                    "wait",
-                                    "wait4",
-                                    "waitpid",
-                                    "acquire",
-                                    "recv",
-                                    "_recv",
-                                    "recv_bytes",
-                                    "futex",
-                                    "futex_wait",
-                                    "sem_wait",
-                                    "sem_timedwait",
-                                    "pthread_cond_wait",
-                                    "pthread_cond_timedwait",
-                                    "pthread_join",
-                                    "accept",
-                                    "_wait_for_tstate_lock",
-                                    "WaitForSingleObject",
-                                    "WaitForMultipleObjects",
-                                    "NtWaitForSingleObject",
-                                    "_poll",
-                                    "kevent",
-                                    "get_events",
-                                    "wait_for"};
+static const char *const waits[] = {
+    "poll", "epoll", "ppoll", "select", "pselect", "epoll_wait", "sleep", "nanosleep", "usleep",
+    "clock_nanosleep", "join", "wait", "wait4", "waitpid", "acquire", "recv", "_recv", "recv_bytes",
+    "futex", "futex_wait", "sem_wait", "sem_timedwait", "pthread_cond_wait",
+    "pthread_cond_timedwait", "pthread_join", "accept", "_wait_for_tstate_lock",
+    "WaitForSingleObject", "WaitForMultipleObjects", "NtWaitForSingleObject", "_poll", "kevent",
+    "get_events", "wait_for",
+    /* event loops with nothing to do: Chromium, libuv, Netty, Go */
+    "DoIdleWork", "uv__io_poll", "epollWait", "epollwait", "ep_poll", "netpoll", "notesleep",
+    "gopark", "park",
+    /* of macOS */
+    "mach_msg_trap", "mach_msg2_trap", "kevent64", "kevent_qos", "__psynch_cvwait",
+    "__psynch_mutexwait", "__semwait_signal", "semaphore_wait_trap", "__workq_kernreturn"};
 
 static bool in_word(char c)
 {

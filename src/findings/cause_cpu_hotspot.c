@@ -7,6 +7,7 @@
  */
 #include "findings/bookcause.h"
 #include "findings/cpunames.h"
+#include "base/sum.h"
 
 #define LEAST_SHARE    0.40
 #define CRITICAL_SHARE 0.80
@@ -59,6 +60,37 @@ static bool any(const struct nl_scene *scene, const struct nl_account_row *row)
     return row->part == NL_BOOKED_COMPUTE;
 }
 
+/* Scalene samples lines: what the line's own calls into native code and the system take is in its time. */
+struct line {
+    bool is;
+    int64_t all, native; /* weights of samples */
+};
+
+static struct line line_of(const struct nl_scene *scene, struct nl_str name)
+{
+    static const char *const by_line[] = {"scalene", NULL};
+    const struct nl_trace *trace = scene->trace;
+    struct line line = {.is = recorded_by(trace, by_line)};
+    for (uint32_t row = 0; line.is && row < trace->sample.rows; row++) {
+        uint32_t frame = trace->sample.stack[row];
+        int64_t weight = trace->sample.weight[row];
+        bool native = frame != NL_NULL_ROW &&
+                      nl_str_is(nl_trace_name(trace, trace->stack.name[frame]), "[native]");
+        bool part =
+            native || (frame != NL_NULL_ROW &&
+                       nl_str_is(nl_trace_name(trace, trace->stack.name[frame]), "[system]"));
+        if (part)
+            frame = trace->stack.parent[frame];
+        if (frame == NL_NULL_ROW || weight <= 0 ||
+            !nl_str_eq(nl_trace_name(trace, trace->stack.name[frame]), name))
+            continue;
+        nl_sum_add(&line.all, weight);
+        nl_sum_add(&line.native, native ? weight : 0);
+    }
+    line.is &= line.all > 0;
+    return line;
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked_by_name work = nl_booked_by_name(scene, is_work);
@@ -73,10 +105,14 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     finding->saving_ns[0] = work.top_ns / 4;
     finding->saving_ns[1] = work.top_ns / 4 * 3;
     finding->modest = true;
-    finding->remedies = advice(scene, nl_account_name(scene->account, work.top));
-    nl_title(scene, finding, "One thread spends %s of its time in %s itself",
-             nl_say_share(scene, finding->cost_share), name);
     struct nl_str full = nl_account_name(scene->account, work.top);
+    struct line line = line_of(scene, full);
+    double native = line.is ? (double)line.native / (double)line.all : 0;
+    finding->remedies = native > 0.5 ? "cpu_hotspot:library" : advice(scene, full);
+    nl_title(scene, finding,
+             line.is ? "One thread spends %s of its time in the line %s"
+                     : "One thread spends %s of its time in %s itself",
+             nl_say_share(scene, finding->cost_share), name);
     nl_prove(
         scene, finding,
         (struct nl_evidence){.metric = "hotspot_ns",
@@ -86,8 +122,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                                            nl_say_quoted(scene, full))),
                              .meaning = NL_MEANS_NS,
                              .value = (double)work.top_ns},
-        "%s of %s in it, without what it calls", nl_say_ns(scene, work.top_ns),
-        nl_say_ns(scene, scene->wall_ns));
+        "%s of %s in it, %s", nl_say_ns(scene, work.top_ns), nl_say_ns(scene, scene->wall_ns),
+        line.is ? nl_say(scene, "%s of that in native code", nl_say_share(scene, native))
+                : "without what it calls");
     nl_prove(scene, finding,
              (struct nl_evidence){.metric = "working_ns",
                                   .query = nl_booked_sql(scene, "sum(ns)", "part = 'compute'"),
