@@ -481,7 +481,8 @@ def many_switches():
     run = Run([sys.executable, "-c", code], ["--python", "off", "--switches", "on"])
     more = int(rows(run.path, "SELECT count(*) FROM slices WHERE kind = 'sched'")[0][0])
     switched = int(run.done.stdout)  # a byte that is there already needs no switch
-    return None if more > 0.97 * switched and more > 2 * count else "%d, all: %d of %d" % (count, more, switched)
+    # On a busy machine they come too slowly to be too many: then there is nothing that was left out.
+    return None if more > 0.97 * switched and (not told or more > 2 * count) else "%d, all: %d of %d" % (count, more, switched)
 
 
 def unprivileged():
