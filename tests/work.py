@@ -634,6 +634,11 @@ def efficiency(tally, folder):
     said = neurolens(["analyze", other, "--section", "efficiency", "--no-cache"])
     tally.check("why there is no MFU", "MFU unknown: the peaks of NVIDIA A100-PG509-200" in
                 " ".join(said.stdout.split()), said.describe())
+    for device, words in (({"id": 0, "name": ""}, "the profile does not name the device, so its peaks are not known"),
+                          ({"id": 0, "name": "Accelerator X"}, "the peaks of Accelerator X are not in the list of devices")):
+        said = neurolens(["analyze", write(folder, "no-roof.json", trace_of(events, device)), "--no-cache"])
+        block = " ".join(said.stdout.split()).partition("efficiency ")[2]
+        tally.check("the first lines say why there is no roof: %s" % device["name"], block.startswith("no roof") and words in block[:200], said.describe())
     bad = neurolens(["analyze", path, "--flops-per-step", "many"])
     tally.check("--flops-per-step takes a number", bad.status == 2, bad.describe())
 

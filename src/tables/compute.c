@@ -296,22 +296,57 @@ static void say_broken(struct nl_result *result, const struct nl_trace *trace,
                 : "device's peak: measurement, shapes or peak is wrong"));
 }
 
-/* How much is known, and why there may be no roofs. */
-static const char *note(struct nl_result *result, const struct nl_trace *trace,
-                        const struct nl_roofs *roofs, const struct nl_op_works *works)
+/* Work is known, and there is nothing to hold it against. */
+static bool lacks_roofs(const struct nl_roofs *roofs)
 {
-    const char *known = nl_work_coverage(result, works);
     bool judged = false, work = false;
     for (size_t i = 0; i < roofs->count; i++) {
         judged |= roofs->items[i].judged_ns > 0;
         work |= roofs->items[i].flops == roofs->items[i].flops;
     }
-    if (!known || judged || !work)
-        return work || trace->op.rows == 0
-                   ? known
-                   : nl_arena_format(&result->arena,
-                                     "%s; record shapes to know it: profile(record_shapes=True)",
-                                     known ? known : "");
+    return work && !judged;
+}
+
+static void say_no_roof(struct nl_result *result, const struct nl_efficiency *rows, size_t count)
+{
+    const char *product = NULL;
+    for (size_t i = 0; i < count && !product; i++)
+        product = rows[i].peaks->product;
+    add(result, "no roof", NAN,
+        product ? nl_arena_format(&result->arena,
+                                  "the peaks of %s are not in the list of devices "
+                                  "(data/gpus.yaml)",
+                                  product)
+                : "the profile does not name the device, so its peaks are not known");
+}
+
+/* What records the shapes of operators; NULL where no tool of the sources is known to. */
+static const char *shapes_by(const struct nl_trace *trace)
+{
+    static const char *const tools[][2] = {
+        {"kineto", "profile(record_shapes=True)"},
+        {"nsys", "torch.autograd.profiler.emit_nvtx(record_shapes=True)"},
+        {"recording", "neurolens run --shapes"}};
+    for (uint32_t source = 0; source < trace->source.rows; source++)
+        for (size_t i = 0; i < sizeof tools / sizeof tools[0]; i++)
+            if (nl_str_is(nl_trace_name(trace, trace->source.format[source]), tools[i][0]))
+                return tools[i][1];
+    return NULL;
+}
+
+/* How much is known, and why there may be no roofs. */
+static const char *note(struct nl_result *result, const struct nl_trace *trace,
+                        const struct nl_roofs *roofs, const struct nl_op_works *works)
+{
+    const char *known = nl_work_coverage(result, works), *tool = shapes_by(trace);
+    bool work = false;
+    for (size_t i = 0; i < roofs->count; i++)
+        work |= roofs->items[i].flops == roofs->items[i].flops;
+    if (!work && trace->op.rows && tool)
+        return nl_arena_format(&result->arena, "%s; record shapes to know it: %s",
+                               known ? known : "", tool);
+    if (!known || !lacks_roofs(roofs))
+        return known;
     return nl_arena_format(
         &result->arena, "%s; no roofs: the profile does not tell a product whose peaks are known",
         known);
@@ -330,6 +365,8 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("compute", NULL, columns);
     if (known_products(works) >= KNOWN_LEAST)
         say_use(result, rows, count);
+    if (!works->on_host && lacks_roofs(roofs))
+        say_no_roof(result, rows, count);
     if (works->on_host)
         say_host(result, works, nl_memo_peaks(options->memo));
     bool measured = are_measured(trace, works, nl_memo_peaks(options->memo));
