@@ -274,6 +274,15 @@ def ranks_of_benchmarks(folder):
         check(says in text and never not in text, "ranks of a benchmark: " + name, text[:400])
 
 
+def windows_are_named(folder):
+    """An answer about a part of a profile says so below its name; one about all of it does not."""
+    path = launch_bound()[0].write(folder, "window.json")
+    for window, says in (("", None), ("[gpu=0]", "limited to device 0"), ("[1ms:3ms]", "limited to 1.000 ms … 3.000 ms"),
+                         ("[1ms:3ms,gpu=0]", "limited to 1.000 ms … 3.000 ms, device 0")):
+        text = run([path + window])[1]
+        check((says + "\n" in text) if says else ("limited to" not in text), "the window %s is named" % window, text[:500])
+
+
 def event_loops(folder):
     """A loop that waits for events does nothing, in slices and in samples; a function of a similar name works."""
     def loop(name):
@@ -1442,6 +1451,7 @@ with tempfile.TemporaryDirectory() as scratch:
     cpus_without_work(scratch)
     calls_inside(scratch)
     last_gpu(scratch)
+    windows_are_named(scratch)
     event_loops(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)

@@ -5,6 +5,7 @@
 #include "answer/profile.h"
 
 #include "base/sort.h"
+#include "base/units.h"
 
 static const char *copy_name(struct nl_profile *profile, const struct nl_trace *trace, uint32_t id)
 {
@@ -93,4 +94,22 @@ void nl_profile_free(struct nl_profile *profile)
     nl_result_free(profile->coverage);
     nl_arena_free(&profile->arena);
     nl_free(profile);
+}
+
+void nl_profile_put_window(const struct nl_profile *profile, struct nl_buf *out)
+{
+    const struct nl_window *window = &profile->window;
+    const char *before = "limited to ";
+    char text[NL_UNIT_TEXT];
+    if (window->has_time) {
+        nl_buf_format(out, "%s%s", before, nl_format_ns(text, profile->window_start_ns));
+        nl_buf_format(out, " … %s", nl_format_ns(text, profile->window_end_ns));
+        before = ", ";
+    }
+    if (window->has_rank) {
+        nl_buf_format(out, "%srank %lld", before, (long long)window->rank);
+        before = ", ";
+    }
+    if (window->has_device)
+        nl_buf_format(out, "%sdevice %lld", before, (long long)window->device);
 }

@@ -33,4 +33,7 @@ struct nl_profile {
 struct nl_profile *nl_profile_new(const struct nl_trace *trace, const struct nl_window *window);
 void nl_profile_free(struct nl_profile *profile);
 
+/* "limited to 200.0 ms … 400.0 ms, rank 2, device 0"; nothing without a window. */
+void nl_profile_put_window(const struct nl_profile *profile, struct nl_buf *out);
+
 #endif

@@ -136,6 +136,9 @@ static void put_profile(struct brief *brief)
     if (is_cut(profile))
         nl_buf_text(line, " · cut: its end is missing, see `neurolens info`");
     nl_brief_line(brief, DIM, 2);
+    nl_profile_put_window(profile, line);
+    if (line->len)
+        nl_brief_line(brief, DIM, 2);
 }
 
 /* ---- tables ---- */

@@ -269,11 +269,9 @@ static void put_profile(struct page *page, const struct nl_profile *profile, con
     if (most->span_ns)
         nl_buf_format(line, " · %s", nl_format_ns(text, most->span_ns));
     put_wrapped(page, DIM);
-    if (profile->window.has_time) {
-        nl_buf_format(line, "limited to %s", nl_format_ns(text, profile->window_start_ns));
-        nl_buf_format(line, " … %s", nl_format_ns(text, profile->window_end_ns));
+    nl_profile_put_window(profile, line);
+    if (line->len)
         put_line(page, DIM);
-    }
 }
 
 static bool render_result(FILE *out, const struct nl_profile *profile,
