@@ -173,13 +173,34 @@ static void release_lists(struct nl_settings *settings)
     }
 }
 
+static struct nl_words copy_of(const struct nl_words *words)
+{
+    struct nl_words copy = {nl_alloc(((size_t)words->count + 1) * sizeof *copy.word), words->count};
+    memcpy(copy.word, words->word, (size_t)words->count * sizeof *copy.word);
+    return copy;
+}
+
+/* Of which ledger, may be said behind it. */
+static bool names_run(const struct nl_call *call, const struct nl_words *words, const char *word)
+{
+    struct nl_call scratch = *call;
+    struct nl_words copy = copy_of(words);
+    struct nl_err wrong;
+    nl_err_clear(&wrong);
+    if (!nl_options_parse(nl_every_option, &copy, false, &scratch.settings, &wrong))
+        nl_err_clear(&wrong); /* the strict reading that follows reports what is wrong with them */
+    bool found = nl_input_names_run(&scratch, word);
+    nl_free(copy.word);
+    release_lists(&scratch.settings);
+    return found;
+}
+
 /* The first word that is no option names the command, or is a profile to look at. It is found by
  * reading the options of all commands; then the command's own are read strictly. */
 static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_err *err)
 {
     struct nl_call scratch = *call;
-    struct nl_words copy = {nl_alloc(((size_t)words->count + 1) * sizeof *copy.word), words->count};
-    memcpy(copy.word, words->word, (size_t)words->count * sizeof *copy.word);
+    struct nl_words copy = copy_of(words);
     bool done = nl_options_parse(nl_every_option, &copy, true, &scratch.settings, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
@@ -194,7 +215,7 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     call->command = nl_command_find(first);
     if (call->command)
         remove_word(words, first);
-    else if (nl_input_plausible(first) || nl_input_names_run(&scratch, first))
+    else if (nl_input_plausible(first) || names_run(call, words, first))
         call->command = nl_command_find(isatty(STDOUT_FILENO) ? "open" : "info");
     else
         return unknown_command(first, err);
