@@ -6,6 +6,7 @@
 A second account (uid 65534) is played by chown, so what needs one is skipped unless root runs this.
 """
 import glob
+import json
 import os
 import shutil
 import sqlite3
@@ -381,6 +382,12 @@ def leftovers():
     there = set(os.listdir(tmp))
     dry = neurolens(["gc", "--dry-run"], cwd=place, extra={"TMPDIR": tmp})
     tally.check("gc --dry-run removes no temporary files", dry.status == 0 and set(os.listdir(tmp)) == there, dry.describe())
+    os.symlink(tmp, place + "/tmp-link")
+    told = set()
+    for spelled in (tmp, tmp + "/", "%s//tmp/." % place, "%s/tmp/../tmp" % place, place + "/tmp-link", "tmp"):
+        dry = neurolens(["gc", "--dry-run", "--format", "json"], cwd=place, extra={"TMPDIR": spelled})
+        told.add(tuple(json.loads(dry.stdout)["result"][key] for key in ("temporary_removed", "temporary_removed_bytes")))
+    tally.check("gc --dry-run counts each once, however TMPDIR is spelled", told == {(3, 300)}, sorted(told, key=str))
     got = neurolens(["gc"], cwd=place, extra={"TMPDIR": tmp})
     gone = there - set(os.listdir(tmp))
     tally.check("gc removes what killed commands left in TMPDIR", got.status == 0 and
@@ -538,7 +545,6 @@ def steers(text):
 def steering_profile(place):
     path = place + "/steering.json"
     with open(path, "w") as file:
-        import json
         json.dump({"traceEvents": [{"ph": "X", "name": "k%s=1+1" % c, "cat": "kernel", "pid": 0, "tid": 7, "ts": i * 10, "dur": 5,
                                     "args": {"device": 0, "stream": 7}} for i, c in enumerate(STEERING)]}, file)
     return path
@@ -597,7 +603,6 @@ def sheets():
     path = place + "/sheet.json"
     names = ["=1+1", "+cmd", "-2+3", "@SUM(1)", "\t=1", "\r=1", "plain", "a=b"]
     with open(path, "w") as file:
-        import json
         json.dump({"traceEvents": [{"ph": "X", "name": n, "cat": "cpu_op", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5}
                                    for i, n in enumerate(names)]}, file)
     query = ["sql", "-q", path, "select name, -dur as \"=x\" from slices order by ts", "--format", "csv"]
