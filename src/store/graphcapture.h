@@ -11,6 +11,7 @@
 #ifndef NL_GRAPHCAPTURE_H
 #define NL_GRAPHCAPTURE_H
 
+#include "base/map.h"
 #include "store/trace.h"
 
 struct nl_capture {
@@ -18,8 +19,8 @@ struct nl_capture {
     int64_t end;                    /* when the capture had ended */
     uint64_t in_order, as_set;      /* hashes of the names of its kernels */
     bool usable, forked;
-    bool doubted; /* a graph of the same kernels was launched before it: graphjoin.c */
-    bool said[2]; /* whether says[] is known: graphjoin.c */
+    bool doubted; /* a graph of the same kernels was launched before it: graphfind.c */
+    bool said[2]; /* whether says[] is known: graphfind.c */
     uint64_t says[2];
 };
 
@@ -56,7 +57,7 @@ void nl_chain_release(struct nl_chain *chain);
 /* Of the names of kernels in order: nl_capture.in_order, from 0. */
 static inline uint64_t nl_capture_next(uint64_t in_order, uint32_t name)
 {
-    return in_order * 0x9e3779b97f4a7c15u + name + 1u;
+    return nl_hash_pair(in_order, name);
 }
 
 #endif
