@@ -74,17 +74,59 @@ def instance_rows(n):
     return make.report(instances=make.instanced("sass__inst_executed_per_opcode", n, [("OP%d" % i, i) for i in range(n)]))
 
 
+def capture(at, names, number):
+    """A graph as it was captured: a launch of each kernel, in an operator of its own."""
+    parts = [event("hipStreamBeginCapture", "cuda_runtime", at, args={"correlation": number})]
+    for i, name in enumerate(names):
+        parts.append(event("aten::op%d" % i, "cpu_op", at + 10 * i + 10, 8, args={"Input Dims": [[i + 1, 4]], "Input type": ["float"]}))
+        parts.append(event("hipLaunchKernel", "cuda_runtime", at + 10 * i + 12, 2, args={"correlation": number + i + 1, "kernel": name}))
+    parts.append(event("hipStreamEndCapture", "cuda_runtime", at + 10 * len(names) + 10, args={"correlation": number + len(names) + 1}))
+    return parts
+
+
+def replay(at, names, number, streams=1):
+    return [event("hipGraphLaunch", "cuda_runtime", at, 5, args={"correlation": number})] + [
+        event(name, "kernel", at + (10 // streams) * i + 20, 8, pid=0, tid=7 + i % streams,
+              args={"device": 0, "stream": 7 + i % streams, "correlation": number}) for i, name in enumerate(names)]
+
+
 def captured_graph(n):
     """One graph of n kernels, its capture and a replay."""
-    parts = [event("hipStreamBeginCapture", "cuda_runtime", 1, args={"correlation": 1})]
-    for i in range(n):
-        parts.append(event("aten::op%d" % i, "cpu_op", 10 * i + 10, 8, args={"Input Dims": [[i + 1, 4]], "Input type": ["float"]}))
-        parts.append(event("hipLaunchKernel", "cuda_runtime", 10 * i + 12, 2, args={"correlation": i + 2, "kernel": "kernel%d" % i}))
-    parts.append(event("hipStreamEndCapture", "cuda_runtime", 10 * n + 10, args={"correlation": n + 2}))
-    parts.append(event("hipGraphLaunch", "cuda_runtime", 10 * n + 20, 5, args={"correlation": n + 3}))
-    parts.extend(event("kernel%d" % i, "kernel", 10 * (n + i) + 40, 8, pid=0, tid=7,
-                       args={"device": 0, "stream": 7, "correlation": n + 3}) for i in range(n))
-    return trace(parts)
+    names = ["kernel%d" % i for i in range(n)]
+    return trace(capture(1, names, 1) + replay(10 * n + 20, names, n + 3))
+
+
+def captured_graphs(kernels, streams=1):
+    """n graphs, their captures and a replay of each; kernels(g): names of a graph's."""
+    def make(n):
+        parts, at, number = [], 1, 1
+        for give, more in ((capture, ()), (replay, (streams,))):
+            for g in range(n):
+                names = kernels(g)
+                parts.extend(give(at, names, number, *more))
+                at, number = at + 10 * len(names) + 40, number + len(names) + 2
+        return trace(parts)
+    return make
+
+
+def turned(g):
+    """The same eight kernels in one of many orders."""
+    names = ["kernel%d" % i for i in range(8)]
+    return [names.pop(g // 7 ** i % len(names)) for i in range(8)]
+
+
+def waits_after(n):
+    """Kernels with gaps before each, in which the CPU was in a range of another name."""
+    def letters(i):
+        return "".join(chr(97 + i // 26 ** k % 26) for k in range(4))
+    return trace(part for i in range(n) for part in (
+        event("load " + letters(i), "user_annotation", 1000 * i, 900),
+        event("cudaLaunchKernel", "cuda_runtime", 1000 * i + 880, 5, args={"correlation": i + 1}),
+        event("kernel", "kernel", 1000 * i + 890, 50, pid=0, tid=7, args={"device": 0, "stream": 7, "correlation": i + 1})))
+
+
+def device_kernels(n):
+    return trace(event("kernel", "kernel", 10 * i, 8, pid=i, tid=7, args={"device": i, "stream": 7, "correlation": i + 1}) for i in range(n))
 
 
 def graph_rows(n):
@@ -120,5 +162,14 @@ SHAPES = {
     "values per instance": (10000, instance_rows),
     "graph launches": (10000, graph_rows),
     "a captured graph": (10000, captured_graph),
+    "equal captured graphs": (4000, captured_graphs(lambda g: ["kernel0", "kernel1", "kernel2"])),
+    "captured graphs of other kernels": (4000, captured_graphs(lambda g: ["kernel%d" % g, "last"])),
+    "captured graphs of the same kernels in other orders": (3000, captured_graphs(turned)),
+    "captured graphs replayed on several streams": (3000, captured_graphs(lambda g: ["kernel0", "kernel1", "kernel2"], 3)),
     "files": (200, folder_of),
+}
+# What two profiles are compared by, of one with itself.
+COMPARED = {
+    "diff: devices": (8000, device_kernels),
+    "diff: what the CPU did in gaps": (8000, waits_after),
 }

@@ -10,6 +10,10 @@
  * SIZE_MAX none. */
 size_t diff_span_at(const struct diff_side *side, const struct diff_device *device, int64_t ts);
 const struct diff_device *diff_device_of_rank(const struct diff_side *side, int64_t rank);
+/* The first of a rank and an ordinal, or NULL. */
+struct diff_device *diff_device_at(const struct diff_side *side, int64_t rank, int64_t ordinal);
+/* Adds a device; side->devices has room. */
+struct diff_device *diff_device_keep(struct diff_side *side, const struct diff_device *device);
 
 /* diff_sides_allow of any number of sides, so that all are measured in one way. */
 bool diff_all_allow(struct diff_side *const *sides, size_t count, enum diff_unit unit);

@@ -19,6 +19,7 @@ void diff_parts_release(struct diff_parts *parts)
     nl_free(parts->items);
     nl_free(parts->fold);
     nl_free(parts->order);
+    nl_lookup_release(&parts->idle);
     nl_arena_free(&parts->arena);
 }
 

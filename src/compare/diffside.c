@@ -41,6 +41,8 @@ void diff_side_release(struct diff_side *side)
     diff_drop_own_steps(side);
     nl_free(side->lanes);
     nl_free(side->devices);
+    nl_idmap_release(&side->by_rank);
+    nl_lookup_release(&side->by_ordinal);
     nl_free(side->spans);
     nl_free(side->lengths);
     nl_free(side->plain);
@@ -86,10 +88,27 @@ size_t diff_span_at(const struct diff_side *side, const struct diff_device *devi
 
 const struct diff_device *diff_device_of_rank(const struct diff_side *side, int64_t rank)
 {
-    for (size_t i = 0; i < side->device_count; i++)
-        if (side->devices[i].rank == rank)
-            return &side->devices[i];
-    return NULL;
+    uint32_t row = nl_idmap_get(&side->by_rank, (uint64_t)rank);
+    return row == NL_NO_ROW ? NULL : &side->devices[row];
+}
+
+struct diff_device *diff_device_at(const struct diff_side *side, int64_t rank, int64_t ordinal)
+{
+    uint32_t row = NL_LOOKUP(&side->by_ordinal, nl_hash_pair((uint64_t)rank, (uint64_t)ordinal), i,
+                             side->devices[i].rank == rank && side->devices[i].ordinal == ordinal);
+    return row == NL_NO_ROW ? NULL : &side->devices[row];
+}
+
+struct diff_device *diff_device_keep(struct diff_side *side, const struct diff_device *device)
+{
+    uint32_t row = (uint32_t)side->device_count;
+    if (!diff_device_at(side, device->rank, device->ordinal))
+        nl_lookup_add(&side->by_ordinal,
+                      nl_hash_pair((uint64_t)device->rank, (uint64_t)device->ordinal), row);
+    (void)nl_idmap_get_or_put(&side->by_rank, (uint64_t)device->rank, row);
+    side->devices[row] = *device;
+    side->device_count++;
+    return &side->devices[row];
 }
 
 /* ---- devices and their spans ---- */
@@ -139,22 +158,27 @@ static void count_apart(struct diff_side *side)
         }
 }
 
+/* Devices are asked for in about the order of the rows: the search goes on after the last that was found. */
 static const struct nl_device_breakdown *breakdown_of(const struct diff_side *side,
-                                                      const struct diff_device *device)
+                                                      const struct diff_device *device, size_t *at)
 {
     size_t count;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(side->memo, &count);
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].device == device->device &&
-            (device->device != NL_NULL_ROW || rows[i].process == device->process))
-            return &rows[i];
+    for (size_t i = 0; i < count; i++) {
+        size_t row = (*at + i) % count;
+        if (rows[row].device != device->device ||
+            (device->device == NL_NULL_ROW && rows[row].process != device->process))
+            continue;
+        *at = row + 1;
+        return &rows[row];
+    }
     return NULL;
 }
 
 /* Fills the spans of a device; false when it has none, and so is left out. */
-static bool add_spans(struct diff_side *side, struct diff_device *device)
+static bool add_spans(struct diff_side *side, struct diff_device *device, size_t *at)
 {
-    const struct nl_device_breakdown *row = breakdown_of(side, device);
+    const struct nl_device_breakdown *row = breakdown_of(side, device, at);
     if (!row)
         return false;
     device->rank = row->rank;
@@ -174,7 +198,7 @@ static bool add_spans(struct diff_side *side, struct diff_device *device)
 static void find_devices(struct diff_side *side)
 {
     side->devices = nl_alloc((side->lane_count + 1) * sizeof *side->devices);
-    for (size_t i = 0, next; i < side->lane_count; i = next) {
+    for (size_t i = 0, next, at = 0; i < side->lane_count; i = next) {
         for (next = i + 1; next < side->lane_count; next++)
             if (!nl_work_same_device(&side->lanes[i], &side->lanes[next]))
                 break;
@@ -182,8 +206,8 @@ static void find_devices(struct diff_side *side)
                                      .process = side->lanes[i].process,
                                      .first_lane = i,
                                      .lanes = next - i};
-        if (add_spans(side, &device))
-            side->devices[side->device_count++] = device;
+        if (add_spans(side, &device, &at))
+            diff_device_keep(side, &device);
         else
             side->stepless += side->unit == DIFF_BY_STEP;
     }
@@ -201,7 +225,7 @@ static void find_ranks(struct diff_side *side)
                                      .first_span = side->span_count};
         add_steps(side, &device);
         if (device.spans)
-            side->devices[side->device_count++] = device;
+            diff_device_keep(side, &device);
     }
 }
 

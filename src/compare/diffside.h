@@ -24,6 +24,7 @@
 #ifndef NL_COMPARE_DIFFSIDE_H
 #define NL_COMPARE_DIFFSIDE_H
 
+#include "base/map.h"
 #include "compare/diff.h"
 #include "timeline/fold.h"
 #include "timeline/preempt.h"
@@ -79,8 +80,7 @@ struct diff_part {
     uint64_t count;       /* pieces that began in the time compared; NL_NULL_U64 unknown */
     int64_t gross; /* their whole lengths, whatever runs beside them; 0 where there are none */
     int64_t sum, mean;
-    int64_t
-        blocks[DIFF_BLOCKS]; /* of one capture: the sum, by tenths of its steps; else of captures */
+    int64_t blocks[DIFF_BLOCKS]; /* the sum, by tenths of one capture's steps, or by captures */
 };
 
 /* Where the times of one part vary: stretches of the steps of one capture, or several captures. */
@@ -94,6 +94,7 @@ struct diff_parts {
     size_t count, cap;
     uint32_t *order; /* parts as they begin in one step, of one capture: what stands beside what */
     size_t order_count, order_cap;
+    struct nl_lookup idle; /* the idle ones by name, while they are found */
     struct nl_arena arena;
     struct nl_fold_starts *fold; /* made with the first part */
 };
@@ -109,14 +110,13 @@ struct diff_device {
 
 /* A steady step, or all there is. */
 struct diff_span {
-    int64_t start, end; /* store time */
-    int64_t index;      /* of the step */
-    uint32_t again;     /* how many of its device had that index before */
-    uint32_t device;    /* in diff_side.devices */
-    uint8_t block;      /* of its device's steps */
-    int64_t sum;        /* what of it is compared */
-    int64_t
-        groups[DIFF_HOST]; /* of units step and wall: what the device did in it, by diff_group */
+    int64_t start, end;        /* store time */
+    int64_t index;             /* of the step */
+    uint32_t again;            /* how many of its device had that index before */
+    uint32_t device;           /* in diff_side.devices */
+    uint8_t block;             /* of its device's steps */
+    int64_t sum;               /* what of it is compared */
+    int64_t groups[DIFF_HOST]; /* units step and wall: what the device did, by diff_group */
 };
 
 struct diff_side {
@@ -131,6 +131,8 @@ struct diff_side {
     size_t lane_count;
     struct diff_device *devices;
     size_t device_count;
+    struct nl_idmap by_rank;     /* the first device of each */
+    struct nl_lookup by_ordinal; /* the first of each rank and ordinal */
     struct diff_span *spans;
     size_t span_count, span_cap;
     uint64_t units; /* what `sum` is divided by: spans, else devices, else 1 */
@@ -148,6 +150,7 @@ struct diff_side {
     struct nl_str weight, event; /* of unit functions: unit of its numbers, and what was sampled */
     struct nl_result *functions; /* of units layers and functions: the analysis they come from */
     struct nl_idle *idle;        /* of units step and wall */
+    size_t idle_at;              /* where its last device was found */
     struct nl_preempt *preempt;  /* of unit host, where all captures know it; else NULL */
     int64_t kept_ns;             /* that other programs took; it is no part of `sum` */
     struct nl_analyze_options options;
@@ -160,9 +163,8 @@ struct diff_side {
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window);
 void diff_side_release(struct diff_side *side);
-void diff_team_open(struct diff_side *side,
-                    const struct nl_diff_input *input); /* with all its captures */
-/* Itself, when it is one capture. */
+/* With all its captures: itself, when it is one. */
+void diff_team_open(struct diff_side *side, const struct nl_diff_input *input);
 struct diff_side *diff_captures(struct diff_side *side);
 static inline size_t diff_capture_count(const struct diff_side *side)
 {
@@ -189,12 +191,10 @@ void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
 
 /* Whether what other programs took is known of all captures, and so left out. */
 bool diff_knows_kept(const struct diff_side *side);
-
 /* What other programs took, as a share of the time with it; NaN not known. */
 double diff_kept_share(const struct diff_side *side);
 
-/* The steps that are looked at: the memo's, or found by launches though they are marked, where another side has no
- * marks. */
+/* The steps that are looked at: the memo's, or by launches though marked, where another side has no marks. */
 const struct nl_found_steps *diff_steps(const struct diff_side *side);
 
 #endif

@@ -158,12 +158,13 @@ static const char *models(struct diff_side *side, struct nl_arena *arena)
     struct names names = {0};
     for (size_t c = 0; c < diff_capture_count(side); c++) {
         const struct diff_side *one = &diff_captures(side)[c];
+        struct nl_str common = common_name(one->trace);
         for (size_t i = 0; i < one->device_count; i++) {
             uint32_t row = one->devices[i].device;
             struct nl_str name = {"", 0};
             if (row != NL_NULL_ROW)
                 name = nl_trace_name(one->trace, one->trace->device.name[row]);
-            add_name(&names, name.len ? name : common_name(one->trace));
+            add_name(&names, name.len ? name : common);
         }
     }
     return text_of(&names, arena);
@@ -204,12 +205,9 @@ static const char *formats(struct diff_side *side, struct nl_arena *arena)
 static size_t ranks_of(const struct diff_side *side)
 {
     size_t count = 0;
-    for (size_t i = 0; i < side->device_count; i++) {
-        bool seen = false;
-        for (size_t j = 0; j < i; j++)
-            seen |= side->devices[j].rank == side->devices[i].rank;
-        count += !seen && side->devices[i].rank != NL_NULL_I64;
-    }
+    for (size_t i = 0; i < side->device_count; i++)
+        count += side->devices[i].rank != NL_NULL_I64 &&
+                 diff_device_of_rank(side, side->devices[i].rank) == &side->devices[i];
     return count;
 }
 

@@ -330,10 +330,7 @@ static void put_device(struct nl_result *result, const struct diff_device *a,
 static const struct diff_device *partner(const struct diff_side *side,
                                          const struct diff_device *device)
 {
-    for (size_t i = 0; i < side->device_count; i++)
-        if (side->devices[i].rank == device->rank && side->devices[i].ordinal == device->ordinal)
-            return &side->devices[i];
-    return NULL;
+    return diff_device_at(side, device->rank, device->ordinal);
 }
 
 struct nl_result *diff_devices_table(const struct diff_doc *doc)

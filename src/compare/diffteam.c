@@ -98,11 +98,10 @@ static void join(struct diff_parts *parts, const struct diff_parts *each, size_t
 
 static struct diff_device *device_of(struct diff_side *side, const struct diff_device *like)
 {
-    for (size_t i = 0; i < side->device_count; i++)
-        if (side->devices[i].rank == like->rank && side->devices[i].ordinal == like->ordinal)
-            return &side->devices[i];
-    side->devices[side->device_count] = *like;
-    struct diff_device *device = &side->devices[side->device_count++];
+    struct diff_device *device = diff_device_at(side, like->rank, like->ordinal);
+    if (device)
+        return device;
+    device = diff_device_keep(side, like);
     device->sum = 0;
     device->spans = 0;
     for (size_t group = 0; group < DIFF_GROUPS; group++)

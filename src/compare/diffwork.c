@@ -37,10 +37,11 @@ struct sharing {
     size_t span;         /* the first that ends after now */
     int64_t first, last; /* of the device's work: outside, nothing waits for anything */
     const struct nl_idle_device *idle;
-    size_t gap;                                     /* the first that ends after now */
-    uint32_t gap_parts[NL_IDLE_CLASSES];            /* part + 1 */
-    uint32_t *late_parts, other_late[NL_DID_COUNT]; /* by name; by activity without one */
-    size_t told; /* the step whose order of work is kept; SIZE_MAX none */
+    size_t gap;                          /* the first that ends after now */
+    uint32_t gap_parts[NL_IDLE_CLASSES]; /* part + 1 */
+    struct nl_idmap late_parts;          /* by name */
+    uint32_t other_late[NL_DID_COUNT];   /* by activity without one */
+    size_t told;                         /* the step whose order of work is kept; SIZE_MAX none */
     uint32_t edge_part;
 };
 
@@ -84,19 +85,26 @@ static void give_class(struct sharing *s, enum nl_work_class class, int64_t ns)
 
 /* ---- idle ---- */
 
-static uint32_t idle_part(struct sharing *s, uint32_t *known, const char *text)
+/* The part of this name, of another device or new. */
+static uint32_t idle_part(struct sharing *s, const char *text)
 {
-    if (!*known) {
-        struct diff_parts *parts = s->sink->parts;
-        for (uint32_t i = 0; i < parts->count && !*known; i++) /* of another device */
-            if (parts->items[i].group == DIFF_IDLE && nl_str_is(parts->items[i].name, text))
-                *known = i + 1;
-        if (!*known) {
-            diff_part_add(parts, DIFF_IDLE,
-                          nl_str(nl_arena_text(&parts->arena, text, strlen(text))));
-            *known = (uint32_t)parts->count;
-        }
-    }
+    struct diff_parts *parts = s->sink->parts;
+    size_t length = strlen(text);
+    uint64_t hash = nl_hash_keyed(text, length);
+    uint32_t part = NL_LOOKUP(&parts->idle, hash, i, nl_str_is(parts->items[i].name, text));
+    if (part != NL_NO_ROW)
+        return part;
+    part = (uint32_t)parts->count;
+    diff_part_add(parts, DIFF_IDLE, nl_str(nl_arena_text(&parts->arena, text, length)));
+    nl_lookup_add(&parts->idle, hash, part);
+    return part;
+}
+
+/* The same, looked up once a device. */
+static uint32_t known_part(struct sharing *s, uint32_t *known, const char *text)
+{
+    if (!*known)
+        *known = idle_part(s, text) + 1;
     return *known - 1;
 }
 
@@ -113,9 +121,9 @@ static uint32_t part_of_late(struct sharing *s, const struct nl_idle_gap *gap)
         id = trace->slice.name[gap->sync];
         name = nl_trace_name(trace, id);
     }
-    uint32_t *known = id ? &s->late_parts[id] : &s->other_late[gap->activity];
-    if (*known)
-        return *known - 1;
+    uint32_t part = id ? nl_idmap_get(&s->late_parts, id) : NL_NO_ROW;
+    if (part != NL_NO_ROW)
+        return part;
     const char *did = gap->activity == NL_DID_NOTHING ? "no CPU activity recorded"
                       : gap->activity == NL_DID_QUEUED
                           ? "launched, not started yet"
@@ -126,7 +134,11 @@ static uint32_t part_of_late(struct sharing *s, const struct nl_idle_gap *gap)
         snprintf(text, sizeof text, "host-bound: %.*s", width, name.ptr);
     else
         snprintf(text, sizeof text, "host-bound: %s", did);
-    return idle_part(s, known, text);
+    if (!id)
+        return known_part(s, &s->other_late[gap->activity], text);
+    part = idle_part(s, text);
+    nl_idmap_put(&s->late_parts, id, part);
+    return part;
 }
 
 static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class)
@@ -138,7 +150,7 @@ static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class)
         [NL_IDLE_UNKNOWN] = "cause not recorded",
         [NL_IDLE_SHORT] = "gaps under 1 µs",
     };
-    return idle_part(s, &s->gap_parts[class], texts[class]);
+    return known_part(s, &s->gap_parts[class], texts[class]);
 }
 
 /* Idle time inside a span: to the gaps that it lies in. */
@@ -146,12 +158,12 @@ static void give_idle(struct sharing *s, int64_t from, int64_t to)
 {
     int64_t edge = later(from, earlier(to, s->first));
     if (edge > from) {
-        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, EDGE), edge - from);
+        give(s, DIFF_IDLE, known_part(s, &s->edge_part, EDGE), edge - from);
         from = edge;
     }
     if (to > s->last && to > from) {
         int64_t begin = later(from, s->last);
-        give(s, DIFF_IDLE, idle_part(s, &s->edge_part, EDGE), to - begin);
+        give(s, DIFF_IDLE, known_part(s, &s->edge_part, EDGE), to - begin);
         to = begin;
     }
     const struct nl_idle_gap *gaps = s->idle ? s->side->idle->gaps + s->idle->first_gap : NULL;
@@ -279,14 +291,19 @@ static void begin_work(struct sharing *s, const struct nl_work *work)
     }
 }
 
-static const struct nl_idle_device *idle_of(const struct diff_side *side,
+/* As breakdown_of() in diffside.c: on from the last that was found. */
+static const struct nl_idle_device *idle_of(struct diff_side *side,
                                             const struct diff_device *device)
 {
-    for (size_t i = 0; side->idle && i < side->idle->device_count; i++) {
-        const struct nl_idle_device *idle = &side->idle->devices[i];
-        if (idle->device == device->device &&
-            (device->device != NL_NULL_ROW || idle->process == device->process))
-            return idle;
+    size_t count = side->idle ? side->idle->device_count : 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (side->idle_at + i) % count;
+        const struct nl_idle_device *idle = &side->idle->devices[at];
+        if (idle->device != device->device ||
+            (device->device == NL_NULL_ROW && idle->process != device->process))
+            continue;
+        side->idle_at = at + 1;
+        return idle;
     }
     return NULL;
 }
@@ -314,7 +331,6 @@ void diff_work_share(struct diff_side *side, struct diff_device *device,
     s->device = device;
     s->sink = sink;
     s->now = spans[0].start;
-    s->late_parts = nl_zalloc((side->trace->names.count + (size_t)1) * sizeof *s->late_parts);
     /* The order of one step in the middle, of the first device, stands for all. */
     s->told = device == side->devices ? device->first_span + device->spans / 2 : SIZE_MAX;
     s->idle = idle_of(side, device);
@@ -330,7 +346,7 @@ void diff_work_share(struct diff_side *side, struct diff_device *device,
     nl_sweep_close(&sweep);
     for (size_t class = 0; class < NL_WORK_CLASSES; class ++)
         nl_free(s->classes[class].later);
-    nl_free(s->late_parts);
+    nl_idmap_release(&s->late_parts);
     nl_free(s);
 }
 
