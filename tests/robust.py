@@ -114,6 +114,26 @@ def cut_packed(tally):
     tally.check("a cut compressed file of every format says so (%d load)" % loaded, not silent and loaded >= 10, "\n".join(silent))
 
 
+def together(tally):
+    """A file of every format with a report joined, compared with the one before, and among the runs of a ledger: most have no
+    kernels, no steps, and no fingerprint."""
+    corpus, bad, before = os.path.join(TESTS, "corpus"), [], None
+    ledger = os.path.join(scratch(), "together")
+    report = os.path.join(corpus, "ncu", "raw.csv")
+    for family in sorted(os.listdir(corpus)):
+        names = sorted(os.listdir(os.path.join(corpus, family)))
+        names = [name for name in names if not name.endswith((".py", ".md"))]
+        path = os.path.join(corpus, family, names[len(names) // 2])
+        for words in (["analyze", path, "--join", report], ["diff", path, before or path], ["add", path, "--ledger", ledger],
+                      ["similar", path, "--ledger", ledger]):
+            result = neurolens(words + ["-q"], timeout=LIMIT_S)
+            refused = result.status == 2 and "the profile is itself a report" in result.stderr
+            if not refused and (result.status not in (0, 3, 4) or (result.status == 4 and not result.stderr.startswith("neurolens: "))):
+                bad.append(result.describe())
+        before = path
+    tally.check("a file of every format joined, compared, kept and likened", not bad, "\n".join(bad[:5]))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--flips", type=int, default=200)
@@ -128,6 +148,7 @@ def main():
              wanted.threads)
         many(tally, "%s with bits flipped" % name, flips(name, data, wanted.flips), wanted.threads)
     cut_packed(tally)
+    together(tally)
     for name in ("cached.nlt", "generated.sqlite"):
         if name not in seen:
             tally.skip(name, "could not be made")

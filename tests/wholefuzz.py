@@ -23,7 +23,8 @@ COMMANDS = [["info", "--format", "json"], ["info"], ["analyze", "--all", "--form
             ["sql", None, "select kind, count(*), sum(dur), min(ts), max(name) from slices group by kind", "--format", "json"],
             ["export", "--to", "run.json"], ["export", "--to", "chrome"], ["export", "--to", "folded"], ["export", "--to", "perfetto"],
             ["export", "--to", "nsys-sqlite"], ["export", "--to", "pprof"], ["diff", None, None, "--format", "json"], ["report"], ["fingerprint", "--format", "json"],
-            ["analyze", "--section", "roofline", "--format", "csv"]]
+            ["analyze", "--section", "roofline", "--format", "csv"], ["similar", "--ledger", "LEDGER"], ["add", "--ledger", "LEDGER"],
+            ["analyze", None, "--join", os.path.join(ROOT, "tests", "corpus", "ncu", "raw.csv")]]
 NUMBERS = [b"0", b"-1", b"9223372036854775807", b"-9223372036854775808", b"18446744073709551616", b"1e308", b"4294967296", b"1e19",
            b"0.0000001", b"null", b'""', b"[]", b"{}", b"true", b'"\\u0000\\ud800"']
 ODD = [None, -1, 0, 2 ** 63 - 1, -2 ** 63, 2 ** 61, 1e300, 1e-300, "", "=1+1", "x" * 70000, "\x1b]0;x\x07", [], {}, [[[]]], True]
@@ -150,7 +151,7 @@ def changed(dice, source, relatives, path):
 
 def words_of(dice, path, out):
     chosen = dice.choice(COMMANDS)
-    words = [path if word is None else word for word in chosen]
+    words = [path if word is None else os.path.join(scratch(), "ledger") if word == "LEDGER" else word for word in chosen]
     if None not in chosen:
         words.insert(1, path)
     if words[0] in ("export", "report"):
@@ -159,6 +160,8 @@ def words_of(dice, path, out):
 
 
 def judge(words, got):
+    if got.status == 2 and "the profile is itself a report" in got.stderr:
+        return None  # --join to what could be joined
     if got.status not in (0, 1, 3, 4, 5):
         return "exit %s" % got.status
     if got.status in (4, 5) and "neurolens: " not in got.stderr:

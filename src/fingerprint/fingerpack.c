@@ -132,8 +132,10 @@ static bool add_up(const struct nl_packed_item *items, size_t count)
 
 bool nl_print_unpack(struct nl_print_view *view, struct nl_str items)
 {
-    struct reader reader = {items.ptr, items.ptr + items.len, false};
     uint32_t head[2], count;
+    if (!items.len) /* a run that was added without one */
+        return false;
+    struct reader reader = {items.ptr, items.ptr + items.len, false};
     get(&reader, head, sizeof head);
     if (head[0] != MAGIC || head[1] != NL_PRINT_FORM)
         return false;
@@ -176,7 +178,8 @@ static const char *get_text(struct reader *reader, struct nl_arena *arena)
 bool nl_print_texts(struct nl_print_texts *texts, const struct nl_print_view *view,
                     struct nl_str names, struct nl_arena *arena)
 {
-    struct reader reader = {names.ptr, names.ptr + names.len, false};
+    const char *from = names.len ? names.ptr : "";
+    struct reader reader = {from, from + names.len, false};
     texts->device = get_text(&reader, arena);
     for (int p = 0; p < NL_PRINT_PARTS; p++) {
         size_t count = view->count[p];

@@ -144,8 +144,10 @@ static void join(struct nl_measuring *m)
     const struct nl_kernel_table *kernel = &m->trace->kernel;
     size_t bytes = kernel->rows * sizeof *kernel->measurement;
     m->before = nl_alloc(bytes + 1);
-    memcpy(m->before, kernel->measurement, bytes);
-    memset(kernel->measurement, 0xff, bytes);
+    if (bytes) { /* a profile without kernels has no column */
+        memcpy(m->before, kernel->measurement, bytes);
+        memset(kernel->measurement, 0xff, bytes);
+    }
     nl_join_report(m, m->f->b->report, m->f->b->report_source);
     for (uint32_t row = 0; row < kernel->rows; row++)
         kernel->measurement[row] = kernel->measurement[row] == NL_NULL_ROW

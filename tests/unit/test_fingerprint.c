@@ -422,6 +422,7 @@ static void damage_is_refused(void)
         CHECK(!nl_print_texts(&texts, &view, (struct nl_str){names.ptr, len}, &arena));
     CHECK(nl_print_texts(&texts, &view, (struct nl_str){names.ptr, names.len}, &arena));
     CHECK_TEXT(texts.device, DEVICE);
+    CHECK(!nl_print_unpack(&view, (struct nl_str){NULL, 0}));
     items.ptr[4] ^= 1; /* another form */
     CHECK(!nl_print_unpack(&view, (struct nl_str){items.ptr, items.len}));
     nl_buf_release(&items);
