@@ -5,7 +5,7 @@ time; what grows with the square of a table fails here, whatever the machine.
     tests/growth.py [NAME...]      all shapes, or those whose name contains NAME
     GROWTH_SCALE=4                 that many times the n of every shape
 
-Shapes of growthtables.COMPARED are given to `diff`, the others to `analyze`. Measured is processor time of the child, the
+Shapes of growthtables.OTHERS are given to the commands that stand there, the others to `analyze`. Measured is processor time of the child, the
 least of two runs when the first says too much; a shape fails when 4n takes more than 3.2 times the time of 2n, and more than
 half a second. Each table of a trace grows in one of them: growthtables.py has those for tables that the shapes here leave small.
 """
@@ -176,9 +176,9 @@ SHAPES = {
 tally = Tally("growth")
 
 
-def seconds(path, compare=False):
+def seconds(path, words):
     """Processor time of one run, and how it ended."""
-    words = ["diff", path, path] if compare else ["analyze", path]
+    words = [path if word is None else word for word in words]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         status = subprocess.run([PROGRAM] + words + ["-q", "--no-cache"], env=environment(scratch()),
@@ -213,18 +213,18 @@ def filled(path, n):
 def main():
     wanted = sys.argv[1:]
     tables, grown = set(), set()
-    for name, (n, make) in dict(SHAPES, **growthtables.SHAPES, **growthtables.COMPARED).items():
+    for name, (n, make, *command) in dict(SHAPES, **growthtables.SHAPES, **growthtables.OTHERS).items():
         if wanted and not any(word in name for word in wanted):
             continue
-        times, statuses, compare = [], set(), name in growthtables.COMPARED
+        times, statuses, words = [], set(), command[0] if command else ["analyze", None]
         for times_n in (1, 2, 4):
             path = measure(n * times_n, make)
             if times_n == 1:
                 tables, more = filled(path, n * SCALE)
                 grown |= more
-            spent, status = seconds(path, compare)
+            spent, status = seconds(path, words)
             if times_n == 4 and spent > LEAST_SECONDS and spent > MOST_RATIO * times[1]:
-                spent = min(spent, seconds(path, compare)[0])
+                spent = min(spent, seconds(path, words)[0])
             times.append(spent)
             statuses.add(status)
             if status == "timed out":

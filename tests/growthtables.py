@@ -168,8 +168,10 @@ SHAPES = {
     "captured graphs replayed on several streams": (3000, captured_graphs(lambda g: ["kernel0", "kernel1", "kernel2"], 3)),
     "files": (200, folder_of),
 }
-# What two profiles are compared by, of one with itself.
-COMPARED = {
-    "diff: devices": (8000, device_kernels),
-    "diff: what the CPU did in gaps": (8000, waits_after),
+# Other commands than `analyze`, None stands for the file.
+OTHERS = {
+    "diff: devices": (8000, device_kernels, ["diff", None, None]),
+    "diff: what the CPU did in gaps": (8000, waits_after, ["diff", None, None]),
+    "fingerprint: devices": (16000, device_kernels, ["fingerprint", None]),
+    "export: devices": (16000, device_kernels, ["export", None, "--to", "chrome"]),
 }

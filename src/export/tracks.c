@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/search.h"
 #include "base/sort.h"
 
@@ -16,6 +17,7 @@ struct maker {
         uint32_t process, device, track;
     } * groups; /* GPUs of processes */
     size_t group_count, group_cap;
+    struct nl_lookup by_gpu; /* of groups */
 };
 
 static uint32_t add(struct maker *maker, const struct nl_track *track)
@@ -139,9 +141,12 @@ static void add_threads(struct maker *maker)
 /* The group of a GPU in a process; made when it is first asked for. */
 static uint32_t gpu_group(struct maker *maker, uint32_t process, uint32_t device)
 {
-    for (size_t i = maker->group_count; i-- > 0;)
-        if (maker->groups[i].process == process && maker->groups[i].device == device)
-            return maker->groups[i].track;
+    uint64_t hash = nl_hash_pair(process, device);
+    uint32_t known =
+        NL_LOOKUP(&maker->by_gpu, hash, i,
+                  maker->groups[i].process == process && maker->groups[i].device == device);
+    if (known != NL_NO_ROW)
+        return maker->groups[known].track;
     const struct nl_trace *trace = maker->trace;
     uint32_t parent = process == NL_NULL_ROW ? NL_NO_TRACK : maker->tracks->of_process[process];
     int64_t ordinal = trace->device.ordinal[device];
@@ -159,6 +164,7 @@ static uint32_t gpu_group(struct maker *maker, uint32_t process, uint32_t device
                              .row = device};
     uint32_t added = add(maker, &track);
     nl_grow(&maker->groups, &maker->group_cap, maker->group_count + 1);
+    nl_lookup_add(&maker->by_gpu, hash, (uint32_t)maker->group_count);
     maker->groups[maker->group_count++] = (struct group){process, device, added};
     return added;
 }
@@ -272,6 +278,7 @@ void nl_tracks_make(struct nl_tracks *tracks, const struct nl_export *export)
     }
     nl_free(maker.of_thread);
     nl_free(maker.groups);
+    nl_lookup_release(&maker.by_gpu);
 }
 
 uint32_t nl_tracks_add_row(struct nl_tracks *tracks, uint32_t lane)

@@ -26,30 +26,33 @@ uint64_t nl_print_hash(struct nl_str text)
 
 /* ---- devices ---- */
 
-/* The row that describes a device: its own, or that of the one model which the trace describes, where some
- * tools number the devices that worked otherwise. */
-static uint32_t described(const struct nl_trace *trace, uint32_t device)
+/* The first device of the one model which the trace describes; NL_NULL_ROW where it describes none, or several. */
+static uint32_t one_model(const struct nl_trace *trace)
 {
     const uint32_t *names = trace->device.name;
     uint32_t first = NL_NULL_ROW;
-    if (names[device] != NL_NO_NAME)
-        return device;
     for (uint32_t row = 0; row < trace->device.rows; row++) {
         if (names[row] == NL_NO_NAME)
             continue;
         if (first != NL_NULL_ROW && names[row] != names[first])
-            return device;
+            return NL_NULL_ROW;
         first = first == NL_NULL_ROW ? row : first;
     }
-    return first == NL_NULL_ROW ? device : first;
+    return first;
+}
+
+/* The row that describes a device: its own, or that of the one model, where some tools number the devices that
+ * worked otherwise. */
+static uint32_t described(const struct nl_trace *trace, uint32_t device, uint32_t model)
+{
+    return trace->device.name[device] != NL_NO_NAME || model == NL_NULL_ROW ? device : model;
 }
 
 /* Those of data/gpus.yaml, else what the source tells of the memory. */
 static struct fp_peaks peaks_of(const struct gpu_peaks *table, const struct nl_trace *trace,
-                                uint32_t of, struct nl_arena *arena, const char **source)
+                                uint32_t device, struct nl_arena *arena, const char **source)
 {
     struct fp_peaks peaks;
-    uint32_t device = described(trace, of);
     struct nl_str name = nl_trace_name(trace, trace->device.name[device]);
     const char *text = nl_arena_text(arena, name.ptr, name.len);
     uint32_t sms = trace->device.sm_count[device];
@@ -67,7 +70,8 @@ static struct fp_peaks peaks_of(const struct gpu_peaks *table, const struct nl_t
 }
 
 /* Devices that kernels ran on, when all have one name. */
-static void find_common(struct fp_gather *gather, const char **sources, struct nl_arena *arena)
+static void find_common(struct fp_gather *gather, uint32_t model, const char **sources,
+                        struct nl_arena *arena)
 {
     const struct nl_trace *trace = gather->trace;
     uint32_t first = NL_NULL_ROW;
@@ -78,14 +82,15 @@ static void find_common(struct fp_gather *gather, const char **sources, struct n
         if (device == NL_NULL_ROW)
             continue;
         first = first == NL_NULL_ROW ? device : first;
-        uint32_t one = described(trace, device), other = described(trace, first);
+        uint32_t one = described(trace, device, model);
+        uint32_t other = described(trace, first, model);
         same = trace->device.name[one] == trace->device.name[other] &&
                trace->device.sm_count[one] == trace->device.sm_count[other];
     }
     gather->common = &gather->unknown;
     if (first == NL_NULL_ROW || !same)
         return;
-    struct nl_str name = nl_trace_name(trace, trace->device.name[described(trace, first)]);
+    struct nl_str name = nl_trace_name(trace, trace->device.name[described(trace, first, model)]);
     gather->common = &gather->peaks[first];
     gather->device_name = name.len ? nl_arena_text(arena, name.ptr, name.len) : NULL;
     gather->peak_source = sources[first];
@@ -107,11 +112,12 @@ void fp_gather_init(struct fp_gather *gather, const struct nl_trace *trace,
     const char **sources = nl_zalloc(((size_t)trace->device.rows + 1) * sizeof *sources);
     if (trace->device.rows)
         gpu_peaks_init(&table);
+    uint32_t model = one_model(trace);
     for (uint32_t i = 0; i < trace->device.rows; i++)
-        gather->peaks[i] = peaks_of(&table, trace, i, arena, &sources[i]);
+        gather->peaks[i] = peaks_of(&table, trace, described(trace, i, model), arena, &sources[i]);
     if (trace->device.rows)
         gpu_peaks_release(&table);
-    find_common(gather, sources, arena);
+    find_common(gather, model, sources, arena);
     nl_free(sources);
     if (!gather->options.window.has_time)
         fp_excluded_init(&gather->excluded, nl_memo_steps(memo));
