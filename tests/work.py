@@ -1106,6 +1106,7 @@ PLANTED = [
     ("slow_instances", None, "no steps", [ADD + ({"slow": {3: 20, 11: 20}},), BIG], None),
     ("roof_headroom", True, "products at a tenth of the roof", [BIG[:3] + (1400.0,)], None),
     ("roof_headroom", False, "products at their roof", [BIG], None),
+    ("roof_headroom", False, "one slow product between good ones", [BIG] * 8 + [BIG[:3] + (400.0,)], None),
     ("roof_headroom", None, "peaks not known", [BIG[:3] + (1400.0,)], OTHER),
 ]
 
