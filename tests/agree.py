@@ -54,7 +54,7 @@ def close_share(a, b):
 
 
 def by_check(profile, rules=RULES):
-    times = ("step.p50", "step.mean", "mean_step_ns", "wall_ns", "run.duration")
+    times = ("step.p50", "step.mean", "mean_step_ns", "profiled_step_ns", "wall_ns", "run.duration")
     words = [word for rule in rules for word in ("--fail-on", rule + (" < 1000000s" if rule in times else " < 900%" if rule.endswith(
         ("share", "mfu", "hfu")) else " < 100000000000000"))]
     return {row["metric"]: row["new"] for row in answer("check", profile, *words).get("rules", [])}
