@@ -5,12 +5,14 @@ the limits of the page; and, where ../shared is there, the verdicts that experts
 
     tests/answers.py [build/neurolens]
 """
+import atexit
 import glob
 import json
 import marshal
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,8 @@ import unicodedata
 TESTS = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(TESTS, "..", "build", "neurolens")
 SHARED = os.path.join(TESTS, "..", "..", "shared")
+LEDGERS = tempfile.mkdtemp(prefix="neurolens-answers-")  # an empty one for each run
+atexit.register(shutil.rmtree, LEDGERS, True)
 passed = failed = skipped = 0
 
 
@@ -30,7 +34,7 @@ def check(good, what, detail=""):
 
 
 def run(paths, *words, columns=100):
-    env = dict(os.environ, COLUMNS=str(columns), NO_COLOR="1", NEUROLENS_LEDGER=tempfile.mkdtemp())
+    env = dict(os.environ, COLUMNS=str(columns), NO_COLOR="1", NEUROLENS_LEDGER=tempfile.mkdtemp(dir=LEDGERS))
     done = subprocess.run([PROGRAM, "analyze", "-q", "--no-cache", *words, *paths], capture_output=True, env=env,
                           timeout=120)
     return done.returncode, done.stdout.decode("utf-8", "replace")
@@ -1132,7 +1136,7 @@ def pasted(folder):
     paths = [plant()[0].write(spaced, plant.__name__ + ".json") for plant in PLANTED]
     paths.append(os.path.join(TESTS, "fixtures", "made_gpu_train.json.gz"))
     paths.append(paths[-1] + "[0.2s:0.9s]")
-    environment = dict(os.environ, NO_COLOR="1", NEUROLENS_LEDGER=tempfile.mkdtemp(), PATH=os.path.join(folder, "bin") + ":" + os.environ["PATH"])
+    environment = dict(os.environ, NO_COLOR="1", NEUROLENS_LEDGER=tempfile.mkdtemp(dir=LEDGERS), PATH=os.path.join(folder, "bin") + ":" + os.environ["PATH"])
     os.makedirs(os.path.join(folder, "bin"))
     os.symlink(PROGRAM, os.path.join(folder, "bin", "neurolens"))
     seen = 0
@@ -1194,7 +1198,7 @@ def one_screen(folder):
         check(lengths == sorted(lengths), "%s: -n only shortens" % plant.__name__, lengths)
         shorter += lengths[0] < lengths[-1]
         for command in [line for line in text.split("\n") if line.startswith("  neurolens ")][:1]:
-            env = dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp(), PATH=os.path.dirname(PROGRAM) + ":" + os.environ["PATH"])
+            env = dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp(dir=LEDGERS), PATH=os.path.dirname(PROGRAM) + ":" + os.environ["PATH"])
             copied += subprocess.run(["sh", "-c", command], capture_output=True, env=env).returncode == 0
     check(wholes > 10 and numbers > 10 and shorter > 5, "bars, numbers and limits were looked at", (wholes, numbers, shorter))
     check(copied == len(PLANTED), "the next command can be copied", copied)
@@ -1373,7 +1377,7 @@ def one_account(name, paths, result, ask_sql):
             faults.append("%s saves %d of %d ns" % (finding["id"], finding["saving_ns"][1], most))
     faults += ["a row is claimed by %s, which is no finding" % name for name in claimed if name not in ids]
     if ask_sql:
-        env = dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp())
+        env = dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp(dir=LEDGERS))
         query = "SELECT rank, device, phase, part, class, kind, finding, sum(ns) AS ns FROM account GROUP BY 1, 2, 3, 4, 5, 6, 7"
         done = subprocess.run([PROGRAM, "sql", "-q", "--format", "json", *paths, query], capture_output=True, env=env, timeout=120)
         key = lambda row: (place(row), row["phase"], row["part"], row["class"], row["kind"], row["finding"])
