@@ -643,6 +643,33 @@ def efficiency(tally, folder):
     tally.check("--flops-per-step takes a number", bad.status == 2, bad.describe())
 
 
+def little_use(tally, folder):
+    """Next to no use of the peak is small, not none: 2·64³ FLOPs in 10 ms are 0.000005 % of an H100."""
+    events = []
+    for i in range(100):
+        events.append(op("aten::mm", 10000 * i, 50, [[64, 64], [64, 64]], [H, H]))
+        events += launched("gemm", 10000 * i + 100, i + 1, 10.0, 10000 * i + 10)
+    said = neurolens(["analyze", write(folder, "little.json", trace_of(events, H100)), "--no-cache"])
+    tally.check("use of the peak below 0.1 %", "HFU below 0.1 %:" in said.stdout, said.describe())
+
+
+def unlisted_devices(tally, folder):
+    """ROCm numbers kernels' devices as its driver does: one that is not listed is of the only product that is."""
+    mi300 = {"id": 0, "name": "AMD Instinct MI300X", "totalGlobalMem": 192 << 30, "computeMajor": 9, "computeMinor": 4,
+             "numSms": 304}
+    events = [op("aten::mm", 0, 50, [[64, 64], [64, 64]], [H, H]), *launched("gemm", 100, 1, 10.0, 10, device=9)]
+    for what, devices, want in [
+            ("one product", [mi300], "AMD Instinct MI300X"),
+            ("eight of it", [dict(mi300, id=i) for i in range(8)], "AMD Instinct MI300X"),
+            ("two products", [mi300, dict(mi300, id=1, name="AMD Instinct MI210", numSms=104)], None),
+            ("none", [], None)]:
+        path = write(folder, "unlisted.json", dict(trace_of(events), deviceProperties=devices))
+        got = rows(path, "SELECT name, ordinal FROM devices WHERE ordinal = 9")
+        noted = [row for row in rows(path, "SELECT item, count FROM coverage WHERE item LIKE 'devices that%'")]
+        tally.check("a device that is not listed: " + what, got == [(want, 9)] and
+                    noted == ([("devices that are not listed", 1)] if want else []), (got, noted))
+
+
 def layers_and_steps(tally, folder):
     """Two modules over three steps; figures by hand, and sums that must agree with the device's."""
     cases = [("aten::mm", [[2048, 2048], [2048, 2048]], H, "nn.Module: Linear_0", 100.0,
@@ -792,6 +819,22 @@ def phases(tally, folder):
                 prefill["tokens_per_step"] == 512 and prefill["step_ns"] == 800000 and
                 mixed["tokens_per_step"] == 16 and mixed["requests_per_step"] == 9 and
                 mixed["kv_tokens_per_step"] == 908 and prefill["gap_ns"] == 200000, got)
+
+
+def layers_of_a_step(tally, folder):
+    """What comes round inside one step of a server's engine is no step: layers between replays of pieces of a graph."""
+    events, correlation = [], 0
+    for layer in range(24):
+        for k, name in enumerate(("attention", "gemm_up", "gemm_down", "norm")):
+            correlation += 1
+            at = 1000 + 100 * layer + 20 * k
+            events += launched(name, at, correlation, 15.0, 10 + 30 * layer + 5 * k)
+    mark = {"ph": "X", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 0, "dur": 900, "args": {}}
+    for name, found in [("execute_8192_context_9(8155)_generation_37(37)", False), ("step[EXTEND bs=15 toks=15360]", False),
+                        ("epoch", True), (None, True)]:
+        path = write(folder, "layers.json", trace_of(events + ([dict(mark, name=name)] if name else []), H100))
+        got = rows(path, "SELECT count(*) FROM detected_steps")[0][0]
+        tally.check("layers inside %s" % name, (got > 2) == found, got)
 
 
 def phases_without_names(tally, folder):
@@ -1192,6 +1235,17 @@ def words(tally, folder):
     tally.check("words: images beside steps of vLLM", got == [("decode", 20)], got)
 
 
+def waiting(folder):
+    """Steps of 2 ms that run a kernel of 10 µs at their begin and one 1 ms later."""
+    events = []
+    for i in range(3):
+        events.append({"ph": "X", "cat": "user_annotation", "name": DECODE, "pid": 1, "tid": 1, "ts": 2000 * i,
+                       "dur": 1900, "args": {}})
+        for k in range(2):
+            events += launched("k", 2000 * i + 50 + 1000 * k, 2 * i + k + 1, 10.0, 2000 * i + 10 + k)
+    return write(folder, "waiting.json", trace_of(events, H100))
+
+
 def decode_line(tally, folder):
     """Tokens per second count the gaps between steps; what is not known says why."""
     def line(path):
@@ -1208,6 +1262,7 @@ def decode_line(tally, folder):
     for what, path, says in [
             ("with gaps", steps(5), "(8 tokens per step, 8000 per second)"),
             ("one step", steps(1), "(8 tokens per step)"),
+            ("waits within steps", waiting(folder), "1.010 ms per step (8 tokens per step, 4000 per second), 20.00 µs of it with work"),
             ("no sizes", planted(folder, "line1.json", within(DECODE, UNSIZED)), "sizes of products are not"),
             ("no bandwidth", planted(folder, "line2.json", within(DECODE, SKINNY), SOME_A100),
              "memory bandwidth is not known"),
@@ -1367,7 +1422,7 @@ def coverage(tally, folder, every=False):
 
 
 PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, paged, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
-         roofs, roofline_plot, layers_and_steps, unknown_work, moves, efficiency, phases, phases_without_names,
+         roofs, roofline_plot, layers_and_steps, little_use, unlisted_devices, layers_of_a_step, unknown_work, moves, efficiency, phases, phases_without_names,
          training, micro_batches, links, verdicts, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts, played_again,
          coverage]

@@ -1,4 +1,6 @@
 /* compute — how good the compute is, in at most five lines for the short report. */
+#include <math.h>
+
 #include "base/sum.h"
 #include "base/units.h"
 #include "tables/answer.h"
@@ -8,6 +10,7 @@
 #define LEAST_SHARE 0.01 /* of kernel time: headroom below is not worth a line */
 #define KNOWN_LEAST 0.2  /* of the time in products, that use of a peak is worth a line */
 #define LEAST_NEAR  0.1  /* of its roof: what reaches less is bound by something else */
+#define ROUNDING    1e-9 /* of one figure worked out in two ways */
 #define NAME_MOST   28   /* bytes of a name in a line */
 
 static const struct nl_result_column columns[] = {
@@ -34,6 +37,18 @@ static const char *span_words(struct nl_result *result, uint64_t steps)
                            steps == 1 ? "" : "s");
 }
 
+static const char *rate_words(struct nl_result *result, double flops_per_s)
+{
+    bool tera = flops_per_s >= 1e11, giga = flops_per_s >= 1e8;
+    return nl_arena_format(&result->arena, "%.3g %s",
+                           flops_per_s / (tera   ? 1e12
+                                          : giga ? 1e9
+                                                 : 1e6),
+                           tera   ? "TFLOP/s"
+                           : giga ? "GFLOP/s"
+                                  : "MFLOP/s");
+}
+
 /* The device that is used worst: of several, one line is enough. */
 static void say_use(struct nl_result *result, const struct nl_efficiency *rows, size_t count)
 {
@@ -52,10 +67,11 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
                             rate / 1e12, over));
         return;
     }
-    add(result, isnan(worst->mfu) || worst->mfu == worst->hfu ? "HFU" : "MFU",
-        worst->mfu == worst->mfu ? worst->mfu : worst->hfu,
-        nl_arena_format(&result->arena, "%.3g TFLOP/s of %.4g (%s, %s%s) over %s%s", rate / 1e12,
-                        worst->peak_flops / 1e12,
+    bool apart = fabs(worst->mfu - worst->hfu) > ROUNDING * worst->hfu;
+    add(result, apart ? "MFU" : "HFU", worst->mfu == worst->mfu ? worst->mfu : worst->hfu,
+        nl_arena_format(&result->arena, "%s of %.4g%s (%s, %s%s) over %s%s",
+                        rate_words(result, rate), worst->peak_flops / 1e12,
+                        rate >= 1e11 ? "" : " TFLOP/s",
                         worst->peaks->product ? worst->peaks->product : "device",
                         work_type_name(worst->type) ? work_type_name(worst->type) : "?",
                         worst->peaks->estimated ? ", estimated" : "", over,
@@ -76,7 +92,7 @@ static double known_products(const struct nl_op_works *works)
 
 /* What the steps that decode add up to. */
 struct decoding {
-    int64_t span, products, known;
+    int64_t span, work, products, known;
     int64_t turn; /* of steps whose gap to the next is known, with it */
     size_t count, turns;
     double tokens, turn_tokens, weight_bytes, weights_s;
@@ -91,6 +107,7 @@ static struct decoding decoding_of(const struct nl_llm_steps *steps)
             continue;
         sum.count++;
         nl_sum_add(&sum.span, nl_llm_step_ns(step));
+        nl_sum_add(&sum.work, step->work_ns);
         nl_sum_add(&sum.products, step->product_ns);
         nl_sum_add(&sum.known, step->known_ns);
         sum.tokens += nl_llm_step_tokens(step);
@@ -158,10 +175,10 @@ static const char *host_note(struct nl_result *result, const struct nl_op_works 
 static void say_decode(struct nl_result *result, const struct nl_llm_steps *steps)
 {
     struct decoding sum = decoding_of(steps);
-    char length[NL_UNIT_TEXT], least[NL_UNIT_TEXT];
+    char length[NL_UNIT_TEXT], least[NL_UNIT_TEXT], work[NL_UNIT_TEXT];
     if (!sum.count || sum.span <= 0)
         return;
-    const char *why = no_weights(&sum), *rate = "";
+    const char *why = no_weights(&sum), *rate = "", *idle = "";
     nl_format_ns(length, sum.span / (int64_t)sum.count);
     nl_format_ns(least, why ? 0 : nl_sum_near(sum.weights_s * 1e9 / (double)sum.count));
     if (sum.tokens > 0 && sum.turns && sum.turn > 0)
@@ -171,9 +188,12 @@ static void say_decode(struct nl_result *result, const struct nl_llm_steps *step
     else if (sum.tokens > 0)
         rate = nl_arena_format(&result->arena, " (%.4g tokens per step)",
                                sum.tokens / (double)sum.count);
+    if (sum.work < sum.span / 2)
+        idle = nl_arena_format(&result->arena, ", %s of it with work on the device",
+                               nl_format_ns(work, sum.work / (int64_t)sum.count));
     add(result, "decode", why ? NAN : sum.weights_s * 1e9 / (double)sum.span,
-        nl_arena_format(&result->arena, "%s per step%s; reading weights takes %s%s", length, rate,
-                        why ? why : least, why ? "" : " or more"));
+        nl_arena_format(&result->arena, "%s per step%s%s; reading weights takes %s%s", length, rate,
+                        idle, why ? why : least, why ? "" : " or more"));
 }
 
 /* From first to last work, of all devices together; 0 unknown. */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sort.h"
+#include "timeline/stepname.h"
 #include "timeline/worksweep.h"
 
 #define LEAST_NAMES          3   /* numbered names on the host that say anything */
@@ -63,6 +64,43 @@ static bool one_launch(const struct nl_trace *trace, const uint32_t *markers, si
         same += launch != NL_NULL_ROW && launch == trace->slice.link[markers[i - 1]];
     }
     return (double)same > SAME_LAUNCH * (double)(count - 1);
+}
+
+/* A server writes one of these around every step of its engine, so what comes round inside one lies within a step. */
+static bool is_engine_step(struct nl_str text)
+{
+    static const char *const patterns[] = {"execute_*context*generation*", "step[*",
+                                           "[executor] _forward_step #*"};
+    int64_t number;
+    int rule = nl_step_rule_of(text, &number);
+    for (size_t i = 0; rule >= 0 && i < sizeof patterns / sizeof patterns[0]; i++)
+        if (!strcmp(nl_step_rules[rule].pattern, patterns[i]))
+            return true;
+    return false;
+}
+
+/* Whether a server's step holds the launches of most segments. */
+static bool one_step(const struct nl_trace *trace, int64_t rank, const int64_t *bounds,
+                     size_t count)
+{
+    enum { UNSEEN, NO, YES };
+    uint8_t *engine = nl_zalloc(trace->names.count);
+    bool found = false;
+    for (uint32_t row = 0; row < trace->nvtx.rows && !found; row++) {
+        uint32_t slice = trace->nvtx.slice[row];
+        uint32_t name = slice == NL_NULL_ROW ? NL_NO_NAME : trace->slice.name[slice];
+        if (slice == NL_NULL_ROW || engine[name] == NO)
+            continue;
+        if (engine[name] == UNSEEN)
+            engine[name] = is_engine_step(nl_trace_name(trace, name)) ? YES : NO;
+        if (engine[name] == NO || nl_lane_rank(trace, trace->slice.lane[slice]) != rank)
+            continue;
+        size_t first = NL_FIRST(i, (size_t)0, count, bounds[i] >= trace->slice.ts[slice]);
+        size_t after = NL_FIRST(i, first, count, bounds[i] >= nl_slice_end(trace, slice));
+        found = after - first > count / 2;
+    }
+    nl_free(engine);
+    return found;
 }
 
 /* Index of the last boundary at or before ts; count when ts lies before all. */
@@ -128,6 +166,10 @@ enum nl_step_verdict nl_steps_check(const struct nl_trace *trace, int64_t rank,
     for (size_t i = 0; i < count; i++)
         bounds[i] = launch_time(trace, markers[i]);
     nl_sort_i64(bounds, count);
+    if (one_step(trace, rank, bounds, count)) {
+        nl_free(bounds);
+        return NL_STEPS_ARE_LAYERS;
+    }
     size_t found = list_pairs(trace, rank, bounds, count, &pairs);
     struct nl_keyed *scratch = nl_alloc((found + 1) * sizeof *scratch);
     nl_sort_keyed(pairs, scratch, found);

@@ -69,6 +69,12 @@ static void put_bar(struct brief *brief, const struct nl_verdict_bar *bar, size_
     nl_buf_release(&words);
 }
 
+/* A use of the peak that would round to nothing is small, not none. */
+static const char *small_percent(char *text, double share)
+{
+    return share > 0 && share < 0.0005 ? "below 0.1 %" : nl_format_percent(text, share);
+}
+
 /* How good the compute is (the table `compute`), a line a row. */
 static void put_compute(struct brief *brief)
 {
@@ -81,7 +87,7 @@ static void put_compute(struct brief *brief)
         nl_buf_format(&brief->line, "%-10s ", row ? "" : "efficiency");
         nl_buf_add(&brief->line, what.ptr, what.len);
         if (!isnan(share))
-            nl_buf_format(&brief->line, " %s", nl_format_percent(text, share));
+            nl_buf_format(&brief->line, " %s", small_percent(text, share));
         nl_buf_text(&brief->line, ": ");
         nl_buf_add(&brief->line, says.ptr, says.len);
         nl_brief_line(brief, "", 13);

@@ -269,6 +269,7 @@ static void add_device_work(struct run *run)
         int64_t start = trace->slice.ts[slice], end = nl_slice_end(trace, slice);
         step->first = start < step->first ? start : step->first;
         step->last = end > step->last ? end : step->last;
+        nl_sum_add(&step->work_ns, trace->slice.dur[slice]);
         if (trace->slice.kind[slice] == NL_KIND_KERNEL)
             add_kernel(run, at - 1, slice, owners->launch[i]);
     }

@@ -46,6 +46,7 @@ struct nl_llm_work {
     int64_t first, last; /* from the first to the last work; INT64_MAX, INT64_MIN without */
     int64_t gap_ns;      /* to the next step's first work of the rank; NL_NULL_I64 unknown */
     int64_t kernel_ns, graph_ns;
+    int64_t work_ns; /* kernels, copies and fills; those at the same time count twice */
     uint64_t kernels;
     int64_t product_ns;     /* of kernel_ns: GEMM and MoE kernels, or operators */
     int64_t known_ns;       /* of that: whose bytes are known */

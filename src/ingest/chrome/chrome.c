@@ -379,6 +379,7 @@ static void settle(struct reader *r)
     if (r->unclosed)
         note_here(r, CHROME_NOTE_UNCLOSED);
     chrome_report(load, r->workers, r->total);
+    chrome_head_settle(&r->head, load, r->workers, r->total);
     settle_clock(r);
     int64_t rank = r->head.rank != NL_NULL_I64 ? r->head.rank : load->input->rank;
     if (rank != NL_NULL_I64)

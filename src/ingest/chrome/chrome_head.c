@@ -215,7 +215,54 @@ static uint32_t as_u32(int64_t number)
     return number >= 0 && number < NL_NULL_U32 ? (uint32_t)number : NL_NULL_U32;
 }
 
-static void fill_device(struct chrome_load *load, const int64_t *number, struct nl_str name)
+static bool same_product(const struct nl_device_row *a, const struct nl_device_row *b)
+{
+    return a->name == b->name && a->memory_bytes == b->memory_bytes &&
+           a->compute_major == b->compute_major && a->compute_minor == b->compute_minor &&
+           a->sm_count == b->sm_count;
+}
+
+static void list_device(struct chrome_head *head, const struct nl_device_row *row)
+{
+    if (!head->any_listed)
+        head->listed = *row;
+    head->listed_differ |= !same_product(&head->listed, row);
+    head->any_listed = true;
+}
+
+static bool is_listed(const struct nl_device_row *row)
+{
+    return row->name || row->memory_bytes != NL_NULL_U64 || row->sm_count != NL_NULL_U32;
+}
+
+void chrome_head_settle(const struct chrome_head *head, struct chrome_load *load,
+                        const struct chrome_worker *workers, unsigned count)
+{
+    int64_t taken = 0;
+    if (!head->any_listed || head->listed_differ || !is_listed(&head->listed))
+        return;
+    for (unsigned w = 0; w < count; w++)
+        for (size_t i = 0; i < workers[w].device_lane_count; i++) {
+            int64_t number = workers[w].device_lanes[i].device;
+            if (number < 0 || number == NL_NULL_I64)
+                continue;
+            struct nl_device_row *row = nl_builder_device_row(
+                load->builder, nl_builder_device(load->builder, load->source, number, number));
+            if (is_listed(row))
+                continue;
+            struct nl_device_row own = *row;
+            *row = head->listed;
+            row->ordinal = own.ordinal;
+            row->source = own.source;
+            taken++;
+        }
+    if (taken)
+        nl_builder_coverage(load->builder, load->source, "devices that are not listed", taken,
+                            "their product is that of all devices that the file lists");
+}
+
+static void fill_device(struct chrome_head *head, struct chrome_load *load, const int64_t *number,
+                        struct nl_str name)
 {
     uint32_t device =
         nl_builder_device(load->builder, load->source, number[DEVICE_ID], number[DEVICE_ID]);
@@ -233,10 +280,11 @@ static void fill_device(struct chrome_load *load, const int64_t *number, struct 
     row->warp_size = as_u32(number[DEVICE_WARP]);
     if (number[DEVICE_WARP] > 0 && number[DEVICE_THREADS] > 0)
         row->max_warps_per_sm = as_u32(number[DEVICE_THREADS] / number[DEVICE_WARP]);
+    list_device(head, row);
 }
 
-static void take_device(struct chrome_load *load, struct chrome_names *names,
-                        const struct chrome_value *value)
+static void take_device(struct chrome_head *head, struct chrome_load *load,
+                        struct chrome_names *names, const struct chrome_value *value)
 {
     int64_t number[DEVICE_PROPERTIES];
     struct nl_str key, name = {"", 0};
@@ -255,14 +303,13 @@ static void take_device(struct chrome_load *load, struct chrome_names *names,
         }
     }
     if (number[DEVICE_ID] != NL_NULL_I64)
-        fill_device(load, number, name);
+        fill_device(head, load, number, name);
 }
 
 static void take_devices(struct chrome_head *head, struct chrome_load *load,
                          struct chrome_names *names, const char *key,
                          const struct chrome_value *value)
 {
-    (void)head;
     (void)key;
     const char *p = value->ptr + 1, *end = value->ptr + value->len;
     if (value->type != CHROME_ARRAY)
@@ -274,6 +321,6 @@ static void take_devices(struct chrome_head *head, struct chrome_load *load,
             p = chrome_skip_space(p + 1);
         if (p >= end || *p != '{' || chrome_parse_value(&device, &p, end) != CHROME_OK)
             return;
-        take_device(load, names, &device);
+        take_device(head, load, names, &device);
     }
 }
