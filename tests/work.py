@@ -272,6 +272,53 @@ HAND = [
     ("sglang::unified_attention_with_output", [[32, 64, 64]] * 3, [H] * 3, None, None, None, None, "attention"),
     ("flashinfer::BatchDecode", [[4, 8, 64]], [H], None, None, None, None, "attention"),
     ("_LayerNormMLP", [[32, 64], [64]], [H, H], None, None, None, None, "gemm"),
+    # Servers and image models.
+    ("aiter::rmsnorm", [[32, 64], [32, 64], [64], []], [H, H, H, "Scalar"], None, 4 * 2048, 2 * (2 * 2048 + 64), "bf16", "norm"),
+    ("aiter::add_rmsnorm", [[8, 16]] * 4 + [[16], []], [H] * 5 + ["Scalar"], None, 5 * 128, 2 * (4 * 128 + 16), "bf16", "norm"),
+    ("_C::fused_add_rms_norm", [[8, 16], [8, 16], [16], []], [H] * 3 + ["Scalar"], None, 5 * 128, 2 * (4 * 128 + 16), "bf16", "norm"),
+    # Scales of channels are no last dimension: five operations per element of the image.
+    ("aiter::_groupnorm_run", [[1, 512, 4, 4], [], [512], [512], []], [H, "Scalar", H, H, "Scalar"], None, 5 * 8192,
+     2 * (2 * 8192 + 2 * 512), "bf16", "norm"),
+    ("aten::native_batch_norm", [[2, 512, 4, 4]] + [[512]] * 4 + [[]] * 3, [F] * 5 + ["Scalar"] * 3, None, 5 * 16384,
+     4 * (2 * 16384 + 4 * 512), "fp32", "norm"),
+    ("_C::rotary_embedding", [[4], [4, 64], [4, 16], [], [128, 32], []], ["long int", H, H, "Scalar", H, "Scalar"], None,
+     3 * 320, 4 * 8 + 2 * 2 * 320, "bf16", "elementwise"),
+    ("_C_cache_ops::reshape_and_cache_flash", [[4, 2, 8], [4, 2, 8], [100, 16, 2, 8], [100, 16, 2, 8], [4], [], [], []],
+     [H, H, "unsigned char", "unsigned char", "long int", "", F, F], None, 0, 2 * (64 * 2 + 64) + 4 * 8, "bf16", "copy"),
+    ("sglang::store_cache", [[4, 16], [4, 16], [100, 16], [100, 16], [4], [], []], [H] * 4 + ["long int", "Scalar", "Scalar"],
+     None, 0, 2 * 64 * 4 + 4 * 8, "bf16", "copy"),
+    ("_C::static_scaled_fp8_quant", [[8, 16], [8, 16], []], ["c10::Float8_e4m3fn", H, F], None, 2 * 128, 128 + 256 + 4, "bf16",
+     "elementwise"),
+    ("aten::replication_pad3d", [[1, 2, 3, 4, 5], []], [H, "ScalarList"], ["", "[1, 1, 1, 1, 2, 0]"], 0,
+     2 * (120 + 2 * 5 * 6 * 7), "bf16", "copy"),
+    ("aten::constant_pad_nd", [[3, 5], [], []], [F, "ScalarList", "Scalar"], ["", "[0, 3]", "0"], 0, 4 * (15 + 24), "fp32", "copy"),
+    ("aten::upsample_nearest2d", [[1, 2, 4, 4], [], []], [H, "", "ScalarList"], ["", "", "[2., 1.5]"], 0,
+     2 * (32 + 2 * 8 * 6), "bf16", "copy"),
+    ("aten::upsample_nearest2d", [[1, 2, 4, 4], [], [], []], [H, "ScalarList", "Scalar", "Scalar"], ["", "[8, 16]", "", ""], 0,
+     2 * (32 + 2 * 8 * 16), "bf16", "copy"),
+    ("aten::upsample_nearest2d", [[1, 2, 4, 4], [], []], [H, "", "ScalarList"], ["", "", ""], None, None, None, "copy"),
+    # Three prompts of 8 tokens each, from keys and values of 2 heads.
+    ("aiter::mha_batch_prefill", [[24, 4, 16], [100, 2, 16], [100, 2, 16], [4], [4], [99]] + [[]] * 7, [H] * 3 + ["int"] * 3 +
+     ["Scalar"] * 7, [""] * 6 + ["8", "8", "0.", "0.25", "0.", "False", "True"], 2 * 4 * 24 * 8 * 32, 2 * (24 * 4 * 32 + 24 * 2 * 32),
+     "bf16", "attention"),
+    # Look-alikes: prompts of different lengths; keys of an earlier turn before them.
+    ("aiter::mha_batch_prefill", [[23, 4, 16], [100, 2, 16], [100, 2, 16], [4], [4], [99]] + [[]] * 7, [H] * 3 + ["int"] * 3 +
+     ["Scalar"] * 7, [""] * 6 + ["8", "8", "0.", "0.25", "0.", "False", "True"], None, None, None, "attention"),
+    ("aiter::mha_batch_prefill", [[24, 4, 16], [100, 2, 16], [100, 2, 16], [4], [4], [99]] + [[]] * 7, [H] * 3 + ["int"] * 3 +
+     ["Scalar"] * 7, [""] * 6 + ["8", "20", "0.", "0.25", "0.", "False", "True"], None, None, None, "attention"),
+    ("aiter::fmha_v3_fwd", [[2, 16, 8, 64]] + [[2, 16, 2, 64]] * 2 + [[]] * 3, [H] * 3 + ["Scalar"] * 3, ["", "", "", "0.", "0.1", "True"],
+     2 * 2 * 8 * 16 * 16 * 128, 2 * (2 * 16 * 8 * 64 * 2 + 2 * 2 * 16 * 2 * 64), "bf16", "attention"),
+    ("xfuser::flydsl_attn_kernel", [[2, 16, 8, 64]] * 3 + [[]], [H] * 3 + ["Scalar"], ["", "", "", "False"], 2 * 2 * 8 * 16 * 16 * 128,
+     2 * 4 * 2 * 16 * 8 * 64, "bf16", "attention"),
+    ("sage_fwd_1", [[1, 24, 8, 16]] * 3 + [[]], ["signed char", "signed char", "c10::Float8_e4m3fnuz", "Scalar"], None,
+     2 * 24 * 8 * 8 * 32, 4 * 24 * 8 * 16, "int8", "attention"),
+    ("aiter::gemm_a16w16", [[8, 128], [256, 128], [], []], [H, H, "", "Scalar"], None, 2 * 8 * 256 * 128,
+     2 * (8 * 128 + 256 * 128 + 8 * 256), "bf16", "gemm"),
+    ("flashinfer::trtllm_fp4_block_scale_moe", [[4, 8, 64]], [H], None, None, None, None, "moe"),
+    ("flashinfer::batch_decode_with_kv_cache_dtype_q_bf16_run", [[4, 8, 64]], [H], None, None, None, None, "attention"),
+    ("flashinfer::fp4_quantize_sm100", [[4, 64]], [H], None, None, None, None, None),
+    # Where the output goes is not read.
+    ("aten::mul", [[512], [], [512]], [H, "double", H], None, 512, 2 * 2 * 512 + 8, "bf16", "elementwise"),
     # Not enough told, or nonsense: unknown, never 0.
     ("aten::mm", [[4, 8], [9, 16]], [H, H], None, None, None, None, "gemm"),
     ("aten::mm", [], [], None, None, None, None, "gemm"),
@@ -402,20 +449,43 @@ def paged(tally, folder):
              (mixed, name, [[101, 8, 64], [101, 2, 64], [101, 2, 64], [101, 8, 64]], 20, 2 * 10400 * 1024, 2 * (500 * 256 + 101 * 1024)),
              (plain, name, [q, k, k, q], 20, None, None),
              (step, *mla, 20, 2 * 1000 * 16 * (2 * 512 + 64), 2 * (1000 * 576 + 2 * 16 * (192 + 512))),
-             (mixed, *mla, 20, None, None)]                      # prefill works on what is not latent
+             (mixed, *mla, 20, None, None),                      # prefill works on what is not latent
+             (step, "sglang::unified_attention_with_output", [q, k, k, q], 20, 2 * 1000 * 1024, 2 * (1000 * 256 + 2 * 1024))]
+    cached = [100, 16, 2, 64]                                     # pages of 16 tokens
+    cases += [(step, "_vllm_fa2_C::varlen_fwd", [q, cached, cached, q], 20, 2 * 1000 * 1024, 2 * (1000 * 256 + 2 * 1024)),
+              (step, "_vllm_fa3_C::fwd", [q, cached, cached, [], [], [], q], 20, 2 * 1000 * 1024, 2 * (1000 * 256 + 2 * 1024)),
+              (step, "sgl_kernel::fwd", [q, cached, cached, [], [], [], []], 20, 2 * 1000 * 1024, 2 * (1000 * 256 + 2 * 1024)),
+              (step, "sgl_kernel::fwd", [q, [1600, 2, 64], [1600, 2, 64]], 20, None, None),   # no pages: layout unknown
+              (step, "aiter::paged_attention_ragged", [q, [9], q, [100, 1, 2, 64], [100, 1, 2, 64]], 20, 2 * 1000 * 1024,
+               2 * (1000 * 256 + 2 * 1024)),
+              (step, "aiter::paged_attention_ragged", [q, [9], q, cached, cached], 20, None, None)]  # heads or tokens first?
+    for code, cache in ((0, cached), (1, [100, 2, 16, 64]), (2, cached)):
+        cases.append((step, "flashinfer::batch_decode_with_kv_cache_x_run", [[9], [9], [], q, cache, cache, [3], [9], [2], q, [], []], 20,
+                      None if code == 2 else 2 * 1000 * 1024, None if code == 2 else 2 * (1000 * 256 + 2 * 1024),
+                      [""] * 11 + [str(code)]))
     events, correlation = [], 0
-    for i, (text, operator, dims, _, _, _) in enumerate(cases):
+    for i, (text, operator, dims, _, _, _, *values) in enumerate(cases):
         start = 1000 * i
         events.append({"ph": "X", "cat": "user_annotation", "name": text, "pid": 1, "tid": 1, "ts": start, "dur": 900})
         for at, us in ((10, 20), (200, 11), (400, 9)):           # the last as a layer with a window would
             correlation += 1
-            events.append(op(operator, start + at, 50, dims, [H] * 4))
+            events.append(op(operator, start + at, 50, dims, [H] * len(dims), *values))
             events += launched("paged", start + at + 100, correlation, us, start + at + 10)
     got = rows(write(folder, "paged.json", trace_of(events)), "SELECT w.flops, w.bytes FROM op_work w JOIN slices s ON s.id = w.op ORDER BY s.ts")
     want = []
-    for *_, flops, moved in cases:
+    for _, _, _, _, flops, moved, *_ in cases:
         want += [(flops, moved), (flops, moved), (None, None)]
     tally.check("paged attention by the step's name", got == want, "%s\nby hand %s" % (got, want))
+    # A causal mask hides half of the prompt's own pairs: of 100 × 100, and none of the 400 of the request that decodes.
+    needed = rows(os.path.join(folder, "paged.json"), "SELECT w.flops_needed FROM op_work w JOIN slices s ON s.id = w.op ORDER BY s.ts")
+    tally.check("half of a prompt is behind its mask", needed[6] == (2 * (10400 - 5000) * 1024,), needed[6])
+
+
+def expanded(tally, folder):
+    """What an expanded tensor repeats is read once: 10·512 of 10·512·7·7 elements, and all of them written."""
+    events = [op("aten::div", 0, 50, [[10, 512, 7, 7], []], [H, "Scalar"], None, [[512, 1, 0, 0], []]), *launched("k", 100, 1, 10.0, 10)]
+    got = rows(write(folder, "expanded.json", trace_of(events)), "SELECT flops, bytes FROM op_work")
+    tally.check("expanded tensors are read once", got == [(250880, 2 * (5120 + 250880))], got)
 
 
 # Product, type and operations or bytes per second, from the makers' pages, or tables of them (data/gpus.yaml names which).
@@ -1421,7 +1491,7 @@ def coverage(tally, folder, every=False):
     tally.check("profiles with shapes", seen > 10, seen)
 
 
-PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, paged, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
+PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, paged, expanded, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, little_use, unlisted_devices, layers_of_a_step, unknown_work, moves, efficiency, phases, phases_without_names,
          training, micro_batches, links, verdicts, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts, played_again,

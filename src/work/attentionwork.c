@@ -94,3 +94,36 @@ bool work_attention(const struct work_call *call, struct work_cost *cost)
         cost->bytes = (backward ? 2 : 1) * all * work_type_bits(cost->type) / 8;
     return h.queries > 0 && h.keys > 0;
 }
+
+/* Prompts in a paged cache whose lengths lie in the device's memory; the longest is an input. Where all queries together are as many as that
+ * for each prompt, and no prompt has more keys than queries, all are of one length. at: queries [T, heads, D] (keys and values
+ * [slots, heads, D] follow), ends of prompts, longest queries (longest keys follow), causal. */
+bool work_batch_prefill(const struct work_call *call, struct work_cost *cost)
+{
+    const signed char *at = call->model->at;
+    unsigned first = (unsigned)at[0];
+    const struct work_tensor *q = work_tensor_at(call->args, first, 3);
+    const struct work_tensor *k = work_tensor_at(call->args, first + 1, 3);
+    const struct work_tensor *v = work_tensor_at(call->args, first + 2, 3);
+    const struct work_tensor *ends = work_tensor_at(call->args, (unsigned)at[1], 1);
+    int64_t queries, keys;
+    if (!q || !k || !v || !ends || ends->dims[0] < 2 ||
+        !work_integer_at(call->args, (unsigned)at[2], &queries) ||
+        !work_integer_at(call->args, (unsigned)at[2] + 1, &keys) || queries < 1 ||
+        queries != keys || (double)q->dims[0] != (double)(ends->dims[0] - 1) * (double)queries)
+        return false;
+    double tokens = (double)q->dims[0], heads = (double)q->dims[1], bits;
+    double depth = (double)q->dims[2], value_depth = (double)v->dims[2];
+    cost->flops = 2 * heads * tokens * (double)queries * (depth + value_depth);
+    cost->flops_needed = is_causal(call, at[3]) ? cost->flops / 2 : cost->flops;
+    cost->queries = (double)queries;
+    cost->matrix = true;
+    cost->type = call->args->inputs[first].type;
+    bits = work_type_bits(cost->type);
+    double kept = tokens * ((double)k->dims[1] * depth + (double)v->dims[1] * value_depth);
+    if (bits > 0)
+        cost->bytes = (tokens * heads * (depth + value_depth) * bits +
+                       kept * work_type_bits(call->args->inputs[first + 1].type)) /
+                      8;
+    return true;
+}

@@ -79,6 +79,9 @@ static bool read_vllm(struct nl_str name, struct nl_llm_step *step)
     step->source = "vLLM";
     set_phase(step, context, generating);
     add_group(step, context_rest);
+    double squares = (double)number_after(context_rest, "sqsq", NULL);
+    if (context > 0 && squares > 0 && squares <= step->pairs)
+        step->prompt_pairs = squares;
     add_group(step, generation_rest);
     return true;
 }

@@ -18,12 +18,13 @@ enum nl_llm_phase { NL_LLM_NONE, NL_LLM_PREFILL, NL_LLM_DECODE, NL_LLM_MIXED, NL
 
 struct nl_llm_step {
     enum nl_llm_phase phase;
-    const char *source; /* "vLLM", …; static */
-    int64_t requests;   /* in the step; -1 unknown */
-    int64_t tokens;     /* computed in the step; -1 unknown */
-    int64_t generated;  /* requests that generate: one token each; -1 unknown */
-    int64_t kv_tokens;  /* keys that attention reads, all requests; -1 unknown */
-    double pairs;       /* Σ queries × keys over requests; 0 unknown */
+    const char *source;  /* "vLLM", …; static */
+    int64_t requests;    /* in the step; -1 unknown */
+    int64_t tokens;      /* computed in the step; -1 unknown */
+    int64_t generated;   /* requests that generate: one token each; -1 unknown */
+    int64_t kv_tokens;   /* keys that attention reads, all requests; -1 unknown */
+    double pairs;        /* Σ queries × keys over requests; 0 unknown */
+    double prompt_pairs; /* of that: Σ queries² of prompts, half of which a causal mask hides */
     bool word; /* a word alone tells the phase: also of an image or a file that is decoded */
 };
 

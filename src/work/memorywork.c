@@ -5,7 +5,7 @@
  */
 #include "work/workmodel.h"
 
-enum output { WIDEST, LIKE, TRUTH, NOTHING, FILLED, COPIED, WITH_MASK };
+enum output { WIDEST, LIKE, TRUTH, NOTHING, FILLED, COPIED, WITH_MASK, TWICE };
 
 /* Elements of all tensors broadcast together: sizes from the right, the larger one. */
 static double broadcast(const struct work_args *args, unsigned reads)
@@ -49,12 +49,23 @@ static enum work_type widest(const struct work_args *args, unsigned reads)
     return best;
 }
 
+/* What an input holds: dimensions without a stride repeat what lies before. */
+static double read_bytes(const struct work_args *args, unsigned index)
+{
+    const struct work_input *input = &args->inputs[index];
+    double bytes = work_input_bytes(args, index);
+    for (unsigned d = 0; input->is_tensor && !input->is_list && d < input->tensor.rank; d++)
+        if (input->tensor.has_strides && !input->tensor.strides[d] && input->tensor.dims[d] > 1)
+            bytes /= (double)input->tensor.dims[d];
+    return bytes;
+}
+
 static double read_all(const struct work_args *args, unsigned reads, bool *known)
 {
     double bytes = 0;
     *known = true;
     for (unsigned i = 0; i < args->count && i < reads; i++) {
-        bytes += work_input_bytes(args, i);
+        bytes += read_bytes(args, i);
         const struct work_input *input = &args->inputs[i];
         if ((input->is_tensor || input->is_list) && input->elements > 0 &&
             input->type == WORK_TYPE_UNKNOWN)
@@ -72,6 +83,7 @@ static double written(const struct work_call *call, enum output kind, unsigned l
     case WIDEST: return elements * bits / 8;
     case TRUTH: return elements;
     case LIKE: return work_input_bytes(call->args, like);
+    case TWICE: return 2 * work_input_bytes(call->args, like);
     case WITH_MASK:
         return work_input_bytes(call->args, like) +
                (like < call->args->count ? call->args->inputs[like].elements : 0);
@@ -90,7 +102,9 @@ bool work_memory(const struct work_call *call, struct work_cost *cost)
     const struct work_args *args = call->args;
     unsigned reads = at[3] ? (unsigned)at[3] : WORK_INPUTS_MAX;
     enum output kind = (enum output)at[1];
-    double elements = broadcast(args, reads);
+    /* scales of a norm over images, [channels], are no last dimension */
+    double elements = kind == LIKE && (unsigned)at[2] < args->count ? args->inputs[at[2]].elements
+                                                                    : broadcast(args, reads);
     bool known, any = false;
     for (unsigned i = 0; i < args->count && i < reads; i++)
         any |= args->inputs[i].is_tensor;

@@ -1,9 +1,9 @@
 /*
- * pagedwork — see pagedwork.h. Queries [T, heads, D] (or [T, heads·D]), keys and values of the new tokens, and the output of
- * vllm::unified_attention give the widths; the step's name Σ queries × keys and Σ keys over its requests. Every layer attends
+ * pagedwork — see pagedwork.h. Queries [T, heads, D] (or [T, heads·D]), keys and values (those of the new tokens, or the cache)
+ * and the output give the widths; the step's name Σ queries × keys and Σ keys over its requests. Every layer attends
  * to all keys then: 2·pairs·(width of queries + width of the output); least bytes are the keys and values of all requests,
- * queries and output. MLA decodes in the latent space: q [T, heads, …], latent [T, L], rope [T, 1, R]:
- * 2·pairs·heads·(2·L + R), and one latent with its rope per key.
+ * queries and output. A prompt needs no pairs behind its mask: half of its queries squared. MLA decodes in the latent space:
+ * q [T, heads, …], latent [T, L], rope [T, 1, R]: 2·pairs·heads·(2·L + R), and one latent with its rope per key.
  *
  * Layers with a window attend to fewer keys, and no input says so. Of the calls of a step with equal inputs those that take less than
  * half as long as the longest get nothing.
@@ -31,7 +31,7 @@ struct call {
     size_t row, step;
     uint32_t shapes;
     int64_t ns;
-    bool latent;
+    const struct operator_inputs *inputs;
 };
 
 struct calls {
@@ -39,10 +39,36 @@ struct calls {
     size_t count, cap;
 };
 
-static bool is_paged(struct nl_str name, bool *latent)
+/* How keys and values lie: [T, …] of the new tokens; [slots, heads, D] or [pages, 1, heads, D]; [pages, tokens, heads, D]; as the
+ * last, or [pages, heads, tokens, D] where a scalar says 1. */
+enum layout { NEW_TOKENS, LATENT, SLOTS, PAGES, PAGES_BY_CODE };
+
+static const struct operator_inputs {
+    const char *begins;
+    enum layout layout;
+    signed char q, k, v, out, code; /* out -1: as wide as the queries */
+} operators[] = {
+    {"vllm::unified_mla_attention", LATENT, 0, 1, 2, 3, -1},
+    {"vllm::unified_attention", NEW_TOKENS, 0, 1, 2, 3, -1},
+    {"sglang::unified_attention", NEW_TOKENS, 0, 1, 2, 3, -1},
+    {"_vllm_fa2_C::varlen_fwd", PAGES, 0, 1, 2, 3, -1},
+    {"_vllm_fa3_C::fwd", PAGES, 0, 1, 2, 6, -1},
+    {"sgl_kernel::fwd", PAGES, 0, 1, 2, 6, -1},
+    {"aiter::mha_batch_prefill", SLOTS, 0, 1, 2, -1, -1},
+    {"aiter::paged_attention_ragged", SLOTS, 2, 3, 4, 0, -1},
+    /* SGLang with shapes of its Python functions: a number follows */
+    {"sglang_profiler::attention_paged_attention_ragged_", SLOTS, 2, 3, 4, 0, -1},
+    {"flashinfer::batch_decode_with_kv_cache", PAGES_BY_CODE, 3, 4, 5, 9, 11},
+    {"flashinfer::batch_prefill_with_kv_cache", PAGES_BY_CODE, 3, 4, 5, 10, 13},
+};
+
+static const struct operator_inputs *operator_of(struct nl_str name)
 {
-    *latent = nl_str_starts(name, "vllm::unified_mla_attention");
-    return *latent || nl_str_starts(name, "vllm::unified_attention");
+    bool ragged = nl_str_contains(name, "_ragged_run"); /* FlashInfer's, without a cache */
+    for (size_t i = 0; !ragged && i < sizeof operators / sizeof operators[0]; i++)
+        if (nl_str_starts(name, operators[i].begins))
+            return &operators[i];
+    return NULL;
 }
 
 /* ---- Steps. ---- */
@@ -94,9 +120,9 @@ static void list_calls(struct calls *calls, const struct nl_op_works *works,
         const struct nl_op_work *work = &works->items[i];
         struct nl_op_inputs inputs;
         struct call call = {.row = i, .ns = work->kernel_ns};
+        call.inputs = operator_of(nl_trace_name(trace, work->name));
         if (work->family != WORK_ATTENTION || work->flops == work->flops || work->inside ||
-            work->place == NL_NULL_ROW || work->slice == NL_NULL_ROW ||
-            !is_paged(nl_trace_name(trace, work->name), &call.latent) ||
+            work->place == NL_NULL_ROW || work->slice == NL_NULL_ROW || !call.inputs ||
             !nl_rangetree_inputs(trace, work->slice, &inputs))
             continue;
         uint32_t launch = owners->launch[work->place];
@@ -117,8 +143,8 @@ static int by_likeness(const void *left, const void *right)
     const struct call *a = left, *b = right;
     if (a->step != b->step)
         return a->step < b->step ? -1 : 1;
-    if (a->latent != b->latent)
-        return a->latent ? 1 : -1;
+    if (a->inputs != b->inputs)
+        return a->inputs < b->inputs ? -1 : 1;
     if (a->shapes != b->shapes)
         return a->shapes < b->shapes ? -1 : 1;
     if (a->ns != b->ns)
@@ -128,34 +154,63 @@ static int by_likeness(const void *left, const void *right)
 
 /* ---- Work. ---- */
 
-static double width(const struct work_args *args, unsigned index)
+static double width(const struct work_args *args, int index)
 {
-    const struct work_tensor *tensor = work_tensor_at(args, index, 0);
+    const struct work_tensor *tensor = index < 0 ? NULL : work_tensor_at(args, (unsigned)index, 0);
     return tensor && tensor->rank >= 2 && tensor->dims[0] > 0
                ? work_elements(tensor) / (double)tensor->dims[0]
                : NAN;
 }
 
-static bool cost_of(const struct work_args *args, const struct nl_llm_step *told, bool latent,
-                    struct work_cost *cost)
+/* Elements of keys or values per token; NaN when their layout is not known. */
+static double token_width(const struct work_args *args, const struct operator_inputs *at, int index)
 {
-    double q = width(args, 0), k = width(args, 1), v = width(args, 2), out = width(args, 3);
-    const struct work_tensor *queries = work_tensor_at(args, 0, latent ? 3 : 0);
-    enum work_type type = args->count ? args->inputs[0].type : WORK_TYPE_UNKNOWN;
-    double bits = work_type_bits(type), tokens = queries ? (double)queries->dims[0] : 0;
-    if (!queries || (latent && told->phase != NL_LLM_DECODE))
+    const struct work_tensor *cache = work_tensor_at(args, (unsigned)index, 0);
+    int64_t code = 0;
+    if (at->layout == NEW_TOKENS || at->layout == LATENT)
+        return width(args, index);
+    if (cache && at->layout == SLOTS && cache->rank == 3)
+        return (double)cache->dims[1] * (double)cache->dims[2];
+    if (!cache || cache->rank != 4 || (at->layout == SLOTS && cache->dims[1] != 1))
+        return NAN;
+    if (at->code >= 0 &&
+        (!work_integer_at(args, (unsigned)at->code, &code) || code < 0 || code > 1))
+        return NAN;
+    return (double)cache->dims[code ? 1 : 2] * (double)cache->dims[3];
+}
+
+/* Of a cached element: the cache itself tells, or of new tokens the narrower of theirs and the queries' (caches of 8 bits). */
+static double kept_bits(const struct work_args *args, const struct operator_inputs *at)
+{
+    double own = work_type_bits(args->inputs[at->k].type);
+    double queries = work_type_bits(args->inputs[at->q].type);
+    bool told = at->layout != NEW_TOKENS && at->layout != LATENT;
+    return told || own < queries ? own : queries;
+}
+
+static bool cost_of(const struct work_args *args, const struct nl_llm_step *told,
+                    const struct operator_inputs *at, struct work_cost *cost)
+{
+    bool latent = at->layout == LATENT;
+    double q = width(args, at->q), out = width(args, at->out);
+    double k = token_width(args, at, at->k), v = token_width(args, at, at->v);
+    const struct work_tensor *queries = work_tensor_at(args, (unsigned)at->q, latent ? 3 : 0);
+    if (!queries || k != k || v != v || (latent && told->phase != NL_LLM_DECODE))
         return false;
+    enum work_type type = args->inputs[at->q].type;
+    double bits = work_type_bits(type), kept = kept_bits(args, at);
+    double tokens = (double)queries->dims[0];
     if (latent)
         out = (double)queries->dims[1] * k; /* before it leaves the latent space */
     else if (out != out)
         out = q;
-    cost->flops = latent ? 2 * told->pairs * (double)queries->dims[1] * (2 * k + v)
-                         : 2 * told->pairs * (q + out);
-    cost->flops_needed = cost->flops;
+    double each = latent ? 2 * (double)queries->dims[1] * (2 * k + v) : 2 * (q + out);
+    cost->flops = told->pairs * each;
+    cost->flops_needed = (told->pairs - told->prompt_pairs / 2) * each;
     cost->type = type;
     cost->matrix = cost->estimated = true;
-    if (bits > 0)
-        cost->bytes = ((double)told->kv_tokens * (k + v) + tokens * (q + out)) * bits / 8;
+    if (bits > 0 && kept > 0)
+        cost->bytes = ((double)told->kv_tokens * (k + v) * kept + tokens * (q + out) * bits) / 8;
     return cost->flops > 0;
 }
 
@@ -169,8 +224,9 @@ static void give(struct nl_op_works *works, const struct call *call, const struc
     if (!nl_rangetree_inputs(trace, work->slice, &inputs))
         return;
     work_args_read(&args, (struct work_texts){.shapes = nl_trace_name(trace, inputs.shapes),
-                                              .types = nl_trace_name(trace, inputs.dtypes)});
-    if (!cost_of(&args, &step->told, call->latent, &cost))
+                                              .types = nl_trace_name(trace, inputs.dtypes),
+                                              .values = nl_trace_name(trace, inputs.values)});
+    if (!cost_of(&args, &step->told, call->inputs, &cost))
         return;
     work->flops = cost.flops;
     work->flops_needed = cost.flops_needed;
@@ -181,11 +237,10 @@ static void give(struct nl_op_works *works, const struct call *call, const struc
 
 static bool any_call(const struct nl_op_works *works)
 {
-    bool latent;
     for (size_t i = 0; i < works->count; i++)
         if (works->items[i].family == WORK_ATTENTION &&
             works->items[i].flops != works->items[i].flops &&
-            is_paged(nl_trace_name(works->trace, works->items[i].name), &latent))
+            operator_of(nl_trace_name(works->trace, works->items[i].name)))
             return true;
     return false;
 }
@@ -204,7 +259,7 @@ void nl_paged_works(struct nl_op_works *works, const struct nl_owners *owners)
     int64_t longest = 0;
     for (size_t i = 0; i < calls.count; i++) {
         const struct call *call = &calls.items[i];
-        if (!i || call[-1].step != call->step || call[-1].latent != call->latent ||
+        if (!i || call[-1].step != call->step || call[-1].inputs != call->inputs ||
             call[-1].shapes != call->shapes)
             longest = call->ns;
         if (call->ns >= longest / 2)

@@ -261,6 +261,37 @@ int work_integers_at(const struct work_args *args, unsigned index, int64_t *valu
     return !list || take(&cursor, ']') ? count : -1;
 }
 
+/* Digits and a point, as PyTorch writes factors and scales; of more than 31 bytes or any other form none. */
+static bool take_number(struct cursor *cursor, double *value)
+{
+    char text[32];
+    size_t count = 0;
+    skip_blanks(cursor);
+    while (cursor->at < cursor->end && count + 1 < sizeof text && *cursor->at &&
+           strchr("0123456789.eE+-", *cursor->at))
+        text[count++] = *cursor->at++;
+    text[count] = '\0';
+    char *rest;
+    *value = strtod(text, &rest);
+    return count && !*rest && *value == *value;
+}
+
+int work_numbers_at(const struct work_args *args, unsigned index, double *values, int room)
+{
+    if (index >= args->count || !args->inputs[index].value.len)
+        return -1;
+    struct cursor cursor = over(args->inputs[index].value);
+    int count = 0;
+    if (!take(&cursor, '['))
+        return -1;
+    do {
+        if (count == room || !take_number(&cursor, &values[count]))
+            return -1;
+        count++;
+    } while (take(&cursor, ','));
+    return take(&cursor, ']') ? count : -1;
+}
+
 double work_input_bytes(const struct work_args *args, unsigned index)
 {
     if (index >= args->count)

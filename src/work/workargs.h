@@ -60,6 +60,8 @@ bool work_integer_at(const struct work_args *args, unsigned index, int64_t *valu
 bool work_true_at(const struct work_args *args, unsigned index); /* "True", "1" */
 /* Whole numbers of a list ("[1, 2]", or "1"); how many, at most `room`; -1 when not recorded. */
 int work_integers_at(const struct work_args *args, unsigned index, int64_t *values, int room);
+/* The same of numbers that need not be whole ("[2., 0.5]"). */
+int work_numbers_at(const struct work_args *args, unsigned index, double *values, int room);
 
 double work_elements(const struct work_tensor *tensor);
 /* Bytes of input `index`, lists whole; 0 when it is no tensor or its type is not known. */

@@ -6,7 +6,7 @@
  *     if (model && work_model_cost(model, &call, &cost)) ...
  *
  * workmodels.def has a row per operator: its family, the function that knows the family's formula
- * (gemmwork.c, convwork.c, attentionwork.c, memorywork.c) and where its inputs stand. A multiply-add
+ * (gemmwork.c, convwork.c, attentionwork.c, memorywork.c, …) and where its inputs stand. A multiply-add
  * counts as two. Formulas are those of torch.utils.flop_counter for products of matrices,
  * convolutions and attention; biases and activations add nothing there. Bytes are the least traffic:
  * each input read once, each output written once. What inputs do not tell is unknown (NaN), never 0.
@@ -101,7 +101,11 @@ bool work_convolution(const struct work_call *call, struct work_cost *cost);
 bool work_convolution_backward(const struct work_call *call, struct work_cost *cost);
 bool work_convolution_part(const struct work_call *call, struct work_cost *cost);
 bool work_attention(const struct work_call *call, struct work_cost *cost);
+bool work_batch_prefill(const struct work_call *call, struct work_cost *cost);
 bool work_memory(const struct work_call *call, struct work_cost *cost);
+bool work_resized(const struct work_call *call, struct work_cost *cost);
+bool work_rotary(const struct work_call *call, struct work_cost *cost);
+bool work_store_cache(const struct work_call *call, struct work_cost *cost);
 bool work_rows(const struct work_call *call, struct work_cost *cost);
 bool work_lists(const struct work_call *call, struct work_cost *cost);
 bool work_compiled(const struct work_call *call, struct work_cost *cost);
