@@ -202,6 +202,17 @@ def ambiguous():
         trace.replay(NAMES[:2])
     none("a replay of fewer kernels: none", shorter, {UNKNOWN: 2})
 
+    def lost(trace, kept=59, more=()):
+        trace.capture(LAYER * 20)
+        for extra in more:
+            trace.capture(extra)
+        trace.replay((NAMES * 20)[:kept])
+    none("a long replay without its last kernel", lost, {JOINED: 59}, 59)
+    none("a long replay without its last ten kernels: none", lambda trace: lost(trace, 50), {UNKNOWN: 50})
+    none("its end may be that of two captures", lambda trace: lost(trace, 59, [LAYER * 19 + LAYER[:2] + [("aten::mm", [[9, 9], [9, 9]], "other")]]),
+         {SEVERAL: 59})
+    none("a capture that fits as a whole comes first", lambda trace: lost(trace, 59, [(LAYER * 20)[:59]]), {JOINED: 59}, 59)
+
     def swapped(trace):
         trace.capture(LAYER)
         trace.replay(["gemm", "gemm", "add"])

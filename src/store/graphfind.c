@@ -7,7 +7,12 @@
 #include "store/capturedrows.h"
 
 /* How the names of a capture are looked up: a replay that kept its order needs that of a capture from one stream. */
-enum lookup { IN_ORDER, SET_OF_FORKED, SET_OF_OTHERS };
+enum lookup { IN_ORDER, SET_OF_FORKED, SET_OF_OTHERS, FIRST_ONES };
+
+/* ROCm's profilers do not record the last kernel of some graphs. A replay that is a capture but for its last kernels is of it, where
+ * it is long enough to be like no other one by chance, and little is missing. */
+#define FIRST_NAMES  20   /* kernels that are looked up */
+#define MISSING_MOST 0.02 /* of the capture's kernels; one always */
 
 /* A capture in by_names; those of equal hashes are a list. */
 struct nl_graph_entry {
@@ -95,6 +100,21 @@ static bool same_names(struct nl_graph_finder *finder, const struct nl_replay *r
     return true;
 }
 
+/* Whether the replay is what the capture begins with, and hardly less. */
+static bool same_beginning(const struct nl_graph_finder *finder, const struct nl_replay *replay,
+                           const struct nl_graph_captures *side, const struct nl_capture *capture)
+{
+    if (capture->count <= replay->count)
+        return false;
+    double missing = (double)(capture->count - replay->count);
+    if (missing > 1 && missing > MISSING_MOST * (double)capture->count)
+        return false;
+    for (uint32_t i = 0; i < replay->count; i++)
+        if (name_of(finder, replay, i) != side->launches[capture->first + i].name)
+            return false;
+    return true;
+}
+
 static int64_t rank_of(const struct nl_trace *trace, uint32_t process)
 {
     return process == NL_NULL_ROW ? NL_NULL_I64 : trace->process.rank[process];
@@ -115,11 +135,15 @@ static bool same_process(const struct nl_graph_finder *finder, uint32_t of, size
 }
 
 static bool fits(struct nl_graph_finder *finder, const struct nl_replay *replay,
-                 const struct nl_graph_entry *entry)
+                 const struct nl_graph_entry *entry, bool in_part)
 {
+    const struct nl_graph_captures *side = &finder->sides[entry->side];
+    if (!same_process(finder, replay->process, entry->side, entry->capture))
+        return false;
+    if (in_part)
+        return same_beginning(finder, replay, side, entry->capture);
     return entry->capture->count == replay->count &&
-           same_process(finder, replay->process, entry->side, entry->capture) &&
-           same_names(finder, replay, &finder->sides[entry->side], entry->capture);
+           same_names(finder, replay, side, entry->capture);
 }
 
 /* ---- Captures by their names. ---- */
@@ -158,6 +182,24 @@ static void add_entry(struct nl_graph_finder *finder, uint64_t hash, size_t side
     finder->entries[head].next = row;
 }
 
+static uint64_t first_of_capture(const struct nl_graph_captures *captures,
+                                 const struct nl_capture *capture)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < FIRST_NAMES; i++)
+        hash = nl_capture_next(hash, captures->launches[capture->first + i].name);
+    return hash;
+}
+
+static uint64_t first_of_replay(const struct nl_graph_finder *finder,
+                                const struct nl_replay *replay)
+{
+    uint64_t hash = 0;
+    for (size_t i = 0; i < FIRST_NAMES; i++)
+        hash = nl_capture_next(hash, name_of(finder, replay, i));
+    return hash;
+}
+
 static void list_captures(struct nl_graph_finder *finder, size_t side)
 {
     const struct nl_graph_captures *captures = &finder->sides[side];
@@ -172,6 +214,10 @@ static void list_captures(struct nl_graph_finder *finder, size_t side)
                   side, capture);
         if (!capture->forked)
             add_entry(finder, names_hash(side, IN_ORDER, part, capture->in_order), side, capture);
+        if (!capture->forked && capture->count > FIRST_NAMES)
+            add_entry(finder,
+                      names_hash(side, FIRST_ONES, part, first_of_capture(captures, capture)), side,
+                      capture);
     }
 }
 
@@ -252,11 +298,12 @@ static bool same_question(struct nl_graph_finder *finder, const struct nl_replay
     return true;
 }
 
-static void take_list(struct nl_graph_finder *finder, const struct nl_replay *replay, uint64_t hash)
+static void take_list(struct nl_graph_finder *finder, const struct nl_replay *replay, uint64_t hash,
+                      bool in_part)
 {
     for (uint32_t row = list_of(finder, hash); row != NL_NO_ROW; row = finder->entries[row].next) {
         const struct nl_graph_entry *entry = &finder->entries[row];
-        if (!fits(finder, replay, entry))
+        if (!fits(finder, replay, entry, in_part))
             continue;
         const struct nl_graph_captures *side = &finder->sides[entry->side];
         uint32_t order = (uint32_t)(entry->capture - side->items);
@@ -277,8 +324,15 @@ static void take_candidates(struct nl_graph_finder *finder, struct nl_graph_aske
         uint64_t part = process_part(finder, side, finder->trace, replay->process);
         uint64_t others = replay->serial ? names_hash(side, IN_ORDER, part, replay->in_order)
                                          : names_hash(side, SET_OF_OTHERS, part, replay->as_set);
-        take_list(finder, replay, others);
-        take_list(finder, replay, names_hash(side, SET_OF_FORKED, part, replay->as_set));
+        take_list(finder, replay, others, false);
+        take_list(finder, replay, names_hash(side, SET_OF_FORKED, part, replay->as_set), false);
+    }
+    bool in_part =
+        finder->candidate_count == asked->first && replay->serial && replay->count >= FIRST_NAMES;
+    for (size_t side = 0; in_part && side < 2; side++) {
+        uint64_t part = process_part(finder, side, finder->trace, replay->process);
+        take_list(finder, replay,
+                  names_hash(side, FIRST_ONES, part, first_of_replay(finder, replay)), true);
     }
     asked->count = finder->candidate_count - asked->first;
 }

@@ -24,7 +24,7 @@ struct join {
     struct { /* kernels of replays */
         uint64_t all, given, operators, unknown, several, unordered;
     } count;
-    uint64_t replays;
+    uint64_t replays, in_part; /* in_part: without their last kernels */
 };
 
 /* ---- Replays. ---- */
@@ -105,7 +105,8 @@ static void give_in_order(struct join *join, const struct nl_replay *replay,
                           const struct nl_graph_captures *side, const struct nl_capture *capture,
                           bool operators)
 {
-    for (uint32_t i = 0; i < capture->count; i++)
+    join->in_part += replay->count < capture->count;
+    for (uint32_t i = 0; i < replay->count; i++)
         give(join, side, side->launches[capture->first + i].slice, replay->kernels[i].kernel,
              replay->process, operators);
 }
@@ -189,13 +190,16 @@ static uint64_t count_unusable(const struct join *join)
 
 static void cover(struct nl_builder *b, const struct join *join)
 {
-    char detail[200];
+    char detail[200], part[100] = "";
+    if (join->in_part)
+        (void)snprintf(part, sizeof part, "; the last kernels of %llu were not recorded",
+                       (unsigned long long)join->in_part);
     (void)snprintf(
         detail, sizeof detail,
         "in %llu replay%s with the kernels of one capture in its order; %llu of them have "
-        "an operator, module or Python function",
+        "an operator, module or Python function%s",
         (unsigned long long)join->replays, join->replays == 1 ? "" : "s",
-        (unsigned long long)join->count.operators);
+        (unsigned long long)join->count.operators, part);
     const struct {
         const char *item;
         uint64_t count;

@@ -70,7 +70,6 @@ static const struct expectation matrix_products[] = {
     {"attn_fwd", CATEGORY(ATTENTION), NULL, NULL},
     {"sage_fwd", CATEGORY(ATTENTION), NULL, NULL},
     {"sage_fwd_1", CATEGORY(ATTENTION), NULL, NULL},
-    {"message_fwd_kernel", CATEGORY(UNCLASSIFIED), NULL, NULL},
     {"kernel_unified_attention_2d", CATEGORY(ATTENTION), NULL, NULL},
     {"void vllm::paged_attention_v2_kernel<unsigned short, unsigned short, 128, 16>",
      CATEGORY(ATTENTION), NULL, NULL},
