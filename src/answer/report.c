@@ -99,6 +99,11 @@ static size_t plan_length(const struct nl_report_plan *plan)
     return count;
 }
 
+/* What a brief report has whatever the answer is, and what most answers read: made beside the findings, the long ones
+ * first, which also make what findings ask for later. */
+static const char *const brief_ones[] = {"compute",   "op_gpu",       "time_breakdown",    "missing",
+                                         "kernels",   "step_summary", "kernel_categories", NULL};
+
 /* So that no worker ends long before the others, and none waits for what another makes: while the
  * findings work out the idle time, the long ones run that share other things; the analyses of idle
  * time come last. */
@@ -110,7 +115,7 @@ static const char *const of_idle_time[] = {"idle",  "idle_causes", "idle_gaps",
 
 /* The tasks of one report: the findings, which take longest, then an analysis each. They only read
  * the trace and write their own result. */
-struct report_run {
+struct nl_report_run {
     const struct nl_trace *trace;
     const struct nl_report_plan *plan;
     struct nl_analyze_options options;
@@ -118,7 +123,9 @@ struct report_run {
     struct nl_report *report;
     struct nl_err *errs; /* one per task */
     size_t *order;       /* of the analyses */
-    bool claims;         /* findings are made for the account alone */
+    size_t ordered;      /* that are made beside the findings: all, or the first of a brief report */
+    bool brief;
+    bool claims; /* findings are made for the account alone */
 };
 
 static bool is_among(const char *name, const char *const *names)
@@ -139,10 +146,13 @@ static size_t add_named(const struct nl_report_plan *plan, const char *const *na
     return count;
 }
 
-static size_t *order_analyses(const struct nl_report_plan *plan)
+static size_t *order_analyses(const struct nl_report_plan *plan, bool brief, size_t *ordered)
 {
     size_t *order = nl_alloc((plan_length(plan) + 1) * sizeof *order);
-    size_t count = add_named(plan, long_ones, order, 0);
+    size_t count = add_named(plan, brief ? brief_ones : long_ones, order, 0);
+    *ordered = brief ? count : plan_length(plan);
+    if (brief)
+        return order;
     for (size_t i = 0; plan->analyses[i]; i++)
         if (!is_among(plan->analyses[i], long_ones) && !is_among(plan->analyses[i], of_idle_time))
             order[count++] = i;
@@ -153,14 +163,28 @@ static size_t *order_analyses(const struct nl_report_plan *plan)
 #define LAST_WORKER                                                                                \
     UINT_MAX /* the account is reported when all findings are known: it has their ids */
 
-static bool is_account(const struct report_run *run, size_t number)
+static bool is_account(const struct nl_report_run *run, size_t number)
 {
     return !strcmp(run->plan->analyses[number], "account");
 }
 
+static const struct nl_analysis *planned(const struct nl_report_run *run, size_t number)
+{
+    const struct nl_analysis *analysis = nl_analysis_find(run->plan->analyses[number]);
+    if (!analysis)
+        NL_BUG("a report plan names an unknown analysis");
+    return analysis;
+}
+
+static void run_analysis(struct nl_report_run *run, size_t number)
+{
+    run->report->results[number] = nl_analysis_run(planned(run, number), run->trace, &run->options,
+                                                   run->job, &run->errs[number + 1]);
+}
+
 static void run_task(void *context, size_t index, unsigned worker)
 {
-    struct report_run *run = context;
+    struct nl_report_run *run = context;
     if (index == 0) {
         if (run->plan->has_findings || run->claims)
             run->report->findings =
@@ -168,17 +192,13 @@ static void run_task(void *context, size_t index, unsigned worker)
         return;
     }
     size_t number = run->order[index - 1];
-    const struct nl_analysis *analysis = nl_analysis_find(run->plan->analyses[number]);
-    if (!analysis)
-        NL_BUG("a report plan names an unknown analysis");
     if (is_account(run, number) && worker != LAST_WORKER)
         return;
-    run->report->results[number] =
-        nl_analysis_run(analysis, run->trace, &run->options, run->job, &run->errs[number + 1]);
+    run_analysis(run, number);
     nl_job_add(run->job, 1);
 }
 
-static void run_account(struct report_run *run, size_t tasks)
+static void run_account(struct nl_report_run *run, size_t tasks)
 {
     const struct nl_findings *findings = run->report->findings;
     if (findings) {
@@ -194,39 +214,66 @@ static void run_account(struct report_run *run, size_t tasks)
     }
 }
 
-/* True when every task gave its result; else *err is the first one's error. */
-static bool all_done(const struct report_run *run, struct nl_err *err)
+/* True when every task gave its result, or was not asked for; else *err is the first one's error. */
+static bool all_done(const struct nl_report_run *run, struct nl_err *err)
 {
     const struct nl_report *report = run->report;
     bool done = !run->plan->has_findings || report->findings;
     if (!done)
         *err = run->errs[0];
     for (size_t i = 0; done && i < report->result_count; i++) {
-        done = report->results[i] != NULL;
+        done = report->results[i] || (run->brief && !run->errs[i + 1].code);
         if (!done)
             *err = run->errs[i + 1];
     }
     return done;
 }
 
-static bool run_tasks(struct report_run *run, struct nl_err *err)
+/* The sentences on top, and what else a brief report shows. */
+static void tell(struct nl_report_run *run)
+{
+    const struct nl_result *tables[NL_MAIN_TABLES];
+    run->report->making = run->brief ? run : NULL;
+    if (run->plan->has_findings)
+        nl_verdict_make(run->report, run->trace, &run->options);
+    nl_headlines(run->report, run->trace);
+    if (run->brief)
+        (void)nl_report_main_tables(run->report, tables);
+    run->report->making = NULL;
+}
+
+static void drop_holes(struct nl_report *report)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < report->result_count; i++)
+        if (report->results[i])
+            report->results[kept++] = report->results[i];
+    report->result_count = kept;
+}
+
+static bool run_tasks(struct nl_report_run *run, struct nl_err *err)
 {
     run->options.memo = nl_memo_new(run->trace, &run->options.window);
-    size_t tasks = run->report->result_count + 1;
-    run->errs = nl_alloc(tasks * sizeof *run->errs);
-    for (size_t i = 0; i < tasks; i++)
+    size_t count = run->report->result_count + 1;
+    run->errs = nl_alloc(count * sizeof *run->errs);
+    for (size_t i = 0; i < count; i++)
         run->errs[i] = *err;
-    run->order = order_analyses(run->plan);
-    nl_job_phase(run->job, "analyzing", tasks - 1);
+    run->brief = run->options.brief && run->plan->has_findings && !run->options.section;
+    run->order = order_analyses(run->plan, run->brief, &run->ordered);
+    size_t tasks = run->ordered + 1;
+    nl_job_phase(run->job, "analyzing", run->ordered);
     run->claims = run->options.section && run->plan->analyses[0] && is_account(run, 0);
     nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
     run_account(run, tasks);
     bool done = all_done(run, err);
-    if (done && run->plan->has_findings && !run->options.section)
-        nl_verdict_make(run->report, run->trace, &run->options);
+    if (done && !run->options.section) {
+        tell(run);
+        done = all_done(run, err);
+    }
     nl_free(run->errs);
     nl_free(run->order);
     nl_memo_free(run->options.memo);
+    drop_holes(run->report);
     return done;
 }
 
@@ -282,7 +329,7 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
     report->result_count = plan_length(plan);
     report->results =
         nl_arena_alloc(&report->arena, report->result_count * sizeof *report->results);
-    struct report_run run = {
+    struct nl_report_run run = {
         .trace = trace, .plan = plan, .options = *options, .job = job, .report = report};
     run.options.limit = 0; /* the sentences are about all rows */
     if (!run_tasks(&run, err)) {
@@ -291,8 +338,6 @@ struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
     }
     if (options->section)
         explain_nothing(report, trace);
-    else
-        nl_headlines(report, trace);
     nl_report_cut(report, options->limit);
     return report;
 }
@@ -327,10 +372,24 @@ void nl_report_free(struct nl_report *report)
     nl_free(report);
 }
 
+/* The result of that key while a brief report is made. */
+static const struct nl_result *make_result(struct nl_report_run *run, const char *key)
+{
+    for (size_t i = 0; i < run->report->result_count; i++)
+        if (!strcmp(planned(run, i)->key, key)) {
+            if (!run->report->results[i] && !run->errs[i + 1].code)
+                run_analysis(run, i);
+            return run->report->results[i];
+        }
+    return NULL;
+}
+
 const struct nl_result *nl_report_result(const struct nl_report *report, const char *name)
 {
     const struct nl_analysis *analysis = nl_analysis_find(name);
     const char *key = analysis ? analysis->key : name;
+    if (report->making)
+        return make_result(report->making, key);
     for (size_t i = 0; i < report->result_count; i++)
         if (!strcmp(report->results[i]->name, key))
             return report->results[i];

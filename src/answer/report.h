@@ -17,10 +17,11 @@ struct nl_report {
     const char *title; /* heading for eyes */
     const char *headlines[NL_HEADLINES_MAX];
     size_t headline_count;
-    struct nl_result **results; /* every analysis of the plan, also those without rows */
+    struct nl_result **results; /* every analysis of the plan, also those without rows; fewer when brief */
     size_t result_count;
     const struct nl_verdict_words *verdict; /* NULL in reports without; JSON gets "answer" */
     struct nl_findings *findings; /* NULL in reports without; JSON gets "findings", "abstained" */
+    struct nl_report_run *making; /* a brief report that is being made: who asks for a result has it run */
     struct nl_arena arena;
 };
 
@@ -32,7 +33,8 @@ struct nl_report_plan {
 
 extern const struct nl_report_plan nl_report_plans[]; /* ends with a NULL name */
 
-/* Runs the analyses of the plan called `name` ("analyze" or "info"); with options->section that one
+/* Runs the analyses of the plan called `name` ("analyze" or "info"); with options->brief those alone that the
+ * answer reads or is about; with options->section that one
  * analysis alone, whatever the plan, without headlines, and an empty answer says in its note what was
  * not recorded. NULL with err when the plan or section does not exist (NL_USAGE), or on
  * NL_INTERRUPTED, NL_MEMORY. `job` may be NULL. */
@@ -49,5 +51,10 @@ void nl_report_keep(struct nl_report *report, const char *section);
 
 /* The report's result called `name` (name of the result or of its analysis); NULL when absent. */
 const struct nl_result *nl_report_result(const struct nl_report *report, const char *name);
+
+#define NL_MAIN_TABLES 2
+/* The tables that the answer is about, at most NL_MAIN_TABLES: the first of its class that have rows. How many. */
+size_t nl_report_main_tables(const struct nl_report *report,
+                             const struct nl_result *tables[NL_MAIN_TABLES]);
 
 #endif

@@ -552,6 +552,8 @@ void nl_report_question(struct nl_buf *out, uint64_t trace_key, const char *plan
     const struct nl_window *window = &options->window;
     nl_buf_format(out, "trace %016" PRIx64 " plan %s fold %d all %d", trace_key, plan,
                   options->fold, options->all);
+    if (options->brief)
+        nl_buf_text(out, " brief");
     if (options->section)
         nl_buf_format(out, " section %s", options->section);
     if (options->flops_per_step > 0 || options->tokens_per_step > 0)

@@ -63,6 +63,7 @@ static bool read_options(const struct nl_input_words *input, const struct nl_tra
                 !call->settings.all &&
                 !call->settings.section; /* it shows fewer rows, and says of how many */
     *options = (struct nl_analyze_options){.limit = page ? 0 : (size_t)call->settings.limit,
+                                           .brief = page,
                                            .fold = output->view->folds && !call->settings.all,
                                            .all = call->settings.all,
                                            .section = call->settings.section};

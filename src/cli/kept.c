@@ -35,14 +35,11 @@ static char *name_answer(struct nl_buf *question, const struct nl_input_words *i
     return nl_cache_beside(input->cached_as, input->cache, nl_hash(question->ptr, question->len));
 }
 
-bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *trace,
-                  const char *plan, const struct nl_analyze_options *options,
-                  const struct nl_call *call, struct nl_answer *answer)
+static bool find(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
+                 const struct nl_analyze_options *options, const struct nl_call *call,
+                 struct nl_answer *answer)
 {
     struct nl_buf question;
-    *answer = (struct nl_answer){0};
-    if (!worth(input, trace))
-        return false;
     struct nl_analyze_options all = whole(options);
     char *path = name_answer(&question, input, trace, plan, &all);
     struct nl_str asked = {question.ptr, question.len};
@@ -59,6 +56,19 @@ bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *tra
     nl_free(path);
     nl_buf_release(&question);
     return answer->report != NULL;
+}
+
+/* A whole report has all that a brief one has. */
+bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *trace,
+                  const char *plan, const struct nl_analyze_options *options,
+                  const struct nl_call *call, struct nl_answer *answer)
+{
+    struct nl_analyze_options longer = *options;
+    *answer = (struct nl_answer){0};
+    longer.brief = false;
+    return worth(input, trace) &&
+           (find(input, trace, plan, options, call, answer) ||
+            (options->brief && find(input, trace, plan, &longer, call, answer)));
 }
 
 /* Like the cache as a whole: what cannot be written is not kept, and nobody minds. */

@@ -143,27 +143,6 @@ static void put_profile(struct brief *brief)
 
 /* ---- tables ---- */
 
-static const struct choice {
-    enum nl_verdict_class class;
-    const char *tables[5]; /* the first two with rows are shown */
-} choices[] = {
-    {NL_VERDICT_COMPUTE, {"kernels", "kernel_categories", "op_gpu", "model_layers", "call_sums"}},
-    {NL_VERDICT_MEMORY, {"kernels", "kernel_categories", "op_gpu", NULL}},
-    {NL_VERDICT_COMMUNICATION, {"collectives", "overlap", "kernels", NULL}},
-    {NL_VERDICT_COPY, {"copies", "nvtx_gpu", "kernels", NULL}},
-    {NL_VERDICT_LAUNCH, {"idle_causes", "kernels", "ops", NULL}},
-    {NL_VERDICT_INPUT, {"idle_causes", "step_parts", "kernels", NULL}},
-    {NL_VERDICT_SYNC, {"idle_causes", "syncs", "api", NULL}},
-    {NL_VERDICT_STARTUP, {"idle_causes", "api", "nvtx", "ops", NULL}},
-    {NL_VERDICT_HOST, {"idle_causes", "idle_gaps", "ops", "nvtx", NULL}},
-    {NL_VERDICT_IDLE, {"idle_gaps", "kernels", "python", "cpu_samples", "others"}},
-    {NL_VERDICT_CPU_ONLY, {"ops", "python", "cpu_samples", "nvtx", "others"}},
-    {NL_VERDICT_MEMORY_SNAPSHOT, {"memory", NULL}},
-    {NL_VERDICT_COUNTERS, {"kernel_counters", "kernels", "counters", NULL}},
-    {NL_VERDICT_HANG, {NULL}},
-    {NL_VERDICT_NONE, {NULL}},
-};
-
 /* Columns of the short tables, the deciding ones first: those that do not fit go from the end. */
 static const struct {
     const char *table, *shares, *columns[COLUMNS]; /* shares: what they are of */
@@ -310,26 +289,10 @@ static void put_table(struct brief *brief, const struct nl_result *result, size_
     nl_free(skip);
 }
 
-/* A table whose first row is all there is repeats the sentence. */
-static size_t choose_tables(const struct brief *brief, const struct nl_result *chosen[2])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
-        if (choices[i].class != brief->report->verdict->class)
-            continue;
-        for (size_t t = 0; t < 5 && choices[i].tables[t] && count < 2; t++) {
-            const struct nl_result *result = nl_report_result(brief->report, choices[i].tables[t]);
-            if (result && result->rows)
-                chosen[count++] = result;
-        }
-    }
-    return count;
-}
-
 static void put_tables(struct brief *brief, size_t lines)
 {
-    const struct nl_result *chosen[2];
-    size_t count = choose_tables(brief, chosen);
+    const struct nl_result *chosen[NL_MAIN_TABLES];
+    size_t count = nl_report_main_tables(brief->report, chosen);
     while (count && lines < count * (3 + LEAST_ROWS))
         count--;
     for (size_t i = 0; i < count; i++) {
@@ -370,8 +333,8 @@ static void put_missing(struct brief *brief)
 static void put_next(struct brief *brief)
 {
     const char *input = brief->options->input ? brief->options->input : "PROFILE";
-    const struct nl_result *chosen[2];
-    size_t count = choose_tables(brief, chosen);
+    const struct nl_result *chosen[NL_MAIN_TABLES];
+    size_t count = nl_report_main_tables(brief->report, chosen);
     const char *section = brief->report->findings && brief->report->findings->count ? "findings"
                           : count ? chosen[0]->name
                                   : NULL;
