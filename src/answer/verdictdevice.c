@@ -15,7 +15,6 @@
 #include "tables/memo.h"
 #include "timeline/hostbusy.h"
 #include "timeline/replays.h"
-#include "timeline/thinned.h"
 
 #define CAUSE_SHARE_LEAST 0.25 /* of the time: a cause beside computing */
 #define MOST_COMPUTE      0.75
@@ -489,7 +488,8 @@ static bool judge_unrecorded(struct nl_device_case *it)
 static bool judge_timeline(struct nl_judged *judged)
 {
     size_t count;
-    struct nl_device_case it = {.judged = judged, .thinned = nl_thinned(judged->trace)};
+    struct nl_device_case it = {.judged = judged,
+                                .thinned = nl_memo_thinned(judged->options->memo)};
     if (!nl_time_parts(judged, &it.parts))
         return false;
     it.replays = replays_of(&it);

@@ -7,6 +7,7 @@
  */
 #include "findings/cause.h"
 #include "base/sum.h"
+#include "store/nametest.h"
 
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.10
@@ -44,7 +45,10 @@ static bool is_in_time(const struct nl_scene *scene, uint32_t slice)
 static void count_calls(const struct nl_scene *scene, uint64_t *mallocs, uint64_t *frees)
 {
     const struct nl_trace *trace = scene->trace;
+    struct nl_name_test allocates, gives_back;
     *mallocs = *frees = 0;
+    nl_name_test_init(&allocates, trace, "Malloc");
+    nl_name_test_init(&gives_back, trace, "Free");
     for (uint32_t row = 0; row < trace->api.rows; row++) {
         uint32_t slice = trace->api.slice[row];
         if (nl_api_slice_role(scene->roles, trace, slice) != NL_API_ALLOCATE ||
@@ -52,10 +56,11 @@ static void count_calls(const struct nl_scene *scene, uint64_t *mallocs, uint64_
             (scene->device->rank != NL_NULL_I64 &&
              nl_slice_rank(trace, slice) != scene->device->rank))
             continue;
-        struct nl_str name = nl_trace_name(trace, trace->slice.name[slice]);
-        *mallocs += nl_str_contains(name, "Malloc");
-        *frees += nl_str_contains(name, "Free");
+        *mallocs += nl_name_has(&allocates, trace->slice.name[slice]);
+        *frees += nl_name_has(&gives_back, trace->slice.name[slice]);
     }
+    nl_name_test_release(&allocates);
+    nl_name_test_release(&gives_back);
 }
 
 static uint64_t count_kernels(const struct nl_scene *scene)

@@ -34,9 +34,10 @@ static size_t find_fetches(const struct nl_scene *scene, struct nl_intervals *ou
     uint8_t *names = nl_zalloc((size_t)trace->names.count + 1);
     uint8_t *threads = nl_zalloc((size_t)trace->thread.rows + 1);
     size_t gaps, count = 0;
+    bool any = false;
     const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
     for (uint32_t id = 0; id < trace->names.count; id++)
-        names[id] = is_fetch_name(nl_trace_name(trace, id));
+        any |= names[id] = is_fetch_name(nl_trace_name(trace, id));
     for (size_t i = 0; i < gaps; i++) {
         uint32_t launch = gap[i].launch;
         uint32_t thread =
@@ -44,7 +45,7 @@ static size_t find_fetches(const struct nl_scene *scene, struct nl_intervals *ou
         if (thread != NL_NULL_ROW)
             threads[thread] = 1;
     }
-    for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
+    for (uint32_t slice = 0; any && slice < trace->slice.rows; slice++) {
         uint32_t thread = trace->lane.thread[trace->slice.lane[slice]];
         if (!names[trace->slice.name[slice]] || !is_host_range(trace->slice.kind[slice]) ||
             thread == NL_NULL_ROW || !threads[thread])

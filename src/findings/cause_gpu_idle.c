@@ -9,6 +9,7 @@
 #include "tables/groups.h"
 #include "base/sort.h"
 #include "base/sum.h"
+#include "store/nametest.h"
 
 #define WARN_SHARE     0.15
 #define CRITICAL_SHARE 0.30
@@ -224,14 +225,16 @@ static void tell_activity(struct nl_scene *scene, struct nl_finding *finding,
 static size_t captures_in(const struct nl_scene *scene, struct nl_interval where)
 {
     const struct nl_trace *trace = scene->trace;
+    struct nl_name_test ends;
     size_t count = 0;
+    nl_name_test_init(&ends, trace, "EndCapture");
     for (uint32_t row = 0; row < trace->api.rows; row++) {
         uint32_t slice = trace->api.slice[row];
         if (slice != NL_NULL_ROW && trace->slice.ts[slice] >= where.start &&
-            trace->slice.ts[slice] < where.end &&
-            nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "EndCapture"))
+            trace->slice.ts[slice] < where.end && nl_name_has(&ends, trace->slice.name[slice]))
             count++;
     }
+    nl_name_test_release(&ends);
     return count;
 }
 
@@ -239,16 +242,18 @@ static size_t captures_in(const struct nl_scene *scene, struct nl_interval where
 static struct nl_keyed *capture_calls(const struct nl_trace *trace, size_t *count)
 {
     struct nl_keyed *calls = NULL;
+    struct nl_name_test captures;
     size_t cap = 0;
     *count = 0;
+    nl_name_test_init(&captures, trace, "Capture");
     for (uint32_t row = 0; row < trace->api.rows; row++) {
         uint32_t slice = trace->api.slice[row];
-        if (slice == NL_NULL_ROW ||
-            !nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "Capture"))
+        if (slice == NL_NULL_ROW || !nl_name_has(&captures, trace->slice.name[slice]))
             continue;
         nl_grow(&calls, &cap, 2 * (*count + 1)); /* half is for sorting */
         calls[(*count)++] = (struct nl_keyed){nl_sort_key(trace->slice.ts[slice]), slice};
     }
+    nl_name_test_release(&captures);
     if (*count)
         nl_sort_keyed(calls, calls + *count, *count);
     return calls;

@@ -17,7 +17,6 @@
 #include "findings/scene.h"
 #include "findings/sureness.h"
 #include "timeline/replays.h"
-#include "timeline/thinned.h"
 
 static const struct {
     const struct nl_cause *cause;
@@ -147,9 +146,9 @@ static bool is_about_cpu(const struct nl_cause *cause, const struct nl_scenes *d
 }
 
 /* Why gaps of this recording are no idle time; NULL where they are. */
-static const char *says_nothing_in_gaps(const struct nl_trace *trace)
+static const char *says_nothing_in_gaps(const struct nl_trace *trace, struct nl_memo *memo)
 {
-    if (!isnan(nl_thinned(trace)))
+    if (!isnan(nl_memo_thinned(memo)))
         return "most events are missing: it was filtered or sampled";
     return nl_replays_unrecorded(trace, NL_NULL_ROW)
                ? "kernels of replayed graphs were not recorded: what looks idle may be theirs"
@@ -167,7 +166,7 @@ static struct nl_findings *find(const struct nl_trace *trace,
     if (!scenes.count)
         nl_scenes_init_cpu(&hosts, trace, options, &findings->arena);
     const struct nl_account *account = nl_memo_account(options->memo);
-    const char *blind = says_nothing_in_gaps(trace);
+    const char *blind = says_nothing_in_gaps(trace, options->memo);
     bool cancelled = false;
     for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
         const struct nl_cause *cause = causes[i].cause;

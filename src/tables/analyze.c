@@ -3,6 +3,7 @@
  */
 #include "tables/analyze.h"
 
+#include "base/wide.h"
 #include "tables/memo.h"
 
 const struct nl_analysis *const nl_analyses[] = {
@@ -19,21 +20,43 @@ const struct nl_analysis *nl_analysis_find(const char *name)
     return NULL;
 }
 
-/* Whether a stored value is not its type's "unknown". */
-static bool known_value(const void *array, const struct nl_column_def *column, uint32_t row)
+/* Whether any of a column's values is not its type's "unknown"; looked at in blocks, so that a column with known
+ * values costs nothing and one without as little as reading it. */
+#define BLOCK 4096u
+#define FIND_KNOWN(name, type, is_known)                                                           \
+    NL_WIDE static bool name(const type *values, uint32_t rows)                                    \
+    {                                                                                              \
+        unsigned known = 0;                                                                        \
+        for (uint32_t from = 0; !known && from < rows; from += BLOCK) {                            \
+            uint32_t end = rows - from < BLOCK ? rows : from + BLOCK;                              \
+            for (uint32_t i = from; i < end; i++)                                                  \
+                known |= is_known;                                                                 \
+        }                                                                                          \
+        return known;                                                                              \
+    }
+
+FIND_KNOWN(any_i64, int64_t, values[i] != NL_NULL_I64)
+FIND_KNOWN(any_u64, uint64_t, values[i] != NL_NULL_U64)
+FIND_KNOWN(any_f64, double, values[i] == values[i])
+FIND_KNOWN(any_u32, uint32_t, values[i] != NL_NULL_U32)
+FIND_KNOWN(any_name, uint32_t, values[i] != NL_NO_NAME)
+FIND_KNOWN(any_u16, uint16_t, values[i] != 0)
+FIND_KNOWN(any_u8, uint8_t, values[i] != 0)
+
+static bool any_known(const void *array, const struct nl_column_def *column, uint32_t rows)
 {
     switch (column->type) {
     case NL_TYPE_TIME:
     case NL_TYPE_DUR:
-    case NL_TYPE_I64: return ((const int64_t *)array)[row] != NL_NULL_I64;
-    case NL_TYPE_U64: return ((const uint64_t *)array)[row] != NL_NULL_U64;
-    case NL_TYPE_F64: return !isnan(((const double *)array)[row]);
+    case NL_TYPE_I64: return any_i64(array, rows);
+    case NL_TYPE_U64: return any_u64(array, rows);
+    case NL_TYPE_F64: return any_f64(array, rows);
     case NL_TYPE_U32:
-    case NL_TYPE_REF: return ((const uint32_t *)array)[row] != NL_NULL_U32;
-    case NL_TYPE_NAME: return ((const uint32_t *)array)[row] != NL_NO_NAME;
-    case NL_TYPE_U16: return ((const uint16_t *)array)[row] != 0;
+    case NL_TYPE_REF: return any_u32(array, rows);
+    case NL_TYPE_NAME: return any_name(array, rows);
+    case NL_TYPE_U16: return any_u16(array, rows);
     case NL_TYPE_U8:
-    case NL_TYPE_ENUM: return ((const uint8_t *)array)[row] != 0;
+    case NL_TYPE_ENUM: return any_u8(array, rows);
     }
     return false;
 }
@@ -46,11 +69,7 @@ bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace)
     const struct nl_column_def *column = nl_table_column(need->table, need->column);
     if (!column || column->hop != NL_HOP_NONE)
         NL_BUG("an analysis needs a column that schema.def does not store");
-    const void *array = nl_trace_column(trace, column);
-    for (uint32_t row = 0; row < rows; row++)
-        if (known_value(array, column, row))
-            return true;
-    return false;
+    return any_known(nl_trace_column(trace, column), column, rows);
 }
 
 const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "tables/scope.h"
 #include "timeline/attribution.h"
+#include "timeline/thinned.h"
 
 #define KINDS (UINT8_MAX + 1)
 
@@ -21,7 +22,7 @@ struct nl_memo {
     const struct nl_window *window;
     struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
         owners_once, clocks_once, account_once, works_once, peaks_once, roofs_once, places_once,
-        llm_once;
+        llm_once, thinned_once;
     struct nl_idle *idle;
     struct nl_account_maker *maker; /* idle time went into it; NULL once the account is made */
     struct nl_account *account;
@@ -33,6 +34,7 @@ struct nl_memo {
     int64_t *self;
     struct nl_owners owners;
     struct nl_clock_checks clocks;
+    double thinned;
     struct nl_op_works works;
     struct nl_device_peaks *peaks;
     struct nl_work_places places;
@@ -61,7 +63,7 @@ static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
                           &memo->times_once,  &memo->roles_once,     &memo->self_once,
                           &memo->owners_once, &memo->clocks_once,    &memo->account_once,
                           &memo->works_once,  &memo->peaks_once,     &memo->roofs_once,
-                          &memo->places_once, &memo->llm_once};
+                          &memo->places_once, &memo->llm_once,       &memo->thinned_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -174,6 +176,14 @@ const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo)
         nl_step_times_init(&memo->times, memo->trace, memo->window, nl_memo_steps(memo));
     finish(&memo->times_once);
     return &memo->times;
+}
+
+double nl_memo_thinned(struct nl_memo *memo)
+{
+    if (begin(&memo->thinned_once))
+        memo->thinned = nl_thinned(memo->trace);
+    finish(&memo->thinned_once);
+    return memo->thinned;
 }
 
 const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo)

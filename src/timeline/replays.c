@@ -2,7 +2,7 @@
 #include "timeline/replays.h"
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "store/nametest.h"
 
 #define LEAST_LAUNCHES 3    /* the work of the last may lie behind the end of the recording */
 #define MOST_UNLINKED  0.05 /* of the kernels: more without a launch may well be those of graphs */
@@ -12,11 +12,6 @@ struct feed {
     uint64_t launches, of_graphs, linked, unlinked;
 };
 
-static bool is_graph_launch(const struct nl_trace *trace, uint32_t slice)
-{
-    return nl_str_contains(nl_trace_name(trace, trace->slice.name[slice]), "GraphLaunch");
-}
-
 /* The last one is of launches whose process is not known. */
 static struct feed *feed_of(const struct nl_trace *trace, struct feed *feeds, uint32_t slice)
 {
@@ -24,11 +19,12 @@ static struct feed *feed_of(const struct nl_trace *trace, struct feed *feeds, ui
     return &feeds[process < trace->process.rows ? process : trace->process.rows];
 }
 
-static bool count_launches(const struct nl_trace *trace, struct feed *feeds)
+static bool count_launches(const struct nl_trace *trace, struct nl_name_test *launches,
+                           struct feed *feeds)
 {
     bool enough = false;
     for (uint32_t row = 0; row < trace->api.rows; row++)
-        if (is_graph_launch(trace, trace->api.slice[row]))
+        if (nl_name_has(launches, trace->slice.name[trace->api.slice[row]]))
             enough |= ++feed_of(trace, feeds, trace->api.slice[row])->launches >= LEAST_LAUNCHES;
     return enough;
 }
@@ -44,7 +40,8 @@ static void count_unlinked(const struct nl_trace *trace, struct feed *feeds, uin
             feeds[process].unlinked++;
 }
 
-static void count_kernels(const struct nl_trace *trace, struct feed *feeds)
+static void count_kernels(const struct nl_trace *trace, struct nl_name_test *launches,
+                          struct feed *feeds)
 {
     for (uint32_t row = 0; row < trace->kernel.rows; row++) {
         uint32_t slice = trace->kernel.slice[row], launch = trace->slice.link[slice];
@@ -54,8 +51,8 @@ static void count_kernels(const struct nl_trace *trace, struct feed *feeds)
         }
         struct feed *feed = feed_of(trace, feeds, launch);
         feed->linked++;
-        feed->of_graphs +=
-            trace->kernel.graph[row] != NL_NULL_U64 || is_graph_launch(trace, launch);
+        feed->of_graphs += trace->kernel.graph[row] != NL_NULL_U64 ||
+                           nl_name_has(launches, trace->slice.name[launch]);
     }
 }
 
@@ -72,13 +69,16 @@ uint64_t nl_replays_unrecorded(const struct nl_trace *trace, uint32_t process)
     if (trace->graph.rows || !trace->api.rows || !trace->kernel.rows)
         return 0;
     struct feed *feeds = nl_zalloc(((size_t)trace->process.rows + 1) * sizeof *feeds);
+    struct nl_name_test launches;
     uint64_t count = 0;
-    if (count_launches(trace, feeds)) {
-        count_kernels(trace, feeds);
+    nl_name_test_init(&launches, trace, "GraphLaunch");
+    if (count_launches(trace, &launches, feeds)) {
+        count_kernels(trace, &launches, feeds);
         for (uint32_t row = 0; row <= trace->process.rows; row++)
             if (process == NL_NULL_ROW || row == process)
                 count += unrecorded(&feeds[row]);
     }
+    nl_name_test_release(&launches);
     nl_free(feeds);
     return count;
 }
