@@ -27,22 +27,38 @@
     C(children_mean, "children", NUMBER)
 NL_COLUMNS(COLUMNS);
 
-struct projection {
-    int64_t *start, *end; /* of the device work, where works > 0 */
-    uint32_t *works, *children;
+/* Of a range with device work; works and children are numbers of them. */
+struct projected {
+    int64_t start, end;
+    uint32_t works, children;
 };
 
-static void extend(struct projection *made, uint32_t range, int64_t start, int64_t end)
+/* Few of the ranges of a long profile have device work themselves. */
+struct projection {
+    uint32_t *place; /* per range: its item + 1, 0 none */
+    struct projected *items;
+    size_t count, cap;
+};
+
+static struct projected *find(const struct projection *made, uint32_t range)
 {
-    if (!made->works[range]++) {
-        made->start[range] = start;
-        made->end[range] = end;
-        return;
+    uint32_t place = made->place[range];
+    return place ? &made->items[place - 1] : NULL;
+}
+
+static struct projected *extend(struct projection *made, uint32_t range, int64_t start, int64_t end)
+{
+    struct projected *item = find(made, range);
+    if (!item) {
+        nl_grow(&made->items, &made->cap, made->count + 1);
+        item = &made->items[made->count++];
+        *item = (struct projected){.start = start, .end = end};
+        made->place[range] = (uint32_t)made->count;
     }
-    if (start < made->start[range])
-        made->start[range] = start;
-    if (end > made->end[range])
-        made->end[range] = end;
+    item->start = start < item->start ? start : item->start;
+    item->end = end > item->end ? end : item->end;
+    item->works++;
+    return item;
 }
 
 /* Ranges still to be looked at: `range` and those around it, up to `stop`. */
@@ -72,7 +88,7 @@ static void spread(const struct nl_rangetree *tree, struct projection *made, str
         for (uint32_t range = climb.range; range != climb.stop; range = tree->parents[range]) {
             if (nl_rangetree_end(tree, range) < call_end)
                 continue;
-            extend(made, range, start, end);
+            (void)extend(made, range, start, end);
             uint32_t thread =
                 tree->trace->lane.thread[tree->trace->slice.lane[tree->slices[range]]];
             if (tree->crossed && range > tree->thread_first[thread])
@@ -89,17 +105,18 @@ static void give_innermost(const struct nl_rangetree *tree, struct projection *m
     while (range != NL_NULL_ROW && nl_rangetree_end(tree, range) < call_end)
         range = tree->parents[range];
     if (range != NL_NULL_ROW)
-        extend(made, range, start, end);
+        (void)extend(made, range, start, end);
 }
 
 static void give_parents(const struct nl_rangetree *tree, struct projection *made)
 {
     for (uint32_t range = tree->count; range-- > 0;) {
-        uint32_t parent = tree->parents[range], works = made->works[range];
-        if (!works || parent == NL_NULL_ROW)
+        uint32_t parent = tree->parents[range];
+        const struct projected *item = find(made, range);
+        if (!item || parent == NL_NULL_ROW)
             continue;
-        extend(made, parent, made->start[range], made->end[range]);
-        made->works[parent] += works - 1;
+        struct projected inner = *item;
+        extend(made, parent, inner.start, inner.end)->works += inner.works - 1;
     }
 }
 
@@ -107,11 +124,8 @@ static void project(const struct nl_gputime *gpu, struct projection *made)
 {
     const struct nl_rangetree *tree = gpu->tree;
     struct climbs climbs = {0};
-    size_t count = (size_t)tree->count + 1;
-    made->start = nl_zalloc(count * sizeof *made->start); /* only what is touched takes memory */
-    made->end = nl_zalloc(count * sizeof *made->end);
-    made->works = nl_zalloc(count * sizeof *made->works);
-    made->children = nl_zalloc(count * sizeof *made->children);
+    *made = (struct projection){0};
+    made->place = nl_zalloc(((size_t)tree->count + 1) * sizeof *made->place);
     for (uint32_t work = 0; work < gpu->owners->count; work++) {
         uint32_t slice = gpu->owners->work[work], launch = gpu->owners->launch[work];
         if (gpu->owner[work] == NL_NULL_ROW || launch == NL_NULL_ROW ||
@@ -129,17 +143,17 @@ static void project(const struct nl_gputime *gpu, struct projection *made)
     nl_free(climbs.items);
     if (!tree->crossed)
         give_parents(tree, made);
-    for (uint32_t range = 0; range < tree->count; range++)
-        if (made->works[range] && tree->parents[range] != NL_NULL_ROW)
-            made->children[tree->parents[range]]++;
+    for (uint32_t range = 0; range < tree->count; range++) {
+        uint32_t parent = tree->parents[range];
+        if (made->place[range] && parent != NL_NULL_ROW && made->place[parent])
+            find(made, parent)->children++;
+    }
 }
 
 static void release(struct projection *made)
 {
-    nl_free(made->start);
-    nl_free(made->end);
-    nl_free(made->works);
-    nl_free(made->children);
+    nl_free(made->place);
+    nl_free(made->items);
 }
 
 /* Levels of all ranges; parents come first. */
@@ -161,19 +175,22 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
     const struct nl_nvtx_table *nvtx = &gpu->trace->nvtx;
     uint32_t *levels = levels_of(gpu->tree);
     for (uint32_t range = 0; range < gpu->tree->count; range++) {
+        const struct projected *item = find(made, range);
+        if (!item)
+            continue;
         uint32_t slice = gpu->tree->slices[range], row = gpu->trace->slice.detail[slice];
         int64_t length = nl_scope_length(&gpu->host, slice);
-        if (!made->works[range] || length < 0)
+        if (length < 0)
             continue;
         uint32_t domain = row == NL_NULL_U32 ? NL_NO_NAME : nvtx->domain[row];
         uint64_t name = nl_fold_id(fold, gpu->trace->slice.name[slice]);
         struct nl_group *group =
             nl_groups_add(groups, name << 32 | domain, row == NL_NULL_U32 ? 0 : nvtx->style[row],
-                          made->end[range] - made->start[range]);
+                          item->end - item->start);
         nl_sum_add(&group->sums[RANGE_NS], length);
-        group->sums[WORKS] += made->works[range];
+        group->sums[WORKS] += item->works;
         group->sums[LEVELS] += levels[range];
-        group->sums[CHILDREN] += made->children[range];
+        group->sums[CHILDREN] += item->children;
     }
     nl_free(levels);
     nl_groups_finish(groups);
