@@ -42,11 +42,13 @@ static int64_t part_ns(const struct nl_scene *scene, enum part part)
     return scene->wall_ns;
 }
 
-static int64_t cpu_busy(const struct nl_scene *scene, const struct nl_account_device *device)
+static int64_t cpu_busy(struct nl_scene *scene, const struct nl_account_device *device)
 {
     int64_t start = scene->parts->start_ns, end = start;
     nl_sum_add(&end, scene->wall_ns);
-    return nl_host_busy(scene->trace, scene->roles, device->feeder, start, end);
+    if (scene->cpu_busy == NL_NULL_I64)
+        scene->cpu_busy = nl_host_busy(scene->trace, scene->roles, device->feeder, start, end);
+    return scene->cpu_busy;
 }
 
 const struct nl_account_device *nl_scene_account(const struct nl_account *account,
@@ -60,7 +62,7 @@ const struct nl_account_device *nl_scene_account(const struct nl_account *accoun
     return NULL;
 }
 
-void nl_bound_saving(struct nl_finding *finding, const struct nl_scene *scene,
+void nl_bound_saving(struct nl_finding *finding, struct nl_scene *scene,
                      const struct nl_account *account)
 {
     const struct nl_account_device *device = nl_scene_account(account, scene);

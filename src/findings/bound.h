@@ -10,7 +10,7 @@
 #include "findings/cause.h"
 
 /* Lowers saving_ns of a finding about the scene's device. */
-void nl_bound_saving(struct nl_finding *finding, const struct nl_scene *scene,
+void nl_bound_saving(struct nl_finding *finding, struct nl_scene *scene,
                      const struct nl_account *account);
 
 /* The scene's device in the account; NULL when it is not there. */

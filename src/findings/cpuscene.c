@@ -87,6 +87,7 @@ void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
                             .account = account,
                             .arena = arena,
                             .compiled = &scenes->compiled,
+                            .cpu_busy = NL_NULL_I64,
                             .cpu = true};
     scenes->items = nl_zalloc(most * sizeof *scenes->items);
     scenes->stand_ins = nl_zalloc(most * sizeof *scenes->stand_ins);

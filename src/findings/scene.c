@@ -223,6 +223,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .arena = arena,
                                                            .compiled = &scenes->compiled,
                                                            .experts = &scenes->experts,
+                                                           .cpu_busy = NL_NULL_I64,
                                                            .wall_ns = parts->wall_ns};
     }
     by_device_release(&by);
