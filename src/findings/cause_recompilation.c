@@ -8,6 +8,8 @@
 #include "findings/bookcause.h"
 #include "base/mem.h"
 
+#include <string.h>
+
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.10
 #define WARM_UP        5
@@ -36,11 +38,13 @@ static const struct nl_slices_found *compilations(const struct nl_scene *scene)
     if (list->made)
         return list;
     uint8_t *marked = nl_marks_names(trace, NL_MARKS(marks));
+    bool any = memchr(marked, true, (size_t)trace->names.count + 1) != NULL;
     for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
         unsigned kind = trace->slice.kind[slice];
-        if (trace->slice.dur[slice] <= 0 ||
-            (kind != NL_KIND_COMPILE &&
-             (!marked[trace->slice.name[slice]] || kind == NL_KIND_KERNEL)))
+        if (kind != NL_KIND_COMPILE &&
+            (!any || !marked[trace->slice.name[slice]] || kind == NL_KIND_KERNEL))
+            continue;
+        if (trace->slice.dur[slice] <= 0)
             continue;
         nl_grow(&list->rows, &list->cap, list->count + 1);
         list->rows[list->count++] = slice;

@@ -216,6 +216,15 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
     return table;
 }
 
+static size_t slices_of(const struct nl_trace *trace, const struct nl_work_lane *lanes,
+                        size_t count)
+{
+    size_t slices = 0;
+    for (size_t i = 0; i < count; i++)
+        slices += trace->lane.count[lanes[i].lane];
+    return slices;
+}
+
 void nl_device_intervals_of(const struct nl_trace *trace, const struct nl_window *window,
                             const struct nl_work_lane *lanes, size_t count, uint32_t device,
                             struct nl_device_sets *sets)
@@ -230,6 +239,7 @@ void nl_device_intervals_of(const struct nl_trace *trace, const struct nl_window
     struct nl_work batch[NL_SWEEP_BATCH];
     for (size_t class = NL_IS_COMPUTE; class < NL_WORK_CLASSES; class ++)
         nl_intervals_init(by_class[class]);
+    nl_intervals_reserve(&sets->compute, slices_of(trace, lanes + first, kept));
     nl_sweep_open(&sweep, trace, window, lanes + first, kept);
     for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
         for (size_t i = 0; i < got; i++)

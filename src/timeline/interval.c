@@ -26,6 +26,11 @@ void nl_intervals_release(struct nl_intervals *set)
     *set = (struct nl_intervals){0};
 }
 
+void nl_intervals_reserve(struct nl_intervals *set, size_t count)
+{
+    nl_grow(&set->items, &set->cap, count);
+}
+
 /* Appends in order of start to a normal set, joining what touches. */
 static inline void append(struct nl_intervals *set, int64_t start, int64_t end)
 {
@@ -160,6 +165,7 @@ void nl_intervals_union(const struct nl_intervals *a, const struct nl_intervals 
 {
     out->count = 0;
     size_t i = 0, j = 0;
+    nl_intervals_reserve(out, a->count + b->count);
     while (i < a->count || j < b->count) {
         bool second = i == a->count || (j < b->count && b->items[j].start < a->items[i].start);
         const struct nl_interval *next = second ? &b->items[j++] : &a->items[i++];

@@ -26,6 +26,8 @@ struct nl_intervals {
 void nl_intervals_init(struct nl_intervals *set);
 void nl_intervals_release(struct nl_intervals *set);
 /* Adds [start, end); intervals with end <= start are ignored. */
+/* Room for that many in all, so that the set is not copied while it grows. */
+void nl_intervals_reserve(struct nl_intervals *set, size_t count);
 void nl_intervals_add(struct nl_intervals *set, int64_t start, int64_t end);
 void nl_intervals_normalise(struct nl_intervals *set);
 

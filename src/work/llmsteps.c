@@ -40,7 +40,7 @@ struct run {
     const struct nl_trace *trace;
     struct nl_llm_steps *steps;
     struct draft *drafts;
-    uint32_t *step_of;                 /* per range: step + 1; NULL: steps as they were found */
+    uint32_t *step_of;                 /* per range: step + 1; NULL: none has a name that tells */
     uint32_t *of_found;                /* per found step: step + 1 */
     const struct nl_step_group *group; /* last asked for, of that rank; NULL: it has none */
     int64_t rank;
@@ -92,11 +92,10 @@ static void find_named(struct run *run)
     const struct nl_trace *trace = run->trace;
     const struct nl_rangetree *tree = run->from->ranges;
     uint8_t *asked = nl_zalloc(trace->names.count + (size_t)1); /* 1: tells nothing */
-    run->step_of = nl_zalloc((tree->count + (size_t)1) * sizeof *run->step_of);
     for (uint32_t r = 0; r < tree->count; r++) {
         uint32_t parent = tree->parents[r], slice = tree->slices[r];
         uint32_t name = trace->slice.name[slice];
-        if (parent != NL_NULL_ROW && run->step_of[parent]) {
+        if (parent != NL_NULL_ROW && run->step_of && run->step_of[parent]) {
             run->step_of[r] = run->step_of[parent];
             continue;
         }
@@ -108,6 +107,8 @@ static void find_named(struct run *run)
             !in_scope(run, trace->slice.ts[slice], trace->slice.lane[slice]))
             continue;
         bool word = told.requests < 0 && told.tokens < 0;
+        if (!run->step_of)
+            run->step_of = nl_zalloc((tree->count + (size_t)1) * sizeof *run->step_of);
         (void)new_step(run, nl_slice_rank(trace, slice), told, word ? CONFIDENCE_WORD : 1);
         run->step_of[r] = (uint32_t)run->steps->count;
     }
