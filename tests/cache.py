@@ -119,8 +119,8 @@ def bounded(profile):
 
 
 # Words of analyze, window, and whether the answer is another one than those before: limits cut what is
-# kept, views of numbers share theirs, views for eyes share the folded one. --all has findings that are not printed, too.
-REPORTS = (([], "", True), (["--limit", "2"], "", False), (["--format", "md"], "", False),
+# kept, views of numbers share theirs, those for eyes the folded one; the short page has its own, with fewer tables. --all has findings that are not printed, too.
+REPORTS = (([], "", True), (["--limit", "2"], "", False), (["--format", "md"], "", True),
            (["--all"], "", True), (["--format", "json"], "", True),
            (["--format", "json", "--limit", "3"], "", False), (["--format", "csv"], "", False),
            (["--format", "csv", "--section", "ops"], "", True), (["--section", "findings"], "", True),
@@ -165,6 +165,15 @@ def same_reports(profile):
     info = [neurolens(["info", profile, "-v", "--ledger", folder]) for _ in range(2)]
     tally.check("info is kept too", is_kept(info[1]) and info[0].stdout == info[1].stdout,
                 info[1].describe())
+
+
+def page_of_the_whole(profile):
+    folder = ledger("whole first")
+    truth = report(profile, folder, "--no-cache")
+    whole, page = report(profile, folder, "--full"), report(profile, folder)
+    tally.check("a kept whole report gives the short page, too",
+                not is_kept(whole) and is_kept(page) and page.stdout == truth.stdout and
+                len(kept(folder)) == 1 and len(whole.stdout) > len(page.stdout), page.describe())
 
 
 def changed_source(profile):
@@ -453,6 +462,7 @@ def main():
     profile = large("large.json")
     writer_killed(profile)
     same_reports(profile)
+    page_of_the_whole(profile)
     changed_source(profile)
     damaged_reports(profile)
     only_the_report_is_read(profile)

@@ -229,6 +229,17 @@ static bool all_done(const struct nl_report_run *run, struct nl_err *err)
     return done;
 }
 
+/* The tables that will likely be shown. */
+static void run_main_table(void *context, size_t index, unsigned worker)
+{
+    struct nl_report_run *run = context;
+    const char *const *names = nl_main_table_names(run->report->verdict->class);
+    (void)worker;
+    for (size_t i = 0; names[i] && i <= index; i++)
+        if (i == index)
+            (void)nl_report_result(run->report, names[i]);
+}
+
 /* The sentences on top, and what else a brief report shows. */
 static void tell(struct nl_report_run *run)
 {
@@ -237,8 +248,10 @@ static void tell(struct nl_report_run *run)
     if (run->plan->has_findings)
         nl_verdict_make(run->report, run->trace, &run->options);
     nl_headlines(run->report, run->trace);
-    if (run->brief)
+    if (run->brief) {
+        nl_parallel(nl_job_threads(run->job), NL_MAIN_TABLES, run_main_table, run);
         (void)nl_report_main_tables(run->report, tables);
+    }
     run->report->making = NULL;
 }
 

@@ -1,7 +1,7 @@
 /*
  * reopen FOLDER PROFILE... — every trace of a reader must pass the checks of trace files; and every report of every profile, computed and as it comes out of a .nla file
  * (made in FOLDER), must look the same in every view: whole, under windows and one section of it, names
- * folded and not, all rows and few. One line per profile; tests/reopen.py says which profiles.
+ * folded and not, all rows and few. The short page must be the same of a brief report and of a whole one. One line per profile; tests/reopen.py says which profiles.
  */
 #include <unistd.h>
 
@@ -10,6 +10,7 @@
 #include "shown.h"
 #include "store/tracecheck.h"
 #include "store/tracefile.h"
+#include "view/brief.h"
 
 static char path[4096];
 static size_t reports;
@@ -56,6 +57,48 @@ static const char *compare(const struct nl_trace *trace, const char *plan,
     nl_buf_release(&question);
     reports++;
     return wrong;
+}
+
+/* Of a brief report (two threads) and of a whole one. */
+static bool same_page(const struct nl_trace *trace, const struct nl_window *window,
+                      struct nl_err *err)
+{
+    struct nl_analyze_options options = {.window = *window, .fold = true};
+    struct nl_job job = {.threads = 2};
+    struct nl_buf pages[2] = {{0}, {0}};
+    struct nl_profile *profile = nl_profile_new(trace, window);
+    size_t tables[2] = {0, 0};
+    for (int brief = 0; brief < 2; brief++) {
+        options.brief = brief;
+        struct nl_report *report = nl_report_new(trace, "analyze", &options, &job, err);
+        nl_buf_init(&pages[brief], (size_t)1 << 20);
+        if (report) {
+            nl_brief_page(&pages[brief], profile, report, &(struct nl_view_options){.width = 100});
+            tables[brief] = report->result_count;
+        }
+        nl_report_free(report);
+    }
+    bool same = pages[0].len && pages[0].len == pages[1].len &&
+                !memcmp(pages[0].ptr, pages[1].ptr, pages[0].len) && tables[1] < tables[0];
+    if (!same)
+        printf("whole, %zu tables:\n%.*s\nbrief, %zu tables:\n%.*s\n", tables[0],
+               (int)pages[0].len, pages[0].ptr, tables[1], (int)pages[1].len, pages[1].ptr);
+    nl_buf_release(&pages[0]);
+    nl_buf_release(&pages[1]);
+    nl_profile_free(profile);
+    return same;
+}
+
+static bool check_pages(const char *name, const struct nl_trace *trace, struct nl_err *err)
+{
+    struct nl_window windows[3];
+    make_windows(trace, windows);
+    for (int i = 0; i < 3; i++)
+        if (!same_page(trace, &windows[i], err)) {
+            printf("FAIL reopen: %s: the short page, window %d %s\n", name, i, err->text);
+            return false;
+        }
+    return true;
 }
 
 static bool check(const char *name, const struct nl_trace *trace, struct nl_err *err)
@@ -112,7 +155,8 @@ int main(int count, char **words)
         struct nl_trace *trace = nl_ingest(paths, 1, &options, NULL, &err);
         if (!trace) /* what cannot be read is not this test's */
             continue;
-        bool good = check_file(words[i], trace, &err) && check(words[i], trace, &err);
+        bool good = check_file(words[i], trace, &err) && check(words[i], trace, &err) &&
+                    check_pages(words[i], trace, &err);
         *(good ? &passed : &failed) += 1;
         nl_trace_free(trace);
     }
