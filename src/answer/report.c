@@ -101,8 +101,8 @@ static size_t plan_length(const struct nl_report_plan *plan)
 
 /* What a brief report has whatever the answer is, and what most answers read: made beside the findings, the long ones
  * first, which also make what findings ask for later. */
-static const char *const brief_ones[] = {"compute",   "op_gpu",       "time_breakdown",    "missing",
-                                         "kernels",   "step_summary", "kernel_categories", NULL};
+static const char *const brief_ones[] = {"compute", "op_gpu",       "time_breakdown",    "missing",
+                                         "kernels", "step_summary", "kernel_categories", NULL};
 
 /* So that no worker ends long before the others, and none waits for what another makes: while the
  * findings work out the idle time, the long ones run that share other things; the analyses of idle
@@ -123,7 +123,7 @@ struct nl_report_run {
     struct nl_report *report;
     struct nl_err *errs; /* one per task */
     size_t *order;       /* of the analyses */
-    size_t ordered;      /* that are made beside the findings: all, or the first of a brief report */
+    size_t ordered; /* that are made beside the findings: all, or the first of a brief report */
     bool brief;
     bool claims; /* findings are made for the account alone */
 };

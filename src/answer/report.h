@@ -17,11 +17,13 @@ struct nl_report {
     const char *title; /* heading for eyes */
     const char *headlines[NL_HEADLINES_MAX];
     size_t headline_count;
-    struct nl_result **results; /* every analysis of the plan, also those without rows; fewer when brief */
+    struct nl_result *
+        *results; /* every analysis of the plan, also those without rows; fewer when brief */
     size_t result_count;
     const struct nl_verdict_words *verdict; /* NULL in reports without; JSON gets "answer" */
     struct nl_findings *findings; /* NULL in reports without; JSON gets "findings", "abstained" */
-    struct nl_report_run *making; /* a brief report that is being made: who asks for a result has it run */
+    struct nl_report_run
+        *making; /* a brief report that is being made: who asks for a result has it run */
     struct nl_arena arena;
 };
 

@@ -75,7 +75,7 @@ struct nl_scene {
     struct nl_experts_found *experts; /* all scenes' (cause_moe_imbalance.c) */
     const struct nl_account *account;
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
-    int64_t cpu_busy; /* kept by bound.c; NL_NULL_I64 until then */
+    int64_t cpu_busy;                       /* kept by bound.c; NL_NULL_I64 until then */
     bool cpu;
 };
 

@@ -81,8 +81,8 @@ static bool same_page(const struct nl_trace *trace, const struct nl_window *wind
     bool same = pages[0].len && pages[0].len == pages[1].len &&
                 !memcmp(pages[0].ptr, pages[1].ptr, pages[0].len) && tables[1] < tables[0];
     if (!same)
-        printf("whole, %zu tables:\n%.*s\nbrief, %zu tables:\n%.*s\n", tables[0],
-               (int)pages[0].len, pages[0].ptr, tables[1], (int)pages[1].len, pages[1].ptr);
+        printf("whole, %zu tables:\n%.*s\nbrief, %zu tables:\n%.*s\n", tables[0], (int)pages[0].len,
+               pages[0].ptr, tables[1], (int)pages[1].len, pages[1].ptr);
     nl_buf_release(&pages[0]);
     nl_buf_release(&pages[1]);
     nl_profile_free(profile);
