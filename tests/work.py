@@ -1058,7 +1058,7 @@ def planted(folder, name, calls, device=None):
             us *= more.get("slow", {}).get(turn, 1)
             if more.get("range"):
                 spans.setdefault(more["range"], []).append(correlation * 3)
-            events.append(op(operator, correlation * 3, 2, dims, types))
+            events.append(op(operator, correlation * 3, 2, dims, types, more.get("values")))
             call, kernel = launched(more.get("kernel", "k_" + operator.split("::")[-1]), 10000 + at,
                                     correlation, us, correlation * 3 + 1)
             kernel["args"].update(more.get("args", {}))
@@ -1085,10 +1085,17 @@ SCORES = [("aten::bmm", [[64, 1024, 64], [64, 64, 1024]], H, 60.0),
 FLASH = ("aten::_flash_attention_forward", [[4, 1024, 16, 64]] * 3, H, 60.0)
 OTHER = dict(H100, name="Accelerator X", computeMajor=77)
 A100 = dict(H100, name="NVIDIA A100-SXM4-80GB", computeMajor=8, numSms=108)
+B200 = dict(H100, name="NVIDIA B200", computeMajor=10, numSms=148)
 SOME_A100 = dict(A100, name="NVIDIA A100", totalGlobalMem=0)  # of 40 or 80 GB: bandwidth not known
 TF32 = {"kernel": "cutlass_80_tensorop_s1688gemm_128x128_tn_align4"}
 WIDE = ("aten::mm", [[4096, 4096], [4096, 4096]], F, 330.0, TF32)
 GATHER = ("aten::embedding", [[1 << 20, 64], [1 << 20]], [F, "long int"], 900.0)
+
+
+def scaled(fast, us=120.0):
+    """An FP8 product of 2·4096³ FLOPs (69 µs at the roof of an H100) as torch._scaled_mm is recorded."""
+    return ("aten::_scaled_mm", [[4096, 4096], [4096, 4096], [], [], [], [], [], []],
+            ["c10::Float8_e4m3fn"] * 2 + [F, F, "", "", "Scalar", "Scalar"], us, {"values": [""] * 6 + ["15", fast]})
 
 
 def launch(blocks, threads, registers, shared=0, kernel="k_some"):
@@ -1186,6 +1193,13 @@ PLANTED = [
     ("attention_not_fused", True, "bmm, softmax, bmm", SCORES, None),
     ("attention_not_fused", False, "flash attention", [FLASH, BIG], None),
     ("attention_not_fused", False, "softmax of a classifier", [BIG, SCORES[1], ADD, BIG], None),
+    ("fp8_full_accumulation", True, "FP8 without fast accumulation on an H100", [scaled("False")], None),
+    ("fp8_full_accumulation", False, "it accumulates fast", [scaled("True")], None),
+    ("fp8_full_accumulation", False, "some do: the others are those of gradients", [scaled("True")] + [scaled("False")] * 2, None),
+    ("fp8_full_accumulation", False, "near the roof", [scaled("False", 78.0)], None),
+    ("fp8_full_accumulation", False, "not told", [scaled("")], None),
+    ("fp8_full_accumulation", False, "a chip without that choice", [scaled("False")], B200),
+    ("fp8_full_accumulation", None, "peaks not known", [scaled("False")], dict(OTHER, computeMajor=9, totalGlobalMem=0, numSms=0)),
     ("fp8_unused", True, "large products in 16 bits on an H100", [BIG], None),
     ("fp8_unused", False, "a chip without FP8", [BIG], A100),
     ("fp8_unused", False, "products that wait for memory", [SKINNY], None),

@@ -105,6 +105,13 @@ static int64_t ordinal_of(const struct nl_trace *trace, uint32_t slice)
     return device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[device];
 }
 
+static void show_accumulation(sqlite3_context *context, unsigned accumulation)
+{
+    nl_show_text(context, accumulation == WORK_ACCUMULATES_FULL   ? "full"
+                          : accumulation == WORK_ACCUMULATES_FAST ? "fast"
+                                                                  : NULL);
+}
+
 static void show_place(const struct nl_tf_call *call, const struct nl_op_work *row, int column,
                        sqlite3_context *context)
 {
@@ -124,6 +131,7 @@ static void show_place(const struct nl_tf_call *call, const struct nl_op_work *r
     case 21: nl_show_int(context, row->misaligned); break;
     case 22: show_whole(context, row->rows); break;
     case 23: nl_show_real(context, row->queries); break;
+    case 24: show_accumulation(context, row->accumulation); break;
     default: show_least(call, row, column, context); break;
     }
 }
@@ -191,6 +199,7 @@ const struct nl_table_function nl_tf_op_work = {
             {"misaligned", "INTEGER", "1: a product whose N or K is no multiple of 16 bytes"},
             {"rows", "INTEGER", "rows that a product multiplies by a matrix of weights: tokens"},
             {"queries", "REAL", "of attention forward: queries of a sequence (1 in decode)"},
+            {"accumulation", "TEXT", "of FP8 products, as called: fast or full"},
             {0}},
     .arguments = time_arguments,
     .listed = true,

@@ -5,8 +5,6 @@
  */
 #include "work/workmodel.h"
 
-#define SCALED_MM_OUT 6 /* `out_dtype` of aten::_scaled_mm */
-
 struct sizes {
     double batch, m, n, k;
 };
@@ -41,11 +39,20 @@ static bool measure(const struct work_tensor *a, const struct work_tensor *b, bo
 static double output_bits(const struct work_call *call, enum work_type type)
 {
     int64_t number;
-    if (call->model->at[4] != SCALED_MM_OUT)
+    int at = call->model->at[4];
+    if (!at)
         return work_type_bits(type);
-    if (!work_integer_at(call->args, SCALED_MM_OUT, &number))
+    if (!work_integer_at(call->args, (unsigned)at, &number))
         return 16;
     return number == 6 ? 32 : number >= 23 ? 8 : 16;
+}
+
+static enum work_accumulation accumulation(const struct work_call *call)
+{
+    unsigned at = (unsigned)call->model->at[5];
+    if (!at || at >= call->args->count || !call->args->inputs[at].value.len)
+        return WORK_ACCUMULATES_UNKNOWN;
+    return work_true_at(call->args, at) ? WORK_ACCUMULATES_FAST : WORK_ACCUMULATES_FULL;
 }
 
 /* Of the products' type where its own was not recorded. */
@@ -58,7 +65,7 @@ static double bias_bytes(const struct work_call *call, double bits)
     return at < 0 ? 0 : work_input_bytes(call->args, (unsigned)at);
 }
 
-/* at: a, b, bias or -1, 1 when b is N×K, input that tells the output's type or 0. */
+/* at: a, b, bias or -1, 1 when b is N×K, input that tells the output's type or 0, whether it accumulates fast or 0. */
 bool work_gemm(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
@@ -75,6 +82,7 @@ bool work_gemm(const struct work_call *call, struct work_cost *cost)
         cost->rows = sizes.batch * sizes.m;
     cost->matrix = true;
     cost->type = type;
+    cost->accumulation = accumulation(call);
     cost->misaligned = fmod(sizes.n * work_type_bits(type), 128) != 0 ||
                        fmod(sizes.k * work_type_bits(type), 128) != 0;
     double bits = work_type_bits(type), out = output_bits(call, type);
@@ -95,7 +103,7 @@ bool work_gemm(const struct work_call *call, struct work_cost *cost)
 /*
  * Grouped products (aten::_grouped_mm): rows of `a` go to one group each. [T,K]·[G,K,N]: 2·T·K·N;
  * [M,T]·[T,N] in groups of T: 2·M·T·N and G outputs; both with three dimensions: as a batch.
- * at: a, b, offsets.
+ * at: a, b, offsets; the last as of work_gemm.
  */
 bool work_grouped_gemm(const struct work_call *call, struct work_cost *cost)
 {
@@ -111,6 +119,7 @@ bool work_grouped_gemm(const struct work_call *call, struct work_cost *cost)
     enum work_type type = call->args->inputs[at[0]].type;
     double bits = work_type_bits(type);
     cost->flops = cost->flops_needed = 2 * batch * m * n * k;
+    cost->accumulation = accumulation(call);
     cost->matrix = true;
     cost->type = type;
     if (bits > 0)

@@ -162,6 +162,7 @@ static void take_cost(struct nl_op_work *row, const struct work_cost *cost)
     row->matrix = cost->matrix;
     row->estimated = cost->estimated;
     row->misaligned = cost->misaligned;
+    row->accumulation = (uint8_t)cost->accumulation;
 }
 
 static void take_node(struct run *run, struct nl_op_work *row, uint32_t slice)

@@ -42,6 +42,7 @@ struct nl_op_work {
     double rows, queries;                /* as work_cost; NaN: not of this kind, or unknown */
     double counted_flops, counted_bytes; /* by hardware counters; NaN unknown */
     uint8_t type, family;                /* enum work_type, enum work_family */
+    uint8_t accumulation;                /* enum work_accumulation */
     bool matrix, estimated, tensor_cores;
     bool recorded; /* FLOPs were reported by the source: a compiler's cost analysis */
     bool measured; /* FLOPs and bytes are those counted */

@@ -41,6 +41,9 @@ enum work_family {
     WORK_FAMILIES
 };
 
+/* How a product of FP8 adds up, as its inputs tell. */
+enum work_accumulation { WORK_ACCUMULATES_UNKNOWN, WORK_ACCUMULATES_FULL, WORK_ACCUMULATES_FAST };
+
 struct work_cost {
     double flops;        /* as torch.utils.flop_counter: causal attention in full; NaN unknown */
     double flops_needed; /* with the half that causal attention masks left out */
@@ -51,7 +54,8 @@ struct work_cost {
     enum work_type type; /* that it computes in */
     bool matrix;         /* products of matrices: the peaks of tensor cores bound it */
     bool misaligned;     /* sizes of a product are no multiples of 16 bytes */
-    bool estimated;      /* an assumption stands in for something not recorded */
+    enum work_accumulation accumulation;
+    bool estimated; /* an assumption stands in for something not recorded */
 };
 
 static inline struct work_cost nl_no_work_cost(void)
