@@ -1257,6 +1257,20 @@ def causes(tally, folder):
                         "%s, %s" % (got, evidence))
 
 
+def served(tally, folder):
+    """Launch-bound steps of a server get the server's options, others PyTorch's."""
+    for operator, want in (("vllm::unified_attention_with_output", True), ("aten::mul", False)):
+        events = []
+        for i in range(400):
+            events.append(op(operator, 50 * i, 40, [[8, 8]], [H]))
+            events += launched("k", 50 * i + 25, i + 1, 4.0, 50 * i + 20)
+        found = [f for f in ask("analyze", write(folder, "served.json", trace_of(events, H100)))["result"]["findings"]
+                 if f["cause"] in ("launch_bound_small_kernels", "cpu_dispatch_overhead")]
+        words = json.dumps(found)
+        tally.check("advice of a %s" % ("server" if want else "program"), bool(found) and ("--enforce-eager" in words) == want and
+                    ("torch.compile" in words) != want, words[:600])
+
+
 def weights_stay(tally, folder):
     """What reading the weights takes cannot be saved: 4-bit weights are a quarter of those of 16 bits."""
     path = planted(folder, "weights.json", within(DECODE, SKINNY))
@@ -1507,7 +1521,7 @@ def coverage(tally, folder, every=False):
 
 PARTS = [against_torch, against_tracelens, by_hand, nvtx_shapes, nesting, experts_inside, paged, expanded, peaks_of_products, old_convolution, xla, xla_on_rocm, onnx, odd_inputs,
          roofs, roofline_plot, layers_and_steps, little_use, unlisted_devices, layers_of_a_step, unknown_work, moves, efficiency, phases, phases_without_names,
-         training, micro_batches, links, verdicts, machine, causes, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
+         training, micro_batches, links, verdicts, machine, causes, served, weights_stay, small_products_save, bounds_of_steps, decode_line, words,
          devices_of_steps, experts, played_again,
          coverage]
 

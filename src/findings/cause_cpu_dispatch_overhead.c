@@ -52,6 +52,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_scene_gap_examples(scene, is_dispatch, evidence);
     nl_launch_tell_delay(scene, finding, &facts);
     nl_launch_tell_small(scene, finding, &facts);
+    if (nl_launch_is_served(scene))
+        finding->remedies = "cpu_dispatch_overhead:served";
     return NL_CAUSE_FOUND;
 }
 

@@ -113,6 +113,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                     .meaning = NL_MEANS_COUNT,
                     .value = 0});
     nl_launch_tell_delay(scene, finding, &facts);
+    if (nl_launch_is_served(scene))
+        finding->remedies = "cuda_graph_absent:served";
     return NL_CAUSE_FOUND;
 }
 

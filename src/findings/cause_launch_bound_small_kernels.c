@@ -40,6 +40,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_launch_tell_small(scene, finding, &facts);
     nl_launch_tell_median(scene, finding, &facts);
     nl_launch_tell_delay(scene, finding, &facts);
+    if (nl_launch_is_served(scene))
+        finding->remedies = "launch_bound_small_kernels:served";
     return NL_CAUSE_FOUND;
 }
 

@@ -154,3 +154,19 @@ void nl_launch_tell_gaps(struct nl_scene *scene, struct nl_finding *finding, int
             .value = (double)cost});
     nl_scene_gap_examples(scene, nl_launch_is_dispatch_gap, evidence);
 }
+
+bool nl_launch_is_served(const struct nl_scene *scene)
+{
+    static const char *const begins[] = {
+        "vllm::", "sglang::", "sgl_kernel::", "step[DECODE", "step[EXTEND", "step[MIXED"};
+    const struct nl_trace *trace = scene->trace;
+    for (uint32_t name = 1; name < trace->names.count; name++) {
+        struct nl_str text = nl_trace_name(trace, name);
+        if (nl_str_starts(text, "execute_") && nl_str_contains(text, "generation_"))
+            return true;
+        for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+            if (nl_str_starts(text, begins[i]))
+                return true;
+    }
+    return false;
+}
