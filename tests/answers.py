@@ -1173,6 +1173,37 @@ def pages(folder):
     check(brief.split("\n")[0][:20] == full.split("\n")[0][:20], "both begin with the answer")
 
 
+def words(cause):
+    """What causes.def says of a cause, without capitals."""
+    with open(os.path.join(TESTS, "..", "src", "findings", "causes.def")) as file:
+        return re.search(r'NL_CAUSE\(%s, \d, "(.*?)"\)' % cause, file.read()).group(1).lower()
+
+
+def promised_once(folder):
+    """Idle time of which a data loader has a third: the rest is promised besides, and each millisecond once; a loader
+    that is all of it leaves nothing to promise, and without one the idle time is promised whole."""
+    for loader, pause, besides in ((4000, 8000, True), (12000, 0, False), (0, 12000, False)):
+        trace, now = Trace(), 1000
+        for step in range(12):
+            trace.slice("user_annotation", "ProfilerStep#%d" % step, now, 20000)
+            if loader:
+                trace.slice("cpu_op", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", now, loader - 10)
+            if pause:
+                trace.slice("cpu_op", "app::postprocess", now + loader, pause - 10)
+            trace.slice("cpu_op", "aten::mm", now + 12000, 7900)
+            trace.launch(now + 12000, 5, now + 12010, 7980)
+            now += 20000
+        path = trace.write(folder, "promised.json")
+        text = re.sub(r"\s+", " ", run([path])[1])
+        result = json.loads(run([path], "--format", "json")[1])["result"]
+        findings = [finding for finding in result["findings"] if finding["severity"] != "info"]
+        idle = sum(row["ns"] for row in result["account"] if row["part"] == "idle")
+        check(sum(finding["wins_ns"] for finding in findings if not finding["explained_by"]) <= idle,
+              "%d ms of a loader, %d of a pause: idle time is promised once" % (loader // 1000, pause // 1000), text[:3000])
+        told = re.findall(r"saves up to ([\d.]+ ms) \([\d.]+ %(?: of [\d.]+ m?s)?\) besides the others, ([\d.]+ ms) alone", text)
+        check(bool(told) == besides, "and what others save is %s" % ("told beside it" if besides else "not spoken of"), (told, text[:3000]))
+
+
 def one_screen(folder):
     """One whole for sentence and bars, findings numbered as in their section, -n only shortens, commands can be copied."""
     wholes = numbers = shorter = copied = 0
@@ -1190,8 +1221,8 @@ def one_screen(folder):
         listed = [line for line in run([path], "--section", "findings", columns=200)[1].split("\n") if re.match(r"\d+\. ", line)]
         causes = [finding["cause"] for finding in answer["findings"]]
         for line in text.split("\n"):
-            found = re.match(r"(\d+)\. (?:(\w+), see above)?", line)
-            if found and (line not in listed if not found.group(2) else causes[int(found.group(1)) - 1] != found.group(2)):
+            found = re.match(r"(\d+)\. (?:(.+), see above)?", line)
+            if found and (line not in listed if not found.group(2) else words(causes[int(found.group(1)) - 1]) != found.group(2).lower()):
                 check(False, "%s: findings have the same numbers everywhere" % plant.__name__, line)
             numbers += bool(found)
         lengths = [len(run([path], "-n", str(n))[1].split("\n")) for n in (1, 100)] + [len(run([path])[1].split("\n"))]
@@ -1434,6 +1465,7 @@ with tempfile.TemporaryDirectory() as scratch:
     causes(scratch)
     pages(scratch)
     one_screen(scratch)
+    promised_once(scratch)
     captures_are_not_late(scratch)
     several(scratch)
     recursion(scratch)

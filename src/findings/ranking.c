@@ -9,7 +9,7 @@
 
 #define OWN_SHARE        0.2 /* of what it can win: less is another's */
 #define TIED_SHARE_LEAST 0.9
-#define CRITICAL_SHARE   0.2 /* of the time, to be won */
+#define CRITICAL_SHARE   0.2 /* of the time, to be won besides what earlier claims win */
 
 static bool same_place(const struct nl_finding *a, const struct nl_finding *b)
 {
@@ -100,7 +100,7 @@ static void grade(struct nl_finding *finding)
         finding->cost_ns <= 0)
         return;
     double wall = (double)finding->cost_ns / finding->cost_share;
-    bool critical = (double)finding->saving_ns[1] >= CRITICAL_SHARE * wall;
+    bool critical = (double)finding->wins_ns >= CRITICAL_SHARE * wall;
     finding->severity = critical && !finding->modest ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;
 }
 

@@ -277,8 +277,7 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
 {
     char text[NL_UNIT_TEXT], more[NL_UNIT_TEXT];
     struct nl_buf *line = &note->line;
-    nl_buf_text(line, note->width ? "   " : "");
-    nl_buf_text(line, nl_severity_name(finding->severity));
+    nl_buf_format(line, "%s%s", note->width ? "   " : "", nl_severity_name(finding->severity));
     bool timed = !finding->validity && !finding->timeless;
     if (timed)
         nl_buf_format(line, " · costs %s", nl_format_ns(text, finding->cost_ns));
@@ -288,8 +287,10 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
         nl_buf_format(line, ", %s of them not counted above",
                       nl_format_ns(text, finding->beyond_ns));
     if (finding->saving_ns[1] > 0) {
-        nl_buf_format(line, " · saves %s", nl_format_ns(text, finding->saving_ns[0]));
-        nl_buf_format(line, " to %s", nl_format_ns(text, finding->saving_ns[1]));
+        nl_buf_format(line, " · saves %s to %s", nl_format_ns(text, finding->saving_ns[0]),
+                      nl_format_ns(more, finding->saving_ns[1]));
+        if (finding->wins_ns >= 0 && finding->wins_ns < finding->saving_ns[1] / 20 * 19)
+            nl_buf_format(line, " (%s besides the others)", nl_format_ns(text, finding->wins_ns));
     }
     nl_buf_format(line, " · confidence %.2f", finding->confidence);
     if (finding->of_devices > 1)
