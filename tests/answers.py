@@ -1204,6 +1204,23 @@ def promised_once(folder):
         check(bool(told) == besides, "and what others save is %s" % ("told beside it" if besides else "not spoken of"), (told, text[:3000]))
 
 
+def before_the_first(folder):
+    """The finding is about what the sentence says, and claims those rows of the account."""
+    for plant in (prepared, preprocessed):
+        path = plant()[0].write(folder, "before.json")
+        result = json.loads(run([path], "--format", "json")[1])["result"]
+        found = [finding for finding in result["findings"] if finding["cause"] == "cpu_before_work"]
+        if plant is prepared:  # four steps: most of it lies between the first work and the last
+            check(not found or found[0]["cost_ns"] < 8e6, "only the first step's beginning is in front of all", found)
+            continue
+        answer = result["answer"]
+        check(bool(found) and found[0]["saving_ns"][1] == answer["saving_ns"] and found[0]["severity"] == "critical",
+              "what precedes the first work is a finding, as large as the sentence says", (answer, found))
+        rows = [row for row in result["account"] if row["finding"] == "cpu_before_work"]
+        check(sum(row["ns"] for row in rows) == found[0]["cost_ns"] and all(row["part"] == "before_device" for row in rows),
+              "and claims its rows", rows)
+
+
 def one_screen(folder):
     """One whole for sentence and bars, findings numbered as in their section, -n only shortens, commands can be copied."""
     wholes = numbers = shorter = copied = 0
@@ -1466,6 +1483,7 @@ with tempfile.TemporaryDirectory() as scratch:
     pages(scratch)
     one_screen(scratch)
     promised_once(scratch)
+    before_the_first(scratch)
     captures_are_not_late(scratch)
     several(scratch)
     recursion(scratch)

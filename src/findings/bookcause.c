@@ -94,6 +94,16 @@ const char *nl_booked_text(const struct nl_scene *scene, uint32_t id)
     return nl_say(scene, "%.*s", (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr);
 }
 
+bool nl_booked_own_before(const struct nl_account_device *device, const struct nl_account_row *row)
+{
+    if (row->part != NL_BOOKED_BEFORE || row->phase != NL_STEADY || row->lead ||
+        row->name == NL_NO_NAME || !device || !device->steps[NL_STEADY])
+        return false;
+    return row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
+           row->activity == NL_DID_LAYER || row->activity == NL_DID_RANGE ||
+           row->activity == NL_DID_FUNCTION || row->activity == NL_DID_OTHER;
+}
+
 int64_t nl_booked_total(const struct nl_scene *scene)
 {
     return scene->booked ? nl_account_total(scene->booked) : 0;

@@ -49,6 +49,13 @@ enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *findin
 /* An id of the account as a text for titles, at most 60 characters. */
 const char *nl_booked_text(const struct nl_scene *scene, uint32_t id);
 
+/* What a step begins with, in front of the first work of a device with steps: functions and operators of the program. The
+ * same as a condition on rows of the table account. */
+bool nl_booked_own_before(const struct nl_account_device *device, const struct nl_account_row *row);
+#define NL_BOOKED_OWN_BEFORE_SQL                                                                   \
+    "part = 'before_device' AND phase = 'steady' AND kind IN ('operator', 'python', 'layer', "     \
+    "'range', 'function', 'other')"
+
 /* Σ ns of all rows of the scene's account: shares of phases are of that. */
 int64_t nl_booked_total(const struct nl_scene *scene);
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sum.h"
+#include "findings/bookcause.h"
 #include "tables/memo.h"
 
 #define SAMPLES 8192
@@ -25,6 +26,8 @@ struct votes {
     const struct nl_finding *finding;
     const struct nl_scene *scene;
     bool waits; /* the finding is about blocking calls */
+    bool
+        before; /* the finding is about what precedes the first work: no gap stands behind its rows */
 };
 
 /* Names of idle time are folded in the account. */
@@ -165,6 +168,15 @@ static bool is_about_waits(const char *cause)
            !strcmp(cause, "item_scalar_readback");
 }
 
+/* The time before the first work is claimed by one cause alone. */
+static bool is_here(const struct votes *votes, const struct nl_account_device *device,
+                    const struct nl_account_row *row)
+{
+    if (votes->before)
+        return nl_booked_own_before(device, row);
+    return row->inside && is_claimed(votes, row);
+}
+
 static const struct nl_scene *scene_of(const struct nl_scenes *scenes,
                                        const struct nl_finding *finding)
 {
@@ -183,7 +195,7 @@ static void claim_rows(struct nl_findings *findings, struct nl_finding *finding,
         const struct nl_account_row *row = &account->rows[i];
         const struct nl_account_device *device = &account->devices[row->device];
         if (findings->claims[i] || device->device != votes->scene->device->device ||
-            device->rank != finding->rank || !row->inside || !is_claimed(votes, row))
+            device->rank != finding->rank || !is_here(votes, device, row))
             continue;
         findings->claims[i] = finding->id;
         nl_sum_add(&finding->claims_ns, row->ns);
@@ -202,8 +214,9 @@ void nl_findings_claim(struct nl_findings *findings, const struct nl_scenes *sce
         votes.finding = finding;
         votes.scene = scene_of(scenes, finding);
         votes.waits = is_about_waits(finding->cause);
-        if (!votes.scene || finding->validity || finding->explained_by || !finding->where.count ||
-            finding->severity == NL_SEVERITY_INFO)
+        votes.before = !strcmp(finding->cause, "cpu_before_work");
+        if (!votes.scene || finding->validity || finding->explained_by ||
+            (!finding->where.count && !votes.before) || finding->severity == NL_SEVERITY_INFO)
             continue;
         memset(votes.slots, 0, SLOTS * sizeof *votes.slots);
         vote_gaps(&votes);

@@ -9,6 +9,7 @@
 #include "plantedlaunch.h"
 #include "plantedrates.h"
 #include "plantedwork.h"
+#include "planted_cpu_before_work.h"
 
 static const struct planted_case {
     const char *cause;
