@@ -1221,6 +1221,19 @@ def before_the_first(folder):
               "and claims its rows", rows)
 
 
+def held_is_not_promised(folder):
+    """Idle time in which launched work does not start: no earlier launch would help, and none is advised."""
+    for plant, waits in ((held, True), (slow_host, False)):
+        result = json.loads(run([plant()[0].write(folder, "held.json")], "--format", "json")[1])["result"]
+        found = [finding for finding in result["findings"] if finding["cause"] == "gpu_idle"]
+        if not check(bool(found), plant.__name__ + ": idle time is a finding", result["findings"]):
+            continue
+        told = "launched and does not start" in found[0]["title"]
+        advice = found[0]["suggestions"][0]["do"]
+        check(told == waits and advice.startswith("Record" if waits else "Take"), "%s: the advice fits" % plant.__name__, (found[0]["title"], advice))
+        check((found[0]["saving_ns"][1] < found[0]["cost_ns"] / 5) == waits, "%s: and what is promised" % plant.__name__, found[0]["saving_ns"])
+
+
 def one_screen(folder):
     """One whole for sentence and bars, findings numbered as in their section, -n only shortens, commands can be copied."""
     wholes = numbers = shorter = copied = 0
@@ -1483,6 +1496,7 @@ with tempfile.TemporaryDirectory() as scratch:
     pages(scratch)
     one_screen(scratch)
     promised_once(scratch)
+    held_is_not_promised(scratch)
     before_the_first(scratch)
     captures_are_not_late(scratch)
     several(scratch)

@@ -174,9 +174,30 @@ static bool is_mostly(const struct nl_scene *scene, int64_t ns)
     return 2 * ns > scene->parts->idle_ns;
 }
 
+/* In long gaps, launched and not begun: what the work waits for is not in the file. Rows of start-up count only when asked
+ * for. */
+static int64_t held_ns(const struct nl_scene *scene, bool startup)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; scene->booked && i < scene->booked->rows; i++) {
+        const struct nl_account_row *row = &scene->account->rows[scene->booked->first_row + i];
+        if (row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_QUEUED &&
+            (startup || row->phase != NL_STARTUP))
+            nl_sum_add(&ns, row->long_ns);
+    }
+    return ns;
+}
+
+static bool is_held(const struct nl_scene *scene)
+{
+    return is_mostly(scene, held_ns(scene, true));
+}
+
 /* ", mostly while the CPU is in aten::copy_ (operator)" when one activity has over half. */
 static const char *main_place(const struct nl_scene *scene, const struct activity *main)
 {
+    if (is_held(scene))
+        return ", mostly with work that is launched and does not start";
     if (!is_mostly(scene, main->ns) || main->activity == NL_DID_QUEUED)
         return "";
     if (!main->name.len || !is_mostly(scene, main->name_ns))
@@ -351,13 +372,20 @@ static bool in_startup(const struct nl_scene *scene, const struct nl_account_row
     return row->part == NL_BOOKED_IDLE && row->inside && row->phase == NL_STARTUP;
 }
 
-/* Start-up is paid once and mostly needed: its idle time is no saving. */
-static void promise(const struct nl_scene *scene, struct nl_finding *finding)
+/* Start-up is paid once and mostly needed, and a CPU that launches earlier frees no work that waits for something else:
+ * neither is a saving. */
+static void promise(const struct nl_scene *scene, struct nl_finding *finding,
+                    const struct activity *main)
 {
     int64_t startup = nl_booked_sum(scene, in_startup).ns;
-    int64_t most = finding->cost_ns - startup;
+    int64_t most = finding->cost_ns - startup - held_ns(scene, false);
     finding->saving_ns[1] = most > 0 ? most : 0;
     finding->saving_ns[0] = finding->saving_ns[1] / 2;
+    bool slow = main->activity == NL_DID_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
+    if (slow || is_mostly(scene, startup))
+        finding->remedies = "gpu_idle:warm_up";
+    if (is_held(scene))
+        finding->remedies = "gpu_idle:held";
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -389,7 +417,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_title(scene, finding, "%s is idle %s of the %s from its first to its last work (%s)%s",
              nl_scene_name(scene), nl_say_ns(scene, idle), nl_say_ns(scene, scene->wall_ns),
              nl_say_share(scene, share), main_place(scene, &main));
-    promise(scene, finding);
+    promise(scene, finding, &main);
     int64_t captured = idle_in_captures(scene);
     bool captures = captured > idle / 2;
     if (!captures)
@@ -412,8 +440,6 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         tell_one_gap(scene, finding, longest);
         finding->modest = true;
     }
-    if (main.activity == NL_DID_LAUNCH && main.longest_ns >= SLOW_LAUNCH_NS)
-        finding->remedies = "gpu_idle:warm_up";
     if (2 * unexplained(scene) > idle)
         promise_nothing(finding, "gpu_idle:unknown");
     if (captures)
@@ -428,7 +454,8 @@ const struct nl_cause nl_cause_gpu_idle = {
            "of it first. A remark that promises nothing where for over half of it the recording "
            "does not "
            "say why: the launches of the next work are unknown, or calls copy and no copy was "
-           "recorded, or graphs are captured. Saving: the idle time outside start-up. Not judged "
+           "recorded, or graphs are captured. Saving: the idle time outside start-up, without "
+           "gaps of 1 ms or more in which work was launched and did not start. Not judged "
            "where a ROCm tool recorded "
            "kernels alone, nor where counters were read of over half of the kernels: that runs "
            "them one by one.",

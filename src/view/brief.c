@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "tables/lookup.h"
+#include "view/alikerows.h"
 #include "view/celltext.h"
 #include "view/grid.h"
 #include "view/notes.h"
@@ -270,11 +271,14 @@ static void put_heading(struct brief *brief, const struct nl_result *result, siz
     nl_buf_char(out, '\n');
 }
 
-static void put_table(struct brief *brief, const struct nl_result *result, size_t rows)
+static void put_table(struct brief *brief, const struct nl_result *table, size_t rows)
 {
     struct nl_grid grid;
-    bool *skip = nl_zalloc((result->column_count + 1) * sizeof *skip);
-    const char *shares = mark_columns(result, skip);
+    struct nl_alikerows alike;
+    bool *skip = nl_zalloc((table->column_count + 1) * sizeof *skip);
+    const char *shares = mark_columns(table, skip);
+    nl_alikerows_init(&alike, table, skip);
+    const struct nl_result *result = &alike.shown;
     rows = rows < result->rows ? rows : result->rows;
     nl_grid_init(&grid, result, rows, brief->width, false, skip);
     put_heading(brief, result, rows, shows_share(&grid) ? shares : NULL);
@@ -286,6 +290,7 @@ static void put_table(struct brief *brief, const struct nl_result *result, size_
         nl_buf_char(brief->out, '\n');
     }
     nl_grid_release(&grid);
+    nl_alikerows_release(&alike);
     nl_free(skip);
 }
 

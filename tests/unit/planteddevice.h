@@ -131,6 +131,12 @@ static inline void replays_holey(struct gputrace *make)
     for (int64_t i = 0; i < ROUNDS; i++)
         replay(make, i * 10, 1000 + i * 480, 20);
 }
+/* Launched early; each begins 200 us after the one before, whatever it waits for. */
+static inline void replays_held(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        replay(make, i * 10, 1000 + i * 600, 0);
+}
 static inline void replays_densely(struct gputrace *make)
 {
     for (int64_t i = 0; i < ROUNDS; i++)

@@ -1,0 +1,126 @@
+/* alikerows — see alikerows.h. Reports have some hundred such rows, of which each is looked for among those before it. */
+#include "view/alikerows.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sum.h"
+
+#define MOST_ROWS 4096 /* larger tables are left as they are */
+
+/* Tables whose numbers are sums, and which numbers; the first is what they are ordered by. */
+static const struct {
+    const char *result, *sums[5];
+} summed[] = {{"idle_causes", {"total_ns", "gaps", "wall_share", "idle_share", NULL}}};
+
+static const char *const *sums_of(const struct nl_result *result)
+{
+    for (size_t i = 0; i < sizeof summed / sizeof summed[0]; i++)
+        if (!strcmp(result->name, summed[i].result))
+            return summed[i].sums;
+    return NULL;
+}
+
+static bool is_sum(const char *const *sums, const char *column)
+{
+    for (; *sums; sums++)
+        if (!strcmp(*sums, column))
+            return true;
+    return false;
+}
+
+static bool is_same(const struct nl_cell *a, const struct nl_cell *b)
+{
+    if (a->type != b->type)
+        return false;
+    switch (a->type) {
+    case NL_CELL_TEXT: return nl_str_eq(a->text, b->text);
+    case NL_CELL_I64: return a->i64 == b->i64;
+    case NL_CELL_F64: return !(a->f64 < b->f64) && !(a->f64 > b->f64);
+    default: return true;
+    }
+}
+
+static bool is_alike(const struct nl_result *result, const char *const *sums, const bool *skip,
+                     const struct nl_cell *a, const struct nl_cell *b)
+{
+    for (size_t i = 0; i < result->column_count; i++)
+        if (!skip[i] && !is_sum(sums, result->columns[i].name) && !is_same(&a[i], &b[i]))
+            return false;
+    return true;
+}
+
+static void add(struct nl_cell *to, const struct nl_cell *cell)
+{
+    if (to->type != cell->type)
+        return;
+    if (to->type == NL_CELL_I64)
+        nl_sum_add(&to->i64, cell->i64);
+    if (to->type == NL_CELL_F64)
+        to->f64 += cell->f64;
+}
+
+static void put(struct nl_alikerows *alike, const struct nl_result *result, const bool *skip,
+                const char *const *sums, const struct nl_cell *row)
+{
+    size_t width = result->column_count, at = 0;
+    struct nl_cell *cells = alike->shown.cells;
+    while (at < alike->shown.rows && !is_alike(result, sums, skip, cells + at * width, row))
+        at++;
+    if (at == alike->shown.rows) {
+        memcpy(cells + at * width, row, width * sizeof *row);
+        alike->shown.rows++;
+        return;
+    }
+    for (size_t i = 0; i < width; i++)
+        if (is_sum(sums, result->columns[i].name))
+            add(&cells[at * width + i], &row[i]);
+}
+
+static int64_t sum_at(const struct nl_alikerows *alike, const char *column, size_t row)
+{
+    for (size_t i = 0; i < alike->shown.column_count; i++)
+        if (!strcmp(alike->shown.columns[i].name, column))
+            return nl_result_cell(&alike->shown, row, i)->i64;
+    return 0;
+}
+
+/* A row that grew moves up; the order of others is kept. */
+static void order(struct nl_alikerows *alike, const char *column)
+{
+    size_t width = alike->shown.column_count;
+    struct nl_cell *cells = alike->shown.cells;
+    struct nl_cell *moved = nl_alloc((width + 1) * sizeof *moved);
+    for (size_t row = 1; row < alike->shown.rows; row++) {
+        size_t to = row;
+        while (to && sum_at(alike, column, to - 1) < sum_at(alike, column, row))
+            to--;
+        if (to == row)
+            continue;
+        memcpy(moved, cells + row * width, width * sizeof *moved);
+        memmove(cells + (to + 1) * width, cells + to * width, (row - to) * width * sizeof *cells);
+        memcpy(cells + to * width, moved, width * sizeof *moved);
+    }
+    nl_free(moved);
+}
+
+void nl_alikerows_init(struct nl_alikerows *alike, const struct nl_result *result, const bool *skip)
+{
+    const char *const *sums = sums_of(result);
+    *alike = (struct nl_alikerows){.shown = *result};
+    if (!sums || result->rows > MOST_ROWS)
+        return;
+    alike->made = true;
+    alike->shown.rows = 0;
+    alike->shown.cells =
+        nl_alloc((result->rows * result->column_count + 1) * sizeof *alike->shown.cells);
+    for (size_t row = 0; row < result->rows; row++)
+        put(alike, result, skip, sums, result->cells + row * result->column_count);
+    order(alike, sums[0]);
+}
+
+void nl_alikerows_release(struct nl_alikerows *alike)
+{
+    if (alike->made)
+        nl_free(alike->shown.cells);
+}

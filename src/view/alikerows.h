@@ -1,0 +1,20 @@
+/*
+ * alikerows — rows that look alike once columns are left out. Where the numbers of a table are sums, such rows are put
+ * together: "queued" stands once, not once for each class of gap.
+ */
+#ifndef NL_ALIKEROWS_H
+#define NL_ALIKEROWS_H
+
+#include "timeline/result.h"
+
+struct nl_alikerows {
+    struct nl_result shown; /* cells are copies, texts borrowed */
+    bool made;              /* else `shown` is the table itself */
+};
+
+/* `skip`: columns that are left out. Largest sums first. */
+void nl_alikerows_init(struct nl_alikerows *alike, const struct nl_result *result,
+                       const bool *skip);
+void nl_alikerows_release(struct nl_alikerows *alike);
+
+#endif
