@@ -14,12 +14,12 @@ bool nl_is_secret_key(struct nl_str key);
 
 /* Adds `text` to `out` with "(redacted)" instead of
  *   - the value after a name that ends like a secret's: HF_TOKEN=…, "api_key": "…", --password …, DB_PASS=…
- *   - what follows Bearer or Basic, the user part of a URL (https://user:word@host, https://TOKEN@host), the
- *     path of a webhook, the signature of a signed URL
- *   - words that begin as the tokens of well-known services do (hf_…, ghp_…, AKIA…, …), private keys in PEM
- *   - passwords in options: mysql -p…, sshpass -p …, curl -u …, redis-cli -a …
+ *   - what follows Bearer, Basic or Authorization:, cookies, the user part of a URL (https://user:word@host,
+ *     https://TOKEN@host), the path of a webhook, the signature of a signed URL
+ *   - words that begin as the tokens of well-known services do (hf_…, ghp_…, AKIA…, …), private keys
+ *   - passwords in options of commands: mysql -p…, sshpass -p …, curl -u …, docker login -p …
  *   - 20 and more random characters after a name with "key", "token", "pass" … in it.
- * Returns how many were replaced. JSON stays JSON. */
+ * secretshapes.def lists them all. Returns how many were replaced. JSON stays JSON. */
 size_t nl_redact_text(struct nl_buf *out, struct nl_str text);
 
 /* The same for the name or an argument of an event, where `n_token=128` is no secret: values that are

@@ -69,6 +69,41 @@ static const struct {
     {"cache_key=Zm9vYmFyQmF6UXV4MTIzNDU2", "cache_key=" GONE},
     {"cache_key=0f1e2d3c4b5a69788796a5b4c3d2e1f0", "cache_key=0f1e2d3c4b5a69788796a5b4c3d2e1f0"},
     {"monkey=volta_sgemm_128x64_nn", "monkey=volta_sgemm_128x64_nn"},
+    /* where a value ends */
+    {"--password 'it;s, a pass' -x", "--password '" GONE "' -x"},
+    {"'--password=p$ss,w0rd;x&y' -x", "'--password=" GONE "' -x"},
+    {"'DB_PASS=it'\\''s a pass' -x", "'DB_PASS=" GONE "' -x"},
+    {"sh -c 'DB_PASS=abc train --lr 3'", "sh -c 'DB_PASS=" GONE " train --lr 3'"},
+    {"password=a(b)c]d}", "password=" GONE "}"},
+    {"f(token=abc1, x=2)", "f(token=" GONE ", x=2)"},
+    {"password=a\\b9", "password=" GONE},
+    {"a: token: abc\\nb: 2", "a: token: " GONE "\\nb: 2"},
+    {"{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\nMIIa\\n-----END PRIVATE KEY-----\\n\", "
+     "\"x\": 1}",
+     "{\"private_key\": \"" GONE "\", \"x\": 1}"},
+    {"-H 'Cookie: a=b; session=c' https://host", "-H 'Cookie: " GONE "' https://host"},
+    {"Authorization: token abc and more", "Authorization: " GONE " and more"},
+    {"Authorization: Digest username=\"me\", response=\"ab\"\nx", "Authorization: " GONE "\nx"},
+    {"<password>a b</password>", "<password>" GONE "</password>"},
+    {"token%3Dabc&x=1", "token%3D" GONE "&x=1"},
+    {"\\n" TOKEN " %20" TOKEN " x-" TOKEN, "\\n" GONE " %20" GONE " x-" GONE},
+    /* whose password, and which user */
+    {"DBPASS=abc --db-pass abc --pass abc", "DBPASS=" GONE " --db-pass " GONE " --pass " GONE},
+    {"--passes 3 --bypass=1 --pwd /home/me attn_pass=2",
+     "--passes 3 --bypass=1 --pwd /home/me attn_pass=2"},
+    {"a=1;Pwd=abc;PWD=/home/me", "a=1;Pwd=" GONE ";PWD=/home/me"},
+    {"postgresql://me:a@b@host/db", "postgresql://" GONE "@host/db"},
+    {"postgresql://me:a/b@host/db", "postgresql://" GONE "@host/db"},
+    {"redis://:abc@host:80/0", "redis://" GONE "@host:80/0"},
+    {"https://host/?mail=somebody.with.a.name@host",
+     "https://host/?mail=somebody.with.a.name@host"},
+    {"KAGGLE_KEY=0f1e2d3c4b5a6978 KEY_DIM=64", "KAGGLE_KEY=" GONE " KEY_DIM=64"},
+    {"--n_token=128 --eos_token '</s>' --use-auth true",
+     "--n_token=128 --eos_token '</s>' --use-auth true"},
+    {"docker login -u me -p abc host", "docker login -u me -p " GONE " host"},
+    {"docker run -p 8080:80 image", "docker run -p 8080:80 image"},
+    {"sk-resnet50_batch128_amp_bf16_run12", "sk-resnet50_batch128_amp_bf16_run12"},
+    {"hf_BertForSequenceClassificationHead", "hf_BertForSequenceClassificationHead"},
 };
 
 static void takes_secrets_out(void)
@@ -114,6 +149,7 @@ static const struct {
     {"fetch Authorization: Bearer abcdef012 and go", "fetch Authorization: " GONE " and go"},
     {"login password=hunter2", "login password=" GONE},
     {"GET https://me:word1@host/x", "GET https://" GONE "@host/x"},
+    {"GET https://host/c?sig=ab%2Bcd%3D&se=1", "GET https://host/c?sig=" GONE "&se=1"},
 };
 
 static void leaves_names_alone(void)
