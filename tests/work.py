@@ -492,7 +492,8 @@ def expanded(tally, folder):
 PRODUCTS = [("TPU v4", "memory", 1200e9), ("TPU v5 Lite", "int8", 393e12), ("TPU v5e", "memory", 819e9),
             ("TPU v5p", "bf16", 459e12), ("TPU v6 Lite", "int8", 1836e12), ("TPU v6e", "memory", 1638e9),
             ("Trainium", "bf16", 190e12), ("Trainium2", "fp8", 1299e12), ("Trainium3", "memory", 4900e9),
-            ("Gaudi2", "bf16", 432e12), ("AMD Instinct MI100", "bf16", 92.3e12), ("NVIDIA A40", "int8", 299.3e12),
+            ("Gaudi2", "bf16", 432e12), ("Gaudi3", "fp8", 1835e12), ("HL-325L", "memory", 3670e9),
+            ("NVIDIA GeForce RTX 3090", "bf16", 71e12), ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "memory", 1792e9), ("AMD Instinct MI100", "bf16", 92.3e12), ("NVIDIA A40", "int8", 299.3e12),
             ("NVIDIA GeForce RTX 4090", "bf16", 165.2e12), ("NVIDIA RTX 6000 Ada Generation", "memory", 960e9)]
 
 
@@ -509,6 +510,12 @@ def peaks_of_products(tally, folder):
         if found is None or abs(found - peak) > 1e-9 * peak:
             wrong.append((product, what, found, peak))
     tally.check("peaks of %d products" % len(PRODUCTS), not wrong, wrong)
+    # 76 multiprocessors × 2.52 GHz × 1024 operations, half of it on a GeForce (NVIDIA states 97.5 for the RTX 4080).
+    for name, share in (("NVIDIA GeForce RTX 4080", 0.5), ("NVIDIA RTX 4500 Ada Generation", 1)):
+        events = [op("aten::mm", 0, 50, [[64, 64], [64, 64]], [H, H]), *launched("gemm", 100, 1, 10, 10)]
+        device = {"id": 0, "name": name, "computeMajor": 8, "computeMinor": 9, "numSms": 76}
+        row = next(row for row in table(write(folder, "geforce.json", trace_of(events, device)), "roofline") if row["kind"] == "operator")
+        tally.check("estimated peak of a %s" % name, abs(row["peak_flops_per_s"] - 76 * 2.52e9 * 1024 * share) < 1, row)
 
 
 def old_convolution(tally, folder):

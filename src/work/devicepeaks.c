@@ -40,6 +40,13 @@ static bool is_amd(const struct nl_trace *trace, uint32_t device)
            nl_str_find_nocase(name, "radeon") >= 0;
 }
 
+/* Matrix units of GeForce products accumulate in FP32, as frameworks do, at half the rate of the same chips in others
+ * (NVIDIA's whitepapers of Turing, GA102 and Ada state both). */
+static bool is_geforce(const struct nl_trace *trace, uint32_t device)
+{
+    return nl_str_find_nocase(nl_trace_name(trace, trace->device.name[device]), "geforce") >= 0;
+}
+
 static const struct architecture *architecture_of(const struct nl_trace *trace, uint32_t device)
 {
     uint32_t major = trace->device.compute_major[device];
@@ -70,7 +77,7 @@ static void estimate(struct nl_device_peaks *peaks, const struct nl_trace *trace
     if (!a || sms == NL_NULL_U32 || !sms)
         return;
     double clock = told != NL_NULL_U64 && told > 0 ? (double)told : a->boost_hz;
-    peaks->figures[GPU_FP16] = sms * clock * a->half;
+    peaks->figures[GPU_FP16] = sms * clock * a->half / (is_geforce(trace, device) ? 2 : 1);
     if (isnan(peaks->figures[GPU_FP32]))
         peaks->figures[GPU_FP32] = sms * clock * a->single;
     if (a->bf16) {
