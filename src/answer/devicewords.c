@@ -135,7 +135,8 @@ static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char 
     for (size_t i = 0; i < count && said < 3; i++) {
         struct nl_str name = kinds[i].name;
         int64_t ns = kinds[i].ns;
-        if (!name.len || nl_str_is(name, "other") || ns < whole / 20)
+        if (!name.len || nl_str_is(name, "other") || ns < whole / 20 ||
+            (nl_str_is(name, "unclassified") && 2 * ns > whole)) /* says nothing */
             continue;
         nl_buf_text(out, said++ ? ", " : before);
         for (size_t at = 0; at < name.len; at++)

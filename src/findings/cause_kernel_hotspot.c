@@ -18,8 +18,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_groups_init(&groups);
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t slice = trace->kernel.slice[scene->kernels[i]];
-        if (trace->kernel.class[scene->kernels[i]] == NL_CLASS_COMMUNICATION)
-            continue; /* runs while it waits for others: exposed_communication */
+        uint8_t class = trace->kernel.class[scene->kernels[i]];
+        if (class == NL_CLASS_COMMUNICATION || class == NL_CLASS_WAIT)
+            continue; /* runs while it waits for others (exposed_communication), or is a wait */
         nl_groups_add(&groups, trace->slice.name[slice], 0, trace->slice.dur[slice]);
     }
     nl_groups_finish(&groups);
@@ -45,10 +46,12 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
              nl_say_share(scene, (double)total / (double)busy), nl_scene_name(scene),
              (int)shown.len, shown.ptr ? shown.ptr : "");
     nl_buf_release(&shown);
-    const char *first = nl_say(scene,
-                               "FROM kernels WHERE (class IS NULL OR class <> 'communication') AND "
-                               "%s GROUP BY name ORDER BY sum(dur) DESC LIMIT 1",
-                               nl_scene_on(scene, ""));
+    const char *first =
+        nl_say(scene,
+               "FROM kernels WHERE (class IS NULL OR class NOT IN ('communication', "
+               "'wait')) AND "
+               "%s GROUP BY name ORDER BY sum(dur) DESC LIMIT 1",
+               nl_scene_on(scene, ""));
     nl_evidence(finding,
                 (struct nl_evidence){
                     .metric = "top_kernel_ns",

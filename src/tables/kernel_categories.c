@@ -127,7 +127,7 @@ static struct nl_result *kernel_categories_run(const struct nl_trace *trace,
     struct tally *tallies = nl_zalloc((count + 1) * sizeof *tallies);
     for (uint32_t row = 0; row < trace->kernel.rows; row++) {
         uint32_t place = places.lane_place[trace->slice.lane[trace->kernel.slice[row]]];
-        if (place != NL_NULL_ROW)
+        if (place != NL_NULL_ROW && trace->kernel.class[row] != NL_CLASS_WAIT)
             count_kernel(&scope, row,
                          &tallies[place * NL_CATEGORY_COUNT + trace->kernel.category[row]]);
     }
@@ -153,6 +153,7 @@ const struct nl_analysis nl_analysis_kernel_categories = {
     .run = kernel_categories_run,
     .doc = "Per rank, device and category of kernel (by its name: docs/kernels.md): count, sum of "
            "durations, its share of the device's kernel time, union (time with at least one "
-           "running), and for matrix products the part of the sum that ran on tensor cores, and "
+           "running; waits among the kernels of accelerators left out), and for matrix products "
+           "the part of the sum that ran on tensor cores, and "
            "the part of which the names do not tell.",
 };
