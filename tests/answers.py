@@ -1234,6 +1234,18 @@ def held_is_not_promised(folder):
         check((found[0]["saving_ns"][1] < found[0]["cost_ns"] / 5) == waits, "%s: and what is promised" % plant.__name__, found[0]["saving_ns"])
 
 
+def generated_code(folder):
+    """Names of generated code are the same in the sentence and in findings: without the hashes of its file."""
+    trace, now = Trace(), 1000
+    for _ in range(300):
+        trace.slice("python_function", "/tmp/torchinductor_root/ov/cov463qhi2m2kw6ldmzzijfv5t3cjjklfci3qly3nsw6upcskct3.py(2533): call", now, 90)
+        trace.slice("python_function", "nn.Module: Linear_7", now + 90, 9)
+        trace.launch(now + 88, 1, now + 90, 10)
+        now += 100
+    text = re.sub(r"\s+", " ", run([trace.write(folder, "generated.json")])[1]).split("What the CPU did")[0]
+    check("/tmp/torchinductor_*.py(2533): call" in text[:400] and "ov/cov" not in text and "Linear_" not in text[:400], "generated code has one name", text[:1500])
+
+
 def one_screen(folder):
     """One whole for sentence and bars, findings numbered as in their section, -n only shortens, commands can be copied."""
     wholes = numbers = shorter = copied = 0
@@ -1496,6 +1508,7 @@ with tempfile.TemporaryDirectory() as scratch:
     pages(scratch)
     one_screen(scratch)
     promised_once(scratch)
+    generated_code(scratch)
     held_is_not_promised(scratch)
     before_the_first(scratch)
     captures_are_not_late(scratch)

@@ -280,9 +280,14 @@ static int by_time(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* As the account names it, so that findings say the same; the star of a number at the end goes: "nn.Module: Linear". */
 static const char *keep(struct division *division, uint32_t name)
 {
-    return nl_keep_name(division->judged, nl_gap_fold(nl_trace_name(division->trace, name)));
+    struct nl_str text = nl_gap_fold(nl_account_name(division->account, name));
+    if (text.len > 2 && text.ptr[text.len - 1] == '*' &&
+        (text.ptr[text.len - 2] == '_' || text.ptr[text.len - 2] == '#'))
+        text.len -= 2;
+    return nl_keep_name(division->judged, text);
 }
 
 static const char *keep_kernel(struct division *division, uint32_t name)
