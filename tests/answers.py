@@ -1246,6 +1246,19 @@ def generated_code(folder):
     check("/tmp/torchinductor_*.py(2533): call" in text[:400] and "ov/cov" not in text and "Linear_" not in text[:400], "generated code has one name", text[:1500])
 
 
+def two_clocks(folder):
+    """Lanes that are days away from the others are of another clock; a lane with events on both sides, or minutes, are none."""
+    for apart, same_lane, clocks in ((10 ** 12, False, True), (10 ** 12, True, False), (60 * 10 ** 6, False, False)):
+        trace = Trace()
+        for i in range(100):
+            trace.slice("app", "work", apart + i * 1000, 900)
+        trace.slice("app", "early", 10, 500, tid=7 if same_lane else 8)
+        path = trace.write(folder, "clocks.json")
+        text = re.sub(r"\s+", " ", run([path])[1])
+        check(("Two clocks: 1 event lies" in text and "100.0 ms" not in text and "99.90 ms" in text.split("Two clocks")[0]) if clocks
+              else "Two clocks" not in text, "%d s apart%s" % (apart // 10 ** 6, ", on one lane" if same_lane else ""), text[:500])
+
+
 def one_screen(folder):
     """One whole for sentence and bars, findings numbered as in their section, -n only shortens, commands can be copied."""
     wholes = numbers = shorter = copied = 0
@@ -1508,6 +1521,7 @@ with tempfile.TemporaryDirectory() as scratch:
     pages(scratch)
     one_screen(scratch)
     promised_once(scratch)
+    two_clocks(scratch)
     generated_code(scratch)
     held_is_not_promised(scratch)
     before_the_first(scratch)

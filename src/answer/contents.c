@@ -1,6 +1,8 @@
 /* contents — see contents.h. */
 #include "answer/contents.h"
 
+#include "answer/clockgap.h"
+
 /* So many times as many of another kind, and slices are the lesser part of the profile. */
 #define FAR_MORE 100
 
@@ -56,6 +58,7 @@ struct nl_contents nl_contents_of(const struct nl_trace *trace)
         {trace->memory.rows, "memory event", "memory events", trace->memory.ts},
         {trace->counter.rows, "counter value", "counter values", trace->counter.ts}};
     size_t kind = choose(kinds, sizeof kinds / sizeof *kinds);
+    struct nl_clock_gap gap = nl_clock_gap_of(trace);
     return (struct nl_contents){kinds[kind].rows, kinds[kind].one, kinds[kind].many, kind == 0,
-                                span(trace, &kinds[kind])};
+                                gap.gap_ns ? gap.span_ns : span(trace, &kinds[kind])};
 }

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "answer/clockgap.h"
 #include "answer/devicewords.h"
 #include "answer/outermost.h"
 #include "answer/waitname.h"
@@ -391,7 +392,8 @@ static void tell_busy(struct cpu_case *it)
     size_t top = top_row(it, it->rows, 0);
     it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(it->rows, top, "name"));
     if (!put_node_types(it, out)) {
-        nl_buf_format(out, "; of the self time of %s: ", it->what);
+        nl_buf_format(out, "; of the self time of %s%s: ", it->what,
+                      nl_lookup_sum(it->rows, "self_ns") > it->whole ? " that work" : "");
         for (size_t i = 0; i < 3; i++) {
             size_t row = top_row(it, it->rows, i);
             if (row < it->rows->rows)
@@ -433,6 +435,15 @@ static bool judge_timeline(struct cpu_case *it)
     return true;
 }
 
+static void tell_clocks(struct nl_judged *judged, const struct nl_clock_gap *gap)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Two clocks: ", (int64_t)gap->others, "event lies", "events lie");
+    nl_tell_time(out, " ", gap->gap_ns);
+    nl_buf_text(out, " from the others, and nothing between; that is not counted as time.");
+    nl_tell_note(judged);
+}
+
 bool nl_judge_cpu(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
@@ -443,6 +454,9 @@ bool nl_judge_cpu(struct nl_judged *judged)
         int64_t end = window->end < trace->last_ts ? window->end : trace->last_ts;
         it.span = end > start ? end - start : 0;
     }
+    struct nl_clock_gap gap = nl_clock_gap_of(trace);
+    if (gap.gap_ns && !window->has_time)
+        it.span = gap.span_ns;
     bool timeline = trace->op.rows || trace->python.rows || trace->nvtx.rows || trace->layer.rows;
     for (uint32_t i = 0; i < trace->slice.rows && !timeline; i++)
         timeline = trace->slice.kind[i] == NL_KIND_GENERIC;
@@ -450,6 +464,8 @@ bool nl_judge_cpu(struct nl_judged *judged)
         return false;
     find_async(&it);
     bool judged_it = find_table(&it) && judge_timeline(&it);
+    if (judged_it && gap.gap_ns && !window->has_time)
+        tell_clocks(judged, &gap);
     nl_free(it.async);
     return judged_it;
 }
