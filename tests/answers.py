@@ -317,8 +317,9 @@ def execution_traces(folder):
           "ncclKernel_AllReduce 50 % (2 nodes), gemm_long 40 %" in text and "The median node takes 4.000 µs" in text,
           "an execution trace with lengths", text[:600])
     check("trtexec" not in text and "layer takes" not in text, "and no advice for engines", text[:600])
+    check("Nodes of the program by total time" in text and "Layers" not in text and "layers'" not in text, "its nodes are called nodes", text[600:1500])
     text = first_lines(trace("some.json", [("gemm_kernel", 4, 4)] * 20 + [("aten::mm(0)", 4, None)] * 20))
-    check("20 of 40 nodes have lengths, 80.00 µs added up: 100 % computing; " in text and "communication" not in text.split("Layers")[0],
+    check("20 of 40 nodes have lengths, 80.00 µs added up: 100 % computing; " in text and "communication" not in text.split("Nodes of the")[0],
           "only some have lengths", text[:400])
     text = first_lines(trace("none.json", [("aten::mm(0)", 4, None)] * 40))
     check("a graph of 40 nodes without times" in text, "none has a length", text[:400])
@@ -1291,7 +1292,7 @@ def one_screen(folder):
 
 
 SCREEN_MOST = 64 << 20  # bytes of a sample: larger ones take long and look no different
-WORD_MOST = 40          # a word that is longer may stick out of a narrow screen: paths, code to paste
+WORD_MOST = 40          # a word that is longer may stick out of a narrow screen: paths; code is broken behind its brackets
 
 
 def wide(text):
@@ -1301,7 +1302,7 @@ def wide(text):
 
 def sticks_out(line, columns):
     """Wider than the screen, and neither a command to copy nor a line of one long word."""
-    return wide(line) > columns and not line.startswith("  neurolens ") and not any(wide(word) > WORD_MOST for word in line.split())
+    return wide(line) > columns and not line.startswith("  neurolens ") and not any(wide(word) > WORD_MOST and "(" not in word[1:-1] for word in line.split())
 
 
 def screens():

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"
+#include "tables/nodes.h"
 #include "timeline/quantile.h"
 
 #define LAYER_NAMES   64
@@ -132,14 +133,6 @@ static void put_longest(struct nl_judged *judged, struct nl_buf *out, const stru
 
 /* ---- execution traces ---- */
 
-static bool is_execution_trace(const struct nl_trace *trace)
-{
-    bool all = trace->source.rows > 0;
-    for (uint32_t row = 0; row < trace->source.rows && all; row++)
-        all = nl_str_is(nl_trace_name(trace, trace->source.format[row]), "execution-trace");
-    return all;
-}
-
 /* Nodes whose type begins so: COMP, COMM_COLL, COMM_SEND, MEM_LOAD … (Chakra's schema). */
 static int64_t time_of(const struct nl_result *rows, const char *type)
 {
@@ -183,7 +176,7 @@ bool nl_judge_layers(struct nl_judged *judged)
     struct layers layers = rows ? look(rows) : (struct layers){0};
     if (layers.whole <= 0)
         return false;
-    if (is_execution_trace(judged->trace)) {
+    if (nl_nodes_are_a_program(judged->trace)) {
         judge_nodes(judged, &layers);
         return true;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tables/answer.h"
+#include "tables/nodes.h"
 #include "tables/scope.h"
 #include "base/sum.h"
 
@@ -24,6 +25,14 @@
 #define LAYER_PLACE(name, head, meaning) LAYER_##name,
 enum { LAYERS(LAYER_PLACE) LAYER_COLUMNS };
 static const struct nl_result_column layer_columns[] = {LAYERS(NL_COLUMN_ROW)};
+
+bool nl_nodes_are_a_program(const struct nl_trace *trace)
+{
+    bool all = trace->source.rows > 0;
+    for (uint32_t row = 0; row < trace->source.rows && all; row++)
+        all = nl_str_is(nl_trace_name(trace, trace->source.format[row]), "execution-trace");
+    return all;
+}
 
 /* Longest first; of equal ones the first recorded. */
 static int by_total(const void *x, const void *y, void *context)
@@ -68,7 +77,11 @@ static struct nl_result *run_layers(const struct nl_trace *trace,
         whole = nl_sum(whole, trace->node.total_ns[row]);
     }
     qsort_r(rows, count, sizeof *rows, by_total, (void *)(uintptr_t)&trace->node);
-    struct nl_result *result = NL_ANSWER_NEW("model_layers", NULL, layer_columns);
+    bool program = nl_nodes_are_a_program(trace);
+    struct nl_result *result = NL_ANSWER_NEW(
+        "model_layers", program ? "Nodes of the program by total time" : NULL, layer_columns);
+    if (program)
+        result->columns[LAYER_layer].head = "node";
     for (size_t i = 0; i < count; i++)
         add_layer(result, trace, rows[i], whole);
     nl_answer_settle(result, "total_ns");

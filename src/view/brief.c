@@ -156,7 +156,7 @@ static const struct {
      {"rank", "device", "category", "count", "sum_ns", "share", NULL}},
     {"op_gpu", "share of all kernel time", {"name", "count", "gpu_ns", "total_ns", "share", NULL}},
     {"model_layers",
-     "share of all layers' time",
+     "share of all their time",
      {"layer", "type", "total_ns", "share", "mean_ns", NULL}},
     {"call_sums",
      "share of all in the same place",

@@ -8,27 +8,42 @@
 
 #define NOTE_BYTES 65536
 
+/* The end of the word that begins at `at`. One that no line can hold ends behind the last opening bracket that fits, where
+ * code may go on in the next line. */
+static size_t word_end(struct nl_str text, size_t at, size_t most)
+{
+    size_t end = at, bracket = at;
+    while (end < text.len && text.ptr[end] != ' ') {
+        end++;
+        if (text.ptr[end - 1] == '(' &&
+            nl_celltext_width((struct nl_str){text.ptr + at, end - at}) <= most)
+            bracket = end;
+    }
+    bool wide = nl_celltext_width((struct nl_str){text.ptr + at, end - at}) > most;
+    return wide && bracket > at + 1 ? bracket : end;
+}
+
 void nl_notes_wrap(struct nl_buf *out, struct nl_str text, size_t width, size_t indent)
 {
     size_t at = 0, column = 0;
+    bool spaced = false; /* before this word */
     while (at < text.len) {
-        size_t end = at;
-        while (end < text.len && text.ptr[end] != ' ')
-            end++;
+        size_t end = word_end(text, at, width > indent ? width - indent : width);
         struct nl_str word = {text.ptr + at, end - at};
         size_t wide = nl_celltext_width(word);
-        if (column > indent && column + 1 + wide > width) {
+        if (column > indent && column + spaced + wide > width) {
             nl_buf_char(out, '\n');
             for (size_t i = 0; i < indent; i++)
                 nl_buf_char(out, ' ');
             column = indent;
-        } else if (at) {
+        } else if (spaced) {
             nl_buf_char(out, ' ');
             column++;
         }
         nl_buf_add(out, word.ptr, word.len);
         column += wide;
-        at = end + 1;
+        spaced = end == text.len || text.ptr[end] == ' ';
+        at = end + spaced;
     }
     nl_buf_char(out, '\n');
 }
