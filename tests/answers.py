@@ -1395,6 +1395,27 @@ def replays(folder):
                   "the time of graphs without kernels is not called idle", (answer, causes))
 
 
+def replays_of_one(folder):
+    """Two processes, a device each: one replays graphs without their kernels, the other waits for the CPU. Its gaps are idle."""
+    for both in (False, True):
+        trace = Trace()
+        for pid, device in ((10, 0), (11, 1)):
+            now = 1000
+            for step in range(60):
+                trace.slice("cuda_runtime", "cudaLaunchKernel", now, 5, pid=pid, correlation=trace.next)
+                trace.slice("kernel", "sample_kernel", now + 10, 200, tid=7, pid=device, device=device, stream=7, correlation=trace.next)
+                trace.next += 1
+                if device == 0 or both:
+                    trace.slice("cuda_runtime", "cudaGraphLaunch", now + 300, 20, pid=pid, correlation=trace.next)
+                    trace.next += 1
+                else:
+                    trace.slice("cpu_op", "app::prepare", now + 20, 4900, pid=pid)
+                now += 5000
+        result = json.loads(run([trace.write(folder, "two.json")], "--format", "json")[1])["result"]
+        idle = [finding["scope"]["gpu"] for finding in result["findings"] if finding["cause"] == "gpu_idle"]
+        check(idle == ([] if both else [1]), "%s replay%s graphs unrecorded" % (("both", "") if both else ("one", "s")), (idle, result["answer"]["sentence"]))
+
+
 def amd_counters(folder):
     """What counters say of the kernel with most time, by AMD's formulas: 3 dispatches of 10 us that read 96 kB each."""
     head = "Dispatch_ID,Kernel_Name,Grid_Size,Workgroup_Size,Start_Timestamp,End_Timestamp,%s\n"
@@ -1535,6 +1556,7 @@ with tempfile.TemporaryDirectory() as scratch:
     engine(scratch)
     model_runs(scratch)
     replays(scratch)
+    replays_of_one(scratch)
     amd_counters(scratch)
     waits_own_little(scratch)
     profilers_start(scratch)

@@ -67,6 +67,15 @@ static void place_finding(const struct nl_scene *scene, struct nl_finding *findi
     finding->steps[1] = scene->last_step;
 }
 
+static enum nl_verdict ask(const struct nl_cause *cause, struct nl_scene *scene,
+                           struct nl_finding *finding)
+{
+    if (scene->blind && cause->of_gaps)
+        return nl_abstain(finding, "kernels of replayed graphs were not recorded: what looks idle "
+                                   "may be theirs");
+    return cause->evaluate(scene, finding);
+}
+
 /* Asks one cause about every device and keeps the device that loses most. */
 static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
                   const struct nl_account *account, size_t number)
@@ -79,7 +88,7 @@ static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
     for (size_t i = 0; i < scenes->count; i++) {
         struct nl_finding finding = {.cause = cause->id, .not_this_if = cause->not_this_if};
         nl_intervals_init(&finding.where);
-        enum nl_verdict verdict = cause->evaluate(&scenes->items[i], &finding);
+        enum nl_verdict verdict = ask(cause, &scenes->items[i], &finding);
         if (verdict == NL_CAUSE_ABSTAINED && !reason)
             reason = finding.reason;
         if (verdict == NL_CAUSE_FOUND && (!found++ || finding.cost_ns > best.cost_ns)) {
@@ -146,13 +155,23 @@ static bool is_about_cpu(const struct nl_cause *cause, const struct nl_scenes *d
 }
 
 /* Why gaps of this recording are no idle time; NULL where they are. */
-static const char *says_nothing_in_gaps(const struct nl_trace *trace, struct nl_memo *memo)
+static const char *says_nothing_in_gaps(struct nl_memo *memo)
 {
-    if (!isnan(nl_memo_thinned(memo)))
-        return "most events are missing: it was filtered or sampled";
-    return nl_replays_unrecorded(trace, NL_NULL_ROW)
-               ? "kernels of replayed graphs were not recorded: what looks idle may be theirs"
-               : NULL;
+    return isnan(nl_memo_thinned(memo)) ? NULL
+                                        : "most events are missing: it was filtered or sampled";
+}
+
+/* Of several processes one may replay graphs unrecorded, and the gaps of the others' devices are what they seem. */
+static void find_blind(struct nl_scenes *scenes, const struct nl_trace *trace)
+{
+    uint64_t *counts = nl_replays_by_process(trace);
+    for (size_t i = 0; counts && i < scenes->count; i++) {
+        const struct nl_account_device *booked = scenes->items[i].booked;
+        uint32_t feeder = booked ? booked->feeder : NL_NULL_ROW;
+        uint32_t process = feeder == NL_NULL_ROW ? NL_NULL_ROW : trace->thread.process[feeder];
+        scenes->items[i].blind = process == NL_NULL_ROW || counts[process];
+    }
+    nl_free(counts);
 }
 
 static struct nl_findings *find(const struct nl_trace *trace,
@@ -166,7 +185,8 @@ static struct nl_findings *find(const struct nl_trace *trace,
     if (!scenes.count)
         nl_scenes_init_cpu(&hosts, trace, options, &findings->arena);
     const struct nl_account *account = nl_memo_account(options->memo);
-    const char *blind = says_nothing_in_gaps(trace, options->memo);
+    const char *blind = says_nothing_in_gaps(options->memo);
+    find_blind(&scenes, trace);
     bool cancelled = false;
     for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
         const struct nl_cause *cause = causes[i].cause;

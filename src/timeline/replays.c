@@ -64,21 +64,34 @@ static uint64_t unrecorded(const struct feed *feed)
     return missing ? feed->launches : 0;
 }
 
-uint64_t nl_replays_unrecorded(const struct nl_trace *trace, uint32_t process)
+uint64_t *nl_replays_by_process(const struct nl_trace *trace)
 {
     if (trace->graph.rows || !trace->api.rows || !trace->kernel.rows)
-        return 0;
+        return NULL;
     struct feed *feeds = nl_zalloc(((size_t)trace->process.rows + 1) * sizeof *feeds);
     struct nl_name_test launches;
-    uint64_t count = 0;
+    uint64_t *counts = NULL, all = 0;
     nl_name_test_init(&launches, trace, "GraphLaunch");
     if (count_launches(trace, &launches, feeds)) {
+        counts = nl_alloc(((size_t)trace->process.rows + 1) * sizeof *counts);
         count_kernels(trace, &launches, feeds);
         for (uint32_t row = 0; row <= trace->process.rows; row++)
-            if (process == NL_NULL_ROW || row == process)
-                count += unrecorded(&feeds[row]);
+            all += counts[row] = unrecorded(&feeds[row]);
     }
     nl_name_test_release(&launches);
     nl_free(feeds);
+    if (all)
+        return counts;
+    nl_free(counts);
+    return NULL;
+}
+
+uint64_t nl_replays_unrecorded(const struct nl_trace *trace, uint32_t process)
+{
+    uint64_t *counts = nl_replays_by_process(trace), count = 0;
+    for (uint32_t row = 0; counts && row <= trace->process.rows; row++)
+        if (process == NL_NULL_ROW || row == process)
+            count += counts[row];
+    nl_free(counts);
     return count;
 }

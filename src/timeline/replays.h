@@ -12,4 +12,7 @@
  * NL_NULL_ROW: the sum over all of them, each judged by itself. */
 uint64_t nl_replays_unrecorded(const struct nl_trace *trace, uint32_t process);
 
+/* The same per row of process, and behind the last for launches whose process is not known; NULL: 0 for all. nl_free it. */
+uint64_t *nl_replays_by_process(const struct nl_trace *trace);
+
 #endif
