@@ -444,19 +444,27 @@ static void tell_clocks(struct nl_judged *judged, const struct nl_clock_gap *gap
     nl_tell_note(judged);
 }
 
-bool nl_judge_cpu(struct nl_judged *judged)
+/* Of the window, or of all; of one clock's events alone where there are two. */
+static struct nl_clock_gap find_span(struct cpu_case *it)
 {
-    const struct nl_trace *trace = judged->trace;
-    struct cpu_case it = {.judged = judged, .span = trace->last_ts - trace->first_ts};
-    const struct nl_window *window = &judged->options->window;
+    const struct nl_trace *trace = it->judged->trace;
+    const struct nl_window *window = &it->judged->options->window;
     if (window->has_time) {
         int64_t start = window->start > trace->first_ts ? window->start : trace->first_ts;
         int64_t end = window->end < trace->last_ts ? window->end : trace->last_ts;
-        it.span = end > start ? end - start : 0;
+        it->span = end > start ? end - start : 0;
+        return (struct nl_clock_gap){0};
     }
     struct nl_clock_gap gap = nl_clock_gap_of(trace);
-    if (gap.gap_ns && !window->has_time)
-        it.span = gap.span_ns;
+    it->span = gap.gap_ns ? gap.span_ns : trace->last_ts - trace->first_ts;
+    return gap;
+}
+
+bool nl_judge_cpu(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    struct cpu_case it = {.judged = judged};
+    struct nl_clock_gap gap = find_span(&it);
     bool timeline = trace->op.rows || trace->python.rows || trace->nvtx.rows || trace->layer.rows;
     for (uint32_t i = 0; i < trace->slice.rows && !timeline; i++)
         timeline = trace->slice.kind[i] == NL_KIND_GENERIC;
@@ -464,7 +472,7 @@ bool nl_judge_cpu(struct nl_judged *judged)
         return false;
     find_async(&it);
     bool judged_it = find_table(&it) && judge_timeline(&it);
-    if (judged_it && gap.gap_ns && !window->has_time)
+    if (judged_it && gap.gap_ns)
         tell_clocks(judged, &gap);
     nl_free(it.async);
     return judged_it;

@@ -77,7 +77,8 @@ struct nl_scene {
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
     int64_t cpu_busy;                       /* kept by bound.c; NL_NULL_I64 until then */
     bool cpu;
-    bool blind; /* kernels of graphs that its process replays were not recorded: gaps may be theirs */
+    bool
+        blind; /* kernels of graphs that its process replays were not recorded: gaps may be theirs */
 };
 
 enum nl_verdict { NL_CAUSE_ABSENT, NL_CAUSE_FOUND, NL_CAUSE_ABSTAINED };

@@ -125,10 +125,9 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
     struct nl_str operation =
         nl_trace_name(scene->trace, scene->trace->collective.operation[beyond.worst.row]);
     nl_title(scene, finding,
-             "Collectives take %s longer than the shortest of their size: %s probably waits for "
-             "other ranks, most "
-             "in %.*s",
-             nl_say_ns(scene, beyond.ns), nl_scene_name(scene),
+             "%s probably waits for other ranks for %s of its exposed communication, most in %.*s: "
+             "the shortest of the same size take far less",
+             nl_scene_name(scene), nl_say_ns(scene, cost),
              (int)(operation.len < 60 ? operation.len : 60), operation.ptr);
     nl_prove(
         scene, finding,

@@ -11,19 +11,25 @@
 #define MOST_SHARE 0.5
 #define NAME_BYTES 64
 
+/* Kernels that work: one of communication runs while it waits for others (exposed_communication), and some are waits. */
+static void group_work(const struct nl_scene *scene, struct nl_groups *groups)
+{
+    const struct nl_trace *trace = scene->trace;
+    nl_groups_init(groups);
+    for (size_t i = 0; i < scene->kernel_count; i++) {
+        uint32_t slice = trace->kernel.slice[scene->kernels[i]];
+        uint8_t class = trace->kernel.class[scene->kernels[i]];
+        if (class != NL_CLASS_COMMUNICATION && class != NL_CLASS_WAIT)
+            nl_groups_add(groups, trace->slice.name[slice], 0, trace->slice.dur[slice]);
+    }
+    nl_groups_finish(groups);
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     struct nl_groups groups;
-    nl_groups_init(&groups);
-    for (size_t i = 0; i < scene->kernel_count; i++) {
-        uint32_t slice = trace->kernel.slice[scene->kernels[i]];
-        uint8_t class = trace->kernel.class[scene->kernels[i]];
-        if (class == NL_CLASS_COMMUNICATION || class == NL_CLASS_WAIT)
-            continue; /* runs while it waits for others (exposed_communication), or is a wait */
-        nl_groups_add(&groups, trace->slice.name[slice], 0, trace->slice.dur[slice]);
-    }
-    nl_groups_finish(&groups);
+    group_work(scene, &groups);
     int64_t total = groups.count ? groups.items[0].stats.total_ns : 0;
     uint64_t count = groups.count ? groups.items[0].stats.count : 0;
     uint32_t id = groups.count ? (uint32_t)groups.items[0].a : NL_NO_NAME;

@@ -148,8 +148,9 @@ static inline void quantised_vectors(struct gputrace *make)
 /* Most of what stands among the kernels waits for an event: no kernel has most of the work. */
 static inline void event_waits(struct gputrace *make)
 {
+    static const char *const names[] = {"merge", "remote", "dense"};
     for (int64_t i = 0; i < ROUNDS; i++) {
-        gputrace_kernel(make, 7, i % 2 ? "merge" : "remote", i * 5, 4, 100 + i * 1000, 1000);
+        gputrace_kernel(make, 7, names[i % 3], i * 5, 4, 100 + i * 1000, 1000);
         gputrace_kernel(make, 8, "event_wait", i * 5 + 2, 2, 100 + i * 1000, 990);
     }
 }
