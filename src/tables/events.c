@@ -20,9 +20,24 @@ struct tally {
     int64_t total;
 };
 
+/* Without a window every slice counts. */
+static void collect_all(struct tally tallies[NL_KIND_COUNT], const struct nl_slice_table *slice)
+{
+    for (uint32_t row = 0; row < slice->rows; row++) {
+        struct tally *tally = &tallies[slice->kind[row] < NL_KIND_COUNT ? slice->kind[row] : 0];
+        tally->count++;
+        if (slice->dur[row] != NL_NULL_I64)
+            nl_sum_add(&tally->total, slice->dur[row]);
+    }
+}
+
 static void collect(struct tally tallies[NL_KIND_COUNT], const struct nl_scope *scope)
 {
     const struct nl_slice_table *slice = &scope->trace->slice;
+    if (scope->everything) {
+        collect_all(tallies, slice);
+        return;
+    }
     for (uint32_t row = 0; row < slice->rows; row++) {
         struct tally *tally = &tallies[slice->kind[row] < NL_KIND_COUNT ? slice->kind[row] : 0];
         if (slice->dur[row] == NL_NULL_I64) {

@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 const struct nl_step_rule nl_step_rules[] = {
-#define NL_STEP_RULE(pattern, marks, confidence) {pattern, marks, confidence},
+#define NL_STEP_RULE(pattern, marks, confidence) {pattern, sizeof(pattern) - 1, marks, confidence},
 #include "timeline/stepname.def"
-    {NULL, NULL, 0}};
+    {NULL, 0, NULL, 0}};
 
 static char lower(char c)
 {
@@ -60,10 +60,21 @@ static bool meets(struct nl_str text, const char *pattern, int64_t *number)
     return true;
 }
 
+/* Whether the first and the last byte fit, which rules out most patterns for most texts. */
+static inline bool may_meet(char begin, char end, const struct nl_step_rule *rule)
+{
+    char first = rule->pattern[0], last = rule->pattern[rule->length - 1];
+    return (first == begin || first == '*' || first == '#') &&
+           (last == end || last == '*' || (last == '#' && is_digit(end)));
+}
+
 int nl_step_rule_of(struct nl_str text, int64_t *number)
 {
+    char begin = text.len ? lower(text.ptr[0]) : '\0';
+    char end = text.len ? lower(text.ptr[text.len - 1]) : '\0';
     for (int i = 0; nl_step_rules[i].pattern; i++)
-        if (meets(text, nl_step_rules[i].pattern, number))
+        if (may_meet(begin, end, &nl_step_rules[i]) &&
+            meets(text, nl_step_rules[i].pattern, number))
             return i;
     *number = INT64_MIN;
     return -1;

@@ -7,7 +7,9 @@
 #include "base/str.h"
 
 struct nl_step_rule {
-    const char *pattern, *marks; /* who marks so */
+    const char *pattern;
+    size_t length;     /* of the pattern */
+    const char *marks; /* who marks so */
     double confidence;
 };
 

@@ -29,16 +29,39 @@ static int by_place(const void *left, const void *right)
     return a->slice < b->slice ? -1 : a->slice > b->slice;
 }
 
-static void take(struct nl_step_ranges *ranges, const struct nl_trace *trace, uint8_t *rules,
+/* What was found in a name that came before: its rule, and its number. */
+struct known {
+    uint8_t *rules;   /* per name: RULE_UNSEEN, RULE_NONE, or RULE_FIRST + the rule */
+    int64_t *numbers; /* per name; NULL until one has a rule */
+};
+
+/* The rule of a name, or -1. */
+static int rule_of(struct known *known, const struct nl_trace *trace, uint32_t name,
+                   int64_t *number)
+{
+    if (known->rules[name] == RULE_UNSEEN) {
+        int rule = nl_step_rule_of(nl_trace_name(trace, name), number);
+        known->rules[name] = (uint8_t)(rule < 0 ? RULE_NONE : RULE_FIRST + rule);
+        if (rule >= 0 && !known->numbers)
+            known->numbers = nl_zalloc(trace->names.count * sizeof *known->numbers);
+        if (rule >= 0)
+            known->numbers[name] = *number;
+    }
+    if (known->rules[name] == RULE_NONE)
+        return -1;
+    *number = known->numbers[name];
+    return known->rules[name] - RULE_FIRST;
+}
+
+static void take(struct nl_step_ranges *ranges, const struct nl_trace *trace, struct known *known,
                  uint32_t slice)
 {
     uint32_t name = trace->slice.name[slice], lane = trace->slice.lane[slice];
     int64_t number;
-    if (trace->slice.dur[slice] == NL_NULL_I64 || trace->slice.dur[slice] == 0 ||
-        rules[name] == RULE_NONE)
+    if (known->rules[name] == RULE_NONE || trace->slice.dur[slice] == NL_NULL_I64 ||
+        trace->slice.dur[slice] == 0)
         return;
-    int rule = nl_step_rule_of(nl_trace_name(trace, name), &number);
-    rules[name] = rule < 0 ? RULE_NONE : RULE_FIRST;
+    int rule = rule_of(known, trace, name, &number);
     if (rule < 0)
         return;
     nl_grow(&ranges->items, &ranges->cap, ranges->count + 1);
@@ -54,14 +77,15 @@ static void take(struct nl_step_ranges *ranges, const struct nl_trace *trace, ui
 /* NVTX ranges and annotations; in traces without any, which say no kinds, all slices of threads. */
 static void collect(struct nl_step_ranges *ranges, const struct nl_trace *trace)
 {
-    uint8_t *rules = nl_zalloc(trace->names.count);
+    struct known known = {.rules = nl_zalloc(trace->names.count)};
     for (uint32_t row = 0; row < trace->nvtx.rows; row++)
         if (trace->nvtx.slice[row] != NL_NULL_ROW)
-            take(ranges, trace, rules, trace->nvtx.slice[row]);
+            take(ranges, trace, &known, trace->nvtx.slice[row]);
     for (uint32_t row = 0; row < trace->slice.rows && !trace->nvtx.rows; row++)
         if (trace->slice.kind[row] == NL_KIND_GENERIC)
-            take(ranges, trace, rules, row);
-    nl_free(rules);
+            take(ranges, trace, &known, row);
+    nl_free(known.rules);
+    nl_free(known.numbers);
 }
 
 /* First start and last end of the rank's kernels, else of the whole profile. */

@@ -39,18 +39,25 @@ static size_t list_length(struct nl_str text)
     return 0;
 }
 
+/* Where the name ends; *rest begins there. The text's length when nothing follows a name. */
+static size_t details_begin(struct nl_str text, struct nl_str *rest)
+{
+    const char *comma = text.len ? memchr(text.ptr, ',', text.len) : NULL;
+    while (comma) {
+        *rest = (struct nl_str){comma, (size_t)(text.ptr + text.len - comma)};
+        if (nl_str_starts(*rest, ", seq = ") || nl_str_starts(*rest, ", op_id = ") ||
+            nl_str_starts(*rest, ", sizes = "))
+            return (size_t)(comma - text.ptr);
+        comma = rest->len > 1 ? memchr(comma + 1, ',', rest->len - 1) : NULL;
+    }
+    return text.len;
+}
+
 bool torch_range_read(struct nl_str text, struct torch_range *range)
 {
     *range = (struct torch_range){.sequence = INT64_MIN, .op_id = INT64_MIN};
     struct nl_str rest = text;
-    size_t at = 0;
-    for (; at < text.len; at++) {
-        rest = (struct nl_str){text.ptr + at, text.len - at};
-        if (*rest.ptr == ',' &&
-            (nl_str_starts(rest, ", seq = ") || nl_str_starts(rest, ", op_id = ") ||
-             nl_str_starts(rest, ", sizes = ")))
-            break;
-    }
+    size_t at = details_begin(text, &rest);
     if (at == 0 || at == text.len)
         return false;
     range->name = (struct nl_str){text.ptr, at};
