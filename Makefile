@@ -31,10 +31,11 @@ check:
 test:
 	@tools/test.py
 
-# Every call of the system fails once, in every kind of command; trace files that lie; losses of power. Takes hours, or
+# Every call of the system fails once, in every kind of command, and from each place on; trace files that lie; losses of power. Takes hours, or
 # TORTURE_MINUTES for each command: the next time goes on where this one ended (build/torture.json).
 TORTURE_MINUTES ?= 0
 torture: all
+	@python3 tests/faults.py --places --sticky --minutes $(TORTURE_MINUTES) --resume build/torture.json
 	@python3 tests/faults.py --all --minutes $(TORTURE_MINUTES) --resume build/torture.json
 	@python3 tests/nltfile.py 5000 $$$$
 	@python3 tests/crash.py 5000 $$$$

@@ -8,7 +8,9 @@ A second account (uid 65534) is played by chown, so what needs one is skipped un
 import glob
 import json
 import os
+import resource
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
@@ -655,11 +657,53 @@ def permissions():
         tally.check("recordings are 0600", os.stat(place + "/r.nlt").st_mode & 0o777 == 0o600, got.describe())
 
 
+def closed_streams():
+    """No file gets the number of a stream that was closed: neither messages nor a program's output are written into it."""
+    place = folder()
+    for way, words in (("analyze", ["analyze", "-v", "--no-cache", KINETO, "--format", "json", "-o"]),
+                       ("export", ["export", "-v", "--no-cache", KINETO, "--to", "perfetto", "-o"])):
+        whole_one = place + "/whole"
+        neurolens(words + [whole_one], cwd=place)
+        with open(whole_one, "rb") as file:
+            want = file.read()
+        wrong = []
+        for streams in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
+            out = place + "/out-%s-%s" % (way, "".join(map(str, streams)))
+            got = neurolens(words + [out], cwd=place, preexec=lambda streams=streams: [os.close(stream) for stream in streams])
+            with open(out, "rb") as file:
+                if file.read() != want:
+                    wrong.append("%s closed: %s" % (streams, got.describe()))
+        tally.check("%s -o with closed streams" % way, not wrong, "\n".join(wrong))
+    for stream in (1, 2):
+        got = neurolens(["run", "-q", "-o", "r%d.nlt" % stream, "--", "/bin/sh", "-c", "/bin/echo x 1>&%d || echo closed > seen" % stream],
+                        cwd=place, preexec=lambda stream=stream: os.close(stream))
+        tally.check("a recorded program has stream %d closed, as alone" % stream, os.path.exists(place + "/seen"), got.describe())
+        if os.path.exists(place + "/seen"):
+            os.unlink(place + "/seen")
+
+
+def file_limits():
+    """A limit of file sizes ends in a message, nothing is left, and recorded programs have the signal as they had it."""
+    place = folder()
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    for words in (["analyze", "-q", "--no-cache", KINETO, "-o", "a.html"], ["export", "-q", "--no-cache", KINETO, "--to", "perfetto", "-o", "a.pf"],
+                  ["export", "-q", "--no-cache", KINETO, "--to", "csv", "-o", "a.csv"], ["add", "-q", KINETO, "--ledger", "ledger"]):
+        before = set(os.listdir(place)) | {"ledger"}
+        got = neurolens(words, cwd=place, preexec=limit)
+        tally.check("%s under a limit of file sizes" % words[0], got.status in (4, 5) and "neurolens: " in got.stderr and
+                    set(os.listdir(place)) <= before, "%s %s" % (os.listdir(place), got.describe()))
+    got = neurolens(["run", "-q", "-o", "r.nlt", "--", "/bin/sh", "-c", "grep SigIgn /proc/self/status; grep SigCgt /proc/self/status"], cwd=place)
+    alone = subprocess.run(["/bin/sh", "-c", "grep SigIgn /proc/self/status; grep SigCgt /proc/self/status"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    bit = 1 << (signal.SIGXFSZ - 1)
+    same = [int(line.split()[1], 16) & bit for line in got.stdout.splitlines()] == [int(line.split()[1], 16) & bit for line in alone.splitlines()]
+    tally.check("a recorded program is ended by the limit as alone", same, got.describe() + alone)
+
+
 def main():
     wanted = sys.argv[1:]
     for part in (names_that_lead_elsewhere, digests_that_lead_elsewhere, links_inside, journals, schemas, rows,
                  other_people, second_account, leftovers, shrinking, rot, odd_profiles, longest_kernels, waits_among_kernels, outputs, terminals, sheets,
-                 permissions):
+                 permissions, closed_streams, file_limits):
         if not wanted or any(word in part.__name__ for word in wanted):
             part()
     tally.finish()

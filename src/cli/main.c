@@ -4,6 +4,8 @@
  * The only global state of the program is here: the job that a signal handler cancels.
  */
 #define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
@@ -49,7 +51,7 @@ static void on_signal(int number)
  * name a run). What is ignored (nohup, a background job) stays so, for us and for programs we start. */
 static void heed_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
     struct sigaction action = {.sa_handler = on_signal}, before;
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -246,6 +248,30 @@ static bool flush_output(struct nl_err *err)
     return nl_fail(err, NL_WRITE, "cannot write to standard output");
 }
 
+/* Streams that were closed stay so for reading and writing, but no file that we open gets their numbers: messages would be
+ * written into it. Programs that we start do not see them. */
+static void hold_closed_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        if (fcntl(stream, F_GETFD) < 0 && errno == EBADF)
+            (void)open("/", O_PATH | O_CLOEXEC);
+}
+
+static void on_file_limit(int number)
+{
+    (void)number;
+}
+
+/* A limit of file sizes: writing fails instead of ending us, and is reported. No SIG_IGN, which programs that we start
+ * would have, too. */
+static void survive_file_limit(void)
+{
+    struct sigaction action = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGXFSZ, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGXFSZ, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
     struct nl_call call = {.settings = {.rank = NL_NULL_I64,
@@ -254,6 +280,8 @@ int main(int argc, char **argv)
     struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
     struct nl_err err;
     nl_err_clear(&err);
+    hold_closed_streams();
+    survive_file_limit();
     nl_hash_choose_key();
     json_set_alloc_funcs(nl_alloc, nl_free); /* without memory it ends as all else: with status 5 */
     nl_sqlmemory_install();

@@ -90,16 +90,22 @@ static struct nl_trace *open_temporary(struct opening *opening, const char *sha2
                                        struct nl_err *err)
 {
     struct nl_trace *trace = NULL;
-    char *folder = temporary_folder(opening);
-    if (!folder) {
+    const char *tmp = getenv("TMPDIR");
+    /* Memory may end: none is asked for between the folder and what removes it. */
+    char *path = nl_arena_format(&opening->arena, "%s/neurolens-XXXXXX/trace.nlt",
+                                 tmp && *tmp ? tmp : "/tmp");
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    if (!mkdtemp(path)) {
         (void)nl_fail(err, NL_WRITE, "cannot make a temporary folder; set TMPDIR");
         return NULL;
     }
-    char *path = nl_arena_format(&opening->arena, "%s/trace.nlt", folder);
+    *slash = '/';
     if (nl_artefact_unpack(opening->ledger->folder, sha256, path, opening->job, err))
         trace = nl_trace_open(path, false, nl_job_threads(opening->job), err);
     unlink(path);
-    rmdir(folder);
+    *slash = '\0';
+    rmdir(path);
     return trace;
 }
 
