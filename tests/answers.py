@@ -1260,6 +1260,31 @@ def two_clocks(folder):
               else "Two clocks" not in text, "%d s apart%s" % (apart // 10 ** 6, ", on one lane" if same_lane else ""), text[:500])
 
 
+def waits_for_locks(folder):
+    """A contention profile counts waits, not processor time, and its table says so; folded stacks are samples of the CPU."""
+    path = os.path.join(folder, "locks.contention")
+    with open(path, "w") as file:
+        file.write("--- contentionz 1 ---\ncycles/second = 3000000000\nsampling period = 100\nms since reset = 16502830\ndiscarded samples = 0\n"
+                   "  19490304       27 @ 0x0000000000bccc97 0x0000000000c61202\n  2490304       2 @ 0x0000000000bccc99 0x0000000000c61202\n")
+    text = run([path])[1]
+    check("Contention profile" in text and "Functions by waits for locks" in text and "CPU samples" not in text, "waits for locks are called so", text)
+    path = os.path.join(folder, "cpu.folded")
+    with open(path, "w") as file:
+        file.write("main;delay_line 10\nmain;work 20\n")
+    check("Functions by CPU samples" in run([path])[1], "and samples of the CPU, too", run([path])[1])
+
+
+def bare_addresses(folder):
+    """Functions that are addresses: the answer says that their names are missing; a few among names are nothing to speak of."""
+    for count, missing in ((90, True), (10, False)):
+        path = os.path.join(folder, "bare.folded")
+        with open(path, "w") as file:
+            file.write("".join("main;0x42%04x 1\n" % i for i in range(count)) + "".join("main;work_%d 1\n" % i for i in range(100 - count)))
+        text = re.sub(r"\s+", " ", run([path])[1])
+        check(("Names are missing: %d %% of it is in bare addresses" % count in text) == missing and ("Names are missing" in text) == missing,
+              "%d %% bare addresses" % count, text[:500])
+
+
 def one_screen(folder):
     """One whole for sentence and bars, findings numbered as in their section, -n only shortens, commands can be copied."""
     wholes = numbers = shorter = copied = 0
@@ -1543,6 +1568,8 @@ with tempfile.TemporaryDirectory() as scratch:
     pages(scratch)
     one_screen(scratch)
     promised_once(scratch)
+    bare_addresses(scratch)
+    waits_for_locks(scratch)
     two_clocks(scratch)
     generated_code(scratch)
     held_is_not_promised(scratch)

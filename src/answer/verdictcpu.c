@@ -222,11 +222,13 @@ static bool judge_waiting(struct cpu_case *it)
     if (nl_lookup_text(it->rows, top, "bound").len || !nl_is_wait_name(name) ||
         (double)self < MAIN_SHARE_LEAST * (double)it->whole)
         return false;
+    int64_t whole =
+        self <= it->span ? it->span : it->whole; /* of several threads: of all they take */
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Waiting: the program does nothing for ");
     nl_tell_time(out, "", self);
-    nl_tell_time(out, " of ", it->whole);
-    nl_tell_ratio(out, " (", self, it->whole);
+    nl_tell_time(out, " of ", whole);
+    nl_tell_ratio(out, " (", self, whole);
     nl_tell_name(out, "), in ", name);
     nl_tell_number(out, " (", nl_lookup_i64(it->rows, top, "count"), "call)", "calls)");
     size_t next = top_row(it, it->rows, 1);

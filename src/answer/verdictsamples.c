@@ -366,6 +366,37 @@ static size_t put_most(struct nl_judged *judged, struct nl_buf *out, const struc
     return said;
 }
 
+static bool is_address(struct nl_str name)
+{
+    if (name.len < 3 || name.ptr[0] != '0' || name.ptr[1] != 'x')
+        return false;
+    for (size_t i = 2; i < name.len; i++)
+        if (!((name.ptr[i] >= '0' && name.ptr[i] <= '9') ||
+              (name.ptr[i] >= 'a' && name.ptr[i] <= 'f') ||
+              (name.ptr[i] >= 'A' && name.ptr[i] <= 'F')))
+            return false;
+    return true;
+}
+
+/* Of a stripped program the places are known, and none of their names. */
+static void tell_addresses(struct nl_judged *judged, const struct nl_result *rows,
+                           struct nl_str event)
+{
+    double bare = 0;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (nl_str_eq(nl_lookup_text(rows, row, "event"), event) &&
+            is_address(nl_lookup_text(rows, row, "function")))
+            bare += nl_lookup_f64(rows, row, "share");
+    if (bare < MUCH_NAMELESS)
+        return;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_share(out, "Names are missing: ", bare);
+    nl_buf_text(out,
+                " of it is in bare addresses. Profile a program with symbols (not stripped), or "
+                "let the profiler put the names in where the program lies.");
+    nl_tell_note(judged);
+}
+
 bool nl_judge_samples(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "cpu_samples");
@@ -394,5 +425,6 @@ bool nl_judge_samples(struct nl_judged *judged)
     nl_buf_text(out, said ? "." : "no frame has a name.");
     nl_tell_end(judged, &judged->verdict->sentence);
     tell_callers(judged, rows, event, flat);
+    tell_addresses(judged, rows, event);
     return true;
 }

@@ -273,6 +273,22 @@ static void cpu_samples_add_rows(struct work *work, const struct kind *kind)
 
 #define SAMPLES_COLUMN 2
 
+/* What is no processor time, by the names that pprof's producers give their events. */
+static const char *title_of(struct nl_str event)
+{
+    static const struct {
+        const char *word, *title;
+    } rows[] = {{"contention", "Functions by waits for locks"},
+                {"delay", "Functions by waits for locks"},
+                {"mutex", "Functions by waits for locks"},
+                {"alloc", "Functions by what they allocate"},
+                {"inuse", "Functions by what they hold allocated"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (nl_str_find_nocase(event, rows[i].word) >= 0)
+            return rows[i].title;
+    return NULL;
+}
+
 /* What has no times has been summed by somebody else: a row of the file is no sample, and what a tracer
  * measured of every call was not sampled at all. */
 static void name_sums(struct nl_result *result, const struct nl_trace *trace)
@@ -284,6 +300,8 @@ static void name_sums(struct nl_result *result, const struct nl_trace *trace)
     for (uint32_t row = 0; row < trace->source.rows; row++)
         calls = calls && nl_str_is(nl_trace_name(trace, trace->source.format[row]), "pstats");
     result->columns[SAMPLES_COLUMN].head = "records";
+    if (trace->sample.rows)
+        result->title = title_of(nl_trace_name(trace, trace->sample.event[0]));
     if (calls)
         result->title = "Functions by their own time (every call measured, none sampled)";
 }

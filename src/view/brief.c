@@ -195,7 +195,7 @@ static const struct {
      "share of all their self time",
      {"name", "kind", "count", "self_ns", "share", "total_ns", NULL}},
     {"cpu_samples",
-     "share of all samples",
+     "share of the total",
      {"function", "place", "samples", "share", "total_share", NULL}},
     {"api",
      "share of all calls' time",
