@@ -203,7 +203,7 @@ static const struct {
     {"syncs",
      "share of all waits' time",
      {"name", "count", "total_ns", "share", "median_ns", NULL}},
-    {"counters", NULL, {"name", "unit", "count", "min", "mean", "max", NULL}},
+    {"counters", NULL, {"rank", "device", "name", "unit", "count", "min", "mean", "max", NULL}},
     {"kernel_counters",
      NULL,
      {"name", "launches", "total_ns", "sm_throughput", "memory_throughput", "dram_throughput",
