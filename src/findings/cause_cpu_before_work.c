@@ -9,6 +9,7 @@
 #include "findings/bookcause.h"
 
 #define WARN_SHARE 0.05
+#define LEAST_NS   NL_ACCOUNT_LONG_NS /* less is how long the first launch takes */
 
 static bool is_own(const struct nl_scene *scene, const struct nl_account_row *row)
 {
@@ -25,7 +26,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 {
     struct nl_booked own = nl_booked_sum(scene, is_own);
     int64_t whole = nl_booked_sum(scene, is_step).ns;
-    if (!own.top || whole <= 0 || (double)own.ns <= WARN_SHARE * (double)whole)
+    if (!own.top || whole <= 0 || own.ns < LEAST_NS || (double)own.ns <= WARN_SHARE * (double)whole)
         return NL_CAUSE_ABSENT;
     struct nl_booked_by_name most = nl_booked_by_name(scene, is_own);
     nl_find(scene, finding, own.ns, 1, 1);
@@ -70,7 +71,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_cpu_before_work = {
     .id = "cpu_before_work",
     .doc = "In the steady part of a profile with steps the launching thread is in functions of the "
-           "program for over 5 % of the time before it launches the first work of the device. "
+           "program for over 5 % of the time, and 1 ms at least, before it launches the first work "
+           "of the device. "
            "Between the first and the last work that is idle time, which other causes explain. "
            "Cost: that time.",
     .of_gaps = true,
