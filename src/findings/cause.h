@@ -49,6 +49,7 @@ struct nl_experts_found {
     size_t ranks;
 };
 
+struct nl_work_here;
 struct nl_scene {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -69,6 +70,7 @@ struct nl_scene {
     int64_t first_step, last_step;
     double linked;                    /* share of work whose launch is known, 0..1 */
     struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
+    struct nl_work_here *work;        /* kept by workcause.c */
     struct nl_slices_found *compiled; /* all scenes' (cause_recompilation.c) */
     const struct nl_scene *peers;     /* all scenes */
     size_t peer_count;

@@ -25,8 +25,8 @@ static bool is_batched(const struct nl_scene *scene, const struct nl_op_work *wo
 }
 
 /* Steps over light operators from `at`; the batched product they end at, or `count`. */
-static size_t product_at(const struct nl_scene *scene, const struct nl_op_work **rows, size_t count,
-                         size_t at, int direction)
+static size_t product_at(const struct nl_scene *scene, const struct nl_op_work *const *rows,
+                         size_t count, size_t at, int direction)
 {
     for (int step = 0; step < LOOK; step++) {
         if ((direction < 0 && !at) || (direction > 0 && at + 1 >= count))
@@ -50,7 +50,7 @@ static struct found look(struct nl_scene *scene, struct nl_intervals *where,
 {
     struct found found = {0};
     size_t count;
-    const struct nl_op_work **rows = nl_work_rows(scene, &count);
+    const struct nl_op_work *const *rows = nl_work_rows(scene, &count);
     for (size_t i = 0; i < count; i++) {
         if (rows[i]->family != WORK_SOFTMAX)
             continue;
@@ -64,10 +64,9 @@ static struct found look(struct nl_scene *scene, struct nl_intervals *where,
         nl_example_slice(scene, longest, rows[i]->first);
         for (size_t j = before + 1; j < after; j++) {
             nl_sum_add(&found.between, rows[j]->kernel_ns);
-            nl_work_claim(scene, rows[j], where);
+            nl_work_claim(rows[j], where);
         }
     }
-    nl_free(rows);
     return found;
 }
 

@@ -36,7 +36,7 @@ static struct chains find_chains(struct nl_scene *scene, struct nl_intervals *wh
 {
     struct chains chains = {0};
     size_t count;
-    const struct nl_op_work **rows = nl_work_rows(scene, &count);
+    const struct nl_op_work *const *rows = nl_work_rows(scene, &count);
     for (size_t first = 0, next; first < count; first = next) {
         next = first + 1;
         if (!is_elementwise(rows[first]))
@@ -53,11 +53,10 @@ static struct chains find_chains(struct nl_scene *scene, struct nl_intervals *wh
         nl_sum_add(&chains.chained, sum);
         nl_sum_add(&chains.spare, sum - most);
         for (size_t i = first; i < next; i++) {
-            nl_work_claim(scene, rows[i], where);
+            nl_work_claim(rows[i], where);
             nl_example_slice(scene, longest, rows[i]->first);
         }
     }
-    nl_free(rows);
     return chains;
 }
 

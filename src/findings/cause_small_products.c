@@ -25,11 +25,11 @@ static bool is_small(const struct nl_op_work *work, struct nl_least_time least)
 }
 
 /* What the calls take beyond what such a call needs. */
-static int64_t spare_ns(const struct nl_scene *scene)
+static int64_t spare_ns(struct nl_scene *scene)
 {
     const struct nl_device_peaks *peaks = nl_work_peaks(scene);
     size_t count;
-    const struct nl_op_work **works = nl_work_rows(scene, &count);
+    const struct nl_op_work *const *works = nl_work_rows(scene, &count);
     int64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
         struct nl_least_time least = nl_least_time(works[i], peaks);
@@ -39,7 +39,6 @@ static int64_t spare_ns(const struct nl_scene *scene)
         double spare = (double)works[i]->kernel_ns - (needed > SHORTEST_NS ? needed : SHORTEST_NS);
         nl_sum_add(&sum, spare > 0 ? nl_sum_near(spare) : 0);
     }
-    nl_free(works);
     return sum;
 }
 

@@ -9,6 +9,7 @@
 #include "tables/memo.h"
 #include "tables/scope.h"
 #include "base/sum.h"
+#include "findings/workcause.h"
 #include "timeline/quantile.h"
 #include "timeline/worksweep.h"
 
@@ -254,6 +255,7 @@ void nl_scenes_release(struct nl_scenes *scenes)
     for (size_t i = 0; i < scenes->count; i++) {
         nl_intervals_release(&scenes->items[i].compute);
         nl_intervals_release(&scenes->items[i].hidden);
+        nl_work_here_free(scenes->items[i].work);
     }
     nl_free(scenes->items);
     nl_free(scenes->rows);

@@ -31,20 +31,22 @@ struct nl_work_sum nl_work_add_up(struct nl_scene *scene, nl_work_test *wanted,
                                   struct nl_intervals *where, struct nl_evidence *longest);
 
 /* Rows of operators (not kernels in none) of the scene's device by start of their first kernel, then
- * operator; nl_free it. */
-const struct nl_op_work **nl_work_rows(const struct nl_scene *scene, size_t *count);
+ * operator; kept with the scene. */
+const struct nl_op_work *const *nl_work_rows(struct nl_scene *scene, size_t *count);
 
 /* What the scene's device can do at most; NULL when it has no row. */
 const struct nl_device_peaks *nl_work_peaks(const struct nl_scene *scene);
 
-void nl_work_claim(const struct nl_scene *scene, const struct nl_op_work *work,
-                   struct nl_intervals *where);
+void nl_work_claim(const struct nl_op_work *work, struct nl_intervals *where);
 
 /* "SELECT <what> FROM op_work<window> WHERE <condition> AND <place>" */
 const char *nl_work_sql(const struct nl_scene *scene, const char *what, const char *condition);
 
 /* Whether any operator of the device has bytes; and whether its roofs are known. Causes that need them
  * abstain with the text, which says what to record; NULL: all is there. */
-const char *nl_work_lacks(const struct nl_scene *scene, bool roofs);
+const char *nl_work_lacks(struct nl_scene *scene, bool roofs);
+
+/* Frees what is kept with a scene; NULL is fine. */
+void nl_work_here_free(struct nl_work_here *here);
 
 #endif

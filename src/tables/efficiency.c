@@ -126,9 +126,9 @@ static void fill(struct nl_efficiency *row, const struct nl_trace *trace,
         row->wall_ns = length;
     for (size_t i = 0; i < works->count; i++) {
         const struct nl_op_work *work = &works->items[i];
-        if (work->kernel_ns == NL_NULL_I64 || nl_slice_device(trace, work->first) != row->device)
+        if (work->kernel_ns == NL_NULL_I64 || work->device != row->device)
             continue;
-        if (!row->steps || in_steady(&steady, trace->slice.ts[work->first]))
+        if (!row->steps || in_steady(&steady, work->ts))
             add_work(row, trace, work, flops_of);
     }
     settle(row, flops_of, options);

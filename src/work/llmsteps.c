@@ -306,7 +306,7 @@ static void add_work(struct run *run, const struct nl_op_work *work, uint32_t at
     step->attention_bytes += work->family == WORK_ATTENTION ? work->bytes : 0;
     if (!weights)
         return;
-    uint32_t device = nl_slice_device(run->trace, work->first);
+    uint32_t device = work->device;
     struct nl_least_time least =
         nl_least_time(work, device == NL_NULL_ROW ? NULL : &run->from->peaks[device]);
     step->compute_s += least.compute == least.compute ? least.compute : 0;
@@ -326,7 +326,7 @@ static void add_works(struct run *run)
         if (work->slice == NL_NULL_ROW || work->place == NL_NULL_ROW)
             continue;
         uint32_t at = step_at(run, work->place, work->first);
-        if (at && run->steps->items[at - 1].device == nl_slice_device(run->trace, work->first))
+        if (at && run->steps->items[at - 1].device == work->device)
             add_work(run, work, at - 1);
     }
 }

@@ -138,6 +138,9 @@ static struct nl_op_work *new_row(struct run *run, uint32_t slice, uint32_t name
     *row = (struct nl_op_work){.slice = slice,
                                .name = name,
                                .first = first,
+                               .device = nl_slice_device(run->trace, first),
+                               .rank = nl_slice_rank(run->trace, first),
+                               .ts = run->trace->slice.ts[first],
                                .place = NL_NULL_ROW,
                                .kernel_ns = NL_NULL_I64,
                                .host_ns = NL_NULL_I64,
@@ -445,6 +448,21 @@ static uint64_t key_of(const struct nl_op_work *row)
     return (uint64_t)row->slice << 32 | row->first;
 }
 
+/* Rows that take each other's places in turn, from `first` on; their keys then say that they are there. */
+static void move_round(struct nl_op_work *items, struct nl_keyed *keys, uint32_t first)
+{
+    struct nl_op_work kept = items[first];
+    uint32_t at = first;
+    while (keys[at].row != first) {
+        uint32_t from = keys[at].row;
+        items[at] = items[from];
+        keys[at].row = at;
+        at = from;
+    }
+    items[at] = kept;
+    keys[at].row = at;
+}
+
 /* By slice, then by first kernel. Rows are large, so their numbers are sorted and each is moved once. */
 static void sort_rows(struct nl_op_works *works)
 {
@@ -459,13 +477,10 @@ static void sort_rows(struct nl_op_works *works)
         keys[i] = (struct nl_keyed){key_of(&works->items[i]), (uint32_t)i};
     nl_sort_keyed(keys, scratch, count);
     nl_free(scratch);
-    struct nl_op_work *items = nl_alloc(count * sizeof *items);
     for (size_t i = 0; i < count; i++)
-        items[i] = works->items[keys[i].row];
+        if (keys[i].row != i)
+            move_round(works->items, keys, (uint32_t)i);
     nl_free(keys);
-    nl_free(works->items);
-    works->items = items;
-    works->cap = count;
 }
 
 void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,

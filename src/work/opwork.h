@@ -34,6 +34,8 @@ struct nl_op_work {
     uint32_t first; /* first kernel, else the slice itself */
     uint32_t place; /* of that kernel among the owners' work; NL_NULL_ROW without kernels */
     uint32_t kernels;  /* launched by it */
+    uint32_t device;   /* row, of `first`; NL_NULL_ROW unknown */
+    int64_t rank, ts;  /* of `first` */
     int64_t kernel_ns; /* sum of its kernels; NL_NULL_I64 without */
     int64_t host_ns;   /* of an operator without kernels in a trace without: its length */
     int64_t matrix_ns; /* of kernel_ns: kernels whose names say products of matrices */

@@ -12,12 +12,16 @@
 #define SHORT_NS 5000
 #define LITTLE_S 1e-6
 
+#define RECENT 512 /* a power of two */
+
 struct table {
     struct nl_roofs *roofs;
     const struct nl_op_works *works;
     const struct nl_device_peaks *peaks;
     const struct nl_work_places *places;
     struct nl_lookup by_key; /* of roofs */
+    uint32_t recent
+        [RECENT]; /* roof + 1 that was met last, by a part of its key: mostly it is met again */
 };
 
 const char *nl_bound_text(enum nl_bound bound)
@@ -54,6 +58,11 @@ static bool same(const struct nl_roof *a, const struct nl_roof *b)
 static struct nl_roof *group(struct table *table, const struct nl_roof *key)
 {
     struct nl_roofs *roofs = table->roofs;
+    uint32_t *recent = &table->recent[(key->name * 5 + key->kind + key->family * 11u + key->step +
+                                       key->type * 37u) %
+                                      RECENT];
+    if (*recent && same(&roofs->items[*recent - 1], key))
+        return &roofs->items[*recent - 1];
     uint64_t hash = mix(key);
     uint32_t row = NL_LOOKUP(&table->by_key, hash, i, same(&roofs->items[i], key));
     if (row == NL_NO_ROW) {
@@ -64,6 +73,7 @@ static struct nl_roof *group(struct table *table, const struct nl_roof *key)
             roofs->items[roofs->count].peak_flops = NL_NULL_F64;
         nl_lookup_add(&table->by_key, hash, row = (uint32_t)roofs->count++);
     }
+    *recent = row + 1;
     return &roofs->items[row];
 }
 
@@ -112,7 +122,7 @@ const struct nl_device_peaks *nl_peaks_of(const struct nl_op_works *works,
                                           const struct nl_op_work *work,
                                           const struct nl_device_peaks *peaks)
 {
-    uint32_t device = nl_slice_device(works->trace, work->first);
+    uint32_t device = work->device;
     if (device != NL_NULL_ROW && (peaks[device].known || !works->on_host))
         return &peaks[device];
     return works->on_host ? nl_host_peaks(peaks, works->trace) : NULL;
@@ -165,12 +175,12 @@ static void add_work(struct table *table, size_t index, double target)
 {
     const struct nl_op_work *work = &table->works->items[index];
     const struct nl_trace *trace = table->works->trace;
-    uint32_t device = nl_slice_device(trace, work->first);
+    uint32_t device = work->device;
     const struct nl_device_peaks *own = nl_peaks_of(table->works, work, table->peaks);
     struct call_cost cost = cost_of(work, own, trace);
     struct nl_roof key = {.kind = NL_ROOF_OPERATOR,
                           .device = device,
-                          .rank = nl_slice_rank(trace, work->first),
+                          .rank = work->rank,
                           .name = work->name,
                           .type = work->type,
                           .family = work->family,

@@ -42,12 +42,12 @@ void nl_work_places_init(struct nl_work_places *places, const struct nl_op_works
             continue;
         if (owner[work->place] != NL_NULL_ROW)
             places->layers[i] = trace->slice.name[layers->slices[owner[work->place]]];
-        int64_t own = nl_slice_rank(trace, work->first);
+        int64_t own = work->rank;
         if (!group || own != rank) {
             rank = own;
             group = group_of(steps, rank);
         }
-        uint32_t step = group ? step_in(steps, group, trace->slice.ts[work->first]) : NL_NULL_ROW;
+        uint32_t step = group ? step_in(steps, group, work->ts) : NL_NULL_ROW;
         places->steps[i] = step == NL_NULL_ROW ? 0 : step + 1;
     }
 }
