@@ -10,6 +10,7 @@
 #define LEAST_SHARE 0.01 /* of kernel time: headroom below is not worth a line */
 #define KNOWN_LEAST 0.2  /* of the time in products, that use of a peak is worth a line */
 #define LEAST_NEAR  0.1  /* of its roof: what reaches less is bound by something else */
+#define CLOCK_APART 1.05 /* of use by the maker's figure: less is no news */
 #define ROUNDING    1e-9 /* of one figure worked out in two ways */
 #define NAME_MOST   28   /* bytes of a name in a line */
 
@@ -49,6 +50,16 @@ static const char *rate_words(struct nl_result *result, double flops_per_s)
                                   : "MFLOP/s");
 }
 
+/* Where the clock was down, the use of what the device could do then. */
+static const char *clock_words(struct nl_result *result, const struct nl_efficiency *row)
+{
+    double at_clock = nl_hfu_at_clock(row);
+    if (!(at_clock > CLOCK_APART * row->hfu) || at_clock > 1)
+        return "";
+    return nl_arena_format(&result->arena, ", %.1f %% at the %.0f MHz that it ran at",
+                           100 * at_clock, row->clock_hz / 1e6);
+}
+
 /* The device that is used worst: of several, one line is enough. */
 static void say_use(struct nl_result *result, const struct nl_efficiency *rows, size_t count)
 {
@@ -69,13 +80,13 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
     }
     bool apart = fabs(worst->mfu - worst->hfu) > ROUNDING * worst->hfu;
     add(result, apart ? "MFU" : "HFU", worst->mfu == worst->mfu ? worst->mfu : worst->hfu,
-        nl_arena_format(&result->arena, "%s of %.4g%s (%s, %s%s) over %s%s",
+        nl_arena_format(&result->arena, "%s of %.4g%s (%s, %s%s) over %s%s%s",
                         rate_words(result, rate), worst->peak_flops / 1e12,
                         rate >= 1e11 ? "" : " TFLOP/s",
                         worst->peaks->product ? worst->peaks->product : "device",
                         work_type_name(worst->type) ? work_type_name(worst->type) : "?",
                         worst->peaks->estimated ? ", estimated" : "", over,
-                        count > 1 ? ", the device used least" : ""));
+                        clock_words(result, worst), count > 1 ? ", the device used least" : ""));
 }
 
 /* Of the time in products of matrices: what has a model. Use of a peak by the little that is known says nothing. */

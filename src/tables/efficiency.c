@@ -5,6 +5,7 @@
 #include "base/sum.h"
 #include "tables/answer.h"
 #include "tables/workrows.h"
+#include "timeline/readings.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
@@ -24,6 +25,8 @@ static const struct nl_result_column columns[] = {
     {"model_flops", "model FLOP", NL_MEANS_COUNT},
     {"peaks_estimated", NULL, NL_MEANS_TEXT},
     {"peak_source", NULL, NL_MEANS_TEXT},
+    {"clock_hz", "clock", NL_MEANS_HERTZ},
+    {"hfu_at_clock", "HFU at clock", NL_MEANS_SHARE},
 };
 enum {
     RANK,
@@ -42,8 +45,12 @@ enum {
     FLOP,
     MODEL,
     ESTIMATED,
-    SOURCE
+    SOURCE,
+    CLOCK,
+    AT_CLOCK
 };
+
+#define LEAST_READINGS 3
 
 /* Steady steps of one rank that begin in the window. */
 struct steady {
@@ -110,8 +117,32 @@ static void settle(struct nl_efficiency *row, const double flops_of[WORK_TYPES],
                             : NAN;
 }
 
+/* Mean of the clocks that telemetry read in the time of the figures; NaN: fewer than LEAST_READINGS. */
+static double read_clock(const struct nl_trace *trace, const struct nl_efficiency *row,
+                         const struct steady *steady, int64_t start)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (uint32_t series = 0; series < trace->series.rows; series++) {
+        if (!nl_series_is_of(trace, series, row->device) ||
+            !nl_str_is(nl_trace_name(trace, trace->series.name[series]), "GPU clock"))
+            continue;
+        struct nl_readings readings = nl_readings_new(trace, series, 1e6);
+        for (size_t i = 0; i < readings.count; i++) {
+            int64_t ts = readings.items[i].ts, since;
+            bool inside = row->steps ? in_steady(steady, ts)
+                                     : !__builtin_sub_overflow(ts, start, &since) && since >= 0 &&
+                                           since < row->wall_ns;
+            sum += inside ? readings.items[i].value : 0;
+            count += inside;
+        }
+        nl_readings_release(&readings);
+    }
+    return count >= LEAST_READINGS ? sum / (double)count : NAN;
+}
+
 static void fill(struct nl_efficiency *row, const struct nl_trace *trace,
-                 const struct nl_analyze_options *options)
+                 const struct nl_analyze_options *options, int64_t start)
 {
     const struct nl_op_works *works = nl_memo_works(options->memo);
     struct steady steady = steady_of(nl_memo_steps(options->memo), row->rank, &options->window);
@@ -132,6 +163,8 @@ static void fill(struct nl_efficiency *row, const struct nl_trace *trace,
             add_work(row, trace, work, flops_of);
     }
     settle(row, flops_of, options);
+    row->clock_hz = read_clock(trace, row, &steady, start);
+    row->peak_clock = nl_clock_of_peak(trace, row->device, row->peaks);
 }
 
 struct nl_efficiency *nl_efficiency_new(const struct nl_trace *trace,
@@ -152,9 +185,14 @@ struct nl_efficiency *nl_efficiency_new(const struct nl_trace *trace,
                                       .wall_ns = parts[i].wall_ns,
                                       .flops = NAN,
                                       .model_flops = NAN};
-        fill(row, trace, options);
+        fill(row, trace, options, parts[i].start_ns);
     }
     return rows;
+}
+
+double nl_hfu_at_clock(const struct nl_efficiency *row)
+{
+    return row->clock_hz > 0 ? row->hfu * row->peak_clock / row->clock_hz : NAN;
 }
 
 static void efficiency_add_row(struct nl_result *result, const struct nl_trace *trace,
@@ -181,6 +219,8 @@ static void efficiency_add_row(struct nl_result *result, const struct nl_trace *
                                          : nl_cell_i64(NL_NULL_I64);
     if (row->peaks->source)
         cells[SOURCE] = nl_cell_text(result, nl_str(row->peaks->source));
+    cells[CLOCK] = nl_cell_f64(row->clock_hz);
+    cells[AT_CLOCK] = nl_cell_f64(nl_hfu_at_clock(row));
 }
 
 /* Why a device that multiplied matrices has no MFU, and what tells it; NULL: all have one, or did not. */
@@ -247,6 +287,7 @@ const struct nl_analysis nl_analysis_efficiency = {
         "Per rank and device, over its steady steps (else over everything): HFU, the FLOPs of "
         "products of matrices over the peaks of their element types, of the time; MFU, the same of "
         "the FLOPs that the model needs (as told with --flops-per-step, else without what "
-        "attention's backward pass computes again); tokens per second with --tokens-per-step. "
+        "attention's backward pass computes again); tokens per second with --tokens-per-step; with "
+        "telemetry the mean clock meanwhile, and HFU of what the device can do at that clock. "
         "Only what has a work model counts, so both are at least that.",
 };

@@ -25,10 +25,15 @@ struct nl_efficiency {
     double peak_flops;          /* of the type with most FLOPs; NaN unknown */
     enum work_type type;        /* that type */
     int64_t matrix_ns;          /* kernels of products of matrices */
+    double clock_hz;            /* mean of what telemetry read meanwhile; NaN unknown */
+    double peak_clock;          /* at which the peaks hold; NaN unknown */
 };
 
 /* One row per device that ran kernels, by rank and device; nl_free it. */
 struct nl_efficiency *nl_efficiency_new(const struct nl_trace *trace,
                                         const struct nl_analyze_options *options, size_t *count);
+
+/* HFU of what the device can do at the clock that it ran at; NaN unknown. */
+double nl_hfu_at_clock(const struct nl_efficiency *row);
 
 #endif

@@ -234,6 +234,17 @@ static void find_host(struct nl_device_peaks *peaks, const struct nl_host_roofs 
                                     day_of(by->measured_ns, arena));
 }
 
+double nl_clock_of_peak(const struct nl_trace *trace, uint32_t device,
+                        const struct nl_device_peaks *peaks)
+{
+    const struct architecture *a = architecture_of(trace, device);
+    uint32_t sms = trace->device.sm_count[device];
+    double peak = peaks->nominal[GPU_FP16];
+    if (!a || sms == NL_NULL_U32 || !sms)
+        return NL_NULL_F64;
+    return peak / (sms * a->half / (is_geforce(trace, device) ? 2 : 1));
+}
+
 struct nl_device_peaks *nl_device_peaks_new(const struct nl_trace *trace)
 {
     struct held *held =

@@ -6,6 +6,7 @@
 #include "store/reccost.h"
 #include "tables/analyze.h"
 #include "tables/lookup.h"
+#include "work/devicepeaks.h"
 
 static struct nl_result *ask(const struct nl_trace *trace, const char *name)
 {
@@ -34,6 +35,46 @@ static void streams(void)
         CHECK_INT(nl_lookup_i64(result, row, "busy_ns"), one ? 100000 : 120000);
         CHECK_NEAR(nl_lookup_f64(result, row, "share"), (one ? 100.0 : 120.0) / 370.0, 1e-12);
     }
+    nl_result_free(result);
+    nl_trace_free(trace);
+}
+
+/* 2·4096³ operations in 10 ms on an H100, whose peak of 989.5 TFLOP/s holds at 132 × 4096 × 1,830 MHz; it ran at 915 MHz. */
+static void clock_of_use(void)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    struct nl_op_row op = nl_op_row();
+    op.slice = gputrace_slice(&make, NL_KIND_OP, make.calls, "aten::mm", 100, 20);
+    op.shapes = nl_stage_name(make.stage, nl_str("[[4096, 4096], [4096, 4096]]"));
+    op.dtypes = nl_stage_name(make.stage, nl_str("[\"c10::BFloat16\", \"c10::BFloat16\"]"));
+    nl_stage_op(make.stage, &op);
+    gputrace_kernel(&make, 7, "gemm", 105, 5, 1000, 10000);
+    uint32_t lane = gputrace_lane(&make, NL_LANE_DEVICE, 0);
+    for (int64_t ms = 0; ms <= 12; ms++) { /* readings before and after the work do not count */
+        struct nl_counter_row row = nl_counter_row();
+        row.series = nl_builder_series(make.builder, lane, nl_str("GPU clock"), nl_str(""));
+        row.ts = gputrace_ns(&make, ms * 1000 + 10);
+        row.value = ms >= 1 && ms < 11 ? 915 : 300;
+        nl_stage_counter(make.stage, &row);
+    }
+    struct nl_device_row *device = nl_builder_device_row(make.builder, make.device);
+    device->name = nl_builder_name(make.builder, nl_str("NVIDIA H100 80GB HBM3"));
+    device->compute_major = 9;
+    device->compute_minor = 0;
+    device->sm_count = 132;
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_device_peaks *peaks = nl_device_peaks_new(trace);
+    CHECK_NEAR(nl_clock_of_peak(trace, 0, &peaks[0]), 989.5e12 / 132 / 4096, 1);
+    nl_device_peaks_free(peaks);
+    struct nl_result *result = ask(trace, "efficiency");
+    REQUIRE(result->rows == 1);
+    CHECK_NEAR(nl_lookup_f64(result, 0, "clock_hz"), 915e6, 1);
+    double hfu = 2.0 * 4096 * 4096 * 4096 / 10e-3 / 989.5e12;
+    CHECK_NEAR(nl_lookup_f64(result, 0, "hfu"), hfu, 1e-9);
+    CHECK_NEAR(nl_lookup_f64(result, 0, "hfu_at_clock"), hfu * 989.5e12 / (132 * 4096 * 915e6),
+               1e-9);
     nl_result_free(result);
     nl_trace_free(trace);
 }
@@ -118,5 +159,5 @@ static void absurd_cost(void)
     nl_trace_free(trace);
 }
 
-CHECK_MAIN("tables", {"streams", streams}, {"what recording cost", recording_cost},
-           {"absurd costs", absurd_cost})
+CHECK_MAIN("tables", {"streams", streams}, {"use at the clock that was read", clock_of_use},
+           {"what recording cost", recording_cost}, {"absurd costs", absurd_cost})
