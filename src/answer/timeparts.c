@@ -5,6 +5,7 @@
 #include "answer/timeparts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "answer/heldtime.h"
 #include "base/search.h"
@@ -280,12 +281,13 @@ static int by_time(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* As the account names it, so that findings say the same; the star of a number at the end goes: "nn.Module: Linear". */
+/* As the account names it, so that findings say the same; the star of a number at the end goes with what leads to it:
+ * "nn.Module: Linear", "IO". */
 static const char *keep(struct division *division, uint32_t name)
 {
     struct nl_str text = nl_gap_fold(nl_account_name(division->account, name));
-    if (text.len > 2 && text.ptr[text.len - 1] == '*' &&
-        (text.ptr[text.len - 2] == '_' || text.ptr[text.len - 2] == '#'))
+    if (text.len > 2 && text.ptr[text.len - 1] == '*' && strchr("_# ", text.ptr[text.len - 2]) &&
+        text.ptr[text.len - 3] != ':')
         text.len -= 2;
     return nl_keep_name(division->judged, text);
 }
