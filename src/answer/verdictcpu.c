@@ -98,6 +98,12 @@ static bool is_work(const struct cpu_case *it, const struct nl_result *rows, siz
     return !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
 }
 
+/* Whether states that nobody works on had much of the table's time. */
+static bool leaves_async(const struct cpu_case *it)
+{
+    return it->async_count && nl_lookup_sum(it->rows, "self_ns") / 10 * 9 > it->whole;
+}
+
 static const struct {
     const char *part, *what;
 } tables[] = {{"ops", "operators"},
@@ -395,7 +401,7 @@ static void tell_busy(struct cpu_case *it)
     it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(it->rows, top, "name"));
     if (!put_node_types(it, out)) {
         nl_buf_format(out, "; of the self time of %s%s: ", it->what,
-                      nl_lookup_sum(it->rows, "self_ns") > it->whole ? " that work" : "");
+                      leaves_async(it) ? " on threads" : "");
         for (size_t i = 0; i < 3; i++) {
             size_t row = top_row(it, it->rows, i);
             if (row < it->rows->rows)
