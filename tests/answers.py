@@ -1275,6 +1275,16 @@ def waits_for_locks(folder):
     check("Functions by CPU samples" in run([path])[1], "and samples of the CPU, too", run([path])[1])
 
 
+def kernels_in_titles(folder):
+    """A kernel is called in a finding's title what the tables call it."""
+    trace = Trace()
+    for i in range(100):
+        trace.launch(1000 + 100 * i, 5, 1010 + 100 * i, 95, "void two_blocktiling<(int)128, (int)128, (int)8>(float*, int)")
+    result = json.loads(run([trace.write(folder, "title.json")], "--format", "json")[1])["result"]
+    titles = [finding["title"] for finding in result["findings"] if finding["cause"] == "kernel_hotspot"]
+    check(titles and titles[0].endswith("GPU 0 does: two_blocktiling"), "kernels have one name", titles)
+
+
 def bare_addresses(folder):
     """Functions that are addresses: the answer says that their names are missing; a few among names are nothing to speak of."""
     for count, missing in ((90, True), (10, False)):
@@ -1459,6 +1469,8 @@ def amd_counters(folder):
                 file.write("%d,vecCopy,1024,256,%d,%d,%s\n" % (i, 1000000 + 50000 * i, 1010000 + 50000 * i, values))
         sentence = json.loads(run([path], "--format", "json")[1])["result"]["answer"]["sentence"]
         check(all(word in sentence for word in words), "counters of AMD: " + ", ".join(words), sentence)
+        text = run([path])[1]
+        check(("as a kernel profiler measured" in text) != ("Kernels by total time" in text), "kernels stand in one table", text)
 
 
 def corrected(verdict):
@@ -1570,6 +1582,7 @@ with tempfile.TemporaryDirectory() as scratch:
     one_screen(scratch)
     promised_once(scratch)
     bare_addresses(scratch)
+    kernels_in_titles(scratch)
     waits_for_locks(scratch)
     two_clocks(scratch)
     generated_code(scratch)

@@ -1,6 +1,8 @@
 /* maintables — which tables an answer is about (nl_report_main_tables, see report.h). */
 #include "answer/report.h"
 
+#include <string.h>
+
 #define CHOICES 6 /* with a NULL at the end */
 
 static const struct choice {
@@ -33,6 +35,12 @@ const char *const *nl_main_table_names(enum nl_verdict_class class)
     return none;
 }
 
+/* What a kernel profiler measured has the same kernels and times as the table of kernels. */
+static bool is_said(const struct nl_result *const *tables, size_t count, const char *name)
+{
+    return count && !strcmp(tables[0]->name, "kernel_counters") && !strcmp(name, "kernels");
+}
+
 /* A table whose first row is all there is repeats the sentence. */
 size_t nl_report_main_tables(const struct nl_report *report,
                              const struct nl_result *tables[NL_MAIN_TABLES])
@@ -41,7 +49,7 @@ size_t nl_report_main_tables(const struct nl_report *report,
     for (const char *const *name = nl_main_table_names(report->verdict->class);
          *name && count < NL_MAIN_TABLES; name++) {
         const struct nl_result *result = nl_report_result(report, *name);
-        if (result && result->rows)
+        if (result && result->rows && !is_said(tables, count, *name))
             tables[count++] = result;
     }
     return count;

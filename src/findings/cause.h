@@ -169,10 +169,11 @@ const char *nl_say(const struct nl_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 const char *nl_say_ns(const struct nl_scene *scene, int64_t ns);
 const char *nl_say_share(const struct nl_scene *scene, double share);
-const char *nl_say_bytes(const struct nl_scene *scene,
-                         uint64_t bytes); /* "23.73 GiB", as in tables */
+const char *nl_say_bytes(const struct nl_scene *scene, uint64_t bytes); /* "23.73 GiB" */
 /* A text of SQL: in quotes, those inside doubled. */
 const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text);
+/* A kernel's name as tables show it (tables/readname.h), cut to 64 columns. */
+const char *nl_say_kernel(const struct nl_scene *scene, struct nl_str name);
 const char *nl_say_count(const struct nl_scene *scene, uint64_t count);
 const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s);
 

@@ -5,11 +5,9 @@
  */
 #include "findings/cause.h"
 #include "tables/groups.h"
-#include "tables/shortname.h"
 #include "base/sum.h"
 
 #define MOST_SHARE 0.5
-#define NAME_BYTES 64
 
 /* Kernels that work: one of communication runs while it waits for others (exposed_communication), and some are waits. */
 static void group_work(const struct nl_scene *scene, struct nl_groups *groups)
@@ -38,20 +36,15 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t busy = scene->wall_ns - scene->parts->idle_ns;
     if (busy <= 0 || (double)total <= MOST_SHARE * (double)busy)
         return NL_CAUSE_ABSENT;
-    struct nl_str name = nl_trace_name(trace, id), brief = nl_short_kernel(name);
-    struct nl_buf shown;
     nl_find(scene, finding, total, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     /* Where a kernel profiler was at work already, its numbers are the next thing to read. */
     finding->remedies = scene->trace->measurement.rows ? "kernel_hotspot:measured" : NULL;
     finding->saving_ns[0] = finding->saving_ns[1] =
         0; /* nothing here says that it could be faster */
-    nl_buf_init(&shown, NAME_BYTES * 2);
-    nl_elide_name(&shown, brief, NAME_BYTES);
-    nl_title(scene, finding, "One kernel is %s of what %s does: %.*s",
+    nl_title(scene, finding, "One kernel is %s of what %s does: %s",
              nl_say_share(scene, (double)total / (double)busy), nl_scene_name(scene),
-             (int)shown.len, shown.ptr ? shown.ptr : "");
-    nl_buf_release(&shown);
+             nl_say_kernel(scene, nl_trace_name(trace, id)));
     const char *first =
         nl_say(scene,
                "FROM kernels WHERE (class IS NULL OR class NOT IN ('communication', "

@@ -14,7 +14,6 @@
 #include "base/sort.h"
 #include "base/sum.h"
 #include "findings/cause.h"
-#include "tables/shortname.h"
 
 #define LEAST_SHARE          0.05
 #define CRITICAL_SHARE       0.20
@@ -22,7 +21,6 @@
 #define LEAST_STEPS          4
 #define MEDIANS_LEAST        5 /* times the median */
 #define SIBLING_MEDIANS_MOST 2
-#define NAME_BYTES           64
 
 struct slow {
     int64_t excess, worst_excess, median; /* of all groups; of the worst, and its median */
@@ -228,14 +226,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, slow.excess, CRITICAL_SHARE, 1);
     uint32_t slice = scene->trace->kernel.slice[slow.kernel];
-    struct nl_str brief =
-        nl_short_kernel(nl_trace_name(scene->trace, scene->trace->slice.name[slice]));
-    struct nl_buf shown;
-    nl_buf_init(&shown, NAME_BYTES * 2);
-    nl_elide_name(&shown, brief, NAME_BYTES);
-    nl_title(scene, finding, "Some calls of %.*s on %s take over %d times as long as the others",
-             (int)shown.len, shown.ptr ? shown.ptr : "", nl_scene_name(scene), MEDIANS_LEAST);
-    nl_buf_release(&shown);
+    const char *name =
+        nl_say_kernel(scene, nl_trace_name(scene->trace, scene->trace->slice.name[slice]));
+    nl_title(scene, finding, "Some calls of %s on %s take over %d times as long as the others",
+             name, nl_scene_name(scene), MEDIANS_LEAST);
     const char *from = same_kernel(scene, slow.kernel);
     longest.metric = "slow_calls_excess_ns";
     longest.says =

@@ -7,12 +7,10 @@
  */
 #include "findings/cause.h"
 #include "base/sum.h"
-#include "tables/shortname.h"
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.30
 #define LEAST_NS       20000
-#define NAME_BYTES     64
 
 struct few {
     int64_t ns;
@@ -76,15 +74,9 @@ static struct few find_few(const struct nl_scene *scene, uint32_t sms, struct nl
 
 static const char *short_name(const struct nl_scene *scene, uint32_t kernel)
 {
-    struct nl_buf shown;
-    nl_buf_init(&shown, NAME_BYTES * 2);
-    nl_elide_name(&shown,
-                  nl_short_kernel(nl_trace_name(
-                      scene->trace, scene->trace->slice.name[scene->trace->kernel.slice[kernel]])),
-                  NAME_BYTES);
-    const char *text = nl_say(scene, "%.*s", (int)shown.len, shown.ptr ? shown.ptr : "");
-    nl_buf_release(&shown);
-    return text;
+    const struct nl_trace *trace = scene->trace;
+    return nl_say_kernel(scene,
+                         nl_trace_name(trace, trace->slice.name[trace->kernel.slice[kernel]]));
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -104,11 +96,11 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = cost / 4;
     finding->culprit = short_name(scene, few.worst);
+    uint64_t worst = blocks_of(trace, few.worst);
+    const char *blocks = worst == 1 ? "one" : nl_say_count(scene, worst);
     nl_title(scene, finding,
              "Kernels with fewer blocks than the %u multiprocessors of %s take %s: %s has %s", sms,
-             nl_scene_name(scene), nl_say_ns(scene, alone), finding->culprit,
-             blocks_of(trace, few.worst) == 1 ? "one"
-                                              : nl_say_count(scene, blocks_of(trace, few.worst)));
+             nl_scene_name(scene), nl_say_ns(scene, alone), finding->culprit, blocks);
     const char *from = nl_say(
         scene,
         "FROM kernels WHERE class = 'compute' AND dur > %d AND grid_x * grid_y * grid_z > 0 AND "
@@ -116,29 +108,34 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         LEAST_NS, sms, nl_scene_on(scene, ""));
     longest.metric = "small_grid_kernel_ns";
     longest.says =
-        nl_say(scene,
-               "%s in %s such kernels of over 20 µs, %s of it with no other kernel beside; on "
-               "average %s of the multiprocessors have no block",
-               nl_say_ns(scene, few.ns), nl_say_count(scene, few.kernels), nl_say_ns(scene, alone),
-               nl_say_share(scene, empty));
+        nl_say(scene, "%s in %s such kernels of over 20 µs, %s of it with no other kernel beside",
+               nl_say_ns(scene, few.ns), nl_say_count(scene, few.kernels), nl_say_ns(scene, alone));
     longest.threshold = "> 5 % of wall lost";
     longest.query = nl_say(scene, "SELECT sum(dur) %s", from);
     longest.meaning = NL_MEANS_NS;
     longest.value = (double)few.ns;
     nl_evidence(finding, longest);
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "empty_share",
+                    .says = nl_say(scene, "on average %s of the multiprocessors have no block",
+                                   nl_say_share(scene, empty)),
+                    .query = nl_say(scene,
+                                    "SELECT 1 - sum(1.0 * dur * grid_x * grid_y * grid_z) / "
+                                    "sum(dur) / %u %s",
+                                    sms, from),
+                    .meaning = NL_MEANS_SHARE,
+                    .value = empty});
     nl_evidence(
         finding,
         (struct nl_evidence){
             .metric = "longest_kernel_blocks",
-            .says = nl_say(
-                scene, "the longest, %s, has %s", finding->culprit,
-                blocks_of(trace, few.worst) == 1
-                    ? "one block"
-                    : nl_say(scene, "%s blocks", nl_say_count(scene, blocks_of(trace, few.worst)))),
+            .says =
+                nl_say(scene, "%s, which takes longest, has %s of them", finding->culprit, blocks),
             .query = nl_say(scene, "SELECT grid_x * grid_y * grid_z FROM kernels WHERE slice = %u",
                             trace->kernel.slice[few.worst]),
             .meaning = NL_MEANS_COUNT,
-            .value = (double)blocks_of(trace, few.worst)});
+            .value = (double)worst});
     return NL_CAUSE_FOUND;
 }
 

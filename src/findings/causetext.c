@@ -9,10 +9,14 @@
 #include <stdio.h>
 
 #include "tables/answer.h"
+#include "tables/readname.h"
+#include "tables/shortname.h"
 #include "findings/cause.h"
 #include "base/units.h"
 
-#define SAY_BYTES 8192
+#define SAY_BYTES    8192
+#define KERNEL_READ  4096
+#define KERNEL_SHOWN 64
 
 const char *nl_say(const struct nl_scene *scene, const char *format, ...)
 {
@@ -43,6 +47,19 @@ const char *nl_say_bytes(const struct nl_scene *scene, uint64_t bytes)
 {
     char text[NL_UNIT_TEXT];
     return nl_say(scene, "%s", nl_format_bytes(text, bytes));
+}
+
+const char *nl_say_kernel(const struct nl_scene *scene, struct nl_str name)
+{
+    struct nl_buf read, shown;
+    nl_buf_init(&read, KERNEL_READ);
+    nl_buf_init(&shown, KERNEL_READ);
+    nl_read_kernel(&read, name);
+    nl_elide_name(&shown, (struct nl_str){read.len ? read.ptr : "", read.len}, KERNEL_SHOWN);
+    const char *text = nl_say(scene, "%.*s", (int)shown.len, shown.len ? shown.ptr : "");
+    nl_buf_release(&read);
+    nl_buf_release(&shown);
+    return text;
 }
 
 const char *nl_say_count(const struct nl_scene *scene, uint64_t count)
