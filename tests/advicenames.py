@@ -74,4 +74,16 @@ tally.check("names that some versions lack are advised with the version", not al
 tally.check("no name in the table is unused", not set(table) - seen, ", ".join(sorted(set(table) - seen)))
 tally.check("every name has the place where it is documented", all(where.count(".") for where, _ in table.values()))
 tally.check("values of jax.default_matmul_precision are some that JAX takes", values and values <= PRECISIONS, values - PRECISIONS)
+
+# Causes inside compute, as docs/work.md lists them, have a page of a maker: every one, and no other words than those of causes.def.
+MAKERS = ("nvidia.com", "nvidia.github.io", "amd.com", "pytorch.org", "vllm.ai")
+causes = set(re.findall(r"^NL_CAUSE\((\w+)", read(os.path.join(FINDINGS, "causes.def")), re.M))
+sources = dict(re.findall(r'^NL_CAUSE_SOURCE\("(\w+)", ("[^"]+"|NL_PAGE_MATMUL)\)', read(os.path.join(FINDINGS, "causesources.def")), re.M))
+inside = read(os.path.join(ROOT, "docs", "work.md")).split("## Causes inside compute")[1].split("\n## ")[0]
+bare = set(re.findall(r"^\| `(\w+)` \|", inside, re.M)) - set(sources)
+tally.check("%d causes inside compute have a maker's page" % len(sources), len(sources) > 18 and not bare and not set(sources) - causes,
+            "without: %s; unknown: %s" % (sorted(bare), sorted(set(sources) - causes)))
+strange = [page for page in sources.values()
+           if page != "NL_PAGE_MATMUL" and not page.strip('"').split("/")[2].endswith(MAKERS)]
+tally.check("those pages are makers'", not strange, strange)
 tally.finish()

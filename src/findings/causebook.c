@@ -1,4 +1,4 @@
-/* The book of causes: rows of causes.def and remedies.def as text. */
+/* The book of causes: rows of causes.def, remedies.def and causesources.def as text. */
 #include "findings/causebook.h"
 
 #include <stdlib.h>
@@ -21,6 +21,16 @@ static const struct {
 #define NL_REMEDY(cause, makers, frameworks, action, why, verify) cause,
 static const char *const remedied[] = {
 #include "findings/remedies.def"
+};
+
+#define NL_PAGE_MATMUL                                                                             \
+    "https://docs.nvidia.com/deeplearning/performance/pdf/"                                        \
+    "Matrix-Multiplication-Background-User-Guide.pdf"
+#define NL_CAUSE_SOURCE(cause, page) {cause, page},
+static const struct {
+    const char *cause, *page;
+} sources[] = {
+#include "findings/causesources.def"
 };
 
 /* The id that has exactly `before` ids in front of it. */
@@ -102,6 +112,9 @@ bool nl_causebook_page(struct nl_buf *out, const char *id)
             last = remedied[i];
             put_remedies(out, last, &arena);
         }
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
+        if (strcmp(sources[i].cause, id) == 0)
+            nl_buf_format(out, "More about it: %s\n\n", sources[i].page);
     nl_arena_free(&arena);
     return true;
 }

@@ -1,6 +1,6 @@
 /*
  * causebook — the causes that findings name, as a person looks them up: how each is judged, what speaks
- * against it, what it needs, what helps.
+ * against it, what it needs, what helps, where a maker says more.
  */
 #ifndef NL_CAUSEBOOK_H
 #define NL_CAUSEBOOK_H
