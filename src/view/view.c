@@ -5,8 +5,11 @@
 
 #include "view/finish.h"
 
-const struct nl_view *const nl_views[] = {&nl_view_text, &nl_view_json, &nl_view_csv, &nl_view_md,
-                                          NULL};
+const struct nl_view *const nl_views[] = {
+#define NL_VIEW(name) &nl_view_##name,
+#include "view/views.def"
+#undef NL_VIEW
+    NULL};
 
 const struct nl_view *nl_view_find(const char *name)
 {

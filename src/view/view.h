@@ -1,7 +1,7 @@
 /*
  * view — answers on paper: results and reports as text for eyes, JSON, CSV or Markdown.
  *
- * A view is a row of nl_views[]: two functions that write to a FILE. `profile` gives the facts that
+ * A view is a row of views.def and a file: two functions that write to a FILE. `profile` gives the facts that
  * go with the answer; NULL for answers about no single profile (JSON says null). JSON is the contract of the command line:
  *
  *   {"schema": "neurolens.NAME/1", "profile": {...}, "coverage": {"items": [...]}, "result": ...}
@@ -50,7 +50,7 @@ struct nl_view_options {
 };
 
 struct nl_view {
-    const char *name; /* "text", "json", "csv", "md" */
+    const char *name; /* as in views.def */
     bool folds;       /* for eyes: ranges better go under folded names (timeline/fold.h) */
     /* Both fail with NL_WRITE when the stream does, and NL_USAGE for an unknown section. */
     bool (*render_result)(FILE *out, const struct nl_profile *profile,
@@ -62,7 +62,9 @@ struct nl_view {
     const char *doc;
 };
 
-extern const struct nl_view nl_view_text, nl_view_json, nl_view_csv, nl_view_md;
+#define NL_VIEW(name) extern const struct nl_view nl_view_##name;
+#include "view/views.def"
+#undef NL_VIEW
 /* csv where names of a profile must not act: on a terminal, in a spreadsheet. */
 extern const struct nl_view nl_view_csv_terminal, nl_view_csv_sheet;
 extern const struct nl_view *const nl_views[]; /* NULL-terminated */
