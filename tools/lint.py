@@ -276,6 +276,17 @@ def described():
     return ["%s: %s has no description" % (path, leaf) for leaf in undescribed(json.loads(read(path)), "")]
 
 
+def exit_statuses():
+    """every exit status of errors.def is explained in help and is an exception of the Python package"""
+    statuses = set(re.findall(r"^NL_ERROR\(\w+, (\d+),", read("src/base/errors.def"), re.M)) - {"0"}
+    explained = set(re.findall(r"^NL_EXIT_STATUS\((\d+),", read("src/cli/helpwords.def"), re.M))
+    breaches = ["src/cli/helpwords.def: add a row NL_EXIT_STATUS(%s, …)" % each for each in sorted(statuses - explained)]
+    for path in ("python/nlens/_engine.py", "docs/wheel.md"):
+        raised = set(re.findall(r"xit status (\d+)", read(path)) + re.findall(r"^\| `\w+Error` \| (\d+)", read(path), re.M))
+        breaches += ["%s: add an exception for exit status %s" % (path, each) for each in sorted(statuses - raised - {"130"})]
+    return breaches
+
+
 def formatted():
     """clang-format has nothing to say"""
     if not shutil.which("clang-format"):
@@ -341,7 +352,7 @@ def casts():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, words, described, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, words, described, exit_statuses, formatted]
 
 
 def main():

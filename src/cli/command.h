@@ -1,7 +1,7 @@
 /*
  * command — what a command of the command line is, and one call of it.
  *
- * A command is a row of nl_commands[] (commands.c) and a run function in cmd_NAME.c. The row says
+ * A command is a row of its group (*commands.def) and a run function in cmd_NAME.c. The row says
  * everything that `-h`, `--help`, `help` and the completions show, which options it takes beside
  * the common ones, and how many arguments. run gets the words already parsed; it returns false with
  * err filled, and main prints that one line and exits with the status of its code.
@@ -39,7 +39,7 @@ struct nl_command {
 
 extern const struct nl_command nl_commands[]; /* ends with a NULL name */
 extern const char *const nl_command_groups[]; /* order of the groups in help, NULL-terminated */
-enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[] */
+enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[], of views.def */
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
 /* Of single commands, in cmd_NAME.c. */
@@ -50,8 +50,8 @@ extern const struct nl_option nl_page_options[], nl_flame_options[];
 extern const struct nl_option nl_bench_options[], nl_check_options[], nl_trend_options[],
     nl_rank_options[], nl_roof_options[];
 extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
-/* The tables of all commands, NULL-terminated. */
-extern const struct nl_option *const nl_every_option[];
+/* The option tables of all commands, each once, NULL-terminated. */
+const struct nl_option *const *nl_command_all_options(void);
 
 /* NULL when there is none of that name. */
 const struct nl_command *nl_command_find(const char *name);

@@ -189,7 +189,7 @@ static bool names_run(const struct nl_call *call, const struct nl_words *words, 
     struct nl_words copy = copy_of(words);
     struct nl_err wrong;
     nl_err_clear(&wrong);
-    if (!nl_options_parse(nl_every_option, &copy, false, &scratch.settings, &wrong))
+    if (!nl_options_parse(nl_command_all_options(), &copy, false, &scratch.settings, &wrong))
         nl_err_clear(&wrong); /* the strict reading that follows reports what is wrong with them */
     bool found = nl_input_names_run(&scratch, word);
     nl_free(copy.word);
@@ -203,7 +203,7 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
 {
     struct nl_call scratch = *call;
     struct nl_words copy = copy_of(words);
-    bool done = nl_options_parse(nl_every_option, &copy, true, &scratch.settings, err);
+    bool done = nl_options_parse(nl_command_all_options(), &copy, true, &scratch.settings, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
     release_lists(&scratch.settings); /* of options before the command; they are read again */
