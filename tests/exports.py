@@ -54,7 +54,11 @@ def sql(profile, query, *options):
     return [dict(zip(names, row)) for row in result["rows"]]
 
 
+EXPORTED = set()  # the formats that a part of this file read
+
+
 def export(profile, form, name, *options, good=True):
+    EXPORTED.add(form)
     path = made("out-" + name)
     done = neurolens(["export", profile, "--to", form, "-o", path, *options])
     if good and done.status != 0:
@@ -669,6 +673,35 @@ def read_spans_json(path):
     return spans, metrics
 
 
+def read_metrics(path):
+    """(metric, values of a point) of protobuf, by the numbers of opentelemetry-proto's metrics.proto."""
+    points = collections.Counter()
+    with open(path, "rb") as file:
+        groups = parts_of(file.read())[1]
+    for metric in (parts_of(metric) for group in groups for scope in parts_of(group)[2] for metric in parts_of(scope)[2]):
+        name = metric[1][0].decode()
+        for point in (parts_of(point) for gauge in metric[5] for point in parts_of(gauge)[1]):
+            points[name, double(point[4][0]) if point[4] else signed(point[6][0])] += 1
+        for point in (parts_of(point) for summary in metric[11] for point in parts_of(summary)[1]):
+            points[name, point[4][0], double(point[5][0])] += 1
+        for point in (parts_of(point) for histogram in metric[9] for point in parts_of(histogram)[1]):
+            counts = [count for packed in point[6] for count in struct.unpack("<%dQ" % (len(packed) // 8), packed)]
+            points[name, point[4][0], tuple(counts)] += 1
+    return points
+
+
+def points_of_json(metrics):
+    points = collections.Counter()
+    for metric in metrics:
+        for point in metric.get("gauge", {}).get("dataPoints", ()):
+            points[metric["name"], point["asDouble"] if "asDouble" in point else int(point["asInt"])] += 1
+        for point in metric.get("summary", {}).get("dataPoints", ()):
+            points[metric["name"], int(point["count"]), float(point["sum"])] += 1
+        for point in metric.get("histogram", {}).get("dataPoints", ()):
+            points[metric["name"], int(point["count"]), tuple(map(int, point["bucketCounts"]))] += 1
+    return points
+
+
 def otlp(name, profile):
     spans = read_spans(export(profile, "otlp-traces", name + ".traces.pb")[0])
     root, rest = spans[0], spans[1:]
@@ -702,6 +735,9 @@ def otlp(name, profile):
 
 
 def otlp_metrics(name, profile, metrics):
+    binary, plain = read_metrics(export(profile, "otlp-metrics", name + ".metrics.pb")[0]), points_of_json(metrics)
+    tally.check("otlp %s: protobuf and JSON have the same %d points" % (name, sum(plain.values())), binary == plain and
+                plain, "%s\n%s" % (list((plain - binary).items())[:5], list((binary - plain).items())[:5]))
     wall = [m for m in metrics if m["name"] == "neurolens.device.wall"]
     rows = sql(profile, "SELECT wall_ns FROM time_breakdown")
     told = sorted(int(p["asInt"]) for m in wall for p in m["gauge"]["dataPoints"])
@@ -1032,6 +1068,17 @@ def outputs():
                 "did you mean perfetto?" in done.stderr, done.stderr)
 
 
+def formats():
+    """Every format is read by a part of this file, and stands in docs/export.md."""
+    done = neurolens(["export", TRAIN])
+    names = set(done.stderr.split("formats are ")[1].split("; ")[0].strip().split(", ")) - {"run.json"}
+    with open(os.path.join(ROOT, "docs", "export.md")) as file:
+        described = set(re.findall(r"`([\w.-]+)`", "".join(line for line in file if line.startswith("|"))))
+    tally.check("each of the %d formats is read by a part of tests/exports.py" % len(names),
+                len(names) > 10 and not names - EXPORTED, "write a part with a reader of its own: %s" % sorted(names - EXPORTED))
+    tally.check("each has a row in docs/export.md", not names - described, sorted(names - described))
+
+
 def main():
     parts = []
     for name, path in samples() + [("hostile", hostile())]:
@@ -1066,6 +1113,8 @@ def main():
             run(*arguments)
         except Exception as error:  # a broken file is a failure of this part, not of the rest
             tally.fail(name, "%s: %s" % (type(error).__name__, error))
+    if len(sys.argv) == 1:
+        formats()
     tally.finish()
 
 

@@ -59,6 +59,11 @@ class Tally:
         sys.exit(1 if self.failed else 0)
 
 
+def meant(command, difference):
+    """The difference to what is kept, under the command that keeps the new answer: for a failure's details."""
+    return "meant? then, when you have read what differs: %s\n%s" % (command, difference) if difference else ""
+
+
 class Result:
     def __init__(self, status, stdout, stderr, timed_out=False):
         self.status = status  # negative: killed by that signal

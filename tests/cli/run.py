@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from harness import FIXTURES, ROOT, TESTS, Tally, environment  # noqa: E402
+from harness import FIXTURES, ROOT, TESTS, Tally, environment, meant  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = ("stdout", "stderr", "status")
@@ -94,7 +94,7 @@ def main():
                 details += "".join(difflib.unified_diff(
                     want.splitlines(True), got[part].splitlines(True),
                     "%s/%s expected" % (case, part), "got"))
-        tally.check(case, not details, details)
+        tally.check(case, not details, meant("tests/cli/run.py --accept " + case, details))
     tally.finish()
 
 

@@ -17,7 +17,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import TESTS, Tally, neurolens, one_line_error  # noqa: E402
+from harness import TESTS, Tally, meant, neurolens, one_line_error  # noqa: E402
 
 EXPECT = os.path.join(TESTS, "corpus_expect")
 # Made from the others by rules that have tests of their own; not what a reader says.
@@ -122,7 +122,8 @@ def main():
         if text is None or wanted is None:
             tally.fail("rows of " + short_name, result.describe() if text is None else "no %s: --accept it" % os.path.relpath(name, TESTS))
         else:
-            tally.check("rows of " + short_name, text == wanted, difference(wanted, text))
+            tally.check("rows of " + short_name, text == wanted,
+                        meant("tests/corpus_expect/run.py --accept " + short_name, difference(wanted, text)))
     for path in files("reject"):
         result = neurolens(["info", "--no-cache", path], timeout=20)
         tally.check(os.path.relpath(path, TESTS),

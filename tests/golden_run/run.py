@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from harness import TESTS, Tally, neurolens  # noqa: E402
+from harness import TESTS, Tally, meant, neurolens  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROFILES = {
@@ -194,8 +194,9 @@ def main():
         with open(path, encoding="utf-8") as file:
             expected = file.read()
         got = without_version(result.stdout)
-        tally.check(name, result.status == 0 and got == expected, result.stderr + "".join(
-            difflib.unified_diff(expected.splitlines(True), got.splitlines(True), "expected", "got")))
+        tally.check(name, result.status == 0 and got == expected, result.stderr + meant(
+            "tests/golden_run/run.py --accept",
+            "".join(difflib.unified_diff(expected.splitlines(True), got.splitlines(True), "expected", "got"))))
         again = export(name, "--threads", "1").stdout, export(name, "--threads", "4").stdout
         tally.check("%s: stable bytes" % name, again == (result.stdout, result.stdout))
         valid = neurolens(["validate", "-"], stdin=result.stdout.encode())
