@@ -1285,6 +1285,22 @@ def kernels_in_titles(folder):
     check(titles and titles[0].endswith("GPU 0 does: two_blocktiling"), "kernels have one name", titles)
 
 
+def fetching_in_windows(folder):
+    """Of fetching counts what lies between the first and the last work of the window: beside nine steps it is as long as the waits
+    for it, in all of them and in two. Its SQL says the same."""
+    path = loader_stall()[0].write(folder, "loader.json")
+    for window, steps in (("", 9), ("[step=2:4]", 2)):
+        result = json.loads(run([path + window], "--format", "json")[1])["result"]
+        found = [finding for finding in result["findings"] if finding["cause"] == "dataloader_stall"]
+        if not check(bool(found), "fetching is found in " + (window or "all"), [finding["cause"] for finding in result["findings"]]):
+            continue
+        fetching = [evidence for evidence in found[0]["evidence"] if evidence["metric"] == "fetching_ns"][0]
+        done = subprocess.run([PROGRAM, "sql", "-q", "--format", "csv", path, fetching["query"]], capture_output=True, text=True,
+                              env=dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp(dir=LEDGERS)))
+        check(fetching["value"] <= steps * 9e6 and fetching["value"] >= found[0]["cost_ns"] and
+              done.stdout.split()[-1] == str(int(fetching["value"])), "%d fetches in %s" % (steps, window or "all"), (fetching["value"], found[0]["cost_ns"], done.stdout))
+
+
 def bare_addresses(folder):
     """Functions that are addresses: the answer says that their names are missing; a few among names are nothing to speak of."""
     for count, missing in ((90, True), (10, False)):
@@ -1582,6 +1598,7 @@ with tempfile.TemporaryDirectory() as scratch:
     one_screen(scratch)
     promised_once(scratch)
     bare_addresses(scratch)
+    fetching_in_windows(scratch)
     kernels_in_titles(scratch)
     waits_for_locks(scratch)
     two_clocks(scratch)

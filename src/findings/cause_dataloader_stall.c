@@ -6,6 +6,7 @@
  * 20 % (XProf input-pipeline analyser: highly input bound).
  */
 #include "findings/cause.h"
+#include "base/sum.h"
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.20
@@ -27,7 +28,7 @@ static bool is_host_range(unsigned kind)
     return kind == NL_KIND_OP || kind == NL_KIND_NVTX || kind == NL_KIND_PYTHON;
 }
 
-/* Fetching on threads that launch work of this device: workers fetch beside it. */
+/* Fetching on threads that launch work of this device, between its first and its last work: workers fetch beside it. */
 static size_t find_fetches(const struct nl_scene *scene, struct nl_intervals *out)
 {
     const struct nl_trace *trace = scene->trace;
@@ -35,6 +36,7 @@ static size_t find_fetches(const struct nl_scene *scene, struct nl_intervals *ou
     uint8_t *threads = nl_zalloc((size_t)trace->thread.rows + 1);
     size_t gaps, count = 0;
     bool any = false;
+    int64_t first = scene->parts->start_ns, last = nl_sum(first, scene->wall_ns);
     const struct nl_idle_gap *gap = nl_scene_gaps(scene, &gaps);
     for (uint32_t id = 0; id < trace->names.count; id++)
         any |= names[id] = is_fetch_name(nl_trace_name(trace, id));
@@ -50,7 +52,12 @@ static size_t find_fetches(const struct nl_scene *scene, struct nl_intervals *ou
         if (!names[trace->slice.name[slice]] || !is_host_range(trace->slice.kind[slice]) ||
             thread == NL_NULL_ROW || !threads[thread])
             continue;
-        nl_intervals_add(out, trace->slice.ts[slice], nl_slice_end(trace, slice));
+        int64_t start = trace->slice.ts[slice], end = nl_slice_end(trace, slice);
+        start = start > first ? start : first;
+        end = end < last ? end : last;
+        if (start >= end)
+            continue;
+        nl_intervals_add(out, start, end);
         count++;
     }
     nl_free(names);
@@ -119,7 +126,12 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                             "hidden behind the device's work",
                                             nl_say_ns(scene, fetching), nl_say_count(scene, count),
                                             nl_say_share(scene, (double)cost / (double)fetching)),
-                             .query = nl_say(scene, "SELECT interval_length(%s)", set),
+                             .query = nl_say(
+                                 scene,
+                                 "SELECT overlap_ns(%s, (SELECT intervals(ts, dur) "
+                                 "FROM (SELECT %lld AS ts, %lld AS dur)))",
+                                 set, (long long)(scene->parts->start_ns - scene->trace->first_ts),
+                                 (long long)scene->wall_ns),
                              .meaning = NL_MEANS_NS,
                              .value = (double)fetching});
     return NL_CAUSE_FOUND;
