@@ -195,6 +195,17 @@ def causes(folder):
                 check(found[cause]["cost_ns"] == count * 100000, cause + " costs what its kernels take", found[cause]["cost_ns"])
 
 
+def spread(folder):
+    """A device that is busy all the time, with kernels of so many names: of 11 none takes a tenth, of 9 each does."""
+    for names in (11, 9):
+        trace = Trace()
+        for i in range(names * 20):
+            trace.launch(1000 + 8 * i, 5, 1100 + 100 * i, 100, "kernel_%c" % (97 + i % names))
+        sentence = json.loads(run([trace.write(folder, "spread.json")], "--format", "json")[1])["result"]["answer"]["sentence"]
+        check(("spread over many kernels, most in" in sentence) == (names == 11) and "most in kernel_" in sentence,
+              "%d kernels of equal time" % names, sentence)
+
+
 def recursion(folder):
     """`sort` calls itself four deep for 600 of 1000 us and `leaf` below it: its time with what it calls is 60 %, not
     the sum of all its calls."""
@@ -1594,6 +1605,7 @@ with tempfile.TemporaryDirectory() as scratch:
     edits(scratch)
     pasted(scratch)
     causes(scratch)
+    spread(scratch)
     pages(scratch)
     one_screen(scratch)
     promised_once(scratch)

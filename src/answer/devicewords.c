@@ -8,12 +8,11 @@
 #include "base/sum.h"
 #include "tables/lookup.h"
 #include "tables/scope.h"
-#include "timeline/profilercalls.h"
 #include "timeline/quantile.h"
 
-#define SHARE_DIFFERENCE_MOST 0.05 /* of the time */
-#define PROFILER_LEAST        0.1  /* of the recording */
-#define WORTH_SAYING          0.02 /* of the time */
+#define INSIDE_SHARE_LEAST 0.05 /* of the time: what a finding about computing can win is named */
+#define SPREAD_SHARE_MOST                                                                          \
+    0.1 /* of the computing, in the kernel that takes most: its name says little */
 
 /* "GPU 0", "Rank 3 GPU 0", "GPU 0 (1 of 2)". */
 static void tell_place(const struct nl_device_case *it, struct nl_buf *out, const char *before,
@@ -40,15 +39,6 @@ bool nl_device_is_place(const struct nl_device_case *it, const struct nl_finding
 }
 
 #define KINDS_MOST 64
-
-/* "630 ms of 1.01 s (63 %)". */
-static void put_of(struct nl_buf *out, const char *before, int64_t ns, int64_t whole)
-{
-    nl_tell_time(out, before, ns);
-    nl_tell_time(out, " of ", whole);
-    nl_tell_ratio(out, " (", ns, whole);
-    nl_buf_char(out, ')');
-}
 
 /* "cudaLaunchKernel 104 ms in aten::addmm, cudaFree 45 ms (29 ms in aten::mm)". */
 static void put_names(struct nl_device_case *it, struct nl_buf *out, const char *before,
@@ -90,26 +80,57 @@ static bool is_computing(const struct nl_result *kernels, size_t row)
     return !nl_str_is(class, "communication") && !nl_str_is(class, "wait");
 }
 
-static void put_kernels(struct nl_device_case *it, struct nl_buf *out, const char *before,
-                        size_t most)
+/* The names that take most of the computing: of one device, of those of all. */
+struct top_kernels {
+    struct nl_str names[2];
+    int64_t ns[2], whole;
+    size_t count;
+    bool kernels; /* names of kernels as they were recorded */
+};
+
+static struct top_kernels own_kernels(const struct nl_device_case *it)
 {
-    const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
     const struct nl_time_part *own = &it->parts.parts[NL_TIME_COMPUTE];
-    int64_t whole = 0;
-    for (size_t i = 0; it->devices > 1 && i < most && own->names[i].name; i++) {
-        nl_tell_name(out, i ? ", " : before, nl_str(own->names[i].name));
-        nl_tell_ratio(out, " ", own->names[i].ns, own->ns);
+    struct top_kernels top = {.whole = own->ns};
+    for (; top.count < 2 && own->names[top.count].name; top.count++) {
+        top.names[top.count] = nl_str(own->names[top.count].name);
+        top.ns[top.count] = own->names[top.count].ns;
     }
-    if (it->devices > 1 && own->names[0].name)
-        return; /* the table is about all devices */
-    for (size_t i = 0; kernels && i < kernels->rows; i++)
-        if (is_computing(kernels, i))
-            nl_sum_add(&whole, nl_lookup_i64(kernels, i, "total_ns"));
-    for (size_t i = 0, said = 0; kernels && said < most && i < kernels->rows; i++) {
-        if (!is_computing(kernels, i))
+    return top;
+}
+
+static struct top_kernels all_kernels(const struct nl_device_case *it)
+{
+    const struct nl_result *rows = nl_judged_part(it->judged, "kernels");
+    struct top_kernels top = {.kernels = true};
+    for (size_t i = 0; rows && i < rows->rows; i++) {
+        if (!is_computing(rows, i))
             continue;
-        nl_tell_kernel(out, said++ ? ", " : before, nl_lookup_text(kernels, i, "name"));
-        nl_tell_ratio(out, " ", nl_lookup_i64(kernels, i, "total_ns"), whole);
+        int64_t ns = nl_lookup_i64(rows, i, "total_ns");
+        nl_sum_add(&top.whole, ns);
+        if (top.count == 2)
+            continue;
+        top.names[top.count] = nl_lookup_text(rows, i, "name");
+        top.ns[top.count++] = ns;
+    }
+    return top;
+}
+
+/* "; most in gemm 60 %, softmax 8.0 %", where that is little "; spread over many kernels, most in …". */
+static void put_kernels(struct nl_device_case *it, struct nl_buf *out)
+{
+    struct top_kernels top = {.count = 0};
+    if (it->devices > 1) /* the table is about all devices */
+        top = own_kernels(it);
+    if (!top.count)
+        top = all_kernels(it);
+    if (top.count)
+        nl_buf_text(out, (double)top.ns[0] < SPREAD_SHARE_MOST * (double)top.whole
+                             ? "; spread over many kernels, most in "
+                             : "; most in ");
+    for (size_t i = 0; i < top.count; i++) {
+        (top.kernels ? nl_tell_kernel : nl_tell_name)(out, i ? ", " : "", top.names[i]);
+        nl_tell_ratio(out, " ", top.ns[i], top.whole);
     }
 }
 
@@ -160,7 +181,7 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
         {"layout_copies", "operators that only move data take much of it"},
         {"decode_weight_bound", "decode is bound by reading weights"},
     };
-    if (!it->inside || (double)it->inside_ns < SHARE_DIFFERENCE_MOST * (double)it->parts.total)
+    if (!it->inside || (double)it->inside_ns < INSIDE_SHARE_LEAST * (double)it->parts.total)
         return;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!strcmp(it->inside->cause, rows[i].cause)) {
@@ -176,8 +197,8 @@ void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Compute-bound: ");
     put_place(it, out);
-    put_of(out, " computes ", ns, it->parts.total);
-    put_kernels(it, out, "; most in ", 2);
+    nl_tell_of(out, " computes ", ns, it->parts.total);
+    put_kernels(it, out);
     put_inside(it, out);
     close_sentence(it, out, top_kernel(it));
     out = nl_tell_begin(it->judged);
@@ -221,7 +242,7 @@ void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Communication-bound: ");
     put_place(it, out);
-    put_of(out, " spends ", ns, it->parts.total);
+    nl_tell_of(out, " spends ", ns, it->parts.total);
     nl_buf_text(out, " in exposed communication");
     if (rows && nl_lookup_text(rows, 0, "operation").len)
         nl_tell_name(out, ", most in ", nl_lookup_text(rows, 0, "operation"));
@@ -263,7 +284,7 @@ void nl_device_tell_launch(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Launch-bound: ");
     put_place(it, out);
-    put_of(out, " waits for the CPU to launch work ", ns, it->parts.total);
+    nl_tell_of(out, " waits for the CPU to launch work ", ns, it->parts.total);
     put_kernel_lengths(it, out);
     put_names(it, out, "; the CPU is in ", NL_TIME_DISPATCH, 3);
     close_sentence(it, out, first_name(it, NL_TIME_DISPATCH));
@@ -284,7 +305,7 @@ void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Input-bound: ");
     put_place(it, out);
-    put_of(out, " waits for input data ", ns, it->parts.total);
+    nl_tell_of(out, " waits for input data ", ns, it->parts.total);
     const struct nl_time_name *most = most_inside_input(it, ns);
     bool first = most && most->ns > it->parts.parts[NL_TIME_INPUT].names[0].ns;
     if (first || name)
@@ -309,7 +330,7 @@ static void tell_held(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Synchronisation: ");
     put_place(it, out);
-    put_of(out, " is idle ", ns, it->parts.total);
+    nl_tell_of(out, " is idle ", ns, it->parts.total);
     put_names(it, out, " while the CPU sits in ", NL_TIME_HELD, 2);
     nl_buf_text(
         out,
@@ -327,7 +348,7 @@ void nl_device_tell_sync(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Synchronisation: ");
     put_place(it, out);
-    put_of(out, " is idle ", ns, it->parts.total);
+    nl_tell_of(out, " is idle ", ns, it->parts.total);
     nl_buf_text(out, " while the CPU still sits in a blocking call");
     put_names(it, out, ": ", NL_TIME_SYNC, 2);
     close_sentence(it, out, first_name(it, NL_TIME_SYNC));
@@ -347,8 +368,8 @@ static void put_nothing(struct nl_device_case *it, struct nl_buf *out, const cha
 static void put_early_nothing(struct nl_device_case *it, struct nl_buf *out)
 {
     bool before = it->parts.nothing_before > it->parts.largest_nothing;
-    put_of(out, "Start-up: ", before ? it->parts.nothing_before : it->parts.largest_nothing,
-           it->parts.total);
+    nl_tell_of(out, "Start-up: ", before ? it->parts.nothing_before : it->parts.largest_nothing,
+               it->parts.total);
     nl_buf_text(
         out, before ? " pass before the first work, with nothing recorded on the launching thread"
                     : " pass in one gap with nothing recorded on the launching thread");
@@ -372,7 +393,7 @@ void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
     if ((early && it->parts.largest_nothing > ns / 2) || it->parts.nothing_before > ns / 2) {
         put_early_nothing(it, out);
     } else {
-        put_of(out, "Start-up: ", ns, it->parts.total);
+        nl_tell_of(out, "Start-up: ", ns, it->parts.total);
         nl_buf_text(out, " go to first-time work");
         put_names(it, out, ": ", NL_TIME_FIRST, 3);
         if (early && it->parts.largest_nothing > ns / 10)
@@ -393,7 +414,7 @@ void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Host-bound: ");
     put_place(it, out);
-    put_of(out, " waits ", ns, it->parts.total);
+    nl_tell_of(out, " waits ", ns, it->parts.total);
     put_names(it, out, " for the CPU: ", what, 3);
     if (it->parts.before > ns / 2 && it->parts.before <= ns)
         nl_tell_time(out, "; before its first work ", it->parts.before);
@@ -407,7 +428,7 @@ void nl_device_tell_idle(struct nl_device_case *it, int64_t ns)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
     put_place(it, out);
-    put_of(out, " is idle ", it->parts.idle > ns ? it->parts.idle : ns, it->parts.total);
+    nl_tell_of(out, " is idle ", it->parts.idle > ns ? it->parts.idle : ns, it->parts.total);
     if (it->parts.parts[NL_TIME_UNKNOWN].ns > ns / 2) {
         nl_buf_text(out, "; why is not in the file: launches were not recorded");
         nl_tell_time(out, "; the longest gap takes ", it->parts.longest_gap);
@@ -424,155 +445,4 @@ void nl_device_tell_idle(struct nl_device_case *it, int64_t ns)
         put_nothing(it, out, "; ");
     }
     close_sentence(it, out, it->parts.nothing_ended_by);
-}
-
-/* ---- notes ---- */
-
-static void put_share_of(struct nl_buf *out, const char *word, int64_t ns, int64_t whole)
-{
-    if ((double)ns < WORTH_SAYING * (double)whole)
-        return;
-    nl_tell_ratio(out, out->len && out->ptr[out->len - 1] != ':' ? ", " : " ", ns, whole);
-    nl_buf_format(out, " %s", word);
-}
-
-/* Whether steps look unlike the whole: else the bars say it. */
-static bool differs(const struct nl_device_case *it)
-{
-    double steady = (double)it->steady[NL_PART_COMPUTE] / (double)it->steady[NL_PART_WALL];
-    double whole = (double)it->row.compute_ns / (double)it->row.wall_ns;
-    return steady - whole > SHARE_DIFFERENCE_MOST || whole - steady > SHARE_DIFFERENCE_MOST;
-}
-
-static void tell_steady(struct nl_device_case *it)
-{
-    int64_t whole = it->steady[NL_PART_WALL];
-    if (it->steps < 3 || whole <= 0 || it->step_ns <= 0)
-        return;
-    struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_tell_number(out, "Steady: ", it->steps, "step", "steps");
-    nl_tell_time(out, ", median ", it->step_ns);
-    if (it->in_steps || !differs(it)) { /* bars are of these steps, or look like them */
-        nl_buf_char(out, '.');
-        nl_tell_note(it->judged);
-        return;
-    }
-    nl_buf_char(out, ':');
-    put_share_of(out, "computing", it->steady[NL_PART_COMPUTE], whole);
-    put_share_of(out, "exposed communication", it->steady[NL_PART_COMM], whole);
-    put_share_of(out, nl_device_copy_words(it)->name, it->steady[NL_PART_COPY], whole);
-    put_share_of(out, "idle", it->steady[NL_PART_IDLE], whole);
-    nl_buf_char(out, '.');
-    nl_tell_note(it->judged);
-}
-
-/* What else takes time, beside the class and what bars show. */
-static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
-{
-    const struct nl_time_part *parts = it->parts.parts;
-    int64_t whole = it->parts.total, early = it->parts.work_before;
-    struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_buf_text(out, "Also:");
-    size_t before = out->len;
-    if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_HOST) {
-        put_share_of(out, "first-time calls", parts[NL_TIME_FIRST].ns - early, whole);
-        put_share_of(out, "CPU work before the first GPU work", early, whole);
-    }
-    if (class != NL_VERDICT_INPUT)
-        put_share_of(out, "waiting for input data", parts[NL_TIME_INPUT].ns, whole);
-    if (class != NL_VERDICT_LAUNCH)
-        put_share_of(out, "short waits for launches",
-                     parts[NL_TIME_DISPATCH].ns + parts[NL_TIME_QUEUED].ns, whole);
-    if (class != NL_VERDICT_HOST && class != NL_VERDICT_INPUT)
-        put_share_of(out, "long CPU work", parts[NL_TIME_HOST].ns, whole);
-    if (class != NL_VERDICT_SYNC && class != NL_VERDICT_IDLE)
-        put_share_of(out, "launched work that does not begin", parts[NL_TIME_HELD].ns, whole);
-    if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_IDLE)
-        put_share_of(out, "nothing recorded", parts[NL_TIME_NOTHING].ns, whole);
-    if (out->len == before)
-        return;
-    nl_buf_char(out, '.');
-    nl_tell_note(it->judged);
-}
-
-/* Freeing and unloading at the end, where it is much. */
-static void tell_ending(struct nl_device_case *it)
-{
-    if (it->parts.ending < it->parts.total / 5)
-        return;
-    struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_tell_time(out, "Ending: after the last work of the device, ", it->parts.ending);
-    nl_buf_text(out, " go to freeing and unloading");
-    if (it->parts.ending_in)
-        nl_tell_name(out, ", most in ", nl_str(it->parts.ending_in));
-    nl_buf_char(out, '.');
-    nl_tell_note(it->judged);
-}
-
-/* Where calls copy and no copy was recorded, idle time of the device and phase at hand may be copying. */
-static void tell_unrecorded(struct nl_device_case *it)
-{
-    const struct nl_findings *findings = it->judged->report->findings;
-    for (size_t i = 0; findings && i < findings->count; i++) {
-        const struct nl_finding *finding = &findings->items[i];
-        if (strcmp(finding->cause, "copies_not_recorded") != 0 || !finding->evidence_count)
-            continue;
-        bool calls = !strcmp(finding->evidence[0].metric, "copy_calls_idle_ns");
-        int64_t ns = calls ? it->parts.idle_copying : it->parts.idle;
-        if ((double)ns < WORTH_SAYING * (double)it->parts.total)
-            continue;
-        struct nl_buf *out = nl_tell_begin(it->judged);
-        nl_tell_time(out, "Copies were not recorded: of what is called idle here, ", ns);
-        nl_buf_text(out, " may be copying.");
-        nl_tell_note(it->judged);
-    }
-}
-
-/* What the profiler itself took, where it is much of the recording. */
-static void tell_profiler(struct nl_device_case *it)
-{
-    const struct nl_trace *trace = it->judged->trace;
-    struct nl_profiler_calls calls = nl_profiler_calls(trace);
-    int64_t ns = nl_sum(calls.start_ns, calls.stop_ns), span = trace->last_ts - trace->first_ts;
-    if (nl_judged_in_window(it->judged) || (double)ns < PROFILER_LEAST * (double)span)
-        return;
-    bool start = calls.start_ns >= calls.stop_ns;
-    struct nl_buf *out = nl_tell_begin(it->judged);
-    put_of(out, "Profiler: ", ns, span);
-    nl_tell_name(out, " of the recording are its own cost, most in ",
-                 nl_trace_name(trace, start ? calls.start_name : calls.stop_name));
-    nl_buf_text(out, ": no time of the program.");
-    nl_tell_note(it->judged);
-}
-
-/* Graphs without their kernels: nobody knows what of the idle time is theirs. */
-static void tell_replays(struct nl_device_case *it)
-{
-    if (!it->replays)
-        return;
-    struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_tell_number(out, "Kernels of replayed graphs were not recorded (", (int64_t)it->replays,
-                   "launch of a graph", "launches of graphs");
-    nl_tell_time(out, "): of the ", it->parts.idle);
-    nl_buf_text(out, " that look idle, most may be theirs.");
-    nl_tell_note(it->judged);
-}
-
-void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
-{
-    tell_replays(it);
-    tell_unrecorded(it);
-    tell_profiler(it);
-    if (!it->replays)
-        tell_steady(it);
-    tell_ending(it);
-    if (it->thinned != it->thinned && !it->replays)
-        tell_others(it, class);
-    if (class == NL_VERDICT_COMMUNICATION || it->devices < 2)
-        return;
-    struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_lastrank_put(it->judged, out, "In collectives ");
-    if (out->len)
-        nl_buf_char(out, '.');
-    nl_tell_note(it->judged);
 }

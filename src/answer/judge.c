@@ -62,6 +62,14 @@ void nl_tell_ratio(struct nl_buf *out, const char *before, int64_t part, int64_t
         nl_tell_share(out, before, (double)part / (double)whole);
 }
 
+void nl_tell_of(struct nl_buf *out, const char *before, int64_t ns, int64_t whole)
+{
+    nl_tell_time(out, before, ns);
+    nl_tell_time(out, " of ", whole);
+    nl_tell_ratio(out, " (", ns, whole);
+    nl_buf_char(out, ')');
+}
+
 void nl_tell_number(struct nl_buf *out, const char *before, int64_t count, const char *one,
                     const char *many)
 {

@@ -51,6 +51,8 @@ void nl_tell_note(struct nl_judged *judged);
 void nl_tell_time(struct nl_buf *out, const char *before, int64_t ns);
 void nl_tell_share(struct nl_buf *out, const char *before, double share);
 void nl_tell_ratio(struct nl_buf *out, const char *before, int64_t part, int64_t whole);
+/* "630 ms of 1.01 s (63 %)". */
+void nl_tell_of(struct nl_buf *out, const char *before, int64_t ns, int64_t whole);
 void nl_tell_number(struct nl_buf *out, const char *before, int64_t count, const char *one,
                     const char *many);
 void nl_tell_size(struct nl_buf *out, const char *before, uint64_t bytes);

@@ -25,9 +25,8 @@ struct votes {
     const struct nl_account *account;
     const struct nl_finding *finding;
     const struct nl_scene *scene;
-    bool waits; /* the finding is about blocking calls */
-    bool
-        before; /* the finding is about what precedes the first work: no gap stands behind its rows */
+    bool waits;  /* the finding is about blocking calls */
+    bool before; /* the finding is about what precedes the first work, which is no gap */
 };
 
 /* Names of idle time are folded in the account. */
