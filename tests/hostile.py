@@ -589,6 +589,7 @@ def terminals():
         tally.skip("csv on a terminal", "no pseudo-terminals")
     else:
         tally.check("csv on a terminal steers nothing", "=1+1" in shown and not steers(shown), steers(shown))
+        everything_shown(place, path)
     for c in STEERING:
         name = place + "/" + "missing%s.json" % c
         got = neurolens(["info", name])
@@ -598,6 +599,23 @@ def terminals():
                           stderr=subprocess.PIPE)
     tally.check("a message with bytes that are no text", b"\x9b" not in done.stderr.replace(b"\xef\xbf\xbd", b"")
                 and b"\xff" not in done.stderr and b"missing" in done.stderr, done.stderr)
+
+
+def everything_shown(place, path):
+    """Whatever writes to a terminal: exports without -o, headings, and names of files in sentences; colours are ours and stay."""
+    odd = "odd%s" % "".join(STEERING)
+    shutil.copy(KINETO, place + "/" + odd + ".json")
+    commands = [["export", "-q", path, "--to", form] for form in ("folded", "callgrind", "openmetrics", "chrome", "speedscope")] + [
+        ["export", "-q", path, "--to", "csv", "--table", "slices"], ["sql", "-q", path, "select 1 as \"%s\"" % odd, "--color", "never"],
+        ["init", odd], ["add", "-q", odd + ".json", "--ledger", "here"], ["add", odd + ".json", "--ledger", "here"], ["validate", odd + ".json"]]
+    wrong = []
+    for words in commands:
+        shown = on_a_terminal(words, place)
+        if steers(shown) or len(shown) < 10:
+            wrong.append("%s: %s %r" % (words, steers(shown), shown[-200:]))
+    tally.check("%d commands steer no terminal" % len(commands), not wrong, "\n".join(wrong))
+    shown = on_a_terminal(["sql", "-q", path, "select name, 'grün' from kernels limit 1", "--color", "always"], place)
+    tally.check("colours and letters stay", "\x1b[" in shown and "\x1b[0m" in shown and "grün" in shown, shown)
 
 
 def sheets():

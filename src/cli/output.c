@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cli/progress.h"
+#include "cli/shown.h"
 #include "report/page.h"
 
 static bool same_file(const struct stat *a, const struct stat *b)
@@ -154,8 +155,11 @@ bool nl_output_open(struct nl_output *output, const struct nl_call *call, const 
     const char *given = call->settings.output;
     if (nl_output_is_page(call))
         output->view = &nl_view_html;
-    if (!given || strcmp(given, "-") == 0)
+    if (!given || strcmp(given, "-") == 0) {
+        if (isatty(STDOUT_FILENO) && (output->shown = nl_shown_open(STDOUT_FILENO)))
+            output->stream = output->shown;
         return true;
+    }
     char *path = realpath(given, NULL); /* NULL: not there yet, or a link to nowhere */
     bool done = open_file(output, path ? path : given, call, inputs, count, err);
     nl_free(path);
@@ -184,8 +188,9 @@ static bool finish_stream(FILE *stream, bool close, const char *name, struct nl_
 void nl_output_page(struct nl_output *output, const struct nl_call *call)
 {
     const char *pager = getenv("PAGER");
-    if (call->settings.analyze.no_pager || call->settings.output || output->stream != stdout ||
-        output->view != &nl_view_text || !isatty(STDOUT_FILENO) || (pager && !*pager))
+    if (call->settings.analyze.no_pager || call->settings.output ||
+        output->stream != output->shown || output->view != &nl_view_text ||
+        !isatty(STDOUT_FILENO) || (pager && !*pager))
         return;
     fflush(stdout);
     output->pager = popen(pager ? pager : "less -FRX", "we");
@@ -199,6 +204,7 @@ bool nl_output_close(struct nl_output *output, const struct nl_call *call, bool 
     nl_progress_temporary(call->progress, NULL);
     if (output->pager) {
         pclose(output->pager);
+        (void)fclose(output->shown);
         return done;
     }
     if (output->atomic) {
@@ -210,6 +216,10 @@ bool nl_output_close(struct nl_output *output, const struct nl_call *call, bool 
     if (output->direct) {
         bool written =
             finish_stream(output->stream, true, call->settings.output, done ? err : NULL);
+        return done && written;
+    }
+    if (output->shown) {
+        bool written = finish_stream(output->shown, true, "standard output", done ? err : NULL);
         return done && written;
     }
     return done && finish_stream(stdout, false, "standard output", err);

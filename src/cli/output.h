@@ -18,7 +18,7 @@ struct nl_output {
     /* private */
     struct nl_out file;
     bool atomic, direct;
-    FILE *pager;
+    FILE *pager, *shown; /* `shown`: a terminal, in front of standard output */
 };
 
 /* Whether the answer is to be a page: -o ends in .html, and --format says nothing else. */

@@ -58,6 +58,13 @@ static bool steers(uint32_t point)
     return found;
 }
 
+size_t nl_celltext_harmless(struct nl_str text)
+{
+    uint32_t point = 0;
+    size_t len = decode(text, &point);
+    return len && !steers(point) ? len : 0;
+}
+
 void nl_celltext_safe(struct nl_buf *out, struct nl_str text)
 {
     while (text.len) {
