@@ -14,6 +14,7 @@ drawn again. --log appends each verdict as a line of JSON; mutants that stand in
 again, so that a run can be stopped and continued. The last line is the score; docs/mutants.md keeps the last run.
 """
 import argparse
+import filecmp
 import hashlib
 import json
 import os
@@ -53,11 +54,22 @@ def places(text):
             yield number, line[:match.start()] + "(%s, %s)" % match.group(2, 1) + line[match.end():]
 
 
+def bring(source, copy):
+    """Copies a file of other content, and no other: what is older than its product is not compiled again."""
+    if not os.path.isfile(source) or os.path.isfile(copy) and filecmp.cmp(source, copy, shallow=False):
+        return
+    os.makedirs(os.path.dirname(copy), exist_ok=True)
+    if os.path.lexists(copy):
+        os.remove(copy)
+    shutil.copy(source, copy, follow_symlinks=False)
+
+
 def prepare():
     """A copy of the tracked tree with a build of its own; the bytes of its program."""
     os.makedirs(COPY, exist_ok=True)
     files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-    subprocess.run(["rsync", "-a", "--checksum", "--from0", "--files-from=-", ROOT + "/", COPY + "/"], input=files, check=True)
+    for name in filter(None, os.fsdecode(files).split("\0")):
+        bring(os.path.join(ROOT, name), os.path.join(COPY, name))
     tracked = {os.path.join(COPY, name) for name in os.fsdecode(files).split("\0")}
     gone = [os.path.join(path, name) for folder in ("src", "tests", "fuzz", "bench") for path, _, names in os.walk(os.path.join(COPY, folder))
             for name in names if os.path.join(path, name) not in tracked and not name.endswith(".pyc")]
@@ -183,8 +195,6 @@ def main():
     reader.add_argument("--keep", default="", help="write the table here, as Markdown")
     options = reader.parse_args()
     os.environ.pop("WERROR", None)
-    if not shutil.which("rsync"):
-        sys.exit("rsync is missing: apt-get install rsync")
     prepare()
     before, began = digest(), time.monotonic()
     log = read_log(options.log)
