@@ -1,8 +1,8 @@
 /*
  * missing — what this profile cannot tell, because it was not recorded, and how to record it. The
- * needs of the analyses say what is missing, advice.h how it is recorded.
+ * needs of the analyses say what is missing, recordadvice.h how it is recorded.
  */
-#include "findings/advice.h"
+#include "findings/recordadvice.h"
 #include "tables/answer.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
  */
 #include "answer/report.h"
 
-#include "findings/advice.h"
+#include "findings/recordadvice.h"
 #include "answer/headline.h"
 #include "answer/verdict.h"
 #include "tables/memo.h"

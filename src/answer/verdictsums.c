@@ -7,7 +7,7 @@
 #include "answer/judge.h"
 #include "base/sum.h"
 #include "base/units.h"
-#include "findings/advice.h"
+#include "findings/recordadvice.h"
 #include "tables/lookup.h"
 
 /* ---- sums ---- */

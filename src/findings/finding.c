@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "findings/advice.h"
+#include "findings/recordadvice.h"
 #include "findings/bound.h"
 #include "findings/claims.h"
 #include "findings/culprit.h"

@@ -2,7 +2,7 @@
  * surer — what to record next so that a finding is surer: rows of surer.def whose need the profile
  * does not meet, with the option of the tool that wrote it.
  */
-#include "findings/advice.h"
+#include "findings/recordadvice.h"
 #include "findings/finding.h"
 
 static const struct {

@@ -1,9 +1,9 @@
 /*
- * advice — how to record what a profile lacks, by the tool that wrote it. For the table of what is
+ * recordadvice — how to record what a profile lacks, by the tool that wrote it. For the table of what is
  * missing, and for findings that could be surer.
  */
-#ifndef NL_ADVICE_H
-#define NL_ADVICE_H
+#ifndef NL_RECORDADVICE_H
+#define NL_RECORDADVICE_H
 
 #include "tables/analyze.h"
 

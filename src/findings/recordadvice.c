@@ -1,5 +1,5 @@
-/* advice — see advice.h. */
-#include "findings/advice.h"
+/* advice — see recordadvice.h. */
+#include "findings/recordadvice.h"
 
 #include <string.h>
 
