@@ -1312,6 +1312,20 @@ def fetching_in_windows(folder):
               done.stdout.split()[-1] == str(int(fetching["value"])), "%d fetches in %s" % (steps, window or "all"), (fetching["value"], found[0]["cost_ns"], done.stdout))
 
 
+def short_lived_helpers(folder):
+    """A process that was there for a fiftieth of the time: that it waited for a lock then is no finding about the program; one that
+    was there for half of it is."""
+    for lived, found in ((20000, False), (50000, False), (90000, False), (500000, True)):
+        trace = Trace()
+        for i in range(100):
+            trace.slice("python_function", "model.py(%d): work" % (i % 5), 1000 + i * 10000, 9990, pid=1)
+        trace.slice("python_function", "worker.py(3): wait_for_work", 1000, lived, pid=2, tid=9)
+        trace.slice("python_function", "<method 'acquire' of '_thread.lock' objects>", 1010, lived - 100, pid=2, tid=9)
+        result = json.loads(run([trace.write(folder, "helpers.json")], "--format", "json")[1])["result"]
+        causes = [finding["cause"] for finding in result["findings"]]
+        check(("lock_waits" in causes) == found, "a process of %d ms of 1000" % (lived // 1000), (causes, [finding["title"] for finding in result["findings"]]))
+
+
 def bare_addresses(folder):
     """Functions that are addresses: the answer says that their names are missing; a few among names are nothing to speak of."""
     for count, missing in ((90, True), (10, False)):
@@ -1610,6 +1624,7 @@ with tempfile.TemporaryDirectory() as scratch:
     one_screen(scratch)
     promised_once(scratch)
     bare_addresses(scratch)
+    short_lived_helpers(scratch)
     fetching_in_windows(scratch)
     kernels_in_titles(scratch)
     waits_for_locks(scratch)
