@@ -285,12 +285,12 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
         return;
     struct nl_str name = nl_trace_name(trace, first->name);
     const char *type = work_type_name((enum work_type)first->type);
+    char won[NL_UNIT_TEXT], whole[NL_UNIT_TEXT], most[NL_UNIT_TEXT];
     const char *says = nl_arena_format(
-        &result->arena,
-        "%.3g of %.4g ms at %.0f %% of the roofs; most: %.*s (%s, at %.0f %%) %.3g ms",
-        (double)headroom / 1e6, (double)all / 1e6, 100 * NL_ROOF_TARGET,
+        &result->arena, "%s of %s at %.0f %% of the roofs; most: %.*s (%s, at %.0f %%) %s",
+        nl_format_ns(won, headroom), nl_format_ns(whole, all), 100 * NL_ROOF_TARGET,
         (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr, type ? type : "?",
-        100 * nl_roof_share(first), (double)first->headroom_ns / 1e6);
+        100 * nl_roof_share(first), nl_format_ns(most, first->headroom_ns));
     add(result, "headroom", (double)headroom / (double)all, says);
 }
 

@@ -8,9 +8,10 @@
 #include "view/celltext.h"
 #include "view/plot.h"
 
-#define BAR           24
-#define LEAST_SHARE   0.0005
-#define COMPUTE_LINES 3
+#define BAR                 24
+#define LEAST_SHARE         0.0005
+#define COMPUTE_LINES       3
+#define COMPUTE_SHARE_LEAST 0.01 /* of the time from first to last work */
 
 static const struct {
     const char *column, *word;
@@ -75,11 +76,22 @@ static const char *small_percent(char *text, double share)
     return share > 0 && share < 0.0005 ? "below 0.1 %" : nl_format_percent(text, share);
 }
 
+/* Whether operators take so little of the time that how good they are matters to nobody. */
+static bool is_little(const struct nl_result *rows)
+{
+    for (size_t row = 0; rows && row < rows->rows; row++)
+        if (nl_str_is(nl_lookup_text(rows, row, "what"), "operators"))
+            return nl_lookup_f64(rows, row, "share") < COMPUTE_SHARE_LEAST;
+    return false;
+}
+
 /* How good the compute is (the table `compute`), a line a row. */
 static void put_compute(struct brief *brief)
 {
     char text[NL_UNIT_TEXT];
     const struct nl_result *rows = nl_report_result(brief->report, "compute");
+    if (is_little(rows))
+        return;
     for (size_t row = 0; rows && row < rows->rows && row < COMPUTE_LINES; row++) {
         struct nl_str what = nl_lookup_text(rows, row, "what");
         struct nl_str says = nl_lookup_text(rows, row, "says");
