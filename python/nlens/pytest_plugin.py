@@ -4,7 +4,7 @@
     def test_training(): ...
 
 ``pytest`` runs such tests as any other. ``pytest --nlens-update`` records each of them, several times, each in a process of its own under
-``neurolens run``, and keeps these captures as the baseline of its name; ``pytest --nlens`` records them anew and holds them against it
+``neurolens run``, and keeps these captures as the baseline of its name; ``pytest --nlens`` records them anew and compares them with it
 (``neurolens check``). docs/integrations.md has the rules, the options and what goes into JUnit's XML.
 """
 import glob
@@ -57,7 +57,7 @@ class Marker:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("nlens", "tests that must not get slower (NeuroLens)")
     group.addoption("--nlens", dest="nlens_mode", action="store_const", const="check", default=None,
-                    help="record tests marked nlens and hold them against their baselines")
+                    help="record tests marked nlens and compare them with their baselines")
     group.addoption("--nlens-update", dest="nlens_mode", action="store_const", const="update", help="record tests marked nlens as their new baselines")
     group.addoption("--nlens-captures", type=int, default=None, help="captures of each test (default: the marker's, or 3)")
     parser.addini("nlens_folder", "where captures are kept, from the root folder (default: .nlens)", default=".nlens")

@@ -129,7 +129,7 @@ bool nl_account_sampled(const struct nl_trace *trace, const struct nl_window *wi
 /* "compute", "exposed_comm_wait", … */
 const char *nl_account_part_name(enum nl_account_part part);
 
-/* What an id of op, range, wait, or of the name of idle time says: without numbers of instances, which
+/* What an id of op, range, wait, or of the name of idle time says: without instance numbers, which
  * rows do not tell apart (timeline/fold.h). Names of device work are as recorded: nl_trace_name. */
 struct nl_str nl_account_name(const struct nl_account *account, uint32_t id);
 

@@ -28,7 +28,7 @@ static bool is_own(struct nl_str name)
 }
 
 struct sums {
-    struct nl_fold fold; /* ranges go under names without numbers of instances */
+    struct nl_fold fold; /* ranges go under names without instance numbers */
     int64_t *ns;         /* per folded name: of copies inside ranges of it */
     uint32_t *depth;     /* deepest it was */
     size_t ns_cap, depth_cap;

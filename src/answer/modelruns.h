@@ -4,7 +4,7 @@
  *
  * Runs are marked steps (ONNX Runtime's model_run), operators slices of nodes that lie in no other node. Totals per
  * operator mislead where a thread was stopped: the stall lands in whichever operator was running. So each call is
- * held against the median of its own operator with the same shapes. What follows leaves out runs of which no operator was recorded.
+ * compared with the median of its own operator with the same shapes. What follows leaves out runs of which no operator was recorded.
  */
 #ifndef NL_MODELRUNS_H
 #define NL_MODELRUNS_H

@@ -3,7 +3,7 @@
  * size of its message. The best rate is the link's, the time of the smallest message is the latency.
  *
  * Rates are algorithm bandwidth: bytes of the message by the time of one operation, as nccl-tests prints it, and the bus
- * bandwidth beside it, which can be held against the link whatever the operation and the number of ranks.
+ * bandwidth beside it, which can be compared with the link whatever the operation and the number of ranks.
  */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* The budget, held against what the kernel says. */
+/* The budget, compared with what the kernel says. */
 #include "cli/memguard.h"
 
 #include "base/mem.h"

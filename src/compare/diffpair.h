@@ -4,7 +4,7 @@
  * Parts are paired within their group, by the first of these that fits:
  *
  *   name        the same name
- *   signature   the same without template arguments and numbers of instances (folded)
+ *   signature   the same without template arguments and instance numbers (folded)
  *   place       left over on both sides between the same paired neighbours in the order of launches
  *   operator    left over on both sides and launched by the same operator: first of the same
  *               category, then of any

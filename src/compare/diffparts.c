@@ -89,7 +89,7 @@ struct finder {
     uint32_t *by_name[NL_WORK_CLASSES]; /* part + 1 */
     uint32_t by_copy[UINT8_MAX + 1], fills;
     const uint32_t *owner; /* per slice: dictionary id; NULL = lens name */
-    struct nl_fold fold;   /* of ranges: an owner's name without numbers of instances */
+    struct nl_fold fold;   /* of ranges: an owner's name without instance numbers */
     bool folds;
     uint32_t unowned;
     bool inside;            /* lenses DIFF_IN_…: */

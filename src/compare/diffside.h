@@ -9,7 +9,7 @@
  *   wall      the same of the one stretch from a device's first to its last work, over all devices
  *   work      lengths of device work added up, over all devices (times of day were not recorded)
  *   host      self times of one kind of ranges on threads, of steady steps when there are any
- *             Where all captures recorded switches of threads, what other programs kept the
+ *             Where all captures recorded context switches, what other programs kept the
  *             threads from running (timeline/preempt.h) is no part of it: `kept_ns`
  *   layers    sums per layer of a compiled model
  *   functions self time or weight of functions
@@ -71,7 +71,7 @@ enum diff_lens {
 struct diff_part {
     enum diff_group group;
     struct nl_str name;   /* as recorded, or in the parts' arena */
-    struct nl_str folded; /* without signature and numbers of instances */
+    struct nl_str folded; /* without signature and instance numbers */
     struct nl_str owner;  /* operator that most of it was launched from; empty = not known */
     uint64_t place;       /* between which paired parts it stands; 0 = not known (diffpair.c) */
     uint32_t row;         /* number of the row that it was last paired into, from 1 (diffpair.c) */

@@ -3,7 +3,7 @@
  * precision, framework, driver, versions; as the profiles tell it, and as the ledger's runs have it
  * besides. What is not known on a side decides nothing.
  *
- * Shapes: of every operator that both have, the most frequent shapes are held against each other. Where
+ * Shapes: of every operator that both have, the most frequent shapes are compared with each other. Where
  * most of those that differ do so by one factor, that is another batch (or sequence length): the first
  * number that differs is reported of both.
  */

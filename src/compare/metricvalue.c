@@ -97,7 +97,7 @@ static double *step_lengths(const struct diff_side *capture, size_t *count)
     return lengths;
 }
 
-/* Interpolated linearly at p (n - 1), as everywhere. */
+/* Interpolated linearly at p (n - 1), as all quantiles are. */
 static double percentile(const double *sorted, size_t count, int percent)
 {
     double rank = percent / 100.0 * (double)(count - 1);

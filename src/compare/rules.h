@@ -7,7 +7,7 @@
  *     step.p95 > 120ms            a budget: needs no baseline
  *     mfu < 40%                   the same, where less is worse
  *
- * A number with a sign is held against the baseline, one without is a budget. A rules file is YAML:
+ * A number with a sign is compared with the baseline, one without is a budget. A rules file is YAML:
  *
  *     rules:
  *       - step.p50 > +3%

@@ -1,7 +1,7 @@
 /*
  * stattest — tests of two samples, and what keeps many of them honest. Formulas and conventions are
  * those of SciPy 1.11 (mannwhitneyu, ttest_ind, ks_2samp with their default methods), which the tests
- * hold them against.
+ * compare them with.
  *
  * Values are finite; samples are sorted in place where the comment says so.
  */

@@ -83,7 +83,7 @@ static const char *const steps[] = {
      /* Artefacts that a command let go of: gc removes these and no others. */
      "CREATE TABLE released(sha256 TEXT PRIMARY KEY) WITHOUT ROWID;"),
     /* 3 → 4 */
-    /* How many earlier runs of its workload and host a run was held against (runhistory.h), */
+    /* How many earlier runs of its workload and host a run was compared with (runhistory.h), */
     ("CREATE TABLE histories("
      "  run INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE,"
      "  runs INTEGER NOT NULL, workload TEXT, host TEXT);"

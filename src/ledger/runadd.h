@@ -1,6 +1,6 @@
 /*
  * runadd — puts profiles into the ledger: every word is a run of its own (a folder or a pattern of
- * several ranks is one run, as everywhere).
+ * several ranks is one run, as in all commands).
  *
  * Words are read at the same time, sharing the job's threads and memory, and are written in their
  * order, each in one transaction after its artefacts lie on the disk; nothing is reported before all of it is

@@ -43,7 +43,7 @@ struct nl_flame_node {
     uint32_t parent, name; /* of nodes; of names */
     uint64_t count;        /* stacks that end here */
     int64_t self, total;
-    int64_t base_self, base_total; /* the same of the profile that this is held against */
+    int64_t base_self, base_total; /* the same of the profile that this is compared with */
     unsigned char kind;            /* enum nl_kind of what it stands for; 0 = a frame */
     unsigned char class;           /* of kernels: enum nl_class */
 };
@@ -63,7 +63,7 @@ struct nl_flame {
 void nl_flame_init(struct nl_flame *flame, const struct nl_flame_source *source);
 void nl_flame_release(struct nl_flame *flame);
 
-/* Adds the stacks of a profile within a window (NULL = all); with `base` as what others are held against. */
+/* Adds the stacks of a profile within a window (NULL = all); with `base` as what others are compared with. */
 void nl_flame_add(struct nl_flame *flame, const struct nl_trace *trace,
                   const struct nl_window *window, bool base);
 

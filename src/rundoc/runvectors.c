@@ -13,7 +13,7 @@ static void write_hash(struct run_parts *parts, const char *key, uint64_t hash)
     run_static(parts, key, text);
 }
 
-/* Times are whole, as everywhere. */
+/* Times are whole ns. */
 static void write_value(struct run_parts *parts, const struct nl_print_value_def *def, double value)
 {
     if (def->meaning == NL_MEANS_NS)

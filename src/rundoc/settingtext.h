@@ -1,5 +1,5 @@
 /*
- * settingtext — values of settings as text, held against the schema: "32" is a whole number where one
+ * settingtext — values of settings as text, checked against the schema: "32" is a whole number where one
  * is expected, bf16 a precision, null unknown.
  */
 #ifndef NL_SETTINGTEXT_H

@@ -1,7 +1,7 @@
 /*
  * tracecheck — may what is in the columns of a trace be followed?
  *
- * A trace file is mapped and used in place, so before anybody reads it, its rows are held against what
+ * A trace file is mapped and used in place, so before anybody reads it, its rows are checked against what
  * code relies on:
  *
  *   - names are in the dictionary, values of enumerations are known ones;

@@ -26,7 +26,7 @@ struct nl_memo;
 struct nl_analyze_options {
     struct nl_window window;
     size_t limit;         /* rows per result; 0 = all */
-    bool fold;            /* ranges under names without numbers of instances (fold.h): for eyes */
+    bool fold;            /* ranges under names without instance numbers (fold.h): for eyes */
     struct nl_memo *memo; /* shared by analyses of one report (tables/memo.h); may be NULL */
     /* What one step is given as: model FLOPs and tokens (or samples); 0 = not given. */
     double flops_per_step, tokens_per_step;

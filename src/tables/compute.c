@@ -327,7 +327,7 @@ static void say_broken(struct nl_result *result, const struct nl_trace *trace,
                 : "device's peak: measurement, shapes or peak is wrong"));
 }
 
-/* Work is known, and there is nothing to hold it against. */
+/* Work is known, and there is nothing to compare it with. */
 static bool lacks_roofs(const struct nl_roofs *roofs)
 {
     bool judged = false, work = false;

@@ -19,6 +19,6 @@ const struct nl_analysis nl_analysis_layer_tree = {
     .instead = &(const struct nl_need){NL_T_captured, NULL},
     .run = layer_tree_run,
     .doc =
-        "Per path of modules from the outermost in, by names without numbers of instances: count, "
+        "Per path of modules from the outermost in, by names without instance numbers: count, "
         "time on the CPU, work and device time launched there (self) and there or inside (total).",
 };

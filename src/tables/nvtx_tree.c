@@ -18,6 +18,6 @@ const struct nl_analysis nl_analysis_nvtx_tree = {
     .need_count = 1,
     .run = nvtx_tree_run,
     .doc =
-        "Per path of ranges from the outermost in, by names without numbers of instances: count, "
+        "Per path of ranges from the outermost in, by names without instance numbers: count, "
         "time on the CPU, work and device time launched there (self) and there or inside (total).",
 };

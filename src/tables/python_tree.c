@@ -18,7 +18,7 @@ const struct nl_analysis nl_analysis_python_tree = {
     .need_count = 1,
     .instead = &(const struct nl_need){NL_T_captured, NULL},
     .run = python_tree_run,
-    .doc = "Per path of Python functions from the outermost in, by names without numbers of "
-           "instances: count, time on the CPU, work and device time launched there (self) and "
+    .doc = "Per path of Python functions from the outermost in, by names without instance "
+           "numbers: count, time on the CPU, work and device time launched there (self) and "
            "there or inside (total).",
 };

@@ -18,7 +18,7 @@
 
 enum nl_fold_level {
     NL_FOLD_NOTHING,   /* every name stays as it is */
-    NL_FOLD_INSTANCES, /* numbers of instances go */
+    NL_FOLD_INSTANCES, /* instance numbers go */
     NL_FOLD_EYES       /* and those that tell pieces of generated code apart */
 };
 

@@ -1,7 +1,7 @@
 /*
  * preempt — how long a thread was kept from running by other programs.
  *
- * Where switches of threads were recorded, a thread that left its processor though it could go on
+ * Where context switches were recorded, a thread that left its processor though it could go on
  * (NL_SLICE_READY) was kept from running until its next switch in. While another recorded thread ran on
  * that processor, the program stood in its own way; the rest is the doing of the machine: other
  * programs, a quota of the cgroup. On a busy machine that rest is most of what differs between two

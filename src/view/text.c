@@ -353,7 +353,7 @@ static void put_findings(struct page *page, const struct nl_findings *findings)
     flush(page, NULL);
 }
 
-/* `gate`: A is what B is held against; else A is what was before. */
+/* `gate`: A is what B is compared with; else A is what was before. */
 static void put_profiles(struct page *page, const struct nl_profile *profile, bool gate)
 {
     const struct nl_profile *base = page->options->base;

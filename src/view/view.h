@@ -43,7 +43,7 @@ struct nl_view_options {
         *bare;    /* the same without a window of time, which sql does not take; NULL = PROFILE */
     size_t rows;  /* text and md: rows shown per table; 0 = 12 in reports, all for results */
     bool compact; /* JSON on one line */
-    /* Of a comparison: what `profile` is held against. JSON gets "base": {"profile", "coverage"}; text
+    /* Of a comparison: what `profile` is compared with. JSON gets "base": {"profile", "coverage"}; text
      * and md call it A, and the other B. */
     const struct nl_profile *base;
     bool every_column; /* text and md: also those without a value, however wide the line gets */

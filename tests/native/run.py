@@ -489,7 +489,7 @@ print(used.ru_nvcsw + used.ru_nivcsw)  # a byte that is there already needs no s
 def many_switches():
     """--switches auto gives up when they come too often, which it looks at twice a second, and says so; on records them all."""
     run = Run([sys.executable, "-c", SWITCHES, "3"], ["--python", "off"])
-    told = run.coverage.get("switches of threads are recorded for the first moments alone")
+    told = run.coverage.get("context switches are recorded for the first moments alone")
     count, begin, end = map(int, rows(run.path, "SELECT count(*), min(ts), max(ts) FROM slices WHERE kind = 'sched'")[0])
     often = 2 * count * SECOND / (end - begin) / os.cpu_count()  # records a second and processor; the bound is 10,000
     if not told and often > 15000:

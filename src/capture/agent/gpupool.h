@@ -36,7 +36,7 @@ struct gpupool {
     struct gpupool_buffer buffers[GPUPOOL_MOST];
 };
 
-/* False: the address space is not to be had. */
+/* False: the address space cannot be reserved. */
 bool gpupool_init(struct gpupool *pool, uint32_t most);
 
 /* An empty buffer of GPUPOOL_BYTES; NULL (counted): all are out. */

@@ -410,7 +410,7 @@ static void tell(struct sampler *sampler, struct part *part)
                    "--switches on records them all the same",
                    SWITCHES_MOST / 2);
     part_note(sampler->run->parts, part,
-              "switches of threads are recorded for the first moments alone", 1, text);
+              "context switches are recorded for the first moments alone", 1, text);
 }
 
 static void stop(struct source_run *run)

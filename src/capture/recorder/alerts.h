@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is held against thresholds. */
+/* What is compared with thresholds. */
 enum alert_input {
     ALERT_TEMPERATURE,        /* C */
     ALERT_MEMORY_TEMPERATURE, /* C */

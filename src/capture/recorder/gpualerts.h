@@ -1,5 +1,5 @@
 /*
- * gpualerts — the values of one GPU as they come, held against the thresholds of alerts.h. Both who
+ * gpualerts — the values of one GPU as they come, compared with the thresholds of alerts.h. Both who
  * records and who shows live feed it.
  */
 #ifndef NL_GPUALERTS_H

@@ -1,6 +1,6 @@
 /*
  * runreport — what `neurolens run` says when the program has ended: where the recording is, events per
- * source, what was dropped and why, what recording cost, how good the clock is, what was not to be had.
+ * source, what was dropped and why, what recording cost, how good the clock is, what was not available.
  */
 #ifndef NL_RUNREPORT_H
 #define NL_RUNREPORT_H

@@ -1,5 +1,5 @@
 /*
- * Events of the kernel: switches of threads on a processor become slices of the thread that ran,
+ * Events of the kernel: context switches on a processor become slices of the thread that ran,
  * atrace marks ("B|pid|name", "E", "C|pid|name|value") slices and counters of the thread that wrote
  * them, frequencies counters of the processor. The rest is counted.
  */

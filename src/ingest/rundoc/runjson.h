@@ -14,7 +14,7 @@
 #include "parse/jsonpull.h"
 #include "ingest/lib/wholefile.h"
 
-#define RUNJSON_TIME_MOST NL_TIME_MAX /* as everywhere in the store */
+#define RUNJSON_TIME_MOST NL_TIME_MAX /* as in the store */
 
 #define RUNJSON_COVERAGE_MOST 4096 /* items taken over: adding one looks at all before it */
 

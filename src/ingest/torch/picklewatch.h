@@ -3,7 +3,7 @@
  *
  *     struct pickle_watch watch = {.key = "entries", .take = take, .context = &context};
  *     if (!pickle_read_watched(&pickle, bytes, len, &watch, job, err)) ...
- *     // what was not taken is in the list, as ever: its first pickle.taken items were if pickle.lost
+ *     // what was not taken is in the list: its first pickle.taken items were if pickle.lost
  *
  * A dump of a million records needs no million dictionaries at once. The list must be the value of
  * `key` in a dictionary that is the whole pickle. Its items are taken where they lie on the stack of
