@@ -276,6 +276,25 @@ def described():
     return ["%s: %s has no description" % (path, leaf) for leaf in undescribed(json.loads(read(path)), "")]
 
 
+def peaks_of_gpus():
+    """every figure of gpus.yaml is one that is read, with a source that is listed"""
+    text = read("data/gpus.yaml")
+    head, rows = text.split("\ngpus:\n")
+    figures = set(re.findall(r'^    \{"(\w+)", ', read("src/work/gpupeaks.c"), re.M)) | {"names", "sources", "sms", "chip"}
+    sources = set(re.findall(r"^  ([\w-]+): ", head, re.M))
+    breaches = []
+    for number, line in enumerate(rows.splitlines(), head.count("\n") + 3):
+        key = re.match(r"(?:    |  - )(\w+): *(.*)", line)
+        if not key:
+            continue
+        if key.group(1) not in figures:
+            breaches.append("data/gpus.yaml:%d: nothing reads %s" % (number, key.group(1)))
+        if key.group(1) == "sources":
+            breaches += ["data/gpus.yaml:%d: %s is not listed under sources" % (number, name)
+                         for name in re.findall(r"[\w-]+", key.group(2)) if name not in sources]
+    return breaches
+
+
 def exit_statuses():
     """every exit status of errors.def is explained in help and is an exception of the Python package"""
     statuses = set(re.findall(r"^NL_ERROR\(\w+, (\d+),", read("src/base/errors.def"), re.M)) - {"0"}
@@ -354,7 +373,7 @@ def casts():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, words, described, exit_statuses, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, words, described, peaks_of_gpus, exit_statuses, formatted]
 
 
 def main():
