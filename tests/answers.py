@@ -1326,6 +1326,17 @@ def short_lived_helpers(folder):
         check(("lock_waits" in causes) == found, "a process of %d ms of 1000" % (lived // 1000), (causes, [finding["title"] for finding in result["findings"]]))
 
 
+def copies_of_another():
+    """Four TPUs wait for copies that are recorded under the first: what is said of another one are their directions."""
+    global skipped
+    path = os.path.join(SHARED, "samples", "xplane", "openxla+xprof", "xprof", "convert", "test_xplanes", "2cc1243f__tpu_inference_2.xplane.pb")
+    if not os.path.exists(path):
+        print("skipped: copies of another device, no ../shared")
+        skipped += 1
+        return
+    check("): host-to-device copies and device-to-host copies." in first_lines(path)[:400], "directions of another device's copies", first_lines(path)[:400])
+
+
 def bare_addresses(folder):
     """Functions that are addresses: the answer says that their names are missing; a few among names are nothing to speak of."""
     for count, missing in ((90, True), (10, False)):
@@ -1658,6 +1669,7 @@ with tempfile.TemporaryDirectory() as scratch:
     event_loops(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
+copies_of_another()
 verdicts()
 screens()
 print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))

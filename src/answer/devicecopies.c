@@ -2,6 +2,8 @@
  * devicecopies — sentences about copies and about the capture of graphs: the direction, the kind of memory and the
  * range of the program that copies; how long a thread captures.
  */
+#include <string.h>
+
 #include "answer/devicewords.h"
 #include "base/mem.h"
 #include "base/sort.h"
@@ -133,6 +135,26 @@ static bool is_of(const struct nl_device_case *it, const struct nl_result *copie
            nl_lookup_i64(copies, row, "device") == it->row.ordinal;
 }
 
+/* Copies that stand under another device than the one that waits for them: their directions alone. */
+static void put_others(const struct nl_device_case *it, struct nl_buf *out,
+                       const struct nl_result *copies)
+{
+    const char *first = NULL;
+    for (size_t row = 0; row < copies->rows; row++)
+        if (is_of(it, copies, row))
+            return;
+    for (size_t row = 0; row < copies->rows; row++) {
+        const char *words = direction(nl_lookup_text(copies, row, "kind"));
+        if (first && strcmp(first, words) != 0) {
+            nl_buf_format(out, " and %s", words);
+            return;
+        }
+        if (!first)
+            nl_buf_format(out, ": %s", words);
+        first = words;
+    }
+}
+
 /* "23.7 GiB of host-to-device copies from pinned memory at 27.7 GB/s", both directions when they matter. */
 static void put_directions(struct nl_device_case *it, struct nl_buf *out,
                            const struct nl_result *copies)
@@ -188,8 +210,10 @@ void nl_device_tell_copy(struct nl_device_case *it, int64_t ns)
     nl_tell_time(out, " of ", it->parts.total);
     nl_tell_ratio(out, " (", ns, it->parts.total);
     nl_buf_text(out, ")");
-    if (copies)
+    if (copies) {
         put_directions(it, out, copies);
+        put_others(it, out, copies);
+    }
     if (range)
         nl_tell_name(out, "; copied by ", nl_str(range));
     nl_buf_char(out, '.');
