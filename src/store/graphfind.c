@@ -416,6 +416,8 @@ struct nl_graph_found nl_graph_find(struct nl_graph_finder *finder, uint32_t row
 {
     struct nl_graph_asked *asked = &finder->asked[row];
     int64_t ts = launched(finder, replay);
+    if (!asked->count)
+        return (struct nl_graph_found){0};
     if (!asked->sorted)
         sort_candidates(finder, asked);
     const struct nl_graph_candidate *items = finder->candidates + asked->first;
