@@ -64,6 +64,8 @@ static void find_replays(const struct nl_scene *scene, struct replays *replays)
         if (!kept || replays->launches[i] != replays->launches[kept - 1])
             replays->launches[kept++] = replays->launches[i];
     replays->count = kept;
+    if (!kept)
+        return; /* no graph: nothing to look for among all kernels */
     for (size_t i = 0; i < kept; i++)
         replays->begins[i] = INT64_MAX;
     begin(trace, replays, trace->kernel.slice, trace->kernel.rows);
