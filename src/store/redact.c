@@ -15,7 +15,9 @@
 #include "store/secrettoken.h"
 #include "store/secretvalue.h"
 
-#define REDACTED "(redacted)"
+#define REDACTED     "(redacted)"
+#define ADDRESS_MOST ((size_t)1024) /* its user part is longer nowhere */
+#define HOST_MOST    ((size_t)128)
 #define TEXT(text)                                                                                 \
     {                                                                                              \
         text, sizeof(text) - 1                                                                     \
@@ -166,7 +168,8 @@ static bool is_secret_value(struct nl_str text, size_t start, size_t end, struct
 /* Where the address at `at` ends; a quote ends it, too. */
 static size_t address_end(struct nl_str text, size_t at)
 {
-    while (at < text.len && !isspace((unsigned char)text.ptr[at]) && !strchr("\"'<>", text.ptr[at]))
+    size_t most = text.len - at < ADDRESS_MOST ? text.len : at + ADDRESS_MOST;
+    while (at < most && !isspace((unsigned char)text.ptr[at]) && !strchr("\"'<>", text.ptr[at]))
         at++;
     return at;
 }
@@ -212,7 +215,7 @@ static void secret_in_address(struct nl_str text, size_t at, bool web, size_t *f
     size_t len = user_length(text, at, web), end = address_end(text, at);
     *from = at;
     *to = len ? at + len : 0;
-    struct nl_str rest = {text.ptr + at, end - at};
+    struct nl_str rest = {text.ptr + at, end - at < HOST_MOST ? end - at : HOST_MOST};
     for (size_t i = 0; !len && i < sizeof secret_paths / sizeof secret_paths[0]; i++) {
         ptrdiff_t found = nl_str_find_nocase(rest, secret_paths[i].ptr);
         size_t begin = at + (size_t)found + secret_paths[i].len;
@@ -296,6 +299,15 @@ static void token_within(struct nl_str text, size_t at, size_t end, bool name, s
     }
 }
 
+/* The end of a secret in a text whose end was not looked for any further. */
+static size_t far_end(struct nl_str text, size_t from, size_t to)
+{
+    while (to - from >= NL_SECRETVALUE_MOST && to < text.len &&
+           !isspace((unsigned char)text.ptr[to]))
+        to++;
+    return to;
+}
+
 /* The secret that begins at the word [at, end), lies in it, or follows it; *to is 0 when none does. */
 static void find_secret(struct nl_str text, size_t at, size_t end, bool name,
                         struct nl_secretoption *reading, size_t *from, size_t *to)
@@ -319,6 +331,8 @@ static void find_secret(struct nl_str text, size_t at, size_t end, bool name,
         size_t key, stop;
         secret_key(text, *from, *to, &key, &stop);
         *to = stop > *to ? stop : *to;
+        if (!name)
+            *to = far_end(text, *from, *to);
     }
 }
 

@@ -7,11 +7,18 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MARKS ",;&|)}]"
+#define MARKS       ",;&|)}]"
+#define MARKS_MOST  16  /* behind each other; more are none */
+#define BEFORE_MOST 256 /* letters between a quote and the name in it */
 
 static bool is_quote(char c)
 {
     return c == '"' || c == '\'';
+}
+
+static size_t window_end(struct nl_str text, size_t at)
+{
+    return text.len - at < NL_SECRETVALUE_MOST ? text.len : at + NL_SECRETVALUE_MOST;
 }
 
 static size_t skip(struct nl_str text, size_t at, const char *set)
@@ -25,6 +32,7 @@ static size_t skip(struct nl_str text, size_t at, const char *set)
  * '\'' in a shell; where the quote is itself escaped, the next one that is ends it. */
 static size_t quoted_end(struct nl_str text, size_t quote)
 {
+    text.len = window_end(text, quote);
     char mark = text.ptr[quote];
     bool escaped = quote && text.ptr[quote - 1] == '\\';
     for (size_t at = quote + 1; at < text.len; at++) {
@@ -46,12 +54,13 @@ static size_t quoted_end(struct nl_str text, size_t quote)
 /* Behind these marks the value is over: a new setting, a space, a quote or nothing follows. */
 static bool is_over(struct nl_str text, size_t at)
 {
-    size_t next = skip(text, at, MARKS);
-    if (next == text.len || isspace((unsigned char)text.ptr[next]) || is_quote(text.ptr[next]) ||
-        text.ptr[next] == '\\')
+    struct nl_str near = {text.ptr, text.len - at < MARKS_MOST ? text.len : at + MARKS_MOST};
+    size_t next = skip(near, at, MARKS);
+    if (next == near.len || next == text.len || isspace((unsigned char)text.ptr[next]) ||
+        is_quote(text.ptr[next]) || text.ptr[next] == '\\')
         return true;
     size_t end = next;
-    while (end < text.len &&
+    while (end < text.len && end - next < MARKS_MOST &&
            (isalnum((unsigned char)text.ptr[end]) || strchr("_-.", text.ptr[end])))
         end++;
     return end > next && end < text.len && strchr("=:", text.ptr[end]);
@@ -60,7 +69,8 @@ static bool is_over(struct nl_str text, size_t at)
 /* Where a value without quotes ends. */
 static size_t bare_end(struct nl_str text, size_t at, bool name)
 {
-    for (; at < text.len; at++) {
+    size_t most = window_end(text, at);
+    for (; at < most; at++) {
         char c = text.ptr[at];
         if (isspace((unsigned char)c) || is_quote(c))
             break;
@@ -79,7 +89,8 @@ static size_t bare_end(struct nl_str text, size_t at, bool name)
 static size_t quote_around(struct nl_str text, size_t start, size_t value)
 {
     size_t at = start;
-    while (at && !isspace((unsigned char)text.ptr[at - 1]) && !is_quote(text.ptr[at - 1]))
+    while (at && start - at < BEFORE_MOST && !isspace((unsigned char)text.ptr[at - 1]) &&
+           !is_quote(text.ptr[at - 1]))
         at--;
     if (!at || !is_quote(text.ptr[at - 1]) || memchr(text.ptr + at, text.ptr[at - 1], value - at))
         return text.len;
@@ -114,6 +125,7 @@ size_t nl_secretvalue_end(struct nl_str text, size_t start, size_t from, bool na
 static size_t list_end(struct nl_str text, size_t at)
 {
     bool within = false;
+    text.len = window_end(text, at);
     for (; at < text.len && text.ptr[at] != '\n'; at++) {
         if (nl_str_starts((struct nl_str){text.ptr + at, text.len - at}, "\\n"))
             return at;

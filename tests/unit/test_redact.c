@@ -1,6 +1,8 @@
 /* Secrets in free text: what goes, what stays. */
 #include "check.h"
 
+#include <time.h>
+
 #include "store/redact.h"
 
 #define GONE  "(redacted)"
@@ -230,6 +232,40 @@ static void finds_them_anywhere(void)
             }
 }
 
+/* Processor time for `len` letters of a part again and again. */
+static double seconds_for(const char *part, char *text, size_t len, bool name)
+{
+    struct nl_buf out;
+    nl_buf_init(&out, len * 8);
+    for (size_t at = 0; at < len; at++)
+        text[at] = part[at % strlen(part)];
+    clock_t before = clock();
+    size_t count = name ? nl_redact_name(&out, (struct nl_str){text, len})
+                        : nl_redact_text(&out, (struct nl_str){text, len});
+    clock_t after = clock();
+    CHECK(!out.overflow && count <= len);
+    nl_buf_release(&out);
+    return (double)(after - before) / CLOCKS_PER_SEC;
+}
+
+/* What is looked for again and again, and never ends. */
+static void takes_time_as_long_as_text(void)
+{
+    static const char *const parts[] = {
+        "a://",    "a://b@",  "a://x:y",       "token=[",  "token='[", "hf_-a",   "eyJ-a",
+        "token=;", "<token>", "auth: Digest ", "\\ntoken", "-hf_a%20", "Cookie: "};
+    enum { LENGTH = 1 << 16 };
+    static char text[2 * LENGTH];
+    for (size_t i = 0; i < 2 * CHECK_LENGTH(parts); i++) {
+        const char *part = parts[i / 2];
+        double once = seconds_for(part, text, LENGTH, i % 2);
+        double twice = seconds_for(part, text, sizeof text, i % 2);
+        check_case(part);
+        CHECK(twice < 0.25 || twice < 3 * once);
+    }
+}
+
 CHECK_MAIN("redact", {"takes secrets out", takes_secrets_out}, {"redacts once", redacts_once},
            {"finds them anywhere", finds_them_anywhere}, {"nothing is nothing", nothing_is_nothing},
+           {"takes time as long as the text", takes_time_as_long_as_text},
            {"leaves names of events alone", leaves_names_alone})
