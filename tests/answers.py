@@ -223,6 +223,23 @@ def recursion(folder):
     check(totals["main.py(9): sort"] == 20 * (600 + 598 + 596 + 594) * 1000, "the table sums all calls", totals)
 
 
+def holders(folder):
+    """Of four functions that hold others, the three that hold most are told, most first, whatever they do themselves."""
+    trace = Trace()
+    for turn in range(20):
+        begin = 1000 + turn * 1000
+        trace.slice("python_function", "main.py(1): outer", begin, 900)
+        trace.slice("python_function", "main.py(2): middle", begin + 10, 800)
+        trace.slice("python_function", "main.py(3): inner", begin + 50, 700)
+        trace.slice("python_function", "main.py(4): last", begin + 130, 560)
+        trace.slice("python_function", "main.py(9): leaf", begin + 300, 380)
+        trace.slice("python_function", "main.py(8): apart", begin + 900, 99)
+    result = json.loads(run([trace.write(folder, "holders.json")], "--format", "json")[1])["result"]
+    told = [note for note in result["answer"]["notes"] if note.startswith("With what they call")]
+    check(told == ["With what they call: main.py(1): outer 90 %, main.py(2): middle 80 %, main.py(3): inner 70 %."],
+          "functions that hold most with what they call, most first", result["answer"]["notes"])
+
+
 UUIDS = ["ffffff98132269-7fffffffe3-4cffffffad", "47ffffffb9ffffffc5ffffffc0-6a64-ffff",
          "02ffffffb8ffffffab4b-ffffffee2f-17ff", "ffffffd4ffffffecffffffd1ffffffb7-637"]
 
@@ -1646,6 +1663,7 @@ with tempfile.TemporaryDirectory() as scratch:
     captures_are_not_late(scratch)
     several(scratch)
     recursion(scratch)
+    holders(scratch)
     slow_start(scratch)
     rates(scratch)
     thinned(scratch)

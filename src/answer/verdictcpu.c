@@ -376,14 +376,21 @@ static void tell_inclusive(struct cpu_case *it)
     int64_t totals[NL_OUTERMOST_NAMES];
     size_t count = find_holders(it, rows, totals);
     struct nl_buf *out = nl_tell_begin(it->judged);
-    for (size_t i = 0; i < count && said < 3; i++) {
+    for (size_t i = 0; i < count; i++)
         if ((double)totals[i] < LEAST_INSIDE * (double)it->whole ||
             (double)totals[i] > ALL_OF_IT * (double)it->whole ||
             nl_lookup_i64(it->rows, rows[i], "self_ns") > totals[i] / 2)
-            continue;
-        nl_tell_name(out, said++ ? ", " : "With what they call: ",
-                     nl_lookup_text(it->rows, rows[i], "name"));
-        nl_tell_ratio(out, " ", totals[i], it->whole);
+            totals[i] = -1; /* not to be told */
+    for (; said < 3; said++) {
+        size_t most = 0;
+        for (size_t i = 1; i < count; i++)
+            most = totals[i] > totals[most] ? i : most;
+        if (!count || totals[most] < 0)
+            break;
+        nl_tell_name(out, said ? ", " : "With what they call: ",
+                     nl_lookup_text(it->rows, rows[most], "name"));
+        nl_tell_ratio(out, " ", totals[most], it->whole);
+        totals[most] = -1;
     }
     if (said)
         nl_buf_char(out, '.');
