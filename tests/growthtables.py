@@ -175,3 +175,7 @@ OTHERS = {
     "fingerprint: devices": (16000, device_kernels, ["fingerprint", None]),
     "export: devices": (16000, device_kernels, ["export", None, "--to", "chrome"]),
 }
+# Every export that is one stream, and the page, of what lies on hosts and on devices.
+OTHERS.update({"export to %s: %s" % (form, what): (n, make, ["export", None, "--to", form]) for form in (
+    "run.json", "html", "perfetto", "speedscope", "folded", "pprof", "callgrind", "openmetrics", "otlp", "otlp-traces", "otlp-metrics")
+    for what, n, make in (("hosts", 8000, host_rows), ("a device", 8000, device_rows), ("stacks", 8000, stack_rows))})
