@@ -180,6 +180,13 @@ def main():
                     run("%s: chunk %d %s" % (name, i, what), path, sound, dice.choice(COMMANDS))
         tally.check("%s: chunks empty, twice, left out" % name, len(said) == before, "\n".join(said[before:before + 3]))
         before = len(said)
+        if name.endswith(("xplane.pb", "kineto.json")):
+            for i, chunk in enumerate(trace.chunks):  # a number that no share is, where a column may hold it
+                if width(chunk) == 8:
+                    trace.write(path, trace.chunks[:i] + [[chunk[0], chunk[1], struct.pack("<d", -2.68e154) * chunk[1]]] + trace.chunks[i + 1:])
+                    run("%s: chunk %d far below 0" % (name, i), path, sound, ["add"])
+            tally.check("%s: numbers far below 0" % name, len(said) == before, "\n".join(said[before:before + 3]))
+        before = len(said)
         for i in range(count):
             chunks = list(trace.chunks)
             for _ in range(dice.choice((1, 1, 1, 2, 4))):

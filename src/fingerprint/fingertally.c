@@ -77,11 +77,13 @@ void fp_tally_add(struct fp_tally *tally, uint32_t item, struct nl_str category,
     fp_tally_sum(tally, item, category, 1, ns, (double)ns);
 }
 
+#define MOST_VALUE 1e30 /* of rates and shares; sums of them stay numbers */
+
 void fp_tally_value(struct fp_tally *tally, uint32_t item, enum nl_print_value value, double x,
                     double weight)
 {
-    if (isnan(x))
-        return;
+    if (!(x >= 0 && x < MOST_VALUE))
+        return; /* unknown, or a trace file that lies */
     tally->items[item].sums[value] += x * weight;
     tally->items[item].weights[value] += weight;
 }
