@@ -58,6 +58,15 @@ NL_WIDE static bool are_times(const int64_t *times, size_t count)
     return !wrong;
 }
 
+NL_WIDE static bool are_lengths(const int64_t *lengths, size_t count)
+{
+    uint32_t wrong = 0;
+    for (size_t i = 0; i < count; i++)
+        wrong |= ((uint32_t)(lengths[i] > 2 * NL_TIME_MAX) | (uint32_t)(lengths[i] < 0)) &
+                 (uint32_t)(lengths[i] != NL_NULL_I64);
+    return !wrong;
+}
+
 static bool column_fits(const struct nl_trace *t, const struct nl_column_def *column)
 {
     size_t rows = nl_trace_rows(t, column->table);
@@ -73,6 +82,7 @@ static bool column_fits(const struct nl_trace *t, const struct nl_column_def *co
                    ? all_below(cells, rows, 0, nl_trace_rows(t, column->target))
                    : all_below(cells, rows, 1, (uint64_t)nl_trace_rows(t, column->target) + 1);
     case NL_TYPE_TIME: return are_times(cells, rows);
+    case NL_TYPE_DUR: return column->table != NL_T_step || are_lengths(cells, rows);
     case NL_TYPE_ENUM: return all_below_u8(cells, rows, nl_enum_count(column->enumeration));
     default: return true;
     }
