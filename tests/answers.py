@@ -240,6 +240,20 @@ def holders(folder):
           "functions that hold most with what they call, most first", result["answer"]["notes"])
 
 
+def joined(folder):
+    """Who joins others has handed its work to them: no lock is held too long. Who acquires waits for a lock."""
+    for name, joins in (("join (threading.py:1096)", True), ("_wait_for_tstate_lock (threading.py:1132)", True),
+                        ("<method 'acquire' of '_thread.lock' objects>", False)):
+        trace = Trace()
+        for turn in range(20):
+            trace.slice("python_function", "model.py(3): part", 1000 + turn * 2000, 600)
+            trace.slice("python_function", name, 1600 + turn * 2000, 1400)
+        findings = json.loads(run([trace.write(folder, "joined.json")], "--format", "json")[1])["result"]["findings"]
+        advice = [s["do"] for f in findings if f["cause"] == "lock_waits" for s in f["suggestions"]]
+        check(advice and any("that it joins" in text for text in advice) == joins and
+              any("holds the lock" in text for text in advice) != joins, "advice for waiting in " + name, advice)
+
+
 UUIDS = ["ffffff98132269-7fffffffe3-4cffffffad", "47ffffffb9ffffffc5ffffffc0-6a64-ffff",
          "02ffffffb8ffffffab4b-ffffffee2f-17ff", "ffffffd4ffffffecffffffd1ffffffb7-637"]
 
@@ -1664,6 +1678,7 @@ with tempfile.TemporaryDirectory() as scratch:
     several(scratch)
     recursion(scratch)
     holders(scratch)
+    joined(scratch)
     slow_start(scratch)
     rates(scratch)
     thinned(scratch)

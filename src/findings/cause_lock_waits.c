@@ -15,6 +15,13 @@ static bool is_wanted(const struct nl_scene *scene, const struct nl_account_row 
     return nl_is_lock(nl_account_name(scene->account, row->name));
 }
 
+/* Whoever joins waits for the work of others, and no lock is held too long. */
+static bool is_join(const char *function)
+{
+    static const char *const words[] = {"join", "_wait_for_tstate_lock"};
+    return function && nl_marks_end(NL_MARKS(words), nl_str(function));
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     static const struct nl_booked_calls calls = {
@@ -28,7 +35,10 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         .after = "for locks or other threads",
         .says = "calls that wait for a lock or another thread",
     };
-    return nl_judge_calls(scene, finding, &calls);
+    enum nl_verdict verdict = nl_judge_calls(scene, finding, &calls);
+    if (verdict == NL_CAUSE_FOUND && is_join(finding->culprit))
+        finding->remedies = "lock_waits:join";
+    return verdict;
 }
 
 const struct nl_cause nl_cause_lock_waits = {
