@@ -254,6 +254,15 @@ def joined(folder):
               any("holds the lock" in text for text in advice) != joins, "advice for waiting in " + name, advice)
 
 
+def heavy_samples(folder):
+    """Weights that no 64 bits hold together stay the largest number there is: they had become negative, and no thread waited."""
+    path = os.path.join(folder, "heavy.folded")
+    with open(path, "w") as file:
+        file.write("main;acquire 9223372036854775807\nmain;work 3\n")
+    sentence = json.loads(run([path], "--format", "json")[1])["result"]["answer"]["sentence"]
+    check(sentence.startswith("Waiting: the main thread spends 100 % of its samples in acquire"), "samples of the largest weight", sentence)
+
+
 UUIDS = ["ffffff98132269-7fffffffe3-4cffffffad", "47ffffffb9ffffffc5ffffffc0-6a64-ffff",
          "02ffffffb8ffffffab4b-ffffffee2f-17ff", "ffffffd4ffffffecffffffd1ffffffb7-637"]
 
@@ -1679,6 +1688,7 @@ with tempfile.TemporaryDirectory() as scratch:
     recursion(scratch)
     holders(scratch)
     joined(scratch)
+    heavy_samples(scratch)
     slow_start(scratch)
     rates(scratch)
     thinned(scratch)

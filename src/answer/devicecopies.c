@@ -162,7 +162,7 @@ static void put_directions(struct nl_device_case *it, struct nl_buf *out,
     int64_t whole = 0;
     for (size_t row = 0; row < copies->rows; row++)
         if (is_of(it, copies, row))
-            whole += nl_lookup_i64(copies, row, "total_ns");
+            nl_sum_add(&whole, nl_lookup_i64(copies, row, "total_ns"));
     for (size_t row = 0, said = 0; row < copies->rows && said < 2; row++) {
         if (!is_of(it, copies, row))
             continue;

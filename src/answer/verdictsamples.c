@@ -53,7 +53,7 @@ static bool main_leaves(const struct nl_trace *trace, struct leaves *leaves)
     bool any = false;
     for (uint32_t i = 0; i < trace->sample.rows; i++)
         if (trace->sample.lane[i] != NL_NULL_ROW)
-            lanes[trace->sample.lane[i]] += weight_of(trace, i);
+            nl_sum_add(&lanes[trace->sample.lane[i]], weight_of(trace, i));
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         bool better =
             lanes[lane] > 0 && (!any || is_main(trace, lane) > is_main(trace, leaves->lane) ||
@@ -68,8 +68,8 @@ static bool main_leaves(const struct nl_trace *trace, struct leaves *leaves)
         if (trace->sample.lane[i] != leaves->lane || stack == NL_NULL_ROW)
             continue;
         uint32_t name = trace->stack.name[stack];
-        leaves->whole += weight_of(trace, i);
-        names[name] += weight_of(trace, i);
+        nl_sum_add(&leaves->whole, weight_of(trace, i));
+        nl_sum_add(&names[name], weight_of(trace, i));
         if (names[name] > leaves->most) {
             leaves->most = names[name];
             leaves->name = name;

@@ -95,8 +95,8 @@ void diff_rows_judge(struct diff_rows *rows, const struct diff_side *base,
 
 static void add_row(struct diff_row *group, const struct diff_row *row)
 {
-    group->base_ns += row->base_ns;
-    group->changed_ns += row->changed_ns;
+    group->base_ns = diff_sum(group->base_ns, row->base_ns);
+    group->changed_ns = diff_sum(group->changed_ns, row->changed_ns);
     for (size_t k = 0; k < DIFF_BLOCKS; k++) {
         group->base_blocks[k] = diff_sum(group->base_blocks[k], row->base_blocks[k]);
         group->changed_blocks[k] = diff_sum(group->changed_blocks[k], row->changed_blocks[k]);

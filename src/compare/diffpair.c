@@ -252,7 +252,8 @@ static void add_row(struct pairing *pairing, struct entry *run, size_t base, siz
         struct diff_part *part = run[i].part;
         int64_t *blocks = i < base ? row.base_blocks : row.changed_blocks;
         int64_t *gross = i < base ? &row.base_gross : &row.changed_gross;
-        *(i < base ? &row.base_ns : &row.changed_ns) += part->mean;
+        int64_t *mean = i < base ? &row.base_ns : &row.changed_ns;
+        *mean = diff_sum(*mean, part->mean);
         *gross = diff_sum(*gross, part->gross);
         for (size_t k = 0; k < DIFF_BLOCKS; k++)
             blocks[k] = diff_sum(blocks[k], part->blocks[k]);

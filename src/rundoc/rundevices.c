@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/sum.h"
 #include "tables/lookup.h"
 #include "tables/plainruns.h"
 #include "base/mem.h"
@@ -85,11 +86,11 @@ void run_write_ranks(struct run_parts *parts)
         struct nl_device_breakdown sum = {.rank = parts->devices[from].rank};
         for (to = from; to < parts->device_count && parts->devices[to].rank == sum.rank; to++) {
             const struct nl_device_breakdown *device = &parts->devices[to];
-            sum.wall_ns += device->wall_ns;
-            sum.compute_ns += device->compute_ns;
-            sum.exposed_comm_ns += device->exposed_comm_ns;
-            sum.exposed_copy_ns += device->exposed_copy_ns;
-            sum.idle_ns += device->idle_ns;
+            nl_sum_add(&sum.wall_ns, device->wall_ns);
+            nl_sum_add(&sum.compute_ns, device->compute_ns);
+            nl_sum_add(&sum.exposed_comm_ns, device->exposed_comm_ns);
+            nl_sum_add(&sum.exposed_copy_ns, device->exposed_copy_ns);
+            nl_sum_add(&sum.idle_ns, device->idle_ns);
             sum.kernels += device->kernels;
             sum.copies += device->copies;
             sum.memsets += device->memsets;
