@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "answer/judge.h"
+#include "base/sum.h"
 #include "base/units.h"
 #include "tables/lookup.h"
 #include "tables/readname.h"
@@ -85,7 +86,7 @@ static bool sum_metrics(const struct nl_trace *trace, struct sum *sum)
         if (slice == NL_NULL_ROW || trace->slice.dur[slice] == NL_NULL_I64)
             continue;
         uint32_t name = trace->slice.name[slice];
-        ns[name] += trace->slice.dur[slice];
+        nl_sum_add(&ns[name], trace->slice.dur[slice]);
         if (ns[name] > ns[sum->kernel])
             sum->kernel = name;
     }
