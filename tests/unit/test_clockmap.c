@@ -352,7 +352,7 @@ static double least_breach(const struct nl_bandpoint *points, size_t count, doub
 static void lines(void)
 {
     unsigned passing = 0, failing = 0, open = 0;
-    for (uint64_t i = 0; i < 1000; i++) {
+    for (uint64_t i = 0; i < 3000; i++) {
         struct nl_bandpoint points[POINTS_MOST];
         struct nl_band band;
         double low, high, x = between(-20, 120), slope = between(-1, 1), most = 2;
@@ -393,7 +393,7 @@ static void lines(void)
                        1e-9);
         }
     }
-    CHECK(passing > 160 && failing > 100 && open > 3);
+    CHECK(passing > 500 && failing > 300 && open > 10);
 }
 
 /* ---- causes ---- */

@@ -112,7 +112,7 @@ static void rows_by_their_keys(void)
     enum { ROWS = 3000 };
     struct {
         uint64_t a, b;
-    } items[ROWS];
+    } items[ROWS] = {{0, 0}};
     struct nl_lookup lookup = {0};
     uint32_t count = 0;
     CHECK_INT(NL_LOOKUP(&lookup, 5, i, items[i].a == 5), NL_NO_ROW);
