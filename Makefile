@@ -95,6 +95,7 @@ lint:
 
 format:
 	@clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
+	@tools/wrap.py $$(git ls-files -co --exclude-standard '*.md')
 
 # Address and undefined-behaviour sanitizers, with the fuzz targets where clang has libFuzzer.
 ASAN_FLAGS = -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false \
@@ -111,6 +112,7 @@ docs: all
 	build/neurolens schema sql -o docs/sql.md
 	build/neurolens schema metrics -o docs/metrics.md
 	@build/neurolens schema analyses | tools/fill.py docs/analysis.md analyses
+	@tools/wrap.py docs/sql.md docs/metrics.md
 	@tools/llms.py
 
 test-frameworks:

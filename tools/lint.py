@@ -330,11 +330,18 @@ def words():
     breaches = []
     places = list(sources(("src", "docs", "python", "web", "include"), (".c", ".h", ".def", ".md", ".py", ".js", ".html", ".css")))
     for path in places + ["README.md", "CONTRIBUTING.md"]:
-        text = read(path)
+        text = read(path).replace("\n", " ") if path.endswith(".md") else read(path)
         for phrase, better in WORDS:
             for match in re.finditer(r"\b%s\b" % phrase, text):
-                breaches.append("%s:%d: '%s': write %s" % (path, text.count("\n", 0, match.start()) + 1, match.group(0), better))
+                breaches.append("%s:%d: '%s': write %s" % (path, read(path).count("\n", 0, match.start()) + 1, match.group(0), better))
     return breaches
+
+
+def wide_pages():
+    """prose of pages fits 100 columns"""
+    places = [path for path in sources((".",), (".md",)) if not path.startswith(("./build", "./.git"))]
+    done = subprocess.run(["tools/wrap.py", "--check"] + places, stdout=subprocess.PIPE)
+    return done.stdout.decode().splitlines()
 
 
 QUANTIFIERS = "ALIKE|BENT|BIG|BROAD|CLOSE|ENOUGH|FAR|FEW|HUGE|LEAST|LITTLE|LONG|LONGER|LONGEST|LOOSE|LOW|MANY|MOST|MOSTLY|NEAR|NEARLY|" \
