@@ -19,9 +19,13 @@
 #define SHARED_MOST           ((size_t)4 << 20)
 #define REGION                ((size_t)32 << 20)
 
-/* A pattern's pages; and an array has as many mappings of them at most. */
-#define CHUNK       ((size_t)1 << 20)
-#define CHUNKS_MOST 2048
+/* A pattern's pages: as many as make an array few mappings, and few pages beside it. An array has so many
+ * mappings at most. */
+#define CHUNK_LEAST  ((size_t)128 << 10)
+#define CHUNK_MOST   ((size_t)1 << 20)
+#define FEW_CHUNKS   16
+#define CHUNKS_MOST  2048
+#define REPEAT_LEAST ((size_t)1 << 20)
 
 #ifndef MREMAP_DONTUNMAP /* headers before glibc 2.32 */
 #define MREMAP_DONTUNMAP 4
@@ -158,46 +162,52 @@ void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes)
     return memory;
 }
 
-/* A file of one chunk that holds the pattern; -1 when the system gives none. */
-static int pattern_file(uint64_t pattern)
+static size_t chunk_for(size_t bytes)
 {
-    int file = memfd_create("pattern", MFD_CLOEXEC);
-    if (file < 0)
-        return -1;
-    uint64_t *chunk = MAP_FAILED;
-    if (ftruncate(file, CHUNK) == 0)
-        chunk = mmap(NULL, CHUNK, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (chunk == MAP_FAILED) {
-        close(file);
-        return -1;
-    }
-    for (size_t i = 0; i < CHUNK / sizeof *chunk; i++)
-        chunk[i] = pattern;
-    munmap(chunk, CHUNK);
-    return file;
+    size_t chunk = CHUNK_LEAST;
+    while (chunk < CHUNK_MOST && chunk * FEW_CHUNKS < bytes)
+        chunk *= 2;
+    return chunk;
 }
 
-static int find_pattern(struct nl_pagepool *pool, uint64_t pattern)
+/* Lets a pattern's file hold `bytes` of it. */
+static bool fill_file(struct nl_repeated *repeated, size_t bytes)
+{
+    uint64_t part[2048];
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        part[i] = repeated->pattern;
+    while (repeated->bytes < bytes) {
+        ssize_t done = pwrite(repeated->file, part, sizeof part, (off_t)repeated->bytes);
+        if (done != (ssize_t)sizeof part)
+            return false;
+        repeated->bytes += sizeof part;
+    }
+    return true;
+}
+
+/* A file in memory that begins with `bytes` of the pattern; -1 when there is none. */
+static int find_pattern(struct nl_pagepool *pool, uint64_t pattern, size_t bytes)
 {
     pthread_mutex_lock(&pool->lock);
     size_t i = 0;
     while (i < pool->patterns && pool->repeated[i].pattern != pattern)
         i++;
     if (i == pool->patterns && i < NL_PATTERNS_MOST) {
-        int file = pattern_file(pattern);
+        int file = memfd_create("pattern", MFD_CLOEXEC);
         if (file >= 0)
-            pool->repeated[pool->patterns++] = (struct nl_repeated){pattern, file};
+            pool->repeated[pool->patterns++] = (struct nl_repeated){pattern, 0, file};
     }
-    int file = i < pool->patterns ? pool->repeated[i].file : -1;
+    bool there = i < pool->patterns && fill_file(&pool->repeated[i], bytes);
+    int file = there ? pool->repeated[i].file : -1;
     pthread_mutex_unlock(&pool->lock);
     return file;
 }
 
-/* Puts the pattern's pages under an array. */
-static bool map_pattern(int file, char *memory, size_t bytes)
+/* Puts the pattern's pages under an array, a chunk after the other. */
+static bool map_pattern(int file, char *memory, size_t bytes, size_t chunk)
 {
-    for (size_t at = 0; at < bytes; at += CHUNK) {
-        size_t part = bytes - at < CHUNK ? bytes - at : CHUNK;
+    for (size_t at = 0; at < bytes; at += chunk) {
+        size_t part = bytes - at < chunk ? bytes - at : chunk;
         if (mmap(memory + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0) ==
             MAP_FAILED)
             return false;
@@ -207,13 +217,13 @@ static bool map_pattern(int file, char *memory, size_t bytes)
 
 bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, uint64_t pattern)
 {
-    size_t whole = whole_pages(bytes);
-    if (whole < CHUNK || whole / CHUNK > CHUNKS_MOST)
+    size_t whole = whole_pages(bytes), chunk = chunk_for(whole);
+    if (whole < REPEAT_LEAST || whole / chunk > CHUNKS_MOST)
         return false;
-    int file = find_pattern(pool, pattern);
+    int file = find_pattern(pool, pattern, chunk);
     if (file >= 0)
         nl_spill_leave(pool->spill, memory);
-    return file >= 0 && map_pattern(file, memory, whole);
+    return file >= 0 && map_pattern(file, memory, whole, chunk);
 }
 
 /* The first eight bytes, when all are as these and these are equal cells. */
@@ -234,6 +244,23 @@ static bool may_map(struct nl_pagepool *pool, size_t mappings)
     return may;
 }
 
+bool nl_pagepool_repeat_part(struct nl_pagepool *pool, void *memory, size_t *from, size_t *to,
+                             uint64_t pattern, size_t *done)
+{
+    size_t first = whole_pages(*from), last = *to - *to % whole_pages(1);
+    size_t bytes = first < last ? last - first : 0, chunk = chunk_for(bytes);
+    if (bytes < REPEAT_LEAST || bytes / chunk > CHUNKS_MOST || nl_spill_owns(pool->spill, memory))
+        return false;
+    int file = pattern ? find_pattern(pool, pattern, chunk) : -1;
+    if (pattern && (file < 0 || !may_map(pool, bytes / chunk + 2) ||
+                    !map_pattern(file, (char *)memory + first, bytes, chunk)))
+        return false;
+    *done = whole_pages(*to);
+    *from = first;
+    *to = last;
+    return true;
+}
+
 /* What is at `from` is at `to` then, without being copied; `from` stays mapped and reads as zeros, so that no
  * other thread is given its addresses. */
 static bool move_pages(char *from, char *to, size_t bytes)
@@ -246,11 +273,12 @@ static bool move_pages(char *from, char *to, size_t bytes)
 static bool fold_part(struct nl_pagepool *pool, char *part, size_t bytes, uint64_t pattern,
                       char *room)
 {
-    int file = pattern ? find_pattern(pool, pattern) : -1;
-    if ((pattern && file < 0) || !may_map(pool, 3 + bytes / CHUNK) ||
+    size_t chunk = chunk_for(bytes);
+    int file = pattern ? find_pattern(pool, pattern, chunk) : -1;
+    if ((pattern && file < 0) || !may_map(pool, 3 + bytes / chunk) ||
         !move_pages(part, room, bytes))
         return false;
-    if (!pattern || map_pattern(file, part, bytes))
+    if (!pattern || map_pattern(file, part, bytes, chunk))
         return true;
     if (!move_pages(room, part, bytes))
         nl_memory_exhausted(bytes); /* of mappings */
@@ -261,7 +289,8 @@ void nl_pagepool_fold(struct nl_pagepool *pool, void *memory, size_t bytes, unsi
 {
     char *cells = memory;
     size_t whole = bytes / FOLDED * FOLDED, at = 0, moved = 0;
-    if (bytes < FOLD_LEAST || bytes / CHUNK > CHUNKS_MOST || nl_spill_owns(pool->spill, memory))
+    if (bytes < FOLD_LEAST || bytes / CHUNK_MOST > CHUNKS_MOST ||
+        nl_spill_owns(pool->spill, memory))
         return;
     char *room = nl_pages(whole);
     while (at < whole) {

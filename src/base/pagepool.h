@@ -25,7 +25,8 @@ struct nl_pagepool {
     size_t count, cap;
     struct nl_repeated {
         uint64_t pattern;
-        int file; /* in memory: one chunk of the pattern */
+        size_t bytes; /* of it, so far */
+        int file;     /* in memory */
     } repeated[NL_PATTERNS_MOST];
     size_t patterns;
     size_t folds;            /* mappings that nl_pagepool_fold made */
@@ -64,6 +65,12 @@ void nl_pagepool_put_under(struct nl_pagepool *pool, void *memory, size_t *done,
  * many times, which cost nothing until they are written (then, a page at a time, what fresh ones
  * cost). False when that is not worth it or not possible; the contents are undefined then. */
 bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, uint64_t pattern);
+
+/* The same for the whole pages of bytes *from .. *to of an array that nl_pagepool_fresh gave, which were not
+ * touched: those become *from .. *to, and *done is as nl_pagepool_put_under leaves it. False, with all as they
+ * were, also where there are few. */
+bool nl_pagepool_repeat_part(struct nl_pagepool *pool, void *memory, size_t *from, size_t *to,
+                             uint64_t pattern, size_t *done);
 
 /* The same for the parts of an array that nl_pagepool_take(bytes) gave in which all cells of `size` bytes (1,
  * 2, 4 or 8) are equal: the cells keep their values, and the pages of those parts serve what is taken next. */

@@ -55,6 +55,13 @@ size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32
 void nl_chunk_read(const char *chunk, const struct nl_table_def *def, unsigned c, uint32_t count,
                    void *cells);
 
+/* Are all values of column `c` the same? */
+static inline bool nl_chunk_same(const char *chunk, unsigned c)
+{
+    const struct nl_chunk_column *column = (const struct nl_chunk_column *)(const void *)chunk + c;
+    return column->bytes == 0;
+}
+
 /* Is nothing known in column `c`? */
 static inline bool nl_chunk_unknown(const char *chunk, unsigned c)
 {

@@ -208,6 +208,13 @@ static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t ro
     *(uint32_t *)(void *)((char *)trace + nl_tables[table].offset) = (uint32_t)rows;
 }
 
+/* Rows of a column up to those of the batch in hand that all have one value and were not written yet. */
+struct even_run {
+    bool open;
+    uint64_t value; /* as many times as it fits */
+    size_t from;    /* its first byte in the column */
+};
+
 /* One table on its way from segments to columns, a batch of segments at a time. */
 struct table_run {
     struct nl_finish *f;
@@ -215,10 +222,11 @@ struct table_run {
     struct nl_segment *segments;
     size_t count;
     uint64_t rows, extra;
-    bool *unknown;     /* per column: nothing is known in it, and the array says so already */
-    size_t from, to;   /* segments of the batch */
-    uint64_t at, last; /* rows of the batch */
-    size_t *touched;   /* per column: bytes that have pages */
+    bool *unknown;         /* per column: nothing is known in it, and the array says so already */
+    size_t from, to;       /* segments of the batch */
+    uint64_t at, last;     /* rows of the batch */
+    size_t *touched;       /* per column: bytes that have pages */
+    struct even_run *even; /* per column */
 };
 
 /* Columns in which nothing is known cost no memory: zeros are left as fresh pages are, and never
@@ -266,12 +274,72 @@ static void settle_names(struct table_run *run)
             continue;
         for (size_t i = 0; i < run->count; i++) {
             const struct nl_segment *segment = &run->segments[i];
-            nl_grow(&ids, &cap, segment->count);
-            nl_chunk_read(segment->chunk, run->def, c, segment->count, ids);
-            settle_cells(run->f, &first[c], segment->unit, ids, segment->count);
+            uint32_t count = nl_chunk_same(segment->chunk, c) ? 1 : segment->count;
+            nl_grow(&ids, &cap, count);
+            nl_chunk_read(segment->chunk, run->def, c, count, ids);
+            settle_cells(run->f, &first[c], segment->unit, ids, count);
         }
     }
     nl_free(ids);
+}
+
+/* A value as often as it fits into eight bytes. */
+static uint64_t repeated(const void *cell, unsigned size)
+{
+    uint64_t value;
+    char bytes[sizeof value];
+    for (size_t at = 0; at < sizeof bytes; at += size)
+        memcpy(bytes + at, cell, size);
+    memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+/* Whether all cells of the batch are to be the same. Times out of range are counted one by one, texts that
+ * are filled are taken one by one. */
+static bool is_even(const struct table_run *run, unsigned c, uint64_t *value)
+{
+    const struct nl_column_def *column = &nl_columns[run->def->first + c];
+    if (column->type == NL_TYPE_TIME || run->from == run->to)
+        return false;
+    for (size_t i = run->from; i < run->to; i++)
+        if (!nl_chunk_same(run->segments[i].chunk, c))
+            return false;
+    for (size_t i = run->from; i < run->to; i++) {
+        const struct nl_segment *segment = &run->segments[i];
+        uint64_t cell = 0;
+        nl_chunk_read(segment->chunk, run->def, c, 1, &cell);
+        if (column->type == NL_TYPE_NAME &&
+            ((uint32_t)cell & (NL_SHARED_NAME | NL_STAGED_FILLED)) == NL_STAGED_FILLED)
+            return false;
+        settle_cells(run->f, column, segment->unit, &cell, 1);
+        cell = repeated(&cell, column->size);
+        if (i > run->from && cell != *value)
+            return false;
+        *value = cell;
+    }
+    return true;
+}
+
+/* Writes the rows of one value up to byte `to`: whole pages of them are the same few again and again, and
+ * lie among fresh ones, so the pool puts none under them. */
+static void end_even(struct table_run *run, unsigned c, size_t to)
+{
+    struct nl_pagepool *pool = &run->f->b->pages;
+    const struct nl_column_def *column = &nl_columns[run->def->first + c];
+    struct even_run *even = &run->even[c];
+    char *cells = *nl_column_array(run->f->trace, column);
+    size_t first = even->from, last = to;
+    if (!even->open)
+        return;
+    even->open = false;
+    if (nl_pagepool_repeat_part(pool, cells, &first, &last, even->value, &run->touched[c])) {
+        nl_fill_cells(cells + even->from, column->size, (first - even->from) / column->size,
+                      even->value);
+        nl_fill_cells(cells + last, column->size, (to - last) / column->size, even->value);
+        return;
+    }
+    nl_pagepool_put_under(pool, cells, &run->touched[c], to);
+    nl_fill_cells(cells + even->from, column->size, (to - even->from) / column->size, even->value);
 }
 
 static void build_column(void *context, size_t c, unsigned worker)
@@ -280,8 +348,18 @@ static void build_column(void *context, size_t c, unsigned worker)
     struct table_run *run = context;
     struct nl_finish *f = run->f;
     const struct nl_column_def *column = &nl_columns[run->def->first + c];
+    struct even_run *even = &run->even[c];
+    uint64_t value = 0;
     if (!nl_is_stored(column) || run->unknown[c])
         return;
+    if (run->rows >= NL_FEW_ROWS && is_even(run, (unsigned)c, &value)) {
+        if (even->open && even->value != value)
+            end_even(run, (unsigned)c, run->at * column->size);
+        if (!even->open)
+            *even = (struct even_run){true, value, run->at * column->size};
+        return;
+    }
+    end_even(run, (unsigned)c, run->at * column->size);
     char *cells = *nl_column_array(f->trace, column);
     nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
     cells += run->at * column->size;
@@ -314,6 +392,8 @@ static void build_batches(struct table_run *run)
         for (size_t i = run->from; i < run->to; i++)
             nl_segment_done(&run->segments[i], &b->pages);
     }
+    for (unsigned c = 0; c < run->def->count; c++)
+        end_even(run, c, run->rows * nl_columns[run->def->first + c].size);
     for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
         stage->tables[run->def - nl_tables].count = 0;
 }
@@ -337,6 +417,7 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
     set_rows(f->trace, table, rows);
     run.touched = nl_zalloc((run.def->count + 1u) * sizeof *run.touched);
     run.unknown = nl_zalloc((run.def->count + 1u) * sizeof *run.unknown);
+    run.even = nl_zalloc((run.def->count + 1u) * sizeof *run.even);
     const struct nl_column_def *first = &nl_columns[run.def->first];
     for (unsigned c = 0; c < run.def->count; c++)
         if (nl_is_stored(&first[c]))
@@ -348,6 +429,7 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
             fill_unknown(&first[c], *nl_column_array(f->trace, &first[c]), run.rows, extra);
     nl_free(run.touched);
     nl_free(run.unknown);
+    nl_free(run.even);
     nl_free(run.segments);
     nl_release_staged(f->b, table);
     return true;

@@ -175,11 +175,14 @@ static void place_staged(const struct nl_measuring *m)
     }
 }
 
-/* Shares and rates that no hardware has are unknown. */
+/* Shares and rates that no hardware has are unknown. What is unknown already is not written: a column of
+ * such cells is a few pages many times. */
 static void drop_impossible(double *cells, uint32_t rows, const char *unit)
 {
+    uint64_t bits, unknown = nl_unknown_cells(NL_TYPE_F64);
     for (uint32_t row = 0; row < rows; row++) {
-        if (!possible(cells[row], unit))
+        memcpy(&bits, &cells[row], sizeof bits);
+        if (bits != unknown && !possible(cells[row], unit))
             cells[row] = NL_NULL_F64;
     }
 }

@@ -189,15 +189,29 @@ static void settle_references(struct nl_finish *f, uint32_t *base)
     }
 }
 
-/* A column that says NL_NULL_ROW, on a few pages until it is written where it is large. */
-static uint32_t *no_rows(struct nl_finish *f, size_t count)
+/* Rows of device work, of calls and of waits: nearly all of them will be linked. */
+static uint64_t linked_most(const struct nl_finish *f)
+{
+    static const enum nl_table_id tables[] = {NL_T_kernel, NL_T_copy, NL_T_memset,
+                                              NL_T_graph,  NL_T_api,  NL_T_sync};
+    uint64_t rows = 0;
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
+        for (const struct nl_stage *stage = f->b->stages; stage; stage = stage->next)
+            for (size_t i = 0; i < stage->tables[tables[t]].count; i++)
+                rows += stage->tables[tables[t]].segments[i].count;
+    return rows;
+}
+
+/* Links, all unknown: on a few pages until they are written, unless that will be most of them. */
+static uint32_t *no_links(struct nl_finish *f, size_t count)
 {
     size_t bytes = count * sizeof(uint32_t);
-    uint32_t *rows = nl_pagepool_fresh(&f->b->pages, bytes);
-    bool few = count < NL_FEW_ROWS || nl_spill_owns(f->b->pages.spill, rows);
-    if (few || !nl_pagepool_repeat(&f->b->pages, rows, bytes, UINT64_MAX))
-        for (size_t i = 0; i < count; i++)
-            rows[i] = NL_NULL_ROW;
+    bool many = linked_most(f) > count / 2;
+    uint32_t *rows =
+        many ? nl_pagepool_take(&f->b->pages, bytes) : nl_pagepool_fresh(&f->b->pages, bytes);
+    bool plain = many || count < NL_FEW_ROWS || nl_spill_owns(f->b->pages.spill, rows);
+    if (plain || !nl_pagepool_repeat(&f->b->pages, rows, bytes, UINT64_MAX))
+        nl_fill_cells(rows, sizeof *rows, count, NL_NULL_ROW);
     return rows;
 }
 
@@ -220,10 +234,9 @@ static void place_slices(struct nl_finish *f, uint32_t *base)
         nl_parallel(nl_job_threads(f->b->job), sizeof moves / sizeof moves[0], move_column, moves);
     f->nest.parent = NULL;
     f->nest.depth = NULL;
-    slice->link = no_rows(f, n); /* that of many slices stays unknown */
+    slice->link = no_links(f, n);
     slice->detail = nl_pagepool_take(&f->b->pages, n * sizeof *slice->detail);
-    for (size_t i = 0; i < n; i++)
-        slice->detail[i] = NL_NULL_ROW;
+    nl_fill_cells(slice->detail, sizeof *slice->detail, n, NL_NULL_ROW);
 }
 
 /* Sub-lanes become lanes of their own behind their base lane. `base[l]` is the final number of
