@@ -17,11 +17,9 @@
 #define SURE_AT_MOST 0.9
 
 struct name_facts {
-    uint64_t hash;
+    size_t first, last; /* positions */
+    double squares;     /* sum of squared distances */
     uint32_t count;
-    size_t first, last;     /* positions */
-    double squares;         /* sum of squared distances */
-    double idle;            /* ns of idleness before its occurrences */
     uint32_t seen, typical; /* in the segment being looked at, in the typical one */
 };
 
@@ -31,12 +29,14 @@ struct segment {
 };
 
 struct detector {
-    const struct nl_step_token *tokens;
+    const uint32_t *tokens; /* numbers of names */
     size_t count;
+    const double *idle;
     struct name_facts *names;
+    uint64_t *name_hashes;
     uint32_t name_count;
     uint32_t repeating; /* names with LEAST_STEPS occurrences or more */
-    struct segment *segments;
+    struct segment *segments, typical;
     size_t segment_count;
     uint64_t *hashes;
 };
@@ -50,26 +50,21 @@ static uint64_t mix(uint64_t value)
 
 static void learn_names(struct detector *d)
 {
-    int64_t busy_until = INT64_MIN;
     for (size_t i = 0; i < d->count; i++) {
-        const struct nl_step_token *token = &d->tokens[i];
-        struct name_facts *name = &d->names[token->name];
+        struct name_facts *name = &d->names[d->tokens[i]];
         if (!name->count) {
             name->first = i;
-            name->hash = mix(token->name);
         } else {
             double distance = (double)(i - name->last);
             name->squares += distance * distance;
         }
         name->count++;
         name->last = i;
-        if (busy_until != INT64_MIN && token->start > busy_until)
-            name->idle += (double)(token->start - busy_until);
-        if (token->end > busy_until)
-            busy_until = token->end;
     }
-    for (uint32_t n = 0; n < d->name_count; n++)
+    for (uint32_t n = 0; n < d->name_count; n++) {
+        d->name_hashes[n] = mix(n);
         d->repeating += d->names[n].count >= LEAST_STEPS;
+    }
 }
 
 /* Deviation of the distances between occurrences, over their mean. */
@@ -90,14 +85,16 @@ static bool can_mark(const struct detector *d, const struct name_facts *name)
 /* Cuts at every occurrence of `marker`; the last segment reaches to the end. */
 static void cut(struct detector *d, uint32_t marker)
 {
+    size_t i = d->names[marker].first;
     d->segment_count = 0;
-    for (size_t i = d->names[marker].first; i < d->count; i++) {
-        const struct name_facts *name = &d->names[d->tokens[i].name];
-        if (d->tokens[i].name == marker)
-            d->segments[d->segment_count++] = (struct segment){.first = i};
-        struct segment *segment = &d->segments[d->segment_count - 1];
-        segment->last = i + 1;
-        segment->hash += name->hash;
+    while (i < d->count) {
+        struct segment *segment = &d->segments[d->segment_count++];
+        segment->first = i;
+        segment->hash = 0;
+        do
+            segment->hash += d->name_hashes[d->tokens[i++]];
+        while (i < d->count && d->tokens[i] != marker);
+        segment->last = i;
     }
 }
 
@@ -133,16 +130,19 @@ static size_t typical_segment(struct detector *d)
     return (size_t)(d->hashes[full / 2] & UINT32_MAX);
 }
 
-/* Twice the common part of the two bags over the sum of their sizes. */
-static double likeness(struct detector *d, const struct segment *segment, size_t typical_length)
+/* Twice the common part of the two bags over the sum of their sizes. Bags of one hash are the same. */
+static double likeness(struct detector *d, const struct segment *segment)
 {
     size_t common = 0, length = segment->last - segment->first;
+    size_t typical_length = d->typical.last - d->typical.first;
+    if (segment->hash == d->typical.hash && length == typical_length)
+        return 1;
     for (size_t i = segment->first; i < segment->last; i++) {
-        struct name_facts *name = &d->names[d->tokens[i].name];
+        struct name_facts *name = &d->names[d->tokens[i]];
         common += ++name->seen <= name->typical;
     }
     for (size_t i = segment->first; i < segment->last; i++)
-        d->names[d->tokens[i].name].seen = 0;
+        d->names[d->tokens[i]].seen = 0;
     return 2.0 * (double)common / (double)(length + typical_length);
 }
 
@@ -150,25 +150,25 @@ static double likeness(struct detector *d, const struct segment *segment, size_t
 static uint32_t load_typical(struct detector *d, const struct segment *segment)
 {
     uint32_t known = 0;
+    d->typical = *segment;
     for (uint32_t n = 0; n < d->name_count; n++)
         d->names[n].typical = 0;
     for (size_t i = segment->first; i < segment->last; i++) {
-        struct name_facts *name = &d->names[d->tokens[i].name];
+        struct name_facts *name = &d->names[d->tokens[i]];
         known += name->typical++ == 0 && name->count >= LEAST_STEPS;
     }
     return known;
 }
 
 /* How well `marker` explains the sequence, 0..1. Leaves its segments and typical bag loaded. */
-static double score(struct detector *d, uint32_t marker, size_t *typical_length)
+static double score(struct detector *d, uint32_t marker)
 {
     cut(d, marker);
-    const struct segment *typical = &d->segments[typical_segment(d)];
-    *typical_length = typical->last - typical->first;
-    double known = (double)load_typical(d, typical) / (double)d->repeating;
+    uint32_t held = load_typical(d, &d->segments[typical_segment(d)]);
+    double known = (double)held / (double)d->repeating;
     size_t alike = 0;
     for (size_t i = 0; i + 1 < d->segment_count; i++)
-        if (likeness(d, &d->segments[i], *typical_length) >= NL_STEP_ALIKE)
+        if (likeness(d, &d->segments[i]) >= NL_STEP_ALIKE)
             alike += d->segments[i].last - d->segments[i].first;
     double inner = (double)(d->names[marker].last - d->names[marker].first);
     double marks = d->names[marker].count; /* marks - 1 periods lie between them */
@@ -234,19 +234,19 @@ static uint32_t where_it_begins(const struct detector *d, uint32_t marker)
         const struct name_facts *name = &d->names[n], *so_far = &d->names[best];
         if (name->count != so_far->count || !can_mark(d, name))
             continue;
-        if (name->idle > so_far->idle ||
-            (name->idle >= so_far->idle && name->first < so_far->first))
+        if (d->idle[n] > d->idle[best] ||
+            (d->idle[n] >= d->idle[best] && name->first < so_far->first))
             best = n;
     }
     return best;
 }
 
-static void fill_cuts(struct detector *d, struct nl_step_cuts *cuts, size_t typical_length)
+static void fill_cuts(struct detector *d, struct nl_step_cuts *cuts)
 {
     cuts->items = nl_alloc(d->segment_count * sizeof *cuts->items);
     for (size_t i = 0; i < d->segment_count; i++) {
         const struct segment *segment = &d->segments[i];
-        double alike = likeness(d, segment, typical_length);
+        double alike = likeness(d, segment);
         if (i + 1 == d->segment_count && alike < NL_STEP_ALIKE)
             break;
         cuts->items[cuts->count++] = (struct nl_step_cut){segment->first, segment->last, alike};
@@ -255,10 +255,10 @@ static void fill_cuts(struct detector *d, struct nl_step_cuts *cuts, size_t typi
 
 static void choose(struct detector *d, struct trial *trials, struct nl_step_cuts *cuts)
 {
-    size_t count = list_trials(d, trials), typical_length = 0;
+    size_t count = list_trials(d, trials);
     double best = 0;
     for (size_t i = 0; i < count; i++) {
-        trials[i].score = score(d, trials[i].marker, &typical_length);
+        trials[i].score = score(d, trials[i].marker);
         best = trials[i].score > best ? trials[i].score : best;
     }
     const struct trial *chosen = NULL;
@@ -268,24 +268,29 @@ static void choose(struct detector *d, struct trial *trials, struct nl_step_cuts
     if (!chosen || best < LEAST_SCORE)
         return;
     cuts->name = where_it_begins(d, chosen->marker);
-    double sure = score(d, cuts->name, &typical_length);
+    double sure = score(d, cuts->name);
     if (sure < AS_GOOD * chosen->score) {
         cuts->name = chosen->marker;
-        sure = score(d, cuts->name, &typical_length);
+        sure = score(d, cuts->name);
     }
     double steps = (double)chosen->count;
     cuts->confidence = fmin(SURE_AT_MOST, sure * (1 - 1 / (steps + 1)));
-    fill_cuts(d, cuts, typical_length);
+    fill_cuts(d, cuts);
 }
 
-struct nl_step_cuts nl_step_detect(const struct nl_step_token *tokens, size_t count,
-                                   uint32_t name_count)
+struct nl_step_cuts nl_step_detect(const struct nl_step_sequence *sequence)
 {
     struct nl_step_cuts cuts = {0};
+    size_t count = sequence->count;
+    uint32_t name_count = sequence->name_count;
     if (count < (size_t)LEAST_STEPS * LEAST_PERIOD || name_count == 0)
         return cuts;
-    struct detector d = {.tokens = tokens, .count = count, .name_count = name_count};
+    struct detector d = {.tokens = sequence->names,
+                         .count = count,
+                         .idle = sequence->idle,
+                         .name_count = name_count};
     d.names = nl_zalloc(name_count * sizeof *d.names);
+    d.name_hashes = nl_alloc(name_count * sizeof *d.name_hashes);
     d.segments = nl_alloc((count + 1) * sizeof *d.segments);
     d.hashes = nl_alloc((count + 1) * sizeof *d.hashes);
     struct trial *trials = nl_alloc(name_count * sizeof *trials);
@@ -295,6 +300,7 @@ struct nl_step_cuts nl_step_detect(const struct nl_step_token *tokens, size_t co
     nl_free(trials);
     nl_free(d.hashes);
     nl_free(d.segments);
+    nl_free(d.name_hashes);
     nl_free(d.names);
     return cuts;
 }

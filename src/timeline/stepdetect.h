@@ -15,14 +15,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct nl_step_token {
-    int64_t start, end;
-    uint32_t name;  /* < name_count */
-    uint32_t slice; /* the caller's */
+/* Launches, by number of name (< name_count). */
+struct nl_step_sequence {
+    const uint32_t *names;
+    size_t count;
+    uint32_t name_count;
+    const double *idle; /* per number: ns of idleness before its launches */
 };
 
 struct nl_step_cut {
-    size_t first, last; /* tokens first .. last - 1 */
+    size_t first, last; /* launches first .. last - 1 */
     double likeness;    /* 0..1, to the typical segment */
 };
 
@@ -36,9 +38,8 @@ struct nl_step_cuts {
 /* A segment is like the typical one from here on. */
 #define NL_STEP_ALIKE 0.75
 
-/* `tokens` ascend by start. Segments that are not like the typical one are kept, so that the
+/* Segments that are not like the typical one are kept, so that the
  * caller can tell warm-up; the piece before the first cut and an unlike one at the end are not. */
-struct nl_step_cuts nl_step_detect(const struct nl_step_token *tokens, size_t count,
-                                   uint32_t name_count);
+struct nl_step_cuts nl_step_detect(const struct nl_step_sequence *sequence);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "timeline/coldlaunch.h"
+#include "timeline/launchorder.h"
 #include "timeline/stepcheck.h"
 #include "timeline/stepcycle.h"
 #include "timeline/stepdetect.h"
@@ -140,19 +141,19 @@ static bool find_cycle(const struct nl_trace *trace, int64_t rank, struct nl_fou
 /* ---- launches ---- */
 
 /* The device that ran most kernels and graphs of a rank; NL_NULL_ROW when there is none. */
-static uint32_t busiest_device(const struct nl_trace *trace, int64_t rank, size_t *count)
+static uint32_t busiest_device(const struct nl_trace *trace, int64_t rank)
 {
     size_t *counts = nl_zalloc((trace->device.rows + (size_t)1) * sizeof *counts);
     uint32_t best = NL_NULL_ROW;
-    *count = 0;
+    size_t most = 0;
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         uint32_t device = trace->lane.device[lane];
         if (device == NL_NULL_ROW || trace->lane.kind[lane] != NL_LANE_STREAM ||
             nl_lane_rank(trace, lane) != rank)
             continue;
         counts[device] += trace->lane.count[lane];
-        if (counts[device] > *count) {
-            *count = counts[device];
+        if (counts[device] > most) {
+            most = counts[device];
             best = device;
         }
     }
@@ -160,88 +161,31 @@ static uint32_t busiest_device(const struct nl_trace *trace, int64_t rank, size_
     return best;
 }
 
-static bool is_later(const struct nl_step_token *a, const struct nl_step_token *b)
-{
-    return a->start != b->start ? a->start > b->start : a->end > b->end;
-}
-
-/* By start, then end; equal ones stay in their order. */
-static void sort_tokens(struct nl_step_token *tokens, size_t count)
-{
-    size_t sorted_to = 1;
-    while (sorted_to < count && !is_later(&tokens[sorted_to - 1], &tokens[sorted_to]))
-        sorted_to++;
-    if (sorted_to >= count)
-        return; /* one stream: as its lane has them */
-    struct nl_keyed *order = nl_alloc((2 * count + 1) * sizeof *order);
-    struct nl_step_token *sorted = nl_alloc((count + 1) * sizeof *sorted);
-    for (size_t i = 0; i < count; i++)
-        order[i] = (struct nl_keyed){nl_sort_key(tokens[i].end), (uint32_t)i};
-    nl_sort_keyed(order, order + count, count);
-    for (size_t i = 0; i < count; i++)
-        order[i].key = nl_sort_key(tokens[order[i].row].start);
-    nl_sort_keyed(order, order + count, count);
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = tokens[order[i].row];
-    memcpy(tokens, sorted, count * sizeof *sorted);
-    nl_free(order);
-    nl_free(sorted);
-}
-
-/* Kernels and graphs of the device, names numbered from 0; *names is their number. */
-static struct nl_step_token *list_tokens(const struct nl_trace *trace, int64_t rank,
-                                         uint32_t device, size_t room, size_t *count,
-                                         uint32_t **name_ids, uint32_t *names)
-{
-    uint32_t *numbers = nl_zalloc(trace->names.count * sizeof *numbers); /* + 1; 0 = none yet */
-    struct nl_step_token *tokens = nl_alloc((room + 1) * sizeof *tokens);
-    *name_ids = nl_alloc((trace->names.count + (size_t)1) * sizeof **name_ids);
-    *count = *names = 0;
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        if (trace->lane.device[lane] != device || trace->lane.kind[lane] != NL_LANE_STREAM ||
-            nl_lane_rank(trace, lane) != rank)
-            continue;
-        uint32_t first = trace->lane.first[lane], last = first + trace->lane.count[lane];
-        for (uint32_t row = first; row < last; row++) {
-            uint8_t kind = trace->slice.kind[row];
-            uint32_t name = trace->slice.name[row];
-            if (kind != NL_KIND_KERNEL && kind != NL_KIND_GRAPH)
-                continue;
-            if (!numbers[name]) {
-                (*name_ids)[*names] = name;
-                numbers[name] = ++*names;
-            }
-            tokens[(*count)++] = (struct nl_step_token){
-                trace->slice.ts[row], nl_slice_end(trace, row), numbers[name] - 1, row};
-        }
-    }
-    sort_tokens(tokens, *count);
-    nl_free(numbers);
-    return tokens;
-}
-
-/* From the beginning of its first token to that of the next segment; the last one to its end. */
+/* From the beginning of its first launch to that of the next segment; the last one to its end. */
 static void add_cut(struct nl_found_steps *found, struct nl_step_group *group,
-                    const struct nl_step_token *tokens, size_t count, const struct nl_step_cut *cut)
+                    const struct nl_trace *trace, const struct nl_launch_order *order,
+                    const struct nl_step_cut *cut)
 {
-    bool alike = cut->likeness >= NL_STEP_ALIKE;
-    int64_t end = cut->last < count ? tokens[cut->last].start : INT64_MIN;
-    for (size_t k = cut->first; cut->last == count && k < count; k++)
-        end = tokens[k].end > end ? tokens[k].end : end;
+    bool alike = cut->likeness >= NL_STEP_ALIKE, whole = cut->last < order->count;
+    int64_t end = whole ? trace->slice.ts[order->slices[cut->last]] : INT64_MIN;
+    for (size_t k = cut->first; !whole && k < order->count; k++) {
+        int64_t own = nl_slice_end(trace, order->slices[k]);
+        end = own > end ? own : end;
+    }
     add_step(found, group,
              (struct nl_found_step){.index = (int64_t)group->count,
-                                    .start = tokens[cut->first].start,
+                                    .start = trace->slice.ts[order->slices[cut->first]],
                                     .end = end,
                                     .phase = alike ? NL_STEP_STEADY : NL_STEP_WARM_UP});
 }
 
 /* How sure, once the host was asked whether these are layers. */
 static double sureness(const struct nl_trace *trace, int64_t rank,
-                       const struct nl_step_token *tokens, const struct nl_step_cuts *cuts)
+                       const struct nl_launch_order *order, const struct nl_step_cuts *cuts)
 {
     uint32_t *markers = nl_alloc((cuts->count + 1) * sizeof *markers);
     for (size_t i = 0; i < cuts->count; i++)
-        markers[i] = tokens[cuts->items[i].first].slice;
+        markers[i] = order->slices[cuts->items[i].first];
     enum nl_step_verdict verdict = nl_steps_check(trace, rank, markers, cuts->count);
     nl_free(markers);
     switch (verdict) {
@@ -253,26 +197,25 @@ static double sureness(const struct nl_trace *trace, int64_t rank,
 
 static void find_launches(const struct nl_trace *trace, int64_t rank, struct nl_found_steps *found)
 {
-    size_t room, count;
-    uint32_t *name_ids, names, device = busiest_device(trace, rank, &room);
+    struct nl_launch_order order;
+    uint32_t device = busiest_device(trace, rank);
     if (device == NL_NULL_ROW)
         return;
-    struct nl_step_token *tokens =
-        list_tokens(trace, rank, device, room, &count, &name_ids, &names);
-    struct nl_step_cuts cuts = nl_step_detect(tokens, count, names);
-    double confidence = cuts.count > 1 ? sureness(trace, rank, tokens, &cuts) : 0;
+    nl_launch_order_init(&order, trace, rank, device);
+    struct nl_step_sequence sequence = {order.names, order.count, order.name_count, order.idle};
+    struct nl_step_cuts cuts = nl_step_detect(&sequence);
+    double confidence = cuts.count > 1 ? sureness(trace, rank, &order, &cuts) : 0;
     if (confidence >= LEAST_CONFIDENCE) {
         struct nl_step_group *group = add_group(found, rank, NL_STEPS_LAUNCHES, confidence);
         for (size_t i = 0; i < cuts.count; i++) { /* unlike ones count at the beginning only */
             if (cuts.items[i].likeness < NL_STEP_ALIKE && i != group->count)
                 continue;
-            add_cut(found, group, tokens, count, &cuts.items[i]);
-            found->items[found->count - 1].name = name_ids[cuts.name];
+            add_cut(found, group, trace, &order, &cuts.items[i]);
+            found->items[found->count - 1].name = order.name_ids[cuts.name];
         }
     }
     nl_free(cuts.items);
-    nl_free(name_ids);
-    nl_free(tokens);
+    nl_launch_order_release(&order);
 }
 
 /* ---- phases ---- */

@@ -446,19 +446,19 @@ static void breaks_steps_down(void)
 static void scales(void)
 {
     size_t count = 300000, period = 300;
-    struct nl_step_token *tokens = calloc(count, sizeof *tokens);
-    REQUIRE(tokens != NULL);
+    uint32_t *names = calloc(count, sizeof *names);
+    REQUIRE(names != NULL);
     for (size_t i = 0; i < count; i++) {
         size_t at = i % period;
-        tokens[i].start = (int64_t)(10 * i + (at == 0 ? 5 : 0));
-        tokens[i].end = (int64_t)(10 * i + 9);
-        tokens[i].name = (uint32_t)(at < 20 ? at : 20 + at % 8);
+        names[i] = (uint32_t)(at < 20 ? at : 20 + at % 8);
     }
-    struct nl_step_cuts cuts = nl_step_detect(tokens, count, 28);
+    double idle[28] = {5};
+    struct nl_step_sequence sequence = {names, count, CHECK_LENGTH(idle), idle};
+    struct nl_step_cuts cuts = nl_step_detect(&sequence);
     CHECK_INT(cuts.count, count / period);
     CHECK_INT(cuts.name, 0);
     nl_free(cuts.items);
-    free(tokens);
+    free(names);
 }
 
 CHECK_MAIN("stepfind", {"takes marked steps", takes_marked_steps},
