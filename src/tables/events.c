@@ -1,9 +1,12 @@
 /*
  * events — how much of what a profile holds: slices by kind, and the tables that are not slices.
  */
+#include <string.h>
+
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "base/sum.h"
+#include "base/wide.h"
 
 #define COLUMNS(C)                                                                                 \
     C(kind, NULL, TEXT)                                                                            \
@@ -15,19 +18,58 @@ static const enum nl_table_id others[] = {NL_T_collective, NL_T_counter, NL_T_me
                                           NL_T_flow,       NL_T_sample,  NL_T_call,
                                           NL_T_node,       NL_T_metric,  NL_T_step};
 
+/* RUN lengths below 2^SHORT_BITS add up to less than 2^63. */
+enum { RUN = 2048, SHORT_BITS = 52 };
+
 struct tally {
     uint64_t count;
     int64_t total;
 };
 
+NL_WIDE static uint64_t sum_of(const int64_t *dur, uint32_t count, uint64_t *bits)
+{
+    uint64_t sum = 0, any = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        any |= (uint64_t)dur[i];
+        sum += (uint64_t)dur[i];
+    }
+    *bits = any;
+    return sum;
+}
+
+/* Lengths of neighbours of one kind, RUN at most. The sum of short ones cannot leave its range; an unknown length has the
+ * sign bit, and is not short. */
+static void add_lengths(struct tally *tally, const int64_t *dur, uint32_t count)
+{
+    uint64_t bits, sum = sum_of(dur, count, &bits);
+    tally->count += count;
+    if (bits >> SHORT_BITS == 0) {
+        nl_sum_add(&tally->total, (int64_t)sum);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (dur[i] != NL_NULL_I64)
+            nl_sum_add(&tally->total, dur[i]);
+}
+
+/* How many of the first cells are alike: mostly all, since slices stand by lane. */
+static uint32_t alike(const uint8_t *kind, uint32_t count)
+{
+    if (memcmp(kind, kind + 1, count - 1) == 0)
+        return count;
+    uint32_t same = 1;
+    while (kind[same] == kind[0])
+        same++;
+    return same;
+}
+
 /* Without a window every slice counts. */
 static void collect_all(struct tally tallies[NL_KIND_COUNT], const struct nl_slice_table *slice)
 {
-    for (uint32_t row = 0; row < slice->rows; row++) {
-        struct tally *tally = &tallies[slice->kind[row] < NL_KIND_COUNT ? slice->kind[row] : 0];
-        tally->count++;
-        if (slice->dur[row] != NL_NULL_I64)
-            nl_sum_add(&tally->total, slice->dur[row]);
+    for (uint32_t row = 0, count; row < slice->rows; row += count) {
+        count = alike(slice->kind + row, slice->rows - row < RUN ? slice->rows - row : RUN);
+        unsigned kind = slice->kind[row] < NL_KIND_COUNT ? slice->kind[row] : 0;
+        add_lengths(&tallies[kind], slice->dur + row, count);
     }
 }
 

@@ -17,6 +17,55 @@ static struct nl_result *ask(const struct nl_trace *trace, const char *name)
     return result;
 }
 
+/* The total of one kind, as the table of events has it. */
+static void holds(const struct nl_result *result, const char *kind, uint64_t count, int64_t total)
+{
+    for (uint32_t row = 0; row < result->rows; row++) {
+        if (!nl_str_is(nl_lookup_text(result, row, "kind"), kind))
+            continue;
+        CHECK_INT(nl_lookup_i64(result, row, "count"), count);
+        CHECK_INT(nl_lookup_i64(result, row, "total_ns"), total);
+        return;
+    }
+    CHECK(!"a row of that kind");
+}
+
+/* More neighbours of one kind than are added up at once, and ranges so long that their sum stays at the most there is. */
+static void events(void)
+{
+    struct gputrace make;
+    int64_t calls = 0;
+    gputrace_open(&make);
+    for (int i = 0; i < 5000; i++) {
+        struct nl_slice_row row = nl_slice_row();
+        row.kind = NL_KIND_API;
+        row.lane = make.calls;
+        row.ts = i * 1000;
+        row.dur = i % 900;
+        calls += row.dur;
+        nl_stage_slice(make.stage, &row);
+    }
+    for (int i = 0; i < 3; i++)
+        gputrace_kernel(&make, 7, "gemm", 10000 + i * 100, 5, 10050 + i * 100, 7 + i);
+    uint32_t ranges = gputrace_lane(&make, NL_LANE_NVTX, -1);
+    for (int i = 0; i < 5; i++) {
+        struct nl_slice_row row = nl_slice_row();
+        row.kind = NL_KIND_NVTX;
+        row.lane = ranges;
+        row.ts = i;
+        row.dur = INT64_C(1) << 61;
+        nl_stage_slice(make.stage, &row);
+    }
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_result *result = ask(trace, "events");
+    holds(result, "api", 5003, calls + 3 * 5000);
+    holds(result, "kernel", 3, 24000);
+    holds(result, "nvtx", 5, INT64_MAX);
+    nl_result_free(result);
+    nl_trace_free(trace);
+}
+
 /* The stream that is listed second begins first and ends last, with two busy times. */
 static void streams(void)
 {
@@ -159,5 +208,6 @@ static void absurd_cost(void)
     nl_trace_free(trace);
 }
 
-CHECK_MAIN("tables", {"streams", streams}, {"use at the clock that was read", clock_of_use},
+CHECK_MAIN("tables", {"events", events}, {"streams", streams},
+           {"use at the clock that was read", clock_of_use},
            {"what recording cost", recording_cost}, {"absurd costs", absurd_cost})
