@@ -104,17 +104,20 @@ def has_fuzzer():
 
 
 def build_parts():
-    """The four builds; the first compiles with all cores, as everything waits for it. The second is for clang's warnings and its
-    linker, nothing runs on it, so that it need not optimise; sanitizers need the lines of functions, not what a debugger needs.
-    To optimise instrumented code costs more than it saves, but in the readers and what they stand on (meson.build)."""
+    """The builds; the first compiles with all cores, as everything waits for it. Where clang makes the one with sanitizers, that holds
+    the code to clang's warnings and linker too; else a build of its own does, on which nothing runs, so that it need not optimise.
+    Sanitizers need the lines of functions, not what a debugger needs. To optimise instrumented code costs more than it saves, but in
+    the readers and what they stand on (meson.build)."""
     few_symbols = ["-Doptimization=0", "-Ddebug=true"]
     asan = few_symbols + [WERROR, "-Dc_args=-g1 -fno-sanitize-recover=all", "-Db_sanitize=address,undefined", "-Db_lundef=false"]
-    fuzz = has_fuzzer()
     quick_linker = {"CC_LD": "gold"} if shutil.which("ld.gold") else {}
-    rows = [("build", GCC, [WERROR], CORES, True, {}),
-            ("build-asan", CLANG if fuzz else GCC, asan + (["-Dfuzz=true"] if fuzz else []), 1, False, quick_linker),
-            ("build-clang", CLANG, [WERROR, "-Doptimization=0"], 1, False, {}),
-            ("build-tsan", GCC, few_symbols + ["-Dc_args=-g1", "-Db_sanitize=thread"], 1, False, {"TARGETS": "neurolens"})]
+    rows = [("build", GCC, [WERROR], CORES, True, {})]
+    if has_fuzzer():
+        rows += [("build-asan", CLANG, asan + ["-Dfuzz=true"], 1, False, quick_linker)]
+    else:
+        rows += [("build-asan", GCC, asan, 1, False, quick_linker),
+                 ("build-clang", CLANG, [WERROR, "-Doptimization=0"], 1, False, {})]
+    rows += [("build-tsan", GCC, few_symbols + ["-Dc_args=-g1", "-Db_sanitize=thread"], 1, False, {"TARGETS": "neurolens"})]
     for folder, compiler, flags, jobs, check, env in rows:
         yield Part(folder + " with " + os.path.basename(compiler), ["tools/build.sh", folder, compiler, str(jobs)] + flags,
                    needs=None, makes=folder, cores=jobs, limit=1500, check=check, env=env)
