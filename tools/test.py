@@ -42,7 +42,8 @@ WERROR = "-Dwerror=" + os.environ.get("WERROR", "true")
 CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
 VERBOSE = "--verbose" in sys.argv
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
-NO_PARTS = {"harness.py", "growthtables.py", "hta_read.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py"}
+NO_PARTS = {"harness.py", "growthtables.py", "hta_read.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py",
+            "jsonsums.py", "answertraces.py"}
 NO_ORACLES = {"oracle.py", "protowire.py"}
 
 # name: cores it keeps busy, seconds it may take, and what else there is to know.
@@ -55,6 +56,7 @@ ROWS = {
     "golden_run": dict(path="tests/golden_run/run.py", check=True),
     "corpus": dict(path="tests/corpus_expect/run.py", check=True),
     "parity": dict(path="tests/parity/run.py", check=True),
+    "sums": dict(path="tests/sums/run.py", check=True),
     "badinput": dict(limit=600),
     "ledger": dict(cores=0.5, limit=900),
     "membudget": dict(limit=600),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every file of tests/corpus loads and is analysed without a word on stderr (under sanitizers: without
-a finding of theirs), and holds the rows that tests/corpus_expect says; every file of tests/reject is
+a finding of theirs), and holds the rows and gives the answers that tests/corpus_expect says; every file of tests/reject is
 refused with one line and 4.
 
     tests/corpus_expect/run.py                 all
@@ -9,15 +9,18 @@ refused with one line and 4.
 What is expected of a file stands in tests/corpus_expect under its path + ".txt": per table and column
 how many values there are, the least and greatest, and a sum (of numbers modulo 1000003, of lengths of
 texts); then its coverage. Columns without values are left out. Whoever accepts reads the difference
-first: it is the reader's answer, held against the file by hand or by an oracle.
+first: it is the reader's answer, held against the file by hand or by an oracle. What all analyses say of the file stands
+beside it under ".answers" (jsonsums.py): these are not proved by it, only kept from changing unseen.
 """
 import csv
 import io
+import json
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import TESTS, Tally, meant, neurolens, one_line_error  # noqa: E402
+from jsonsums import sums  # noqa: E402
 
 EXPECT = os.path.join(TESTS, "corpus_expect")
 # Made from the others by rules that have tests of their own; not what a reader says.
@@ -84,8 +87,15 @@ def describe(path, known):
     return result, "\n".join(lines) + "\n"
 
 
-def expected(path):
-    name = os.path.join(EXPECT, os.path.relpath(path, os.path.join(TESTS, "corpus")) + ".txt")
+def analyzed(path):
+    """What all analyses say of a file, as text; the result when they cannot be asked."""
+    result = neurolens(["analyze", "--no-cache", "--all", "--format", "json", path], timeout=20)
+    good = result.status == 0 and not result.stderr
+    return result, sums(json.loads(result.stdout)) if good else None
+
+
+def expected(path, ending):
+    name = os.path.join(EXPECT, os.path.relpath(path, os.path.join(TESTS, "corpus")) + ending)
     if not os.path.exists(name):
         return name, None
     with open(name, encoding="utf-8") as file:
@@ -101,11 +111,21 @@ def accept(word):
     known = tables(next(files("corpus")))
     for path in files("corpus"):
         if word in path:
-            _, text = describe(path, known)
-            name, _ = expected(path)
-            os.makedirs(os.path.dirname(name), exist_ok=True)
-            with open(name, "w", encoding="utf-8") as file:
-                file.write(text)
+            for ending, text in (".txt", describe(path, known)[1]), (".answers", analyzed(path)[1]):
+                name, _ = expected(path, ending)
+                os.makedirs(os.path.dirname(name), exist_ok=True)
+                with open(name, "w", encoding="utf-8") as file:
+                    file.write(text)
+
+
+def compare(tally, what, path, ending, result, text):
+    short_name = os.path.relpath(path, TESTS)
+    name, wanted = expected(path, ending)
+    if text is None or wanted is None:
+        tally.fail(what + short_name, result.describe() if text is None else "no %s: --accept it" % os.path.relpath(name, TESTS))
+    else:
+        tally.check(what + short_name, text == wanted,
+                    meant("tests/corpus_expect/run.py --accept " + short_name, difference(wanted, text)))
 
 
 def main():
@@ -114,16 +134,8 @@ def main():
     tally = Tally("corpus")
     known = tables(next(files("corpus")))
     for path in files("corpus"):
-        short_name = os.path.relpath(path, TESTS)
-        result = neurolens(["analyze", "--no-cache", "--all", "--format", "json", path], timeout=20)
-        tally.check(short_name, result.status == 0 and not result.stderr, result.describe())
-        result, text = describe(path, known)
-        name, wanted = expected(path)
-        if text is None or wanted is None:
-            tally.fail("rows of " + short_name, result.describe() if text is None else "no %s: --accept it" % os.path.relpath(name, TESTS))
-        else:
-            tally.check("rows of " + short_name, text == wanted,
-                        meant("tests/corpus_expect/run.py --accept " + short_name, difference(wanted, text)))
+        compare(tally, "answers about ", path, ".answers", *analyzed(path))
+        compare(tally, "rows of ", path, ".txt", *describe(path, known))
     for path in files("reject"):
         result = neurolens(["info", "--no-cache", path], timeout=20)
         tally.check(os.path.relpath(path, TESTS),

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""Whole answers are kept: what analyses, comparisons, fingerprints and run documents say of made traces, fixtures and files of the
+corpus is what tests/sums says, in sums (jsonsums.py).
+
+    tests/sums/run.py                  all
+    tests/sums/run.py --accept WORD    write what is said now into the files whose name contains WORD
+
+That an answer is right is proved elsewhere (answers.py, work.py, planted.py, oracles); here none changes without anyone
+noticing. A file of tests/sums has a part for each question, which begins with `== ` and what was asked.
+"""
+import json
+import os
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+from harness import FIXTURES, TESTS, Tally, meant, neurolens  # noqa: E402
+from jsonsums import sums  # noqa: E402
+import answertraces  # noqa: E402
+import plantedsteps  # noqa: E402
+import work  # noqa: E402
+
+sys.path[:0] = [os.path.join(TESTS, "parity"), os.path.join(TESTS, "oracle")]
+from formats import FORMATS, written  # noqa: E402
+
+TRACES = ["made_gpu_train.json.gz", "torch_cpu_train.json.gz", "torch_cpu_stack.json.gz", "torch_cpu_flops.json.gz", "jax_cpu.xplane.pb",
+          "ort_cpu_mlp.json.gz"]
+RANKS = ["torch_cpu_ddp_rank0.json.gz", "torch_cpu_ddp_rank1.json.gz"]
+ANALYZE, FINGERPRINT, DIFF = ["analyze", "--all"], ["fingerprint", "--all"], ["diff", "--all"]
+EXPORT = ["export", "--to", "run.json", "--events", "3"]
+CHANGES = [("plain", {}), ("slower", {"scale": {"sgemm_qkv": 1.1}}), ("renamed", {"names": {"flash_fwd": "flash_fwd_v3"}}),
+           ("fused", {"fuse": (("gelu_kernel", "bias_add"), ("triton_fused_gelu_add", 110))}),
+           ("split", {"split": ("flash_fwd", [("softmax_kernel", 140), ("bmm_kernel", 130)])}),
+           ("order", {"order": ("gelu_kernel", "bias_add")}), ("sync", {"sync": 6}), ("loader", {"loader": 900}),
+           ("batch", {"batch": 64}), ("device", {"device": "NVIDIA H100 80GB HBM3", "clock": 0.5}), ("clock", {"clock": 1.05}),
+           ("reduce", {"reduce": 1.8}), ("ahead", {"ahead": True}), ("no marks", {"mark": None}), ("steps", {"steps": 9}),
+           ("slow steps", {"slow_steps": {3: 1.5, 7: 1.2, 11: 1.5}})]
+
+
+def corpus():
+    """{folder: its files}, those that are made of several files left out."""
+    for name in sorted(os.listdir(os.path.join(TESTS, "corpus"))):
+        here = os.path.join(TESTS, "corpus", name)
+        yield name, [os.path.join(here, n) for n in sorted(os.listdir(here)) if os.path.isfile(os.path.join(here, n)) and
+                     not n.startswith(("README", ".")) and not n.endswith(".py")]
+
+
+def of_answers(folder):
+    """Programs with one cause each."""
+    for plant in answertraces.PLANTED:
+        yield plant.__name__, ANALYZE + [plant()[0].write(folder, plant.__name__ + ".json")]
+    for copies, elementwise in (100, 0), (10, 20), (100, 150):
+        yield "kinds %d %d" % (copies, elementwise), ANALYZE + [answertraces.kinds(copies, elementwise).write(folder, "kinds.json")]
+    for cause, play, numbers, _ in answertraces.EDITS:
+        program = answertraces.Program()
+        play(program, False, *numbers)
+        yield "%s %s" % (cause, " ".join(map(str, numbers))), ANALYZE + [program.trace.write(folder, "edit.json")]
+
+
+def of_work(folder):
+    """Operators of known work."""
+    for cause, _, what, calls, device in work.PLANTED:
+        yield "%s: %s" % (cause, what), ANALYZE + [work.planted(folder, "planted.json", calls, device)]
+
+
+def of_fixtures(_):
+    for words in ANALYZE, FINGERPRINT:
+        for name in TRACES:
+            yield "%s %s" % (words[0], name), words + [os.path.join(FIXTURES, name)]
+        yield words[0] + " two ranks", words + [os.path.join(FIXTURES, name) for name in RANKS]
+    for window in "[0ms:5ms]", "[2ms:20ms]", "[1s:2s]":
+        for name in TRACES[:3]:
+            yield "analyze %s%s" % (name, window), ANALYZE + [os.path.join(FIXTURES, name) + window]
+    for a, b in zip(TRACES, TRACES[1:] + TRACES[:1]):
+        yield "diff %s %s" % (a, b), DIFF + [os.path.join(FIXTURES, a), os.path.join(FIXTURES, b)]
+    yield "diff of ranks", DIFF + [os.path.join(FIXTURES, name) for name in RANKS]
+
+
+def of_formats(folder):
+    """One workload in every format."""
+    before = None
+    for number, form in enumerate(FORMATS):
+        place = os.path.join(folder, str(number))
+        os.mkdir(place)
+        path, name = form.write(written(form), place), "%s, %s" % (form.name, form.what)
+        yield "analyze " + name, ANALYZE + [path]
+        yield "fingerprint " + name, FINGERPRINT + [path]
+        yield "run.json " + name, EXPORT + [path]
+        if before:
+            yield "diff with the one before: " + name, DIFF + [before, path]
+        before = path
+
+
+def of_changes(folder):
+    """One training loop, and what was changed in it."""
+    paths = {}
+    for name, changes in CHANGES:
+        for take in 1, 2:
+            paths[name, take] = os.path.join(folder, "%s %d.json" % (name, take))
+            plantedsteps.write(paths[name, take], plantedsteps.Plant(**dict({"steps": 15}, **changes, seed=take, capture=0.002 * take)))
+    for name, _ in CHANGES:
+        first, second = paths[name, 1], paths[name, 2]
+        yield "analyze " + name, ANALYZE + [first]
+        yield "fingerprint " + name, FINGERPRINT + [first]
+        yield "diff plain " + name, DIFF + ["%s,%s" % (paths["plain", 1], paths["plain", 2]), ":", "%s,%s" % (first, second)]
+        yield "check plain " + name, ["check", "%s,%s" % (first, second), "--baseline", "%s,%s" % (paths["plain", 1], paths["plain", 2])]
+        yield "check the first " + name, ["check", first, "--baseline", paths["plain", 1], "--fail-on", "kernels.count > +0%",
+                                          "--fail-on", "idle.share > +2%", "--fail-on", "step.p95 > +4%", "--allow", "all"]
+    yield "rank", ["rank", "--all", *(paths[name, 1] for name in ("plain", "slower", "fused", "clock", "sync"))]
+
+
+def of_corpus(_):
+    """Fingerprints, run documents and comparisons; analyses are kept by tests/corpus_expect."""
+    for name, files in corpus():
+        for path in files[:3]:
+            short = os.path.relpath(path, TESTS)
+            yield "fingerprint " + short, FINGERPRINT + [path]
+            yield "run.json " + short, EXPORT + [path]
+        for a, b in zip(files[:3], files[1:4]):
+            yield "diff %s %s" % (os.path.relpath(a, TESTS), os.path.basename(b)), DIFF + [a, b]
+        if len(files) > 1:
+            yield "analyze all of " + name, ANALYZE + files[:6]
+
+
+GROUPS = {"answers": of_answers, "work": of_work, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "corpus": of_corpus}
+
+
+BRIEF = {"work", "corpus"}
+
+
+def said(words, folder, brief):
+    """The sums of an answer; of a refusal the status and the first line, without folders."""
+    document = words[0] == "export"
+    result = neurolens(words + ["--no-cache", "--quiet"] + ([] if document else ["--format", "json"]), timeout=60)
+    try:
+        return ("status %d\n" % result.status if result.status else "") + sums(json.loads(result.stdout.replace(folder + "/", "").replace(TESTS + "/", "")), brief)
+    except ValueError:
+        line = (result.stderr or result.stdout or "\n").splitlines()[0]
+        return "status %s: %s\n" % (result.status, line.replace(folder + "/", "").replace(TESTS + "/", ""))
+
+
+def read(path):
+    """{question: answer} of a file."""
+    if not os.path.exists(path):
+        return {}
+    with open(path, encoding="utf-8") as file:
+        parts = ("\n" + file.read()).split("\n== ")[1:]
+    return {part.split("\n")[0]: part.partition("\n")[2].rstrip("\n") for part in parts}
+
+
+def difference(wanted, got):
+    old, new = wanted.splitlines(), got.splitlines()
+    return "\n".join(["- " + line for line in old if line not in new][:15] + ["+ " + line for line in new if line not in old][:15])
+
+
+def group(tally, name, questions, accept):
+    path = os.path.join(HERE, name + ".txt")
+    kept, now = read(path), {}
+    with tempfile.TemporaryDirectory(prefix="neurolens-sums-") as folder:
+        for question, words in questions(folder):
+            number = 2
+            base = question
+            while question in now:  # two of one name
+                question, number = "%s (%d)" % (base, number), number + 1
+            now[question] = said(words, folder, name in BRIEF).rstrip("\n")
+            if not accept:
+                tally.check("%s: %s" % (name, question), now[question] == kept.get(question),
+                            meant("tests/sums/run.py --accept " + name, difference(kept.get(question, ""), now[question]) or "no such part"))
+    if accept:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join("== %s\n%s\n" % each for each in now.items()))
+    else:
+        gone = [question for question in kept if question not in now]
+        tally.check(name + ": every part is asked for", not gone, gone)
+
+
+def main():
+    accept = sys.argv[2] if len(sys.argv) > 2 and sys.argv[1] == "--accept" else None
+    tally = Tally("sums")
+    for name, questions in GROUPS.items():
+        if accept is None or accept in name:
+            group(tally, name, questions, accept is not None)
+    if accept is None:
+        tally.finish()
+
+
+main()
