@@ -1,19 +1,25 @@
 #!/usr/bin/env python3
-"""Do the tests bite? Changes one line of the program at a time and counts the changes that no test of
-`make check` notices; `make mutants`.
+"""Do the tests bite? Changes one line of the program at a time and counts the changes that no test notices; `make mutants`.
 
-    tools/mutants.py [-n COUNT] [--seed N] [--room ROOM] [--minutes M] [--log FILE] [--keep FILE]
-    tools/mutants.py --again FILE    the survivors of that log once more, with the tests as they are now
+    tools/mutants.py [-n COUNT] [--seed N] [--room ROOM] [--jobs N] [--minutes M] [--log FILE] [--keep FILE]
+    tools/mutants.py --again --log FILE    the survivors of that log once more, with the tests as they are now
+    tools/mutants.py --table --log FILE    only the table of that log
 
 A mutant is one edit of one line in src: a comparison or a sign turned round, a number changed, a
 condition negated, two arguments swapped, a `break` taken out. COUNT of them (default 40) are drawn over the
-engine, the readers and the findings with a fixed seed, so that a run can be repeated. Each is compiled in
-build-mutants (a copy of the tree there, so that this one stays as it is) and put to the parts of `make
-check`, cheapest first; the first failure kills it. What does not compile, or compiles to the same bytes, is
-drawn again. --log appends each verdict as a line of JSON; mutants that stand in it are not judged
-again, so that a run can be stopped and continued. The last line is the score; docs/mutants.md keeps the last run.
+engine, the readers and the findings with a fixed seed, so that a run can be repeated. Each is compiled in a
+copy of the tree (build-mutants-0, -1 … for --jobs), so that this one stays as it is, and put to the parts of `make
+check`, to the invariants and to BEYOND, those parts of `make test` that exist for its room and are quick; the first test that fails
+kills it, and so does ten times the time that a part needs. What does not compile, or compiles to the same bytes, is drawn again.
+
+Not drawn is what changes the program's needs alone, whatever it does: see `is_only_room`. What a person found to be equivalent,
+or a matter of speed, stands with the reason in tools/mutants.tsv; it still counts as survived, and the share without it is shown beside.
+
+--log appends each verdict as a line of JSON; mutants that stand in it are not judged again, so that a run can be stopped and
+continued. Verdicts stand in the order of the pool, however many are judged at once. docs/mutants.md keeps the last runs.
 """
 import argparse
+import collections
 import filecmp
 import hashlib
 import json
@@ -21,19 +27,60 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOMS = ("timeline", "account", "work", "tables", "findings", "answer", "ingest", "parse", "sql", "store", "compare", "rundoc",
          "fingerprint")
-COPY = os.path.join(ROOT, "build-mutants")
+REASONS = os.path.join(ROOT, "tools", "mutants.tsv")
 
 SWAPS = [(r"<=", "<"), (r">=", ">"), (r"(?<![-<])<(?![<=])", "<="), (r"(?<![->])>(?![>=])", ">="), (r"==", "!="), (r"!=", "=="),
          (r"&&", "||"), (r"\|\|", "&&"), (r"(?<=[\w)\]]) \+ (?=[\w(])", " - "), (r"(?<=[\w)\]]) - (?=[\w(])", " + "),
          (r"(?<=[\w)\]]) \* (?=[\w(])", " / "), (r"\breturn true;", "return false;"), (r"\breturn false;", "return true;"),
          (r"\bbreak;", ";"), (r"\+\+;", "--;"), (r" \+= ", " -= ")]
+
+# Seconds of the processor that the parts need. Those of `make check`, in the order in which they kill most in least time; the unit
+# tests stand where UNITS is.
+UNITS = "units"
+CHECK = {"query/run.py": 2, "golden_run/run.py": 2, "parity/run.py": 4, "corpus_expect/run.py": 10, UNITS: 0, "sums/run.py": 10, "cli/run.py": 10,
+         "invariants.py": 15}
+# What a room's own part is, to begin with.
+FIRST = {"ingest": "corpus_expect/run.py", "parse": "corpus_expect/run.py", "compare": UNITS, "fingerprint": UNITS, "findings": UNITS,
+         "store": UNITS}
+# Parts of `make test` that exist for these rooms.
+BEYOND = {
+    "timeline": ["shares.py", "agree.py"], "account": ["shares.py", "agree.py"],
+    "work": ["graphjoin.py", "work.py", "roofs.py"], "tables": ["shares.py", "rank.py", "agree.py", "planted.py"],
+    "findings": ["planted.py", "agree.py", "answers.py"], "answer": ["rank.py", "planted.py", "answers.py"],
+    "ingest": ["graphjoin.py", "robust.py"], "parse": ["robust.py"], "sql": ["sqllimits.py"], "store": ["spill.py", "secrets.py"],
+    "compare": ["trend.py", "compare.py"], "rundoc": ["trend.py", "compare.py"], "fingerprint": ["compare.py"],
+}
+SECONDS = {"shares.py": 2, "rank.py": 2, "graphjoin.py": 3, "trend.py": 3, "agree.py": 5, "planted.py": 6, "spill.py": 4, "work.py": 7,
+           "roofs.py": 8, "robust.py": 12, "compare.py": 14, "secrets.py": 16, "sqllimits.py": 17, "answers.py": 27, **CHECK}
+SLOW_UNITS = {"test_clockmap": 12, "test_nsysfiles": 4, "test_sqlrace": 4, "test_redact": 3, "test_reportfile": 3}
+LEAST_LIMIT_S = 60  # a unit test takes milliseconds; the machine may do other things
+
+
+def is_only_room(plain, match):
+    """Whether a number that grows changes nothing but how much memory is asked for, or when: places where a growing array
+    begins or doubles, spare items of an allocation, prefetching. Taking less is drawn: that overflows."""
+    if re.search(r"\b(\w+(?:->|\.))?(cap|room|size|small_size)\b \? .* \* 2 : \d+", plain) or "__builtin_prefetch" in plain:
+        return True
+    before, after = plain[:match.start()], plain[match.end():]
+    return bool(re.search(r"alloc\([^;]*\(\w[\w.>-]*(?:\[\w+\])? \+ $", before) and re.match(r"\) \* sizeof", after))
+
+
+def other_number(plain, match):
+    """A number changed: larger, but the size of an array smaller, since a buffer that is too large shows nowhere."""
+    value = int(match.group(1))
+    if re.match(r"\s+(?:const |static |unsigned |struct )*\w+ [^=(]*\w\[$", plain[:match.start()]) and plain[match.end():match.end() + 1] == "]":
+        return None if value < 2 else value // 10 if value > 19 else value - 1
+    return value * 10 if value > 9 else value + 1
 
 
 def places(text):
@@ -48,8 +95,9 @@ def places(text):
                 if not (match.group(0) in "<>" and re.search(r"#include|\w<\w", plain)):
                     yield number, line[:match.start()] + other + line[match.end():]
         for match in re.finditer(r"(?<![\w.])(\d+)(?![\w.])", plain):
-            value = int(match.group(1))
-            yield number, line[:match.start()] + str(value * 10 if value > 9 else value + 1) + line[match.end():]
+            value = None if is_only_room(plain, match) else other_number(plain, match)
+            if value is not None:
+                yield number, line[:match.start()] + str(value) + line[match.end():]
         for match in re.finditer(r"\((\w+(?:->\w+|\.\w+)*), (\w+(?:->\w+|\.\w+)*)\)", plain):
             yield number, line[:match.start()] + "(%s, %s)" % match.group(2, 1) + line[match.end():]
 
@@ -64,124 +112,278 @@ def bring(source, copy):
     shutil.copy(source, copy, follow_symlinks=False)
 
 
-def prepare():
-    """A copy of the tracked tree with a build of its own; the bytes of its program."""
-    os.makedirs(COPY, exist_ok=True)
-    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
-    for name in filter(None, os.fsdecode(files).split("\0")):
-        bring(os.path.join(ROOT, name), os.path.join(COPY, name))
-    tracked = {os.path.join(COPY, name) for name in os.fsdecode(files).split("\0")}
-    gone = [os.path.join(path, name) for folder in ("src", "tests", "fuzz", "bench") for path, _, names in os.walk(os.path.join(COPY, folder))
-            for name in names if os.path.join(path, name) not in tracked and not name.endswith(".pyc")]
-    for name in gone:  # of an earlier tree: a test that is still found there would not link
-        os.remove(name)
-    if os.path.exists(os.path.join(COPY, "build", "build.ninja")):
-        subprocess.run(["meson", "setup", "--reconfigure", "build"], cwd=COPY, stdout=subprocess.DEVNULL, check=True)
-    else:
-        subprocess.run(["meson", "setup", "build", "-Dbuildtype=debugoptimized", "--optimization=1"], cwd=COPY, stdout=subprocess.DEVNULL, check=True)
-    if subprocess.run(["ninja", "-C", "build", "--quiet"], cwd=COPY, stdout=subprocess.DEVNULL).returncode:
-        sys.exit("the tree does not compile")
+class Copy:
+    """A copy of the tracked tree with a build of its own, in which mutants are judged one after the other."""
 
+    def __init__(self, folder):
+        self.folder, self.build, self.sound = folder, os.path.join(folder, "build"), set()
+        self.bring_all()
 
-def digest():
-    with open(os.path.join(COPY, "build", "neurolens"), "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+    def prepare(self):
+        """Builds what was brought."""
+        again = ["--reconfigure"] if os.path.exists(os.path.join(self.build, "build.ninja")) else []
+        env = dict(os.environ, CC_LD="gold") if shutil.which("ld.gold") else None
+        # Optimised as it is handed out, nearly: what changes nothing is known by equal bytes. No debug information: links in a moment.
+        subprocess.run(["meson", "setup", *again, "build", "-Dbuildtype=plain", "-Doptimization=2", "-Ddebug=false"], cwd=self.folder, env=env,
+                       stdout=subprocess.DEVNULL, check=True)
+        if not self.compile():
+            sys.exit("the tree does not compile")
+        self.before = self.digest()
 
+    def bring_all(self):
+        os.makedirs(self.folder, exist_ok=True)
+        files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+        names = list(filter(None, os.fsdecode(files).split("\0")))
+        for name in names:
+            bring(os.path.join(ROOT, name), os.path.join(self.folder, name))
+        tracked = {os.path.join(self.folder, name) for name in names}
+        for top in ("src", "tests", "fuzz", "bench"):  # what an earlier tree had: a test that is still found there would not link
+            for path, _, here in os.walk(os.path.join(self.folder, top)):
+                for name in here:
+                    if os.path.join(path, name) not in tracked and not name.endswith(".pyc"):
+                        os.remove(os.path.join(path, name))
 
-def parts():
-    """Commands of `make check`, and the invariants; those that kill most in least time first. The unit tests are linked when
-    the first of them is asked for, since that takes longer than most parts."""
-    scripts = [["python3", "tests/" + name] for name in ("query/run.py", "golden_run/run.py", "corpus_expect/run.py", "cli/run.py", "parity/run.py")]
-    yield from scripts
-    subprocess.run(["ninja", "-C", "build", "--quiet"], cwd=COPY, stdout=subprocess.DEVNULL)
-    folder = os.path.join(COPY, "build", "tests", "unit")
-    yield from ([os.path.join(folder, n)] for n in sorted(os.listdir(folder)) if n.startswith("test_") and not n.endswith(".p"))
-    yield ["python3", "tests/invariants.py"]
+    def compile(self, *targets):
+        return not subprocess.run(["ninja", "-C", "build", "--quiet", *targets], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL).returncode
 
+    def digest(self):
+        with open(os.path.join(self.build, "neurolens"), "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
 
-def killer():
-    """The first part that fails, or None."""
-    env = dict(os.environ, NEUROLENS=os.path.join(COPY, "build", "neurolens"), PYTHONDONTWRITEBYTECODE="1")
-    for command in parts():
+    def units(self, path):
+        """Commands of the unit tests, linked now: those named as the changed file or its folder first, the slow ones last."""
+        self.compile()
+        words = re.findall(r"[a-z]+", os.path.relpath(path, "src"))
+        folder = os.path.join(self.build, "tests", "unit")
+        names = [n for n in os.listdir(folder) if n.startswith("test_") and not n.endswith(".p")]
+        names.sort(key=lambda n: (n in SLOW_UNITS, not any(len(w) > 2 and w in n for w in words), n))
+        for name in names:
+            yield [os.path.join(folder, name)], SLOW_UNITS.get(name, 1)
+
+    def parts(self, path):
+        """(command, seconds) of all that a mutant of this file is put to."""
+        room = path.split("/")[1]
+        order = sorted(CHECK, key=lambda name: name != FIRST.get(room)) + BEYOND[room]
+        for name in order:
+            if name == UNITS:
+                yield from self.units(path)
+            else:
+                yield ["python3", "tests/" + name], SECONDS[name]
+
+    def fails(self, command, limit):
+        """Whether a part fails; it is ended at its first failure."""
+        room = os.path.join(self.folder, "build", "mutants-tmp")
+        shutil.rmtree(room, ignore_errors=True)
+        os.makedirs(room)
+        env = dict(os.environ, NEUROLENS=os.path.join(self.build, "neurolens"), PYTHONDONTWRITEBYTECODE="1", TMPDIR=room)
+        child = subprocess.Popen(["sh", "-c", "ulimit -v 16000000 -c 0; exec \"$@\"", "sh", *command], cwd=self.folder, env=env,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        late = threading.Event()
+        timer = threading.Timer(limit, lambda: (late.set(), end(child)))
+        timer.start()
         try:
-            done = subprocess.run(command, cwd=COPY, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900)
-            if done.returncode:
-                return os.path.relpath(command[-1], COPY) if command[-1].startswith(COPY) else command[-1]
-        except subprocess.TimeoutExpired:
-            return command[-1] + " (endless)"
-    return None
+            failed = any(line.startswith(b"FAIL") for line in child.stdout)
+        finally:
+            if child.poll() is None and (failed if "failed" in locals() else True):
+                end(child)
+            timer.cancel()
+            status = child.wait()
+            shutil.rmtree(room, ignore_errors=True)
+        return "endless" if late.is_set() else failed or status != 0
+
+    def check(self):
+        """A part that fails without a change would kill everything."""
+        for room in ROOMS:
+            for command, seconds in self.parts("src/%s/x.c" % room):
+                if tuple(command) not in self.sound:
+                    if self.fails(command, max(LEAST_LIMIT_S, 10 * seconds)):
+                        sys.exit("fails without a change: " + " ".join(command))
+                    self.sound.add(tuple(command))
+
+    def killer(self, path):
+        """The first part that fails, or None."""
+        for command, seconds in self.parts(path):
+            failed = self.fails(command, max(LEAST_LIMIT_S, 10 * seconds))
+            if failed:
+                name = command[-1]
+                return (os.path.relpath(name, self.folder) if name.startswith("/") else name) + (" (endless)" if failed == "endless" else "")
+        return None
+
+    def judge(self, path, number, line):
+        """'same' or 'broken' when it is no mutant, else the part that killed it, or 'survived'."""
+        name = os.path.join(self.folder, path)
+        with open(name, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        old, lines[number] = lines[number], line
+        try:
+            with open(name, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines))
+            if not self.compile("neurolens"):
+                return "broken"
+            return "same" if self.digest() == self.before else self.killer(path) or "survived"
+        finally:
+            lines[number] = old
+            with open(name, "w", encoding="utf-8") as file:
+                file.write("\n".join(lines))
 
 
-def judge(path, number, line, before):
-    """'same' or 'broken' when it is no mutant, else the part that killed it, or 'survived'."""
-    name = os.path.join(COPY, path)
-    with open(name, encoding="utf-8") as file:
-        lines = file.read().split("\n")
-    old, lines[number] = lines[number], line
+def end(child):
     try:
-        with open(name, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines))
-        if subprocess.run(["ninja", "-C", "build", "--quiet", "neurolens"], cwd=COPY, stdout=subprocess.DEVNULL).returncode:
-            return "broken"
-        if digest() == before:
-            return "same"
-        return killer() or "survived"
-    finally:
-        lines[number] = old
-        with open(name, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines))
+        os.killpg(child.pid, signal.SIGKILL)
+    except OSError:
+        pass
 
 
-def pool_of(wanted):
+def pool_of(folder, wanted):
     """(path, line number, old line, new line) of every mutation of the rooms."""
     for room in ROOMS:
         if wanted in room:
-            for folder, _, names in sorted(os.walk(os.path.join(COPY, "src", room))):
+            for where, _, names in sorted(os.walk(os.path.join(folder, "src", room))):
                 for name in sorted(n for n in names if n.endswith(".c")):
-                    path = os.path.relpath(os.path.join(folder, name), COPY)
-                    with open(os.path.join(COPY, path), encoding="utf-8") as file:
+                    path = os.path.relpath(os.path.join(where, name), folder)
+                    with open(os.path.join(folder, path), encoding="utf-8") as file:
                         text = file.read()
                     lines = text.split("\n")
                     yield from ((path, number, lines[number], line) for number, line in places(text))
 
 
-def survivors_of(log):
+def survivors_of(folder, log):
     """Those of a log that survived, where their line stands today."""
     for each in log:
-        if each["verdict"] == "survived":
-            with open(os.path.join(COPY, each["path"]), encoding="utf-8") as file:
-                lines = file.read().split("\n")
+        if each["verdict"] == "survived" and each.get("now", "survived") == "survived" and not each.get("reason"):
+            name = os.path.join(folder, each["path"])
+            lines = []
+            if os.path.exists(name):
+                with open(name, encoding="utf-8") as file:
+                    lines = file.read().split("\n")
             found = [i for i, line in enumerate(lines) if line == each["old"]]
             if found:
                 yield each["path"], min(found, key=lambda i: abs(i - each["line"])), each["old"], each["new"]
             else:
+                each["now"] = "gone"
                 print("gone       %s:%d: %s" % (each["path"], each["line"] + 1, each["old"].strip()))
 
 
+def reasons():
+    """{(path, old, new): why nothing can be seen of it}."""
+    if not os.path.exists(REASONS):
+        return {}
+    with open(REASONS, encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file if line.strip() and not line.startswith("#")]
+    return {tuple(row[:3]): row[3] for row in rows}
+
+
 def read_log(path):
-    if not path or not os.path.exists(path):
+    """The verdicts of a log; what was judged again carries its verdict as `now`, what is equivalent the `reason`."""
+    if not os.path.exists(path):
         return []
     with open(path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
-
-
-def table(log, seed):
-    """The log as Markdown: a row per room, then the survivors."""
-    total, killed = len(log), sum(each["verdict"] != "survived" for each in log)
-    text = ("# Mutants\n\nWhat `make mutants` found: one line of the program is changed at a time (a comparison, a sign, a number,\n"
-            "a condition, two arguments, a `break`), and the parts of `make check` and the invariants run until one fails.\n"
-            "A random sample of the rooms below, seed %d: **%d of %d killed (%.0f %%)**.\n\n"
-            "| room | mutants | killed | survived |\n|---|---|---|---|\n" % (seed, killed, total, 100.0 * killed / max(1, total)))
-    for room in ROOMS:
-        here = [each for each in log if each["path"].split("/")[1] == room]
-        lived = sum(each["verdict"] == "survived" for each in here)
-        text += "| %s | %d | %d | %d |\n" % (room, len(here), len(here) - lived, lived) if here else ""
-    text += "\n| survived | was | changed to |\n|---|---|---|\n"
-    cell = lambda line: "`%s`" % line.strip().replace("|", "\\|")
+        log = [json.loads(line) for line in file]
+    known, first = reasons(), {}
     for each in log:
-        if each["verdict"] == "survived":
-            text += "| %s:%d | %s | %s |\n" % (each["path"], each["line"] + 1, cell(each["old"]), cell(each["new"]))
+        key = (each["path"], each["old"], each["new"], each["line"])
+        if each.get("again"):
+            first[key]["now"] = each["verdict"]
+        else:
+            first.setdefault(key, each)
+        each["reason"] = known.get((each["path"], each["old"].strip(), each["new"].strip()))
+    return [each for each in log if not each.get("again") and each["verdict"] not in ("same", "broken")]
+
+
+def share(log):
+    killed = sum(each["verdict"] != "survived" for each in log)
+    equal = sum(each["verdict"] == "survived" and bool(each.get("reason")) for each in log)
+    text = "%d of %d killed (%.0f %%)" % (killed, len(log), 100.0 * killed / max(1, len(log)))
+    return text + ("; %d of the %d that change something (%.0f %%)" %
+                   (killed, len(log) - equal, 100.0 * killed / max(1, len(log) - equal)) if equal else "")
+
+
+def cell(line):
+    return "`%s`" % line.strip().replace("|", "\\|")
+
+
+def today(each):
+    if each.get("reason"):
+        return "equivalent: " + each["reason"]
+    now = each.get("now", "survived")
+    return {"survived": "survives", "gone": "the line is gone"}.get(now, "killed: " + now)
+
+
+def table(log):
+    """The log as Markdown: a share per seed, a row per room, then the survivors."""
+    text = ("# Mutants\n\nWhat `make mutants` found: one line of the program is changed at a time (a comparison, a sign, a number,\n"
+            "a condition, two arguments, a `break`), and the parts of `make check`, the invariants and a few parts of `make test`\n"
+            "that exist for the room (`BEYOND` in `tools/mutants.py`) run until one fails. Random samples of the rooms below.\n")
+    for seed in dict.fromkeys(each["seed"] for each in log):
+        here = [each for each in log if each["seed"] == seed]
+        text += "\n## Seed %s\n\n**%s**, with the tests as they were then.\n\n| room | mutants | killed | equivalent | survived |\n|---|---|---|---|---|\n" % (seed, share(here))
+        for room in ROOMS:
+            mine = [each for each in here if each["path"].split("/")[1] == room]
+            lived = [each for each in mine if each["verdict"] == "survived"]
+            equal = sum(bool(each.get("reason")) for each in lived)
+            text += "| %s | %d | %d | %d | %d |\n" % (room, len(mine), len(mine) - len(lived), equal, len(lived) - equal) if mine else ""
+        if any(each["verdict"] == "survived" for each in here):
+            text += "\n| survived | was | changed to | now |\n|---|---|---|---|\n"
+        for each in here:
+            if each["verdict"] == "survived":
+                text += "| %s:%d | %s | %s | %s |\n" % (each["path"], each["line"] + 1, cell(each["old"]), cell(each["new"]), today(each))
     return text
+
+
+class Run:
+    """Judges a pool in several copies; verdicts are told in the order of the pool."""
+
+    def __init__(self, options, copies, pool, log):
+        self.options, self.copies, self.pool, self.log = options, copies, pool, log
+        known = {(each["path"], each["line"], each["new"]) for each in log}
+        self.waiting = collections.deque(each for each in pool if options.again or (each[0], each[1], each[3]) not in known)
+        self.missing = len(self.waiting) if options.again else options.n - sum(each["seed"] == options.seed for each in log)
+        self.lock, self.running, self.told = threading.Condition(), collections.OrderedDict(), 0
+        self.end_at = time.monotonic() + 60 * options.minutes
+
+    def tell(self, each, verdict):
+        """Logs and prints one; what is no mutant is logged as well, so that it is not compiled again."""
+        path, number, old, line = each
+        row = {"seed": self.options.seed, "path": path, "line": number, "old": old, "new": line, "verdict": verdict}
+        if self.options.again:
+            row["again"] = True
+        else:
+            self.missing -= verdict not in ("same", "broken")
+        with open(self.options.log, "a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        if verdict not in ("same", "broken"):
+            print("%-10s %s:%d: %s%s" % ("survived" if verdict == "survived" else "killed", path, number + 1, line.strip(),
+                                         "" if verdict == "survived" else "   [%s]" % verdict), flush=True)
+
+    def next_one(self):
+        """The next of the pool, None when there are enough."""
+        with self.lock:
+            while self.waiting and time.monotonic() < self.end_at:
+                if len(self.running) - sum(v in ("same", "broken") for v in self.running.values()) < self.missing:
+                    each = self.waiting.popleft()
+                    self.running[each] = None
+                    return each
+                if self.missing <= 0:
+                    break
+                self.lock.wait()
+        return None
+
+    def work(self, copy):
+        for each in iter(self.next_one, None):
+            verdict = copy.judge(each[0], each[1], each[3])
+            with self.lock:
+                self.running[each] = verdict
+                while self.running and next(iter(self.running.values())):
+                    self.tell(*self.running.popitem(last=False))
+                self.lock.notify_all()
+
+    def go(self):
+        threads = [threading.Thread(target=self.work, args=(copy,)) for copy in self.copies]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
 
 def main():
@@ -189,40 +391,35 @@ def main():
     reader.add_argument("-n", type=int, default=40)
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("--room", default="")
+    reader.add_argument("--jobs", type=int, default=1)
     reader.add_argument("--minutes", type=float, default=1e9, help="begin no mutant after so long")
     reader.add_argument("--log", default="", help="append the verdicts here; continues")
-    reader.add_argument("--again", default="", help="judge the survivors of this log once more")
+    reader.add_argument("--again", action="store_true", help="judge the survivors of the log once more")
+    reader.add_argument("--table", action="store_true", help="judge nothing")
     reader.add_argument("--keep", default="", help="write the table here, as Markdown")
+    reader.add_argument("--folder", default="build-mutants", help="where the copies are, without -0, -1 …")
     options = reader.parse_args()
     os.environ.pop("WERROR", None)
-    prepare()
-    before, began = digest(), time.monotonic()
+    if not options.log:
+        options.log = os.path.join(tempfile.mkdtemp(prefix="mutants-"), "log")
+    if not options.table:
+        copies = [Copy(os.path.join(ROOT, "%s-%d" % (options.folder, i))) for i in range(options.jobs)]
+        for copy in copies:
+            copy.prepare()
+        copies[0].check()
+        log = read_log(options.log)
+        if options.again:
+            pool = list(survivors_of(copies[0].folder, log))
+        else:
+            pool = list(pool_of(copies[0].folder, options.room))
+            random.Random(options.seed).shuffle(pool)
+        Run(options, copies, pool, log).go()
     log = read_log(options.log)
-    known = {(each["path"], each["line"], each["new"]) for each in log}
-    if options.again:
-        pool = list(survivors_of(read_log(options.again)))
-    else:
-        pool = list(pool_of(options.room))
-        random.Random(options.seed).shuffle(pool)
-    for path, number, old, line in pool:
-        if len(log) >= options.n or time.monotonic() - began > 60 * options.minutes:
-            break
-        if (path, number, line) in known:
-            continue
-        verdict = judge(path, number, line, before)
-        if verdict in ("same", "broken"):
-            continue
-        log.append({"path": path, "line": number, "old": old, "new": line, "verdict": verdict})
-        if options.log:
-            with open(options.log, "a", encoding="utf-8") as file:
-                file.write(json.dumps(log[-1]) + "\n")
-        print("%-10s %s:%d: %s%s" % ("survived" if verdict == "survived" else "killed", path, number + 1, line.strip(),
-                                     "" if verdict == "survived" else "   [%s]" % verdict), flush=True)
-    killed = sum(each["verdict"] != "survived" for each in log)
-    print("%d of %d mutants killed (%.0f %%)" % (killed, len(log), 100.0 * killed / max(1, len(log))))
+    for seed in dict.fromkeys(each["seed"] for each in log):
+        print("seed %s: %s" % (seed, share([each for each in log if each["seed"] == seed])))
     if options.keep:
         with open(options.keep, "w", encoding="utf-8") as file:
-            file.write(table(log, options.seed))
+            file.write(table(log))
 
 
 main()
