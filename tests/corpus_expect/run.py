@@ -91,7 +91,7 @@ def analyzed(path):
     """What all analyses say of a file, as text; the result when they cannot be asked."""
     result = neurolens(["analyze", "--no-cache", "--all", "--format", "json", path], timeout=20)
     good = result.status == 0 and not result.stderr
-    return result, sums(json.loads(result.stdout)) if good else None
+    return result, sums(json.loads(result.stdout.replace(TESTS + "/", ""))) if good else None
 
 
 def expected(path, ending):
