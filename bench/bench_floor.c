@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/wide.h"
+
 enum { WINDOW = 128 << 10, TIMES = 5, PAGE = 4096 };
 
 static double now(void)
@@ -21,12 +23,17 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* The bytes that structure a JSON text, counted: a loop that the compiler turns into vectors. */
-static size_t looked_at(const unsigned char *at, size_t size)
+/* Something that depends on every byte that structures a JSON text, in a loop of whole vectors. */
+NL_WIDE static size_t looked_at(const unsigned char *at, size_t size)
 {
+    unsigned char seen[64] = {0};
     size_t found = 0;
-    for (size_t i = 0; i < size; i++)
-        found += (at[i] == '"') | (at[i] == '{') | (at[i] == '}') | (at[i] == '\\');
+    for (size_t i = 0; i + sizeof seen <= size; i += sizeof seen)
+        for (size_t j = 0; j < sizeof seen; j++)
+            seen[j] ^= (unsigned char)((at[i + j] == '"') | (at[i + j] == '{') |
+                                       (at[i + j] == '}') | (at[i + j] == '\\'));
+    for (size_t j = 0; j < sizeof seen; j++)
+        found += seen[j];
     return found;
 }
 
