@@ -12,7 +12,8 @@ copy of the tree (build-mutants-0, -1 … for --jobs), so that this one stays as
 check`, to the invariants and to BEYOND, those parts of `make test` that exist for its room and are quick; the first test that fails
 kills it, and so does ten times the time that a part needs. What does not compile, or compiles to the same bytes, is drawn again.
 
-Not drawn is what changes the program's needs alone, whatever it does: see `is_only_room`. What a person found to be equivalent,
+Not drawn is what changes the program's needs alone, whatever it does, and what a comparison for
+sorting cannot show: see `is_only_room`, `is_sign`, `is_settled`. What a person found to be equivalent,
 or a matter of speed, stands with the reason in tools/mutants.tsv; it still counts as survived, and the share without it is shown beside.
 
 --log appends each verdict as a line of JSON; mutants that stand in it are not judged again, so that a run can be stopped and
@@ -47,7 +48,7 @@ SWAPS = [(r"<=", "<"), (r">=", ">"), (r"(?<![-<])<(?![<=])", "<="), (r"(?<![->])
 # Seconds of the processor that the parts need. Those of `make check`, in the order in which they kill most in least time; the unit
 # tests stand where UNITS is.
 UNITS = "units"
-CHECK = {"query/run.py": 2, "golden_run/run.py": 2, "parity/run.py": 4, "corpus_expect/run.py": 10, UNITS: 0, "sums/run.py": 10, "cli/run.py": 10,
+CHECK = {"query/run.py": 2, "golden_run/run.py": 2, "parity/run.py": 4, "corpus_expect/run.py": 10, UNITS: 0, "plans.py": 2, "sums/run.py": 10, "cli/run.py": 10,
          "invariants.py": 15}
 # What a room's own part is, to begin with.
 FIRST = {"ingest": "corpus_expect/run.py", "parse": "corpus_expect/run.py", "compare": UNITS, "fingerprint": UNITS, "findings": UNITS,
@@ -63,16 +64,30 @@ BEYOND = {
 SECONDS = {"shares.py": 2, "rank.py": 2, "graphjoin.py": 3, "trend.py": 3, "agree.py": 5, "planted.py": 6, "spill.py": 4, "work.py": 7,
            "roofs.py": 8, "robust.py": 12, "compare.py": 14, "secrets.py": 16, "sqllimits.py": 17, "answers.py": 27, **CHECK}
 SLOW_UNITS = {"test_clockmap": 12, "test_nsysfiles": 4, "test_sqlrace": 4, "test_redact": 3, "test_reportfile": 3}
+HEAP_CHECK = "/lib/x86_64-linux-gnu/libc_malloc_debug.so.0"  # of glibc
 LEAST_LIMIT_S = 60  # a unit test takes milliseconds; the machine may do other things
 
 
 def is_only_room(plain, match):
     """Whether a number that grows changes nothing but how much memory is asked for, or when: places where a growing array
-    begins or doubles, spare items of an allocation, prefetching. Taking less is drawn: that overflows."""
+    begins or doubles, spare items of an array or an allocation, prefetching. Taking less is drawn: that overflows."""
     if re.search(r"\b(\w+(?:->|\.))?(cap|room|size|small_size)\b \? .* \* 2 : \d+", plain) or "__builtin_prefetch" in plain:
         return True
     before, after = plain[:match.start()], plain[match.end():]
+    if re.match(r"\s+[\w ]+ \*?\w+\[\w+ \+ $", before) and after.startswith("];"):
+        return True
     return bool(re.search(r"alloc\([^;]*\(\w[\w.>-]*(?:\[\w+\])? \+ $", before) and re.match(r"\) \* sizeof", after))
+
+
+def is_sign(head, plain, match):
+    """Whether a number is what a function for sorting answers, of which only the sign counts."""
+    return head and re.search(r"\? -?1 : -?1;$", plain) and "return" in plain and match.start() > plain.index("?")
+
+
+def is_settled(before, plain, match):
+    """Whether < becomes <= (> becomes >=) where the line before has asked that both differ."""
+    sides = re.match(r"\s+return (.+) [<>] (.+) \? ", plain)
+    return match.group(0) in "<>" and sides and before.strip() == "if (%s != %s)" % sides.groups()
 
 
 def other_number(plain, match):
@@ -86,20 +101,24 @@ def other_number(plain, match):
 def places(text):
     """(line number, new line) of every mutation of one file; comments, preprocessor and messages are left alone."""
     code = re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text, flags=re.S)
+    comparing, before = False, ""
     for number, line in enumerate(code.split("\n")):
+        if line[:1].isalpha():
+            comparing = bool(re.match(r"static int \w+\(const void \*\w+, const void \*\w+\)", line))
         plain = re.sub(r'"(?:\\.|[^"\\])*"', lambda m: "\0" * len(m.group(0)), line)
         if not line.startswith((" ", "\t")) or "static const" in line or line.strip().startswith("#"):
             continue
         for pattern, other in SWAPS:
             for match in re.finditer(pattern, plain):
-                if not (match.group(0) in "<>" and re.search(r"#include|\w<\w", plain)):
+                if not (match.group(0) in "<>" and (re.search(r"#include|\w<\w", plain) or is_settled(before, plain, match))):
                     yield number, line[:match.start()] + other + line[match.end():]
         for match in re.finditer(r"(?<![\w.])(\d+)(?![\w.])", plain):
-            value = None if is_only_room(plain, match) else other_number(plain, match)
+            value = None if is_only_room(plain, match) or is_sign(comparing, plain, match) else other_number(plain, match)
             if value is not None:
                 yield number, line[:match.start()] + str(value) + line[match.end():]
         for match in re.finditer(r"\((\w+(?:->\w+|\.\w+)*), (\w+(?:->\w+|\.\w+)*)\)", plain):
             yield number, line[:match.start()] + "(%s, %s)" % match.group(2, 1) + line[match.end():]
+        before = plain
 
 
 def bring(source, copy):
@@ -177,6 +196,9 @@ class Copy:
         shutil.rmtree(room, ignore_errors=True)
         os.makedirs(room)
         env = dict(os.environ, NEUROLENS=os.path.join(self.build, "neurolens"), PYTHONDONTWRITEBYTECODE="1", TMPDIR=room)
+        if command[0].startswith("/") and os.path.basename(command[0]) not in SLOW_UNITS and os.path.exists(HEAP_CHECK):
+            # what is written behind a block is seen, as in the parts of make test with sanitizers
+            env.update(LD_PRELOAD=HEAP_CHECK, GLIBC_TUNABLES="glibc.malloc.check=3", MALLOC_PERTURB_="85")
         child = subprocess.Popen(["sh", "-c", "ulimit -v 16000000 -c 0; exec \"$@\"", "sh", *command], cwd=self.folder, env=env,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         late = threading.Event()
