@@ -143,23 +143,27 @@ void nl_staged_release(struct nl_staged *staged, struct nl_pagepool *pool);
 /* instances.c: gives the runs of a stage back. */
 void nl_runs_release(struct nl_stage *stage);
 
-/* nest.c: depth, parent, sub-lane and final position of every slice. Arrays are indexed by staged
- * slice number; `lane` holds sorted base lanes. */
+/* Slices on a sub-lane, and their depths: deepest + 1. */
+struct nl_nested_sub {
+    uint32_t rows, depths;
+};
+
+/* nest.c: depth, parent, sub-lane and final position of every slice. `lane` holds sorted base lanes. */
 struct nl_nesting {
-    uint32_t count;      /* slices */
-    uint32_t lane_count; /* base lanes */
-    const int64_t *ts, *dur;
+    uint32_t count;          /* slices */
+    uint32_t lane_count;     /* base lanes */
+    const int64_t *ts, *dur; /* these by staged slice number, as flags */
     const uint32_t *lane;
     uint8_t *flags;
     struct nl_pagepool *pages;
     /* results */
-    uint16_t *depth;
-    uint8_t *sub;
-    uint32_t *parent;     /* staged number or NL_NULL_ROW */
-    uint32_t *position;   /* final row */
+    uint16_t *depth;      /* by final row, whoever takes it over sets NULL */
+    uint32_t *parent;     /* final row by final row, or NL_NULL_ROW; the same */
+    uint32_t *position;   /* final row, by staged number */
     uint32_t *lane_first; /* lane_count + 1: start of each base lane's slices, final and staged */
     uint32_t *subs;       /* per base lane: number of sub-lanes (at least 1) */
-    uint64_t unnested;    /* slices flagged NL_SLICE_OVERFLOW */
+    struct nl_nested_sub **sub; /* per base lane: its sub-lanes */
+    uint64_t unnested;          /* slices flagged NL_SLICE_OVERFLOW */
 };
 void nl_nest(struct nl_nesting *nesting, unsigned threads);
 void nl_nesting_release(struct nl_nesting *nesting);

@@ -68,13 +68,6 @@ uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t 
     return map[id];
 }
 
-/* The same; most names were met before. */
-static inline uint32_t final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
-{
-    uint32_t known = id < stage->names.count ? stage->remap[id] : 0;
-    return known ? known : nl_final_name(trace, stage, id);
-}
-
 struct nl_segment *nl_gather_segments(struct nl_builder *b, enum nl_table_id table, size_t *count,
                                       uint64_t *rows)
 {
@@ -185,7 +178,7 @@ static void settle_cells(struct nl_finish *f, const struct nl_column_def *column
         break;
     case NL_TYPE_NAME:
         for (uint32_t i = 0; i < count; i++)
-            ids[i] = final_name(f->trace, unit->stage, ids[i]);
+            ids[i] = nl_settled_name(f->trace, unit->stage, ids[i]);
         break;
     case NL_TYPE_REF:
         for (uint32_t i = 0; i < count; i++)

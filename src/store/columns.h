@@ -59,6 +59,17 @@ static inline int64_t nl_shifted(struct nl_finish *f, int64_t ts, int64_t offset
 uint32_t nl_final_reference(struct nl_finish *f, const struct nl_unit *unit,
                             enum nl_table_id target, uint32_t row);
 
+/* nl_final_name; most names were met before. */
+static inline uint32_t nl_settled_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id)
+{
+    uint32_t known = 0, shared = id & ~NL_SHARED_NAME;
+    if (id != shared && shared < stage->builder->names.count)
+        known = stage->builder->shared_remap[shared];
+    else if (id < stage->names.count)
+        known = stage->remap[id];
+    return known ? known : nl_final_name(trace, stage, id);
+}
+
 /* Where the trace has the array of a stored column. */
 static inline void **nl_column_array(struct nl_trace *trace, const struct nl_column_def *column)
 {

@@ -20,10 +20,11 @@
 #include "base/pool.h"
 #include "base/sort.h"
 
-#define MAX_SUBS     64
-#define RUNS_MOST    16
-#define POOLED_LEAST ((size_t)1 << 20)
-#define MAX_DEPTH    4096 /* much of what is asked walks up or down a lane once for each depth */
+#define MAX_SUBS      64
+#define RUNS_MOST     16
+#define POOLED_LEAST  ((size_t)1 << 20)
+#define FEW_IN_A_PART 50000u /* slices that a thread would be started for */
+#define MAX_DEPTH     4096   /* much of what is asked walks up or down a lane once for each depth */
 
 struct open_slice {
     int64_t end;
@@ -42,6 +43,13 @@ struct sub_lane {
 struct nest_run {
     struct nl_nesting *n;
     uint32_t *order; /* staged numbers grouped by lane */
+    /* by staged number */
+    uint16_t *depth;
+    uint8_t *sub;
+    uint32_t *parent; /* staged number or NL_NULL_ROW */
+    /* of grouping: per part of the slices, where the next one of each lane goes */
+    uint32_t *next;
+    unsigned parts;
     atomic_uint_fast64_t unnested;
 };
 
@@ -161,8 +169,9 @@ static void count_at(struct sub_lane *sub, uint32_t depth)
 }
 
 /* Tries to put a slice on a sub-lane; false when it would cross an open slice there. */
-static bool try_sub(struct nl_nesting *n, struct sub_lane *sub, uint32_t staged)
+static bool try_sub(const struct nest_run *run, struct sub_lane *sub, uint32_t staged)
 {
+    const struct nl_nesting *n = run->n;
     int64_t ts = n->ts[staged], end = ts + n->dur[staged];
     while (sub->open && sub->stack[sub->open - 1].end <= ts)
         sub->open--;
@@ -170,8 +179,8 @@ static bool try_sub(struct nl_nesting *n, struct sub_lane *sub, uint32_t staged)
         return false;
     if (sub->open >= MAX_DEPTH)
         return false;
-    n->parent[staged] = sub->open ? sub->stack[sub->open - 1].staged : NL_NULL_ROW;
-    n->depth[staged] = (uint16_t)sub->open;
+    run->parent[staged] = sub->open ? sub->stack[sub->open - 1].staged : NL_NULL_ROW;
+    run->depth[staged] = (uint16_t)sub->open;
     count_at(sub, sub->open);
     nl_grow(&sub->stack, &sub->cap, (size_t)sub->open + 1);
     sub->stack[sub->open++] = (struct open_slice){end, staged};
@@ -186,22 +195,40 @@ static uint32_t nest_lane(struct nest_run *run, struct sub_lane *subs, const uin
     uint32_t used = 1;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t staged = rows[i], s = 0;
-        while (s < MAX_SUBS && !try_sub(n, &subs[s], staged))
+        while (s < MAX_SUBS && !try_sub(run, &subs[s], staged))
             s = subs[s].open >= MAX_DEPTH ? MAX_SUBS : s + 1;
         if (s == MAX_SUBS) {
             s = MAX_SUBS - 1;
             n->flags[staged] |= NL_SLICE_OVERFLOW;
-            n->parent[staged] = NL_NULL_ROW;
-            n->depth[staged] = 0;
+            run->parent[staged] = NL_NULL_ROW;
+            run->depth[staged] = 0;
             count_at(&subs[s], 0);
             atomic_fetch_add(&run->unnested, 1);
         }
         if (s) /* untouched pages of zeros cost nothing */
-            n->sub[staged] = (uint8_t)s;
+            run->sub[staged] = (uint8_t)s;
         if (s + 1 > used)
             used = s + 1;
     }
     return used;
+}
+
+/* Where the slices of each sub-lane and depth begin, instead of how many there are; their final depths. */
+static struct nl_nested_sub *place_depths(const struct nl_nesting *n, struct sub_lane *subs,
+                                          uint32_t used, uint32_t at)
+{
+    struct nl_nested_sub *nested = nl_alloc(used * sizeof *nested);
+    for (uint32_t s = 0; s < used; s++) {
+        uint32_t first = at;
+        for (uint32_t d = 0; d < subs[s].depths; d++) {
+            uint32_t slices = subs[s].counts[d];
+            nl_fill_cells(n->depth + at, sizeof *n->depth, slices, d);
+            subs[s].counts[d] = at;
+            at += slices;
+        }
+        nested[s] = (struct nl_nested_sub){at - first, subs[s].depths};
+    }
+    return nested;
 }
 
 static void place_lane(void *context, size_t lane, unsigned worker)
@@ -214,16 +241,13 @@ static void place_lane(void *context, size_t lane, unsigned worker)
     struct sub_lane *subs = nl_zalloc(MAX_SUBS * sizeof *subs);
     order_lane(n, rows, count);
     n->subs[lane] = nest_lane(run, subs, rows, count);
-    uint32_t at = first;
-    for (uint32_t s = 0; s < n->subs[lane]; s++) {
-        for (uint32_t d = 0; d < subs[s].depths; d++) {
-            uint32_t slices = subs[s].counts[d];
-            subs[s].counts[d] = at;
-            at += slices;
-        }
+    n->sub[lane] = place_depths(n, subs, n->subs[lane], first);
+    for (uint32_t i = 0; i < count; i++) { /* parents come before what is in them */
+        uint32_t staged = rows[i], parent = run->parent[staged];
+        uint32_t at = subs[run->sub[staged]].counts[run->depth[staged]]++;
+        n->position[staged] = at;
+        n->parent[at] = parent == NL_NULL_ROW ? NL_NULL_ROW : n->position[parent];
     }
-    for (uint32_t i = 0; i < count; i++)
-        n->position[rows[i]] = subs[n->sub[rows[i]]].counts[n->depth[rows[i]]]++;
     for (uint32_t s = 0; s < MAX_SUBS; s++) {
         nl_free(subs[s].stack);
         nl_free(subs[s].counts);
@@ -231,34 +255,73 @@ static void place_lane(void *context, size_t lane, unsigned worker)
     nl_free(subs);
 }
 
-/* `order` = staged numbers grouped by lane, stable. */
-static uint32_t *group_by_lane(struct nl_nesting *n)
+/* ---- Grouping ---- */
+
+/* Slices of a part: the first, and the one behind the last. */
+static uint32_t part_bound(const struct nest_run *run, size_t part)
 {
-    uint32_t *order = nl_pagepool_take(n->pages, (size_t)n->count * sizeof *order);
-    uint32_t *next = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *next);
-    for (uint32_t i = 0; i < n->count; i++)
-        next[n->lane[i] + 1]++;
-    for (uint32_t l = 0; l < n->lane_count; l++)
-        next[l + 1] += next[l];
-    memcpy(n->lane_first, next, ((size_t)n->lane_count + 1) * sizeof *next);
-    for (uint32_t i = 0; i < n->count; i++)
-        order[next[n->lane[i]]++] = i;
-    nl_free(next);
-    return order;
+    return (uint32_t)((uint64_t)run->n->count * part / run->parts);
+}
+
+static void count_part(void *context, size_t part, unsigned worker)
+{
+    (void)worker;
+    struct nest_run *run = context;
+    uint32_t *next = run->next + part * run->n->lane_count, end = part_bound(run, part + 1);
+    for (uint32_t i = part_bound(run, part); i < end; i++)
+        next[run->n->lane[i]]++;
+}
+
+static void group_part(void *context, size_t part, unsigned worker)
+{
+    (void)worker;
+    struct nest_run *run = context;
+    uint32_t *next = run->next + part * run->n->lane_count, end = part_bound(run, part + 1);
+    for (uint32_t i = part_bound(run, part); i < end; i++)
+        run->order[next[run->n->lane[i]]++] = i;
+}
+
+/* `order` = staged numbers grouped by lane, stable. */
+static void group_by_lane(struct nest_run *run, unsigned threads)
+{
+    struct nl_nesting *n = run->n;
+    uint32_t at = 0;
+    run->parts = n->count / FEW_IN_A_PART < threads ? 1 : threads;
+    run->order = nl_pagepool_take(n->pages, (size_t)n->count * sizeof *run->order);
+    run->next = nl_zalloc(((size_t)n->lane_count * run->parts + 1) * sizeof *run->next);
+    nl_parallel(run->parts, run->parts, count_part, run);
+    for (uint32_t l = 0; l < n->lane_count; l++) {
+        n->lane_first[l] = at;
+        for (unsigned part = 0; part < run->parts; part++) {
+            uint32_t *next = &run->next[(size_t)part * n->lane_count + l], slices = *next;
+            *next = at;
+            at += slices;
+        }
+    }
+    n->lane_first[n->lane_count] = at;
+    nl_parallel(run->parts, run->parts, group_part, run);
+    nl_free(run->next);
 }
 
 void nl_nest(struct nl_nesting *n, unsigned threads)
 {
     size_t count = n->count;
+    struct nest_run run = {.n = n};
     n->depth = nl_pagepool_take(n->pages, count * sizeof *n->depth);
-    n->sub = nl_pagepool_fresh(n->pages, count * sizeof *n->sub);
     n->parent = nl_pagepool_take(n->pages, count * sizeof *n->parent);
     n->position = nl_pagepool_take(n->pages, count * sizeof *n->position);
     n->lane_first = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *n->lane_first);
     n->subs = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *n->subs);
-    struct nest_run run = {.n = n, .order = group_by_lane(n)};
+    n->sub = nl_zalloc(((size_t)n->lane_count + 1) * sizeof *n->sub);
+    run.depth = nl_pagepool_take(n->pages, count * sizeof *run.depth);
+    run.sub = nl_pagepool_fresh(n->pages, count * sizeof *run.sub);
+    run.parent = nl_pagepool_take(n->pages, count * sizeof *run.parent);
+    group_by_lane(&run, threads);
     nl_parallel(threads, n->lane_count, place_lane, &run);
     nl_pagepool_give(n->pages, run.order, count * sizeof *run.order);
+    nl_pagepool_give(n->pages, run.depth, count * sizeof *run.depth);
+    nl_pagepool_give(n->pages, run.sub, count * sizeof *run.sub);
+    nl_pagepool_give(n->pages, run.parent, count * sizeof *run.parent);
     n->unnested = atomic_load(&run.unnested);
 }
 
@@ -268,9 +331,11 @@ void nl_nesting_release(struct nl_nesting *n)
     if (!n->pages)
         return;
     nl_pagepool_give(n->pages, n->depth, count * sizeof *n->depth);
-    nl_pagepool_give(n->pages, n->sub, count * sizeof *n->sub);
     nl_pagepool_give(n->pages, n->parent, count * sizeof *n->parent);
     nl_pagepool_give(n->pages, n->position, count * sizeof *n->position);
+    for (uint32_t l = 0; n->sub && l < n->lane_count; l++)
+        nl_free(n->sub[l]);
+    nl_free(n->sub);
     nl_free(n->lane_first);
     nl_free(n->subs);
     *n = (struct nl_nesting){.unnested = n->unnested};

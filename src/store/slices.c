@@ -11,28 +11,20 @@
 #define READ_SLICES(segment, column, cells)                                                        \
     nl_read_staged(segment, NL_T_slice, offsetof(struct nl_slice_row, column), cells)
 
-/* Times of all slices, and the earliest start per source. */
-static void read_times(struct nl_finish *f, const struct nl_segment *segments, size_t count,
-                       int64_t *first)
-{
-    uint32_t at = 0;
-    for (uint32_t s = 0; s < f->b->source_count; s++)
-        first[s] = INT64_MAX;
-    for (size_t i = 0; i < count; at += segments[i++].count) {
-        int64_t *earliest = &first[segments[i].unit->source];
-        READ_SLICES(&segments[i], ts, f->ts + at);
-        for (uint32_t k = at; k < at + segments[i].count; k++)
-            if (f->ts[k] < *earliest && f->ts[k] != NL_NULL_I64)
-                *earliest = f->ts[k];
-    }
-}
+#define PART 64 /* segments per task */
 
-/* Segments of slices on their way to flat arrays; `starts` has the first row of each. */
+/* What is known of a segment of slices on its way to flat arrays. */
+struct flat_segment {
+    uint32_t at;         /* its first row */
+    bool unfinished;     /* some have no end */
+    int64_t first, last; /* earliest start as recorded; latest end */
+};
+
 struct flatten {
     struct nl_finish *f;
     const struct nl_segment *segments;
-    uint32_t *starts;
-    size_t count, part; /* segments in all, and per task */
+    struct flat_segment *flat;
+    size_t count;
 };
 
 /* Most segments have none, and untouched pages of zeros cost nothing. */
@@ -46,8 +38,26 @@ static void read_flags(struct nl_finish *f, const struct nl_segment *segment, ui
         memcpy(f->flags + at, flags, segment->count);
 }
 
-static void flatten_segment(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
+/* Ends; overlong slices are cut at the limit. */
+static void find_ends(struct nl_finish *f, struct flat_segment *flat, uint32_t end)
 {
+    flat->last = INT64_MIN;
+    for (uint32_t i = flat->at; i < end; i++) {
+        int64_t ts = f->ts[i], dur = f->dur[i] == NL_NULL_I64 ? 0 : f->dur[i];
+        flat->unfinished |= f->dur[i] == NL_NULL_I64;
+        if (dur > NL_TIME_LIMIT - (ts > 0 ? ts : 0)) {
+            dur = NL_TIME_LIMIT - (ts > 0 ? ts : 0);
+            f->dur[i] = dur;
+            f->clamped_times++;
+        }
+        flat->last = ts + dur > flat->last ? ts + dur : flat->last;
+    }
+}
+
+static void flatten_segment(struct nl_finish *f, const struct nl_segment *segment,
+                            struct flat_segment *flat)
+{
+    uint32_t at = flat->at;
     int64_t offset = f->b->sources[segment->unit->source].offset_ns;
     const uint32_t *lanes = f->remaps.map[NL_T_lane];
     uint32_t end = at + segment->count;
@@ -67,13 +77,14 @@ static void flatten_segment(struct nl_finish *f, const struct nl_segment *segmen
             NL_BUG("a staged slice has no lane");
         f->lane[i] = lanes[f->lane[i]];
     }
+    find_ends(f, flat, end);
 }
 
 static void flatten_names(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
 {
     READ_SLICES(segment, name, f->name + at);
     for (uint32_t i = at; i < at + segment->count; i++)
-        f->name[i] = nl_final_name(f->trace, segment->unit->stage, f->name[i]);
+        f->name[i] = nl_settled_name(f->trace, segment->unit->stage, f->name[i]);
 }
 
 /* Task 0 numbers the names, which must happen in order; the others take a part each. */
@@ -81,85 +92,110 @@ static void flatten_task(void *context, size_t index, unsigned worker)
 {
     (void)worker;
     struct flatten *flatten = context;
-    size_t from = index ? (index - 1) * flatten->part : 0;
-    size_t to = index ? from + flatten->part : flatten->count;
+    size_t from = index ? (index - 1) * PART : 0;
+    size_t to = index ? from + PART : flatten->count;
     for (size_t i = from; i < to && i < flatten->count; i++) {
         if (index == 0)
-            flatten_names(flatten->f, &flatten->segments[i], flatten->starts[i]);
+            flatten_names(flatten->f, &flatten->segments[i], flatten->flat[i].at);
         else
-            flatten_segment(flatten->f, &flatten->segments[i], flatten->starts[i]);
+            flatten_segment(flatten->f, &flatten->segments[i], &flatten->flat[i]);
     }
 }
 
-static void flatten_segments(struct nl_finish *f, const struct nl_segment *segments, size_t count)
+/* Times as recorded, and the earliest start of each segment. */
+static void times_task(void *context, size_t index, unsigned worker)
 {
-    struct flatten flatten = {.f = f, .segments = segments, .count = count, .part = 64};
-    flatten.starts = nl_alloc((count + 1) * sizeof *flatten.starts);
-    uint32_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        flatten.starts[i] = at;
-        at += segments[i].count;
+    (void)worker;
+    struct flatten *flatten = context;
+    for (size_t i = index * PART; i < (index + 1) * PART && i < flatten->count; i++) {
+        struct flat_segment *flat = &flatten->flat[i];
+        int64_t *ts = flatten->f->ts + flat->at, first = INT64_MAX;
+        READ_SLICES(&flatten->segments[i], ts, ts);
+        for (uint32_t k = 0; k < flatten->segments[i].count; k++)
+            first = ts[k] < first && ts[k] != NL_NULL_I64 ? ts[k] : first;
+        flat->first = first;
     }
-    nl_parallel(nl_job_threads(f->b->job), 1 + (count + flatten.part - 1) / flatten.part,
-                flatten_task, &flatten);
-    nl_free(flatten.starts);
 }
 
-/* Ends that were never recorded go to the end of the trace; overlong ones are cut at the limit. */
-static void settle_ends(struct nl_finish *f)
+static void read_times(struct flatten *flatten)
 {
+    struct nl_builder *b = flatten->f->b;
+    int64_t *first = nl_alloc((b->source_count + 1u) * sizeof *first);
+    for (uint32_t s = 0; s < b->source_count; s++)
+        first[s] = INT64_MAX;
+    nl_parallel(nl_job_threads(b->job), (flatten->count + PART - 1) / PART, times_task, flatten);
+    for (size_t i = 0; i < flatten->count; i++) {
+        int64_t *earliest = &first[flatten->segments[i].unit->source];
+        *earliest = flatten->flat[i].first < *earliest ? flatten->flat[i].first : *earliest;
+    }
+    nl_align_sources(b, first);
+    nl_free(first);
+}
+
+/* Ends that were never recorded go to the end of the trace. */
+static void settle_ends(const struct flatten *flatten)
+{
+    struct nl_finish *f = flatten->f;
     int64_t last = INT64_MIN;
-    for (uint32_t i = 0; i < f->slices; i++) {
-        int64_t dur = f->dur[i] == NL_NULL_I64 ? 0 : f->dur[i];
-        if (dur > NL_TIME_LIMIT - (f->ts[i] > 0 ? f->ts[i] : 0)) {
-            dur = NL_TIME_LIMIT - (f->ts[i] > 0 ? f->ts[i] : 0);
-            f->dur[i] = dur;
-            f->clamped_times++;
+    for (size_t i = 0; i < flatten->count; i++)
+        last = flatten->flat[i].last > last ? flatten->flat[i].last : last;
+    for (size_t s = 0; s < flatten->count; s++) {
+        uint32_t at = flatten->flat[s].at, end = at + flatten->segments[s].count;
+        for (uint32_t i = at; flatten->flat[s].unfinished && i < end; i++) {
+            if (f->dur[i] != NL_NULL_I64)
+                continue;
+            f->dur[i] = last - f->ts[i];
+            f->flags[i] |= NL_SLICE_CLAMPED;
+            f->unfinished++;
         }
-        if (f->ts[i] + dur > last)
-            last = f->ts[i] + dur;
-    }
-    for (uint32_t i = 0; i < f->slices; i++) {
-        if (f->dur[i] != NL_NULL_I64)
-            continue;
-        f->dur[i] = last - f->ts[i];
-        f->flags[i] |= NL_SLICE_CLAMPED;
-        f->unfinished++;
     }
 }
 
 static void flatten_slices(struct nl_finish *f)
 {
-    size_t n = f->slices, count;
+    size_t n = f->slices;
     uint64_t rows;
-    struct nl_segment *segments = nl_gather_segments(f->b, NL_T_slice, &count, &rows);
-    int64_t *first = nl_alloc((f->b->source_count + 1u) * sizeof *first);
+    struct flatten flatten = {.f = f};
+    struct nl_segment *segments = nl_gather_segments(f->b, NL_T_slice, &flatten.count, &rows);
+    flatten.segments = segments;
+    flatten.flat = nl_zalloc((flatten.count + 1) * sizeof *flatten.flat);
+    uint32_t at = 0;
+    for (size_t i = 0; i < flatten.count; at += segments[i++].count)
+        flatten.flat[i].at = at;
     f->ts = nl_pagepool_take(&f->b->pages, n * sizeof *f->ts);
-    read_times(f, segments, count, first);
-    nl_align_sources(f->b, first);
-    nl_free(first);
+    read_times(&flatten);
     f->dur = nl_pagepool_take(&f->b->pages, n * sizeof *f->dur);
     f->name = nl_pagepool_take(&f->b->pages, n * sizeof *f->name);
     f->lane = nl_pagepool_take(&f->b->pages, n * sizeof *f->lane);
     f->kind = nl_pagepool_take(&f->b->pages, n);
     f->flags = nl_pagepool_fresh(&f->b->pages, n);
-    flatten_segments(f, segments, count);
+    nl_parallel(nl_job_threads(f->b->job), 1 + (flatten.count + PART - 1) / PART, flatten_task,
+                &flatten);
+    settle_ends(&flatten);
+    nl_free(flatten.flat);
     nl_free(segments);
     nl_release_staged(f->b, NL_T_slice);
-    settle_ends(f);
 }
 
-/* One column of slices moved to its final order; the old array is freed. */
+/* A column of slices: moved from an array in staged order, which is freed; made of the lanes' rows; or where
+ * it belongs already. */
 struct move {
     struct nl_finish *f;
     void *from, **to;
     unsigned size;
 };
 
-static void move_column(void *context, size_t index, unsigned worker)
+static uint32_t *lanes_of_slices(const struct nl_finish *f)
 {
-    (void)worker;
-    struct move *move = &((struct move *)context)[index];
+    const struct nl_lane_table *lane = &f->trace->lane;
+    uint32_t *lanes = nl_pagepool_take(&f->b->pages, f->slices * sizeof *lanes);
+    for (uint32_t row = 0; row < lane->rows; row++)
+        nl_fill_cells(lanes + lane->first[row], sizeof *lanes, lane->count[row], row);
+    return lanes;
+}
+
+static void *moved(const struct move *move)
+{
     size_t n = move->f->slices;
     const uint32_t *position = move->f->nest.position;
     void *out = nl_pagepool_take(&move->f->b->pages, n * move->size);
@@ -168,25 +204,24 @@ static void move_column(void *context, size_t index, unsigned worker)
     ((type *)out)[position[i]] = ((const type *)move->from)[i]
     switch (move->size) {
     case 1: MOVE(uint8_t); break;
-    case 2: MOVE(uint16_t); break;
     case 4: MOVE(uint32_t); break;
     default: MOVE(uint64_t); break;
     }
 #undef MOVE
     nl_pagepool_give(&move->f->b->pages, move->from, n * move->size);
-    nl_pagepool_fold(&move->f->b->pages, out, n * move->size, move->size);
-    *move->to = out;
+    return out;
 }
 
-/* Parents as final rows; final lanes (base + sub). */
-static void settle_references(struct nl_finish *f, uint32_t *base)
+static void move_column(void *context, size_t index, unsigned worker)
 {
-    struct nl_nesting *nest = &f->nest;
-    for (uint32_t i = 0; i < f->slices; i++) {
-        if (nest->parent[i] != NL_NULL_ROW)
-            nest->parent[i] = nest->position[nest->parent[i]];
-        f->lane[i] = base[f->lane[i]] + nest->sub[i];
-    }
+    (void)worker;
+    struct move *move = &((struct move *)context)[index];
+    size_t n = move->f->slices;
+    if (move->from)
+        *move->to = moved(move);
+    else if (!*move->to)
+        *move->to = lanes_of_slices(move->f);
+    nl_pagepool_fold(&move->f->b->pages, *move->to, n * move->size, move->size);
 }
 
 /* Rows of device work, of calls and of waits: nearly all of them will be linked. */
@@ -215,63 +250,54 @@ static uint32_t *no_links(struct nl_finish *f, size_t count)
     return rows;
 }
 
-static void place_slices(struct nl_finish *f, uint32_t *base)
+static void place_slices(struct nl_finish *f)
 {
     struct nl_slice_table *slice = &f->trace->slice;
     size_t n = f->slices;
-    settle_references(f, base);
     slice->rows = f->slices;
+    slice->depth = f->nest.depth;
+    slice->parent = f->nest.parent;
+    f->nest.depth = NULL;
+    f->nest.parent = NULL;
+    nl_pagepool_give(&f->b->pages, f->lane, n * sizeof *f->lane);
     /* Those that fold best first: the large ones take their pages. */
-    struct move moves[] = {{f, f->flags, (void **)&slice->flags, 1},
-                           {f, f->kind, (void **)&slice->kind, 1},
-                           {f, f->nest.depth, (void **)&slice->depth, 2},
-                           {f, f->lane, (void **)&slice->lane, 4},
-                           {f, f->nest.parent, (void **)&slice->parent, 4},
-                           {f, f->name, (void **)&slice->name, 4},
-                           {f, f->ts, (void **)&slice->ts, 8},
-                           {f, f->dur, (void **)&slice->dur, 8}};
+    struct move moves[] = {
+        {f, f->flags, (void **)&slice->flags, 1}, {f, f->kind, (void **)&slice->kind, 1},
+        {f, NULL, (void **)&slice->depth, 2},     {f, NULL, (void **)&slice->lane, 4},
+        {f, NULL, (void **)&slice->parent, 4},    {f, f->name, (void **)&slice->name, 4},
+        {f, f->ts, (void **)&slice->ts, 8},       {f, f->dur, (void **)&slice->dur, 8}};
     if (n)
         nl_parallel(nl_job_threads(f->b->job), sizeof moves / sizeof moves[0], move_column, moves);
-    f->nest.parent = NULL;
-    f->nest.depth = NULL;
     slice->link = no_links(f, n);
     slice->detail = nl_pagepool_take(&f->b->pages, n * sizeof *slice->detail);
     nl_fill_cells(slice->detail, sizeof *slice->detail, n, NL_NULL_ROW);
 }
 
-/* Sub-lanes become lanes of their own behind their base lane. `base[l]` is the final number of
- * sorted base lane l; the remap of lanes is made to point there. */
-static uint32_t *build_lanes(struct nl_finish *f)
+/* Sub-lanes become lanes of their own behind their base lane; the remap of lanes is made to point to that. */
+static void build_lanes(struct nl_finish *f)
 {
     struct nl_builder *b = f->b;
-    struct nl_nesting *nest = &f->nest;
+    const struct nl_nesting *nest = &f->nest;
     uint32_t bases = b->lane_keys.count, total = 0;
     uint32_t *base = nl_alloc((bases + 1u) * sizeof *base);
     for (uint32_t l = 0; l < bases; l++) {
         base[l] = total;
-        total += nest->subs[l] ? nest->subs[l] : 1;
+        total += nest->subs[l];
     }
     struct nl_lane_row *rows = nl_alloc(total * sizeof *rows);
     for (uint32_t l = 0; l < bases; l++) {
-        uint32_t end = l + 1 < bases ? base[l + 1] : total;
-        for (uint32_t row = base[l]; row < end; row++) {
-            rows[row] = b->lanes[f->sequence[NL_T_lane][l]];
-            rows[row].sub = row - base[l];
-            rows[row].first = nest->lane_first[l];
-            rows[row].count = 0;
-            rows[row].depth = 0;
+        uint32_t first = nest->lane_first[l];
+        for (uint32_t sub = 0; sub < nest->subs[l]; sub++) {
+            const struct nl_nested_sub *nested = &nest->sub[l][sub];
+            struct nl_lane_row *row = &rows[base[l] + sub];
+            *row = b->lanes[f->sequence[NL_T_lane][l]];
+            row->sub = sub;
+            row->first = first;
+            row->count = nested->rows;
+            row->depth = (uint16_t)(nested->depths < UINT16_MAX ? nested->depths : UINT16_MAX);
+            first += nested->rows;
         }
     }
-    for (uint32_t i = 0; i < f->slices; i++) {
-        struct nl_lane_row *row = &rows[base[f->lane[i]] + nest->sub[i]];
-        row->count++;
-        if (nest->depth[i] + 1u > row->depth)
-            row->depth =
-                (uint16_t)(nest->depth[i] + 1u < UINT16_MAX ? nest->depth[i] + 1u : UINT16_MAX);
-    }
-    for (uint32_t row = 1; row < total; row++)
-        if (rows[row].sub)
-            rows[row].first = rows[row - 1].first + rows[row - 1].count;
     uint32_t *sorted = f->sequence[NL_T_lane];
     f->sequence[NL_T_lane] = NULL;
     nl_build_entities(f, NL_T_lane, rows, total);
@@ -279,7 +305,7 @@ static uint32_t *build_lanes(struct nl_finish *f)
     nl_free(sorted);
     for (uint32_t i = 0; i < bases; i++)
         f->remaps.map[NL_T_lane][i] = base[f->remaps.map[NL_T_lane][i]];
-    return base;
+    nl_free(base);
 }
 
 bool nl_build_slices(struct nl_finish *f, struct nl_err *err)
@@ -296,8 +322,7 @@ bool nl_build_slices(struct nl_finish *f, struct nl_err *err)
     nl_nest(&f->nest, nl_job_threads(b->job));
     if (nl_job_cancelled(b->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
-    uint32_t *base = build_lanes(f);
-    place_slices(f, base);
-    nl_free(base);
+    build_lanes(f);
+    place_slices(f);
     return true;
 }
