@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/pool.h"
 #include "store/clockcheck.h"
 #include "store/columns.h"
 #include "store/kernelcategory.h"
@@ -85,29 +86,42 @@ static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
     return nl_build_instances(f, err);
 }
 
-/* slice.detail of every slice that the side table of its kind describes. */
-static void point_to_details(struct nl_trace *t)
+/* Slices that a side table describes. */
+struct side {
+    struct nl_trace *trace;
+    enum nl_table_id table;
+    const uint32_t *slices;
+    uint32_t rows;
+};
+
+/* A slice is of one kind, so of one table: tables do not meet. */
+static void point_from(void *context, size_t index, unsigned worker)
 {
-    const struct {
-        enum nl_table_id table;
-        const uint32_t *slices;
-        uint32_t rows;
-    } sides[] = {{NL_T_kernel, t->kernel.slice, t->kernel.rows},
-                 {NL_T_copy, t->copy.slice, t->copy.rows},
-                 {NL_T_memset, t->memset.slice, t->memset.rows},
-                 {NL_T_sync, t->sync.slice, t->sync.rows},
-                 {NL_T_api, t->api.slice, t->api.rows},
-                 {NL_T_op, t->op.slice, t->op.rows},
-                 {NL_T_layer, t->layer.slice, t->layer.rows},
-                 {NL_T_nvtx, t->nvtx.slice, t->nvtx.rows},
-                 {NL_T_python, t->python.slice, t->python.rows},
-                 {NL_T_graph, t->graph.slice, t->graph.rows}};
-    for (size_t s = 0; s < sizeof sides / sizeof sides[0]; s++)
-        for (uint32_t i = 0; i < sides[s].rows; i++) {
-            uint32_t slice = sides[s].slices[i];
-            if (slice != NL_NULL_ROW && nl_detail_table(t->slice.kind[slice]) == sides[s].table)
-                t->slice.detail[slice] = i;
-        }
+    (void)worker;
+    const struct side *side = &((const struct side *)context)[index];
+    const struct nl_slice_table *slice = &side->trace->slice;
+    for (uint32_t i = 0; i < side->rows; i++) {
+        uint32_t row = side->slices[i];
+        if (row != NL_NULL_ROW && nl_detail_table(slice->kind[row]) == side->table)
+            slice->detail[row] = i;
+    }
+}
+
+/* slice.detail of every slice that the side table of its kind describes. */
+static void point_to_details(struct nl_trace *t, unsigned threads)
+{
+    struct side sides[] = {{t, NL_T_kernel, t->kernel.slice, t->kernel.rows},
+                           {t, NL_T_copy, t->copy.slice, t->copy.rows},
+                           {t, NL_T_memset, t->memset.slice, t->memset.rows},
+                           {t, NL_T_sync, t->sync.slice, t->sync.rows},
+                           {t, NL_T_api, t->api.slice, t->api.rows},
+                           {t, NL_T_op, t->op.slice, t->op.rows},
+                           {t, NL_T_layer, t->layer.slice, t->layer.rows},
+                           {t, NL_T_nvtx, t->nvtx.slice, t->nvtx.rows},
+                           {t, NL_T_python, t->python.slice, t->python.rows},
+                           {t, NL_T_graph, t->graph.slice, t->graph.rows}};
+    nl_parallel(t->slice.rows < NL_FEW_ROWS ? 1 : threads, sizeof sides / sizeof sides[0],
+                point_from, sides);
 }
 
 /* Class, category, tensor-core use and element type of kernels, decided once per distinct name. */
@@ -193,15 +207,50 @@ static bool build_collectives(struct nl_finish *f, struct nl_err *err)
     return true;
 }
 
-static void find_extent(struct nl_trace *t)
+/* The first start and the last end of a part of the slices. */
+struct extent {
+    const struct nl_slice_table *slice;
+    uint32_t from, to;
+    int64_t first, last;
+};
+
+static void extent_of_part(void *context, size_t index, unsigned worker)
 {
+    (void)worker;
+    struct extent *part = &((struct extent *)context)[index];
+    const int64_t *ts = part->slice->ts, *dur = part->slice->dur;
     int64_t first = INT64_MAX, last = INT64_MIN;
-    for (uint32_t i = 0; i < t->slice.rows; i++) {
-        if (t->slice.ts[i] < first)
-            first = t->slice.ts[i];
-        if (t->slice.ts[i] + t->slice.dur[i] > last)
-            last = t->slice.ts[i] + t->slice.dur[i];
+    for (uint32_t i = part->from; i < part->to; i++) {
+        first = ts[i] < first ? ts[i] : first;
+        last = ts[i] + dur[i] > last ? ts[i] + dur[i] : last;
     }
+    part->first = first;
+    part->last = last;
+}
+
+#define EXTENT_PARTS 16u
+
+/* Of all slices; INT64_MAX and INT64_MIN without any. */
+static struct extent extent_of_slices(const struct nl_trace *t, unsigned threads)
+{
+    struct extent parts[EXTENT_PARTS], all = {.first = INT64_MAX, .last = INT64_MIN};
+    for (uint32_t p = 0; p < EXTENT_PARTS; p++)
+        parts[p] =
+            (struct extent){.slice = &t->slice,
+                            .from = (uint32_t)((uint64_t)t->slice.rows * p / EXTENT_PARTS),
+                            .to = (uint32_t)((uint64_t)t->slice.rows * (p + 1) / EXTENT_PARTS)};
+    nl_parallel(t->slice.rows < NL_FEW_ROWS ? 1 : threads, EXTENT_PARTS, extent_of_part, parts);
+    for (uint32_t p = 0; p < EXTENT_PARTS; p++) {
+        all.first = parts[p].first < all.first ? parts[p].first : all.first;
+        all.last = parts[p].last > all.last ? parts[p].last : all.last;
+    }
+    return all;
+}
+
+static void find_extent(struct nl_trace *t, unsigned threads)
+{
+    const struct extent slices = extent_of_slices(t, threads);
+    int64_t first = slices.first, last = slices.last;
     for (uint32_t i = 0; t->slice.rows == 0 && i < t->counter.rows; i++) {
         first = t->counter.ts[i] < first ? t->counter.ts[i] : first;
         last = t->counter.ts[i] > last ? t->counter.ts[i] : last;
@@ -278,7 +327,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     if (!build_staged_tables(f, err))
         return false;
     nl_join_nodes(f->trace);
-    point_to_details(f->trace);
+    point_to_details(f->trace, nl_job_threads(b->job));
     class_kernels(f->trace);
     if (!build_collectives(f, err))
         return false;
@@ -291,10 +340,10 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_forget_external_ids(f->trace, b->forget_ids);
     uint64_t unlinked, duplicates;
     give_positions_back(f);
-    nl_link(f->trace, b->per_process, nl_job_threads(b->job), &unlinked, &duplicates);
+    nl_link(f->trace, b->per_process, &unlinked, &duplicates);
     if (!nl_join_graphs(f, err) || !nl_measure(f, err))
         return false;
-    find_extent(f->trace);
+    find_extent(f->trace, nl_job_threads(b->job));
     report_coverage(f, unlinked, duplicates);
     if (b->coverage_count)
         qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);

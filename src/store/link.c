@@ -4,16 +4,11 @@
  *
  * The join is one open-addressing table of (scope, correlation) → API slice. When several calls
  * carry one id (a runtime call and the driver call below it) the first in slice order, the outer
- * one, is kept and the others are counted. With several threads, each has a table of its own and joins
- * the correlation ids that fall to it: all that shares an id is one thread's.
+ * one, is kept and the others are counted. One thread joins: to share the ids among threads, each has to look
+ * at all of them, which takes as long.
  */
 #include "base/mem.h"
-#include "base/pool.h"
 #include "store/build.h"
-
-/* Under this many calls, starting threads costs more than it saves. */
-#define PARALLEL_CALLS 50000u
-#define PARTS_MOST     16u
 
 struct scopes {
     const struct nl_trace *trace;
@@ -28,7 +23,6 @@ struct call_table {
     const struct scopes *scopes;
     uint32_t *slots;
     uint64_t mask;
-    uint32_t part, parts; /* a power of two */
     uint64_t calls, duplicates, unlinked;
 };
 
@@ -78,15 +72,9 @@ static inline uint32_t scope_of(const struct call_table *table, uint32_t slice)
     return table->scopes->of[table->scopes->one ? 0 : table->trace->slice.lane[slice]];
 }
 
-/* Does this id, of a slice, fall to this table? Unknown ones fall to the first, as `unknown` tells. */
-static inline bool is_mine(const struct call_table *table, uint64_t correlation, uint32_t slice,
-                           bool *unknown)
+static inline bool is_unknown(uint64_t correlation)
 {
-    *unknown = correlation == NL_NULL_U64 || correlation == 0;
-    if (slice == NL_NULL_ROW || table->parts == 1 || *unknown)
-        return slice != NL_NULL_ROW && (!*unknown || table->part == 0);
-    return (run_hash(correlation, scope_of(table, slice)) >> 60 & (table->parts - 1)) ==
-           table->part;
+    return correlation == NL_NULL_U64 || correlation == 0;
 }
 
 /* A run that meets another one in its place goes on 64 slots further as a whole: one by one, each of its
@@ -107,15 +95,11 @@ static uint32_t *find(const struct call_table *table, uint64_t correlation, uint
     return &table->slots[at];
 }
 
-/* Slots for the calls of this part, half of them at least free. */
+/* Slots for all calls, half of them at least free. */
 static void make_slots(struct call_table *table)
 {
-    const struct nl_trace *t = table->trace;
-    uint64_t size = 16, calls = table->parts == 1 ? t->api.rows : 0;
-    bool unknown;
-    for (uint32_t i = 0; i < t->api.rows && table->parts > 1; i++)
-        calls += is_mine(table, t->api.correlation[i], t->api.slice[i], &unknown) && !unknown;
-    while (size < calls * 2)
+    uint64_t size = 16;
+    while (size < (uint64_t)table->trace->api.rows * 2)
         size *= 2;
     table->mask = size - 1;
     table->slots = nl_pages(size * sizeof *table->slots);
@@ -124,11 +108,10 @@ static void make_slots(struct call_table *table)
 static void index_calls(struct call_table *table)
 {
     const struct nl_trace *t = table->trace;
-    bool unknown;
     for (uint32_t i = 0; i < t->api.rows; i++) {
         uint64_t correlation = t->api.correlation[i];
         uint32_t slice = t->api.slice[i];
-        if (!is_mine(table, correlation, slice, &unknown) || unknown)
+        if (slice == NL_NULL_ROW || is_unknown(correlation))
             continue;
         uint32_t *slot = find(table, correlation, scope_of(table, slice));
         table->duplicates += *slot != 0;
@@ -149,13 +132,13 @@ static uint64_t link_rows(struct nl_trace *t, const struct call_table *table,
                           const struct device_work *work)
 {
     uint64_t unlinked = 0;
-    bool unknown;
     for (uint32_t i = 0; i < work->rows; i++) {
         uint32_t slice = work->slices[i];
         uint64_t correlation = work->correlations[i];
-        if (!is_mine(table, correlation, slice, &unknown))
+        if (slice == NL_NULL_ROW)
             continue;
-        uint32_t found = unknown ? 0 : *find(table, correlation, scope_of(table, slice));
+        uint32_t found =
+            is_unknown(correlation) ? 0 : *find(table, correlation, scope_of(table, slice));
         if (!found) {
             unlinked++;
             continue;
@@ -169,17 +152,8 @@ static uint64_t link_rows(struct nl_trace *t, const struct call_table *table,
     return unlinked;
 }
 
-struct joining {
-    struct nl_trace *trace;
-    struct call_table tables[PARTS_MOST];
-};
-
-static void join_part(void *context, size_t index, unsigned worker)
+static void join(struct nl_trace *t, struct call_table *table)
 {
-    (void)worker;
-    struct joining *joining = context;
-    struct nl_trace *t = joining->trace;
-    struct call_table *table = &joining->tables[index];
     const struct device_work work[] = {{t->kernel.slice, t->kernel.correlation, t->kernel.rows},
                                        {t->copy.slice, t->copy.correlation, t->copy.rows},
                                        {t->memset.slice, t->memset.correlation, t->memset.rows},
@@ -289,32 +263,17 @@ static void link_flows(struct nl_trace *t)
     link_launches(t);
 }
 
-void nl_link(struct nl_trace *t, const bool *per_process, unsigned threads, uint64_t *unlinked,
-             uint64_t *duplicates)
+void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, uint64_t *duplicates)
 {
     struct scopes scopes = {.trace = t};
-    struct joining *joining = nl_zalloc(sizeof *joining);
-    uint32_t parts = 1;
-    uint64_t calls = 0;
-    while (t->api.rows >= PARALLEL_CALLS && parts * 2 <= threads && parts < PARTS_MOST)
-        parts *= 2;
+    struct call_table table = {.trace = t, .scopes = &scopes};
     find_scopes(&scopes, per_process);
-    joining->trace = t;
-    for (uint32_t i = 0; i < parts; i++)
-        joining->tables[i] =
-            (struct call_table){.trace = t, .scopes = &scopes, .part = i, .parts = parts};
-    nl_parallel(parts, parts, join_part, joining);
-    *duplicates = *unlinked = 0;
-    for (uint32_t i = 0; i < parts; i++) {
-        calls += joining->tables[i].calls;
-        *duplicates += joining->tables[i].duplicates;
-        *unlinked += joining->tables[i].unlinked;
-    }
-    *unlinked -= moved_by_driver(t);
+    join(t, &table);
+    *duplicates = table.duplicates;
+    *unlinked = table.unlinked - moved_by_driver(t);
     /* A recorder that has no calls, or no ids, lost none. */
-    if (!calls)
+    if (!table.calls)
         *unlinked = 0;
-    nl_free(joining);
     nl_free(scopes.of);
     link_flows(t);
 }
