@@ -3,7 +3,7 @@
     from jsonsums import sums
     text = sums(document)
 
-A line per member that holds something, under its path. Rows of a table are one line: how many, a checksum of all that stands in
+A line per member that holds something, under its path. Answers of SQL are a line per row. Rows of a table are one line: how many, a checksum of all that stands in
 them and in which order, and per column of numbers the sum (with how many rows have one, where not all do); findings are named. Numbers with a fraction
 count to six digits, since the last ones are not the same on every machine. What is asked to be recorded is not looked at:
 its words are those of a table that has tests of its own. `brief` leaves the sums out, for answers of which there are many alike.
@@ -58,6 +58,9 @@ def lines(value, path, brief):
     elif isinstance(value, list):
         if value and all(isinstance(inner, dict) for inner in value):
             yield "%s: %s" % (path, table(value, brief))
+        elif value and len(value) <= 400 and all(isinstance(inner, list) for inner in value):
+            for inner in value:
+                yield "%s: %s" % (path, " | ".join(map(str, inner)))
         elif len(value) > 6 or any(isinstance(inner, (dict, list)) for inner in value):
             yield "%s: %d ~%s" % (path, len(value), checksum(value))
         else:

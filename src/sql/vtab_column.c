@@ -166,7 +166,9 @@ bool nl_vcolumn_ascending(struct nl_vtab *vtab, struct nl_vcolumn *column)
         return false;
     uint64_t before = 0, key = 0;
     for (uint32_t row = 0; row < vtab->rows; row++) {
-        if (!nl_vcolumn_key(column, row, &key) || key < before)
+        /* NULL comes first, but some types store it as their greatest number. */
+        if (!nl_vcolumn_key(column, row, &key) || key < before ||
+            (key > 0 && column->nullable && key == column->null_key))
             return false;
         before = key;
     }

@@ -10,12 +10,13 @@ noticing. A file of tests/sums has a part for each question, which begins with `
 """
 import json
 import os
+import re
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from harness import FIXTURES, TESTS, Tally, meant, neurolens  # noqa: E402
+from harness import FIXTURES, ROOT, TESTS, Tally, meant, neurolens  # noqa: E402
 from jsonsums import sums  # noqa: E402
 import answertraces  # noqa: E402
 import plantedsteps  # noqa: E402
@@ -62,6 +63,40 @@ def of_work(folder):
     """Operators of known work."""
     for cause, _, what, calls, device in work.PLANTED:
         yield "%s: %s" % (cause, what), ANALYZE + [work.planted(folder, "planted.json", calls, device)]
+
+
+# What an operator may be given: shapes and types of its inputs, in order, and values of those that are numbers.
+SHAPES = [([[4, 8], [8, 16], [16], [], []], None), ([[16], [4, 8], [8, 16], [], []], None), ([[2, 4, 8], [2, 8, 16], [4, 8], [2]], None),
+          ([[2, 4, 9, 9], [8, 2, 3, 3], [8]] + [[]] * 6, ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "2"]),
+          ([[2, 8, 9, 9], [2, 4, 17, 17], [8, 4, 3, 3]] + [[]] * 6, ["", "", "", "[2, 2]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"]),
+          ([[2, 8, 16, 64], [2, 2, 16, 64], [2, 2, 16, 64], [2, 8, 16, 64], [2, 8, 16], []], ["", "", "", "", "", "True"]),
+          ([[32, 8, 64], [32, 2, 64], [32, 2, 64], [32, 8, 64], [5], [5]], ["", "", "", "", "", ""]),
+          ([[64, 128], [96, 128], [96, 4], [96, 4], [64, 96], []], ["", "", "", "", "", "32"]),
+          ([[4, 8], [16, 8], [16], [4, 16]], None), ([[4, 8], [4, 8], [4, 1], []], None), ([[7, 5, 3]], None), ([[1000, 64], [20]], None), ([[], []], ["3", "4"])]
+TYPES = [["c10::BFloat16"] * 9, ["float"] * 9, ["c10::Half", "unsigned char", "float", "int", "long int", "float", "", "", ""],
+         ["c10::Float8_e4m3fn", "c10::Float8_e4m3fn", "float", "float", "c10::BFloat16", "", "", "", ""]]
+
+
+OF_OPERATORS = """SELECT name, group_concat(told, '; ') FROM
+(SELECT w.name AS name, ifnull(w.flops || ' ' || w.bytes || ' ' || w.dtype, ifnull(w.flops || ' ', '') || ifnull(w.bytes, '-')) AS told
+ FROM op_work w JOIN slices s ON s.id = w.op ORDER BY w.name, s.ts) GROUP BY name"""
+
+
+def of_operators(folder):
+    """Every operator of workmodels.def with inputs of many shapes, most of which it cannot have; each is inside another."""
+    with open(os.path.join(ROOT, "src", "work", "workmodels.def"), encoding="utf-8") as file:
+        rows = re.findall(r'^NL_WORK\("([^"]+)", (\w+)', file.read(), re.M)
+    for family in sorted({family for _, family in rows}):
+        names = [name.replace("*", "x") for name, of in rows if of == family]
+        events = []
+        for name in dict.fromkeys(name if "::" in name else "aten::" + name for name in names):
+            for dims, texts in SHAPES:
+                types = TYPES[len(events) // 4 % len(TYPES)]
+                at, number = 100.0 * len(events), len(events) + 1
+                events += [work.op("my::parent", at, 90, dims, types[:len(dims)], texts), work.op(name, at + 5, 50, dims, types[:len(dims)], texts)]
+                events += work.launched("some_kernel", at + 20, number, 10, at + 10)
+        path = work.write(folder, "operators.json", work.trace_of(events, work.H100))
+        yield family, ["sql", "--limit", "1000", path, OF_OPERATORS]
 
 
 def of_fixtures(_):
@@ -123,7 +158,7 @@ def of_corpus(_):
             yield "analyze all of " + name, ANALYZE + files[:6]
 
 
-GROUPS = {"answers": of_answers, "work": of_work, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "corpus": of_corpus}
+GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "corpus": of_corpus}
 
 
 BRIEF = {"work", "corpus"}

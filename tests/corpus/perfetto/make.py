@@ -130,6 +130,23 @@ def gpu():
     return out
 
 
+def stages():
+    """Render stages that lack a queue, a time or a length, one that is too long, and queues of two devices."""
+    interned = f(12, f(24, f(1, 1), f(2, "Compute Queue"), f(4, 2)), f(24, f(1, 2), f(2, "Kernel"), f(4, 2)),
+                 f(1001, f(1, 1), f(2, "_Z3addPf"), f(3, "add(float*)"), f(4, "sm_80")))
+    out = packet(interned, ts=0, flags=CLEARED)
+    out += packet(f(53, f(2, 50), f(17, "no queue")), ts=100)
+    out += packet(f(53, f(2, 60), f(3, 1), f(17, "no time")))
+    out += packet(f(53, f(2, 1 << 63), f(3, 1), f(17, "too long")), ts=200)
+    out += packet(f(53, f(17, "neither length nor queue")), ts=300)
+    out += packet(f(53, f(3, 2), f(17, "no length")), ts=400)
+    for device, queue, at in ((0, 1, 500), (1, 1, 520), (1, 2, 560), (0, 2, 590)):
+        out += packet(f(53, f(2, 25), f(3, queue), f(11, device), f(17, "stage %d" % at)), ts=at)
+    launch = f(21, f(1, f(1, 64), f(2, 3), f(3, 5)), f(2, f(1, 32), f(2, 2), f(3, 1)))
+    out += packet(f(53, f(2, 70), f(13, 1), f(14, 2), f(11, 1), f(19, 1), f(17, "both names"), launch), ts=700, flags=NEEDED)
+    return out + packet(f(53, f(2, 80), f(13, 9), f(14, 9), f(19, 9), f(20, 9)), ts=800, flags=NEEDED)
+
+
 def kernel():
     """Switches in rows and in columns, atrace marks, frequencies; a process tree."""
     tree = f(2, f(1, f(1, 10), f(2, 1), f(3, "program"), f(3, "--token=abc")),
@@ -219,7 +236,7 @@ def main():
     write(HERE, "legacy.pftrace", legacy())
     write(HERE, "gpu.pftrace", gpu())
     write(HERE, "kernel.pftrace", kernel())
-    for make in (states, samples, counters, rocm, correlated):
+    for make in (states, samples, counters, rocm, correlated, stages):
         write(HERE, make.__name__ + ".pftrace", make())
     write(REJECT, "cut-in-first-packet.pftrace", whole[:20])
     write(REJECT, "other-messages.pb", f(1, f(2000, "x")) * 8)
