@@ -9,6 +9,9 @@ Shapes of growthtables.OTHERS are given to the commands that stand there, the ot
 least of two runs when the first says too much; a shape fails when 4n takes more than 3.2 times the time of 2n, and more than
 half a second. Each table of a trace grows in one of them: growthtables.py has those for tables that the shapes here leave small.
 """
+import collections
+import functools
+import gc
 import json
 import marshal
 import os
@@ -32,7 +35,12 @@ def events(items, kineto=False):
     return '{%s"traceEvents":[%s]}' % ('"schemaVersion":1,' if kineto else "", ",".join(items))
 
 
+ONE_BYTE = [bytes([i]) for i in range(128)]
+
+
 def varint(value):
+    if value < 128:
+        return ONE_BYTE[value]
     out = b""
     while value > 127:
         out += bytes([value & 127 | 128])
@@ -189,8 +197,23 @@ def seconds(path, words):
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, status
 
 
+def shapes():
+    return dict(SHAPES, **growthtables.SHAPES, **growthtables.OTHERS)
+
+
+@functools.lru_cache(maxsize=None)
+def asked_again():
+    """The makers of what several commands are asked about: their files are made once and stay."""
+    times = collections.Counter((make, n) for n, make, *_ in shapes().values())
+    return {make for (make, _), count in times.items() if count > 1}
+
+
 def measure(n, make):
-    path = os.path.join(scratch(), "growth.data")
+    """The path of a file of a shape."""
+    kept = "-%s-%d" % (make.__name__, n) if make in asked_again() else ""
+    path = os.path.join(scratch(), "growth%s.data" % kept)
+    if kept and os.path.exists(path):
+        return path
     if make is growthtables.folder_of:
         make(path + "s", int(n * SCALE))
         return path + "s"
@@ -211,9 +234,10 @@ def filled(path, n):
 
 
 def main():
+    gc.disable()  # nothing here refers to itself, and there is much of it
     wanted = sys.argv[1:]
     tables, grown = set(), set()
-    for name, (n, make, *command) in dict(SHAPES, **growthtables.SHAPES, **growthtables.OTHERS).items():
+    for name, (n, make, *command) in shapes().items():
         if wanted and not any(word in name for word in wanted):
             continue
         times, statuses, words = [], set(), command[0] if command else ["analyze", None]

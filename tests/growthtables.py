@@ -13,11 +13,12 @@ BOUNDED = {"coverage": "a row per remark"}
 
 
 def event(name, cat, ts, dur=1, pid=1, tid=1, ph="X", **more):
-    return json.dumps(dict({"ph": ph, "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur}, **more))
+    return {"ph": ph, "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, **more}
 
 
 def trace(parts, **more):
-    return '{"schemaVersion":1,"traceEvents":[%s]%s}' % (",".join(parts), "".join(',"%s":%s' % (key, json.dumps(value)) for key, value in more.items()))
+    """As text at once, which takes half the time of an event after the other."""
+    return json.dumps({"schemaVersion": 1, "traceEvents": list(parts), **more})
 
 
 def on_device(cat, name, pid=0, tid=7, **args):
