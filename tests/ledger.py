@@ -52,7 +52,7 @@ def copies(folder, count, start=0):
                 event["ts"] += 1 + (start if i == start else 0)
         paths.append(os.path.join(folder, "run%d.json" % i))
         with open(paths[-1], "w", encoding="utf-8") as file:
-            json.dump(events, file)
+            file.write(json.dumps(events))  # json.dump takes eight times as long
     return paths
 
 

@@ -165,7 +165,7 @@ def check_agreement(check, documents, paths):
                     (documents.theirs(document), documents.ours(path)))
         for name, mutant in mutants(document, number, 20):
             with open(documents.path("mutant.json"), "w", encoding="utf-8") as file:
-                json.dump(mutant, file)
+                file.write(json.dumps(mutant))
             theirs, ours = documents.theirs(mutant), documents.ours(documents.path("mutant.json"))
             broken += bool(theirs)
             faults += len(theirs)
