@@ -1,12 +1,14 @@
 /*
  * Any bytes as a file of one format: what its sniff says is within 0..100, loading fails only with a
- * message; what was loaded can be finished, passes the checks of trace files and answers what is asked of it. Built once per format of the list in meson.build, with
- * FUZZ_FORMAT = nl_format_NAME.
+ * message; what was loaded can be finished, passes the checks of trace files and answers what is asked of it. Which format that is, the name says
+ * under which the program runs: fuzz_NAME, as in src/ingest/formats.def.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -53,14 +55,34 @@ static void load(const struct nl_format *format, const char *path, const uint8_t
     nl_builder_free(builder);
 }
 
+static const struct nl_format *format_of_name(void)
+{
+    static const struct {
+        const char *name;
+        const struct nl_format *format;
+    } formats[] = {
+#define NL_FORMAT_ROW(name) {"fuzz_" #name, &nl_format_##name},
+#include "ingest/formats.def"
+#undef NL_FORMAT_ROW
+    };
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (!strcmp(program_invocation_short_name, formats[i].name))
+            return formats[i].format;
+    fprintf(stderr, "%s: no format has that name\n", program_invocation_short_name);
+    abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static const struct nl_format *format;
     char path[64];
+    if (!format)
+        format = format_of_name();
     int file = memfd_create("fuzz", MFD_CLOEXEC);
     if (file < 0 || write(file, data, size) != (ssize_t)size)
         abort();
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    load(&FUZZ_FORMAT, path, data, size);
+    load(format, path, data, size);
     close(file);
     return 0;
 }
