@@ -27,7 +27,7 @@ static void holds(const struct nl_result *result, const char *kind, uint64_t cou
         CHECK_INT(nl_lookup_i64(result, row, "total_ns"), total);
         return;
     }
-    CHECK(!"a row of that kind");
+    CHECK_STR(nl_str(kind), "a row of the table");
 }
 
 /* More neighbours of one kind than are added up at once, and ranges so long that their sum stays at the most there is. */
