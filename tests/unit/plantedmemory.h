@@ -52,6 +52,14 @@ static inline void memory_builds(struct gputrace *make)
         memory_at(make, i * 500, 200 + (uint64_t)(i < 25 ? i : 25) * 40 + (uint64_t)(i % 3) * 50,
                   1300);
 }
+/* Higher at the end than at the start, but it falls in between, as caches of several sizes do. */
+static inline void memory_falls_between(struct gputrace *make)
+{
+    static const uint64_t levels[] = {200, 200, 220, 280, 240, 300, 260, 320};
+    memory_steps(make);
+    for (int64_t i = 0; i < 120; i++)
+        memory_at(make, i * 500, levels[i / 15] + (uint64_t)(i % 3) * 50, 430);
+}
 static inline void memory_reserves(struct gputrace *make)
 {
     memory_levels(make, 0, 900);

@@ -268,6 +268,63 @@ static size_t steps_in(struct site *site)
     return count;
 }
 
+static void add_rounds_kernels(struct site *site)
+{
+    add_kernel(site, "norm", 100, 0);
+    add_kernel(site, "attn", 100, 0);
+    add_kernel(site, "mlp", 100, 0);
+    add_kernel(site, "add", 100, 0);
+}
+
+/* Rounds whose ranges are numbered on and on: layers of one step where the name says so, else perhaps iterations. */
+static void numbered_rounds(void)
+{
+    static const struct {
+        const char *format;
+        bool layers;
+    } cases[] = {{"blocks.%d, op_id = 1000", true},
+                 {"layer_%d", true},
+                 {"Decoder Block %d", true},
+                 {"Compute %d", false},
+                 {"round, %d.", false}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        struct site site;
+        char name[32];
+        check_case(cases[c].format);
+        open_site(&site);
+        for (int i = 0; i < 40; i++) {
+            snprintf(name, sizeof name, cases[c].format, i);
+            add_range(&site, name, site.now, 500);
+            add_rounds_kernels(&site);
+        }
+        CHECK_INT(steps_in(&site) == 0, cases[c].layers);
+    }
+}
+
+/* Three names of layers, in `held` of the rounds all together, from the second on: what marks a round begins in the first. */
+static size_t steps_with_layers(int rounds, int held)
+{
+    static const char *const names[] = {"layer_0", "layer_1", "layer_2"};
+    struct site site;
+    open_site(&site);
+    for (int i = 0; i < rounds; i++) {
+        for (int n = 0; n < 3; n++)
+            if (i > 0 && (i - 1) * 3 + n < held)
+                add_range(&site, names[n], site.now, 500);
+        add_rounds_kernels(&site);
+    }
+    return steps_in(&site);
+}
+
+/* A layer comes in every step: names that are in fewer than 34 % of the rounds are of layers, that are rounds of one step. */
+static void names_in_few_rounds(void)
+{
+    check_case("50 of 150");
+    CHECK_INT(steps_with_layers(50, 50), 0);
+    check_case("51 of 150");
+    CHECK(steps_with_layers(50, 51) > 0);
+}
+
 static void finds_none(void)
 {
     struct site site;
@@ -283,17 +340,6 @@ static void finds_none(void)
     open_site(&site);
     for (int i = 0; i < 600; i++)
         add_kernel(&site, "gemm", 100, 0);
-    CHECK_INT(steps_in(&site), 0);
-    check_case("layers of one step");
-    open_site(&site);
-    for (int i = 0; i < 40; i++) {
-        snprintf(name, sizeof name, "blocks.%d, op_id = %d", i, 1000 + i);
-        add_range(&site, name, site.now, 500);
-        add_kernel(&site, "norm", 100, 0);
-        add_kernel(&site, "attn", 100, 0);
-        add_kernel(&site, "mlp", 100, 0);
-        add_kernel(&site, "add", 100, 0);
-    }
     CHECK_INT(steps_in(&site), 0);
     check_case("two steps");
     open_site(&site);
@@ -465,5 +511,6 @@ CHECK_MAIN("stepfind", {"takes marked steps", takes_marked_steps},
            {"takes parts that come round", takes_parts_that_come_round},
            {"takes ranges by their text", takes_ranges_by_their_text},
            {"detects repeating launches", detects_repeating_launches}, {"finds none", finds_none},
+           {"numbered rounds", numbered_rounds}, {"names in few rounds", names_in_few_rounds},
            {"reads texts", reads_texts}, {"tells phases", tells_phases},
            {"breaks steps down", breaks_steps_down}, {"scales", scales})
