@@ -134,6 +134,14 @@ const char *hlo_type_name(uint32_t type)
     return type < TYPES ? types[type].name : NULL;
 }
 
+unsigned hlo_type_bits(struct nl_str name)
+{
+    for (uint32_t type = 0; type < TYPES; type++)
+        if (types[type].name && nl_str_is(name, types[type].name))
+            return types[type].bits;
+    return 0;
+}
+
 bool hlo_type_is_real(uint32_t type)
 {
     return type < TYPES && types[type].real;

@@ -96,6 +96,7 @@ void hlo_shape_read(const struct wire *shape, struct hlo_shape *out);
 void hlo_first_shape(const struct wire *shape, struct hlo_shape *out);
 uint64_t hlo_elements(const struct hlo_shape *shape); /* NL_NULL_U64 when too many */
 const char *hlo_type_name(uint32_t type);             /* "bf16"; NULL when not known */
+unsigned hlo_type_bits(struct nl_str name);           /* of an element; 0 when not known */
 bool hlo_type_is_real(uint32_t type);                 /* floating point, not complex */
 /* Calls take for every array of a shape. False when some part is unknown, or lies too deep. */
 bool hlo_each_array(const struct wire *shape,

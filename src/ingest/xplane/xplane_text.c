@@ -3,6 +3,8 @@
  */
 #include "ingest/xplane/xplane_text.h"
 
+#include "ingest/xplane/xplane_hlo.h"
+
 /* Where the value of `key` starts: after the key, which follows a space or the start. */
 static bool find_key(struct nl_str text, const char *key, struct nl_str *value)
 {
@@ -135,24 +137,6 @@ enum nl_copykind xplane_copy_kind(struct nl_str name)
     return NL_COPY_UNKNOWN;
 }
 
-/* Bits of an element of an HLO type; 0 = unknown. */
-static unsigned element_bits(struct nl_str type)
-{
-    static const struct {
-        const char *name;
-        unsigned bits;
-    } types[] = {{"f32", 32},          {"bf16", 16},      {"f16", 16},      {"f64", 64},
-                 {"s32", 32},          {"u32", 32},       {"s8", 8},        {"u8", 8},
-                 {"s64", 64},          {"u64", 64},       {"s16", 16},      {"u16", 16},
-                 {"pred", 8},          {"s4", 4},         {"u4", 4},        {"c64", 64},
-                 {"c128", 128},        {"f8e4m3fn", 8},   {"f8e5m2", 8},    {"f8e4m3", 8},
-                 {"f8e4m3b11fnuz", 8}, {"f8e5m2fnuz", 8}, {"f8e4m3fnuz", 8}};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (nl_str_is(type, types[i].name))
-            return types[i].bits;
-    return 0;
-}
-
 bool xplane_hlo_shape(struct nl_str text, struct nl_str *dtype, uint64_t *bytes)
 {
     for (size_t at = 0; at + 3 <= text.len && text.ptr[0] == '%'; at++)
@@ -165,7 +149,7 @@ bool xplane_hlo_shape(struct nl_str text, struct nl_str *dtype, uint64_t *bytes)
         len++;
     *dtype = (struct nl_str){text.ptr, len};
     uint64_t elements = 1, size;
-    uint64_t bits = element_bits(*dtype);
+    uint64_t bits = hlo_type_bits(*dtype);
     if (len + 1 >= text.len || !bits)
         return false;
     text.ptr += len + 1;
