@@ -1,8 +1,10 @@
 /*
- * corpus — files of tests/corpus for the tests of readers: a trace of one, and what its coverage says.
+ * corpus — files of tests/corpus, and texts, for the tests of readers: a trace of one, and what its coverage says.
  */
 #ifndef CORPUS_H
 #define CORPUS_H
+
+#include <unistd.h>
 
 #include "check.h"
 #include "ingest/ingest.h"
@@ -27,6 +29,20 @@ static inline struct nl_trace *corpus_ingest(const char *folder, const char *nam
     char path[512];
     snprintf(path, sizeof path, "%s/corpus/%s/%s", check_folder, folder, name);
     return corpus_ingest_path(path);
+}
+
+/* The same of a file that holds these bytes for as long as it is read. */
+static inline struct nl_trace *corpus_ingest_bytes(const void *bytes, size_t len)
+{
+    char path[] = "/tmp/nl-corpus-XXXXXX";
+    int fd = mkstemp(path);
+    bool written = fd >= 0 && write(fd, bytes, len) == (ssize_t)len;
+    struct nl_trace *trace = written ? corpus_ingest_path(path) : NULL;
+    if (fd >= 0) {
+        close(fd);
+        unlink(path);
+    }
+    return trace;
 }
 
 /* The count of an item; 0: there is none. */

@@ -196,15 +196,15 @@ static uint32_t u32_of(const struct lines *l, enum slot slot)
 
 /* ---- the plug-in's events ---- */
 
+/* Words in the names of ncclDataType_t; those of "ncclUint8" and "ncclBfloat16" hold another's. */
 static uint64_t element_bytes(struct nl_str dtype)
 {
     static const struct {
         const char *word;
         unsigned bytes;
-    } sizes[] = {{"Float8", 1},  {"Int8", 1},    {"Uint8", 1},   {"Bfloat16", 2},
-                 {"Float16", 2}, {"Half", 2},    {"Float32", 4}, {"Int32", 4},
-                 {"Uint32", 4},  {"Float64", 8}, {"Double", 8},  {"Int64", 8},
-                 {"Uint64", 8},  {"Float", 4},   {"Int", 4},     {"Char", 1}};
+    } sizes[] = {{"Float8", 1},  {"Int8", 1},  {"Float16", 2}, {"Half", 2},
+                 {"Float32", 4}, {"Int32", 4}, {"Float64", 8}, {"Double", 8},
+                 {"Int64", 8},   {"Float", 4}, {"Int", 4},     {"Char", 1}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         if (nl_str_find_nocase(dtype, sizes[i].word) >= 0)
             return sizes[i].bytes;

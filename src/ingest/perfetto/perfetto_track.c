@@ -161,7 +161,7 @@ static void name_process(struct perfetto_load *load, uint32_t process, struct nl
 {
     int64_t rank = nl_str_starts(name, "rank ") ? number_after(name, "rank ") : NL_NULL_I64;
     const char *colon = rank == NL_NULL_I64 ? NULL : memchr(name.ptr, ':', name.len);
-    if (colon && (size_t)(colon - name.ptr) + 2 < name.len) {
+    if (colon && (size_t)(colon - name.ptr) + 2 < name.len && colon[1] == ' ') {
         nl_builder_process_rank(load->builder, process, rank);
         name = (struct nl_str){colon + 2, name.len - (size_t)(colon - name.ptr) - 2};
     }

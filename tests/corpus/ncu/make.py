@@ -67,6 +67,11 @@ INSTANCES = (
     + field(13, field(1, 9) + field(3, b"")))
 
 
+# Metrics whose names are the last text of the report, and texts behind it.
+NAMED = [len(STRINGS + INSTANCED) + behind for behind in (-1, 0, 1, 2 ** 32)] + [2 ** 64 - 1]
+BEHIND = b"".join(field(13, field(1, name) + field(2, field(5, 3))) for name in NAMED)
+
+
 def line_table():
     """A unit of DWARF 2: two files, a sequence that begins at an address for a relocation, its place."""
     files = b"/opt/someone/src\0\0" + b"kernel.cu\0\1\0\0" + b"/usr/include/math.h\0\0\0\0" + b"\0"
@@ -162,6 +167,7 @@ def main():
     write(HERE, "instances.ncu-rep", report(instances=INSTANCES))
     write(HERE, "below-zero.ncu-rep", report(kernels=(("first", (4, 2, 1), BELOW_ZERO), ("second", (1, 1, 1), VAST)),
                                              instances=INSTANCES))
+    write(HERE, "names-behind.ncu-rep", report(instances=BEHIND))
     write(HERE, "raw.csv", RAW)
     write(HERE, "details-in-log.csv", DETAILS)
     write(HERE, "details-2020.csv", OLD)

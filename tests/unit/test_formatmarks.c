@@ -1,0 +1,123 @@
+/* Formats that are recognised by words: each word counts, too few are not enough, and what is of no format scores 0. */
+#include "corpus.h"
+
+static int score_of(const struct nl_format *format, const char *head, size_t len, const char **why)
+{
+    struct nl_input input = {.path = "x",
+                             .where = "x",
+                             .name = "x",
+                             .encoding = "plain",
+                             .head = (const unsigned char *)head,
+                             .head_len = len,
+                             .bytes = len,
+                             .rank = NL_NULL_I64};
+    *why = NULL;
+    return format->sniff(&input, why);
+}
+
+/* `begin`, then `count` of the marks from the i-th on, round the end. */
+static int score_with(const struct nl_format *format, const char *begin, const char *const *marks,
+                      size_t of, size_t i, size_t count, const char **why)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, 65536);
+    nl_buf_text(&text, begin);
+    for (size_t k = 0; k < count; k++)
+        nl_buf_format(&text, "%s\n", marks[(i + k) % of]);
+    int score = score_of(format, text.ptr, text.len, why);
+    nl_buf_release(&text);
+    return score;
+}
+
+/* One input per mark that it is needed in: as many as are enough, and the same without it. */
+static void each_counts(const struct nl_format *format, const char *begin, const char *const *marks,
+                        size_t of, size_t enough)
+{
+    const char *why;
+    for (size_t i = 0; i < of; i++) {
+        check_case(marks[i]);
+        CHECK(score_with(format, begin, marks, of, i, enough, &why) > 50);
+        CHECK(why == NULL);
+        CHECK_INT(score_with(format, begin, marks, of, i + 1, enough - 1, &why), 0);
+        CHECK(why != NULL);
+    }
+    check_case(NULL);
+}
+
+static void memory_snapshots(void)
+{
+    static const char *const marks[] = {"segments",     "device_traces",  "allocated_size",
+                                        "segment_type", "free_completed", "requested_size",
+                                        "active_size",  "blocks"};
+    const char *why;
+    each_counts(&nl_format_torchmem, "\x80\x04", marks, CHECK_LENGTH(marks), 4);
+    for (char version = 1; version < 8; version++) { /* of pickle; 2 to 5 begin so */
+        const char begin[] = {'\x80', version, 0};
+        int score = score_with(&nl_format_torchmem, begin, marks, CHECK_LENGTH(marks), 0, 4, &why);
+        CHECK((score > 50) == (version >= 2 && version <= 5));
+    }
+    CHECK_INT(score_with(&nl_format_torchmem, "{\"", marks, CHECK_LENGTH(marks), 0, 8, &why), 0);
+    CHECK(why == NULL);
+}
+
+static void flight_records(void)
+{
+    static const char *const marks[] = {"pg_config", "pg_status", "nccl_version"};
+    each_counts(&nl_format_flightrec, "\x80\x04", marks, CHECK_LENGTH(marks), 2);
+}
+
+/* None of these is of any format: a score other than 0 is a near miss, which has a reason. */
+static void nothing_of_any_format(void)
+{
+    static const struct {
+        const char *text;
+        size_t len;
+    } others[] = {{"", 0},
+                  {"x", 1},
+                  {"{", 1},
+                  {"{}", 2},
+                  {"[]", 2},
+                  {"{\"a\": 1}", 8},
+                  {"[1, 2, 3]", 9},
+                  {"\0\0\0\0\0\0\0\0", 8},
+                  {"\xff\xff\xff\xff\xff\xff\xff\xff", 8},
+                  {"\x80\x04\x95\0\0\0\0\0\0\0\0}.", 13},
+                  {"<html></html>\n", 14},
+                  {"#!/bin/sh\necho\n", 15},
+                  {"a,b,c\n1,2,3\n", 12},
+                  {"\x7f"
+                   "ELF\2\1\1\0",
+                   8},
+                  {"a text of no format\n", 20}};
+    for (size_t f = 0; nl_formats[f]; f++)
+        for (size_t i = 0; i < CHECK_LENGTH(others); i++) {
+            const char *why;
+            int score = score_of(nl_formats[f], others[i].text, others[i].len, &why);
+            check_case(nl_formats[f]->name);
+            CHECK(score == 0 || (score > 0 && score <= NL_NEAR_MISS && why));
+        }
+}
+
+static void execution_traces(void)
+{
+    static const struct {
+        const char *text;
+        int score;
+    } cases[] = {{"{\"schema\": \"1.1\", \"nodes\": []}", 93},
+                 {"\xef\xbb\xbf \n{\"nodes\": [], \"schema\": 1}", 93},
+                 {"{\"workload_graph\": []}", 93},
+                 {"{\"schema\": \"1.1\"}", 0},
+                 {"{\"nodes\": []}", 0},
+                 {"{\"schema\": 1, \"nodes\": [], \"traceEvents\": []}", 0},
+                 {"[\"schema\", \"nodes\", \"workload_graph\"]", 0}};
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        const char *why;
+        check_case(cases[i].text);
+        CHECK_INT(score_of(&nl_format_torchet, cases[i].text, strlen(cases[i].text), &why),
+                  cases[i].score);
+    }
+}
+
+CHECK_MAIN("format marks", {"memory snapshots", memory_snapshots},
+           {"flight records", flight_records}, {"execution traces", execution_traces},
+           {"nothing of any format", nothing_of_any_format})
