@@ -14,27 +14,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "parse/sqlitepage.h"
 
-#define LEAF           0x0d
-#define INTERIOR       0x05
-#define DEPTH_MAX      64
 #define CACHE_LINE     64
-#define PREFETCH_PAGES 8    /* children whose first bytes are fetched before they are looked at */
-#define DONE_LEAVES    8192 /* leaves whose headers were read: the kernel may have them back */
 #define PREFETCH_BYTES 8192 /* of larger pages the rest comes along as it is read */
-#define PAGE_1_GAP     100  /* the file header lies before the b-tree header of page 1 */
-
-static uint32_t big16(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] << 8 | bytes[1];
-}
-
-static uint32_t big32(const unsigned char *bytes)
-{
-    uint32_t value;
-    memcpy(&value, bytes, sizeof value);
-    return __builtin_bswap32(value);
-}
 
 static uint64_t big64(const unsigned char *bytes)
 {
@@ -71,14 +54,6 @@ static inline const unsigned char *varint_fast(const unsigned char *at, const un
         return at + 1;
     }
     return varint(at, end, value);
-}
-
-static void damaged(struct sqlitepages_damage *damage, uint64_t offset, const char *what)
-{
-    if (damage->what)
-        return;
-    damage->offset = offset;
-    damage->what = what;
 }
 
 void sqlitepages_damage_merge(struct sqlitepages_damage *into,
@@ -133,21 +108,9 @@ uint64_t *sqlitepages_seen_new(const struct sqlitepages *pages)
     return nl_zalloc(((size_t)pages->count / 64 + 1) * sizeof(uint64_t));
 }
 
-static const unsigned char *page_bytes(const struct sqlitepages *pages, uint32_t page)
-{
-    if (page == 0 || page > pages->count)
-        return NULL;
-    return pages->bytes + (uint64_t)(page - 1) * pages->page_size;
-}
-
 static uint64_t offset_in(const struct sqlitepages *pages, const unsigned char *at)
 {
     return (uint64_t)(at - pages->bytes);
-}
-
-static uint32_t header_gap(uint32_t page)
-{
-    return page == 1 ? PAGE_1_GAP : 0;
 }
 
 bool sqlitepages_is_table(const struct sqlitepages *pages, uint32_t root)
@@ -159,17 +122,6 @@ bool sqlitepages_is_table(const struct sqlitepages *pages, uint32_t root)
     return type == LEAF || type == INTERIOR;
 }
 
-/* Number of cells of a page whose header takes `header` bytes; limited to what the page can hold.
- * A header that promises more is damage. */
-static uint32_t cell_count(const struct sqlitepages *pages, uint32_t page,
-                           const unsigned char *start, uint32_t header)
-{
-    uint32_t gap = header_gap(page);
-    uint32_t count = big16(start + gap + 3);
-    uint32_t most = (pages->usable - gap - header) / 2;
-    return count <= most ? count : UINT32_MAX;
-}
-
 uint32_t sqlitepages_leaf_rows(const struct sqlitepages *pages, uint32_t page)
 {
     const unsigned char *start = page_bytes(pages, page);
@@ -177,105 +129,6 @@ uint32_t sqlitepages_leaf_rows(const struct sqlitepages *pages, uint32_t page)
         return 0;
     uint32_t count = cell_count(pages, page, start, 8);
     return count == UINT32_MAX ? 0 : count;
-}
-
-/* ---- Walking a tree to its leaves ---- */
-
-struct walk {
-    const struct sqlitepages *pages;
-    uint64_t *seen;
-    struct sqlitepages_leaves *leaves;
-    struct sqlitepages_damage *damage;
-    struct {
-        uint32_t page, next, cells; /* next child to visit; child number `cells` is the last */
-    } level[DEPTH_MAX];
-    int depth; /* levels in use */
-};
-
-static void lost_page(struct walk *walk, uint32_t page, const char *what)
-{
-    uint64_t offset = (uint64_t)(page ? page - 1 : 0) * walk->pages->page_size;
-    damaged(walk->damage, offset < walk->pages->size ? offset : walk->pages->size, what);
-    walk->damage->pages++;
-}
-
-/* Visits a page: keeps a leaf, makes an interior page the current level. */
-static void enter(struct walk *walk, uint32_t page)
-{
-    const unsigned char *start = page_bytes(walk->pages, page);
-    if (!start) {
-        lost_page(walk, page, page ? "a page lies beyond the end of the file" : "page number 0");
-        return;
-    }
-    uint64_t bit = (uint64_t)1 << (page % 64);
-    if (walk->seen[page / 64] & bit) {
-        lost_page(walk, page, "a page is referred to twice");
-        return;
-    }
-    walk->seen[page / 64] |= bit;
-    unsigned char type = start[header_gap(page)];
-    if (type == LEAF) {
-        struct sqlitepages_leaves *leaves = walk->leaves;
-        if (leaves->count == leaves->cap)
-            nl_grow(&leaves->page, &leaves->cap, leaves->count + 1);
-        leaves->page[leaves->count++] = page;
-        leaves->rows += sqlitepages_leaf_rows(walk->pages, page);
-        if (leaves->count % DONE_LEAVES == 0)
-            sqlitepages_done(walk->pages, leaves->page + leaves->count - DONE_LEAVES, DONE_LEAVES);
-        return;
-    }
-    uint32_t cells = type == INTERIOR ? cell_count(walk->pages, page, start, 12) : UINT32_MAX;
-    if (cells == UINT32_MAX || walk->depth == DEPTH_MAX) {
-        lost_page(walk, page,
-                  walk->depth == DEPTH_MAX ? "the tree is too deep" : "not a page of a table");
-        return;
-    }
-    walk->level[walk->depth].page = page;
-    walk->level[walk->depth].next = 0;
-    walk->level[walk->depth++].cells = cells;
-}
-
-/* Page number of child `index` of an interior page; 0 when its cell lies outside the page. */
-static uint32_t child(const struct sqlitepages *pages, uint32_t page, uint32_t index,
-                      uint32_t cells)
-{
-    const unsigned char *start = page_bytes(pages, page);
-    const unsigned char *header = start + header_gap(page);
-    if (index == cells)
-        return big32(header + 8);
-    uint32_t at = big16(header + 12 + (size_t)2 * index);
-    if (at + 5 > pages->usable)
-        return 0;
-    return big32(start + at);
-}
-
-void sqlitepages_leaves(const struct sqlitepages *pages, uint32_t root, uint64_t *seen,
-                        struct sqlitepages_leaves *leaves, struct sqlitepages_damage *damage)
-{
-    struct walk walk = {.pages = pages, .seen = seen, .leaves = leaves, .damage = damage};
-    enter(&walk, root);
-    while (walk.depth > 0) {
-        uint32_t page = walk.level[walk.depth - 1].page;
-        uint32_t next = walk.level[walk.depth - 1].next++;
-        uint32_t cells = walk.level[walk.depth - 1].cells;
-        if (next > cells) {
-            walk.depth--;
-            continue;
-        }
-        const unsigned char *soon =
-            next + PREFETCH_PAGES < cells
-                ? page_bytes(pages, child(pages, page, next + PREFETCH_PAGES, cells))
-                : NULL;
-        if (soon)
-            __builtin_prefetch(soon);
-        enter(&walk, child(pages, page, next, cells));
-    }
-}
-
-void sqlitepages_leaves_release(struct sqlitepages_leaves *leaves)
-{
-    nl_free(leaves->page);
-    *leaves = (struct sqlitepages_leaves){0};
 }
 
 /* ---- Records ---- */

@@ -30,6 +30,7 @@ struct sqlitepages {
     uint32_t page_size, usable; /* usable = page size without the reserved tail */
     uint32_t count;             /* whole pages that are there */
     uint32_t promised;          /* pages the header says there are; more than count: cut file */
+    unsigned threads;           /* that may look at pages when leaves are listed; 0 as 1 */
 };
 
 /* False, with a static text in *why, when these bytes are no database that can be read here. */

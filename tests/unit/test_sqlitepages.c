@@ -191,14 +191,16 @@ static void count_row(void *context, const struct sqlitepages_cell *cells)
     ++*(uint64_t *)context;
 }
 
-/* All rows that can be had from all tables of a database in memory. */
-static uint64_t rows_in(const unsigned char *bytes, size_t size, struct sqlitepages_damage *damage)
+/* All rows that can be had from all tables of a database in memory, and pages that were taken for leaves. */
+static uint64_t rows_by(const unsigned char *bytes, size_t size, unsigned threads,
+                        struct sqlitepages_damage *damage, uint64_t *taken)
 {
     struct sqlitepages pages;
     const char *why;
     uint64_t rows = 0;
     if (!sqlitepages_open(&pages, bytes, size, &why))
         return 0;
+    pages.threads = threads;
     uint64_t *seen = sqlitepages_seen_new(&pages);
     struct sqlitepages_scratch *scratch = nl_zalloc(sizeof *scratch);
     struct sqlitepages_plan plan = {.columns = 5, .cells = 5, .rowid_cell = -1};
@@ -207,12 +209,29 @@ static uint64_t rows_in(const unsigned char *bytes, size_t size, struct sqlitepa
         plan.cell[i] = i;
     struct sqlitepages_leaves leaves = {0};
     sqlitepages_leaves(&pages, 2, seen, &leaves, damage);
-    for (size_t i = 0; i < leaves.count; i++)
+    *taken = leaves.rows;
+    for (size_t i = 0; i < leaves.count; i++) {
         sqlitepages_read(&pages, leaves.page[i], &plan, scratch, count_row, &rows, damage);
+        *taken = *taken * 31 + leaves.page[i];
+    }
+    for (uint32_t page = 0; page <= pages.count; page++)
+        *taken = *taken * 31 + (seen[page / 64] >> page % 64 & 1);
     sqlitepages_leaves_release(&leaves);
     sqlitepages_scratch_release(scratch);
     nl_free(scratch);
     nl_free(seen);
+    return rows;
+}
+
+/* However many threads look for leaves. */
+static uint64_t rows_in(const unsigned char *bytes, size_t size, struct sqlitepages_damage *damage)
+{
+    struct sqlitepages_damage other = {0};
+    uint64_t taken = 0, taken_too = 0, rows = rows_by(bytes, size, 1, damage, &taken);
+    CHECK_INT(rows_by(bytes, size, 2, &other, &taken_too), rows);
+    CHECK(taken == taken_too);
+    CHECK(other.pages == damage->pages && other.rows == damage->rows);
+    CHECK(other.what == damage->what && other.offset == damage->offset);
     return rows;
 }
 

@@ -103,6 +103,7 @@ static bool load_from(struct nsys_load *load, const char *path, enum dbfile_way 
 {
     if (!dbfile_open(&load->db, path, way, err))
         return false;
+    load->db.pages.threads = nl_job_threads(load->job);
     start_workers(load);
     nl_builder_source_bytes(load->builder, load->source,
                             load->input->bytes ? load->input->bytes : load->db.map.size);
