@@ -26,6 +26,7 @@
 
 /* What loading takes beside the finished columns, while both are there. */
 #define WHILE_LOADING     1.35
+#define MAPPED_LEAST      (1.0 * (1 << 20)) /* of a column that is pages mapped again and again */
 #define FIXED_BYTES       (4.0 * (1 << 20)) /* of any profile, however small */
 #define ROW_BYTES         100.0             /* where no part was loaded */
 #define BYTES_A_ROW       60.0              /* likewise, of the file, decompressed */
@@ -243,6 +244,24 @@ static void by_archive(struct nl_file_estimate *file, const struct nl_path *path
         file->rows.low = 0;
 }
 
+/* Bytes of the columns of a trace `factor` times as large, without those that will be a few pages, however many
+ * rows there are: large ones in which all cells are equal. */
+static double varying_bytes(const struct nl_trace *trace, double factor)
+{
+    double bytes = 0;
+    for (unsigned c = 0; c < nl_column_count; c++) {
+        const struct nl_column_def *column = &nl_columns[c];
+        size_t rows = nl_trace_rows(trace, column->table), size = column->size;
+        if (column->hop != NL_HOP_NONE || rows < 2)
+            continue;
+        const char *cells = nl_trace_column(trace, column);
+        if ((double)(rows * size) * factor < MAPPED_LEAST ||
+            memcmp(cells, cells + size, (rows - 1) * size) != 0)
+            bytes += (double)(rows * size) * factor;
+    }
+    return bytes;
+}
+
 static void by_part(struct nl_file_estimate *file, const struct nl_format *format,
                     const struct nl_input *input, int fd)
 {
@@ -257,6 +276,7 @@ static void by_part(struct nl_file_estimate *file, const struct nl_format *forma
         file->how = part.all ? NL_ESTIMATE_COUNTED : NL_ESTIMATE_SAMPLED;
         file->rows = about(rows_of(trace) * factor, part.all ? 1 : 2.5);
         file->memory = memory_of((double)nl_trace_bytes(trace) * factor * WHILE_LOADING + text, 4);
+        file->memory.low = memory_of(varying_bytes(trace, factor) * WHILE_LOADING + text, 4).low;
     } else {
         by_size(file, part.whole);
     }
