@@ -81,6 +81,59 @@ static void large_engines_are_joined(void)
     nl_trace_free(trace);
 }
 
+/* The words of TensorRT's inspector, and the element type that a layer without weights has by them. */
+static void words_of_types(void)
+{
+    static const char *const words[][2] = {
+        {"Row major linear FP32", "FP32"},
+        {"Channel major FP16 format where channel % 8 == 0", "FP16"},
+        {"Row major linear BF16 format", "BF16"},
+        {"Four wide channel vectorized row major Int8 format", "INT8"},
+        {"Row major INT8 format", "INT8"},
+        {"Row major linear UINT8 format", "UINT8"},
+        {"Row major linear FP8 format", "FP8"},
+        {"Row major linear FP4 format", "FP4"},
+        {"Row major linear INT4 format", "INT4"},
+        {"Row major linear Int4 format", "INT4"},
+        {"Row major linear INT64 format", "INT64"},
+        {"Row major Int64 format", "INT64"},
+        {"Row major INT32 format", "INT32"},
+        {"Row major Int32 format", "INT32"},
+        {"Row major linear BOOL", "BOOL"},
+        {"Row major Bool", "BOOL"},
+        {"Half", "FP16"},
+        {"Float", "FP32"},
+    };
+    char folder[] = "/tmp/trt-types-XXXXXX", path[64];
+    REQUIRE(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/net.graph.json", folder);
+    FILE *graph = fopen(path, "w");
+    REQUIRE(graph);
+    fprintf(graph, "{\"Layers\": [");
+    for (size_t i = 0; i < CHECK_LENGTH(words); i++)
+        fprintf(graph,
+                "%s{\"Name\": \"%s\", \"LayerType\": \"NoOp\", \"Inputs\": [{\"Name\": \"x\", "
+                "\"Dimensions\": [1], \"Format/Datatype\": \"%s\"}]}\n",
+                i ? "," : "", words[i][0], words[i][0]);
+    fprintf(graph, "]}\n");
+    REQUIRE(fclose(graph) == 0);
+    struct nl_trace *trace = corpus_ingest_path(folder);
+    unlink(path);
+    rmdir(folder);
+    REQUIRE(trace);
+    CHECK_INT(trace->node.rows, CHECK_LENGTH(words));
+    for (uint32_t row = 0; row < trace->node.rows; row++) {
+        size_t i = 0;
+        while (i < CHECK_LENGTH(words) &&
+               !nl_str_is(nl_trace_name(trace, trace->node.name[row]), words[i][0]))
+            i++;
+        REQUIRE(i < CHECK_LENGTH(words));
+        check_case(words[i][0]);
+        CHECK_STR(nl_trace_name(trace, trace->node.precision[row]), words[i][1]);
+    }
+    nl_trace_free(trace);
+}
+
 static void one_file_is_not_joined(void)
 {
     struct nl_trace *trace = corpus_ingest("tensorrt", "profile_without_median.json");
@@ -131,6 +184,6 @@ static void layers_are_answered(void)
 
 CHECK_MAIN("trt", {"layers are joined", layers_are_joined},
            {"large engines are joined", large_engines_are_joined},
-           {"one file is not joined", one_file_is_not_joined},
+           {"words of types", words_of_types}, {"one file is not joined", one_file_is_not_joined},
            {"inferences are steps", inferences_are_steps},
            {"layers are answered", layers_are_answered})

@@ -101,13 +101,14 @@ struct layer {
     uint32_t tactic_value;
 };
 
-/* Words in "Format/Datatype", which is prose: the last of them that occurs is the type. */
+/* Words in "Format/Datatype", which is prose: the first of them that occurs is the type, so that a word stands before those
+ * that are part of it. */
 static const struct {
     const char *word, *type;
-} types[] = {{"FP32", "FP32"},   {"FP16", "FP16"},   {"BF16", "BF16"},   {"Int8", "INT8"},
-             {"INT8", "INT8"},   {"FP8", "FP8"},     {"FP4", "FP4"},     {"INT4", "INT4"},
-             {"Int4", "INT4"},   {"INT64", "INT64"}, {"Int64", "INT64"}, {"INT32", "INT32"},
-             {"Int32", "INT32"}, {"UINT8", "UINT8"}, {"BOOL", "BOOL"},   {"Bool", "BOOL"},
+} types[] = {{"UINT8", "UINT8"}, {"FP32", "FP32"},   {"FP16", "FP16"},   {"BF16", "BF16"},
+             {"Int8", "INT8"},   {"INT8", "INT8"},   {"FP8", "FP8"},     {"FP4", "FP4"},
+             {"INT4", "INT4"},   {"Int4", "INT4"},   {"INT64", "INT64"}, {"Int64", "INT64"},
+             {"INT32", "INT32"}, {"Int32", "INT32"}, {"BOOL", "BOOL"},   {"Bool", "BOOL"},
              {"Half", "FP16"},   {"Float", "FP32"}};
 
 static const char *type_in(struct nl_str text)
