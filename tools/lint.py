@@ -380,7 +380,7 @@ def casts():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, words, described, peaks_of_gpus, exit_statuses, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, formatted]
 
 
 def main():
