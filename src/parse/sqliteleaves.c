@@ -3,7 +3,6 @@
  * whether what they name are leaves; without, and when that is not so, every page is looked at in turn.
  */
 #include <stdatomic.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/pool.h"
@@ -22,9 +21,11 @@ struct walk {
     struct {
         uint32_t page, next, cells; /* next child to visit; child number `cells` is the last */
     } level[DEPTH_MAX];
-    int depth;      /* levels in use */
-    int leaf_level; /* children of that many levels are taken for leaves; 0 = none are */
-    bool odd;       /* it is no such tree */
+    int depth;         /* levels in use */
+    int leaf_level;    /* children of that many levels are taken for leaves; 0 = none are */
+    bool odd;          /* it is no such tree */
+    uint32_t *entered; /* pages that were looked at while leaves are taken for such */
+    size_t entered_count, entered_cap;
 };
 
 static void lost_page(struct walk *walk, uint32_t page, const char *what)
@@ -48,6 +49,10 @@ static void enter(struct walk *walk, uint32_t page)
         return;
     }
     walk->seen[page / 64] |= bit;
+    if (walk->leaf_level) {
+        nl_grow(&walk->entered, &walk->entered_cap, walk->entered_count + 1);
+        walk->entered[walk->entered_count++] = page;
+    }
     unsigned char type = start[header_gap(page)];
     if (type == LEAF) {
         struct sqlitepages_leaves *leaves = walk->leaves;
@@ -168,6 +173,12 @@ static void look_at_leaves(void *context, size_t index, unsigned worker)
         sqlitepages_done(pages, look->page + from, LOOKED_AT);
 }
 
+static void forget(uint64_t *seen, const uint32_t *page, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        seen[page[i] / 64] &= ~((uint64_t)1 << (page[i] % 64));
+}
+
 /* All leaves of a sound tree lie on one level, so its interior pages tell them, and threads look whether they
  * are leaves. False, with nothing changed, when they are not: the tree is damaged, and is walked page by page. */
 static bool list_at_once(struct walk *walk, uint32_t root)
@@ -175,12 +186,10 @@ static bool list_at_once(struct walk *walk, uint32_t root)
     const struct sqlitepages *pages = walk->pages;
     struct sqlitepages_leaves *leaves = walk->leaves;
     const struct sqlitepages_leaves before = *leaves;
-    size_t bytes = ((size_t)pages->count / 64 + 1) * sizeof *walk->seen;
     walk->leaf_level = pages->threads > 1 ? levels_of(pages, root) : 0;
     if (walk->leaf_level == 0)
         return false;
     struct sqlitepages_damage damage = {0}, *others = walk->damage;
-    uint64_t *seen = memcpy(nl_alloc(bytes), walk->seen, bytes);
     walk->damage = &damage;
     enter(walk, root);
     walk_on(walk);
@@ -194,11 +203,12 @@ static bool list_at_once(struct walk *walk, uint32_t root)
     if (done) {
         leaves->rows += atomic_load(&look.rows);
     } else {
-        memcpy(walk->seen, seen, bytes);
+        forget(walk->seen, walk->entered, walk->entered_count);
+        forget(walk->seen, leaves->page + before.count, leaves->count - before.count);
         leaves->count = before.count;
         leaves->rows = before.rows;
     }
-    nl_free(seen);
+    nl_free(walk->entered);
     *walk = (struct walk){.pages = pages, .seen = walk->seen, .leaves = leaves, .damage = others};
     return done;
 }
