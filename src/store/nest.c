@@ -286,7 +286,9 @@ static void group_by_lane(struct nest_run *run, unsigned threads)
 {
     struct nl_nesting *n = run->n;
     uint32_t at = 0;
-    run->parts = n->count / FEW_IN_A_PART < threads ? 1 : threads;
+    run->parts = n->count / FEW_IN_A_PART < threads || n->count / threads < n->lane_count
+                     ? 1 /* not more places than slices */
+                     : threads;
     run->order = nl_pagepool_take(n->pages, (size_t)n->count * sizeof *run->order);
     run->next = nl_zalloc(((size_t)n->lane_count * run->parts + 1) * sizeof *run->next);
     nl_parallel(run->parts, run->parts, count_part, run);
