@@ -62,6 +62,13 @@ static void add_lane(struct nl_launch_order *order, const struct nl_trace *trace
     }
 }
 
+static inline bool comes_first(const struct launch_run *a, const struct launch_run *b)
+{
+    if (a->start != b->start)
+        return a->start < b->start;
+    return a->end != b->end ? a->end < b->end : a->place < b->place;
+}
+
 /* To the next launch of the first run; drops it at its end. */
 static void advance(struct runs *runs, const struct nl_trace *trace)
 {
@@ -76,10 +83,7 @@ static void advance(struct runs *runs, const struct nl_trace *trace)
         *run = runs->items[--runs->count];
     }
     if (runs->count > 1)
-        NL_HEAP_SINK(runs->items, runs->count, a, b,
-                     a->start != b->start ? a->start < b->start
-                     : a->end != b->end   ? a->end < b->end
-                                          : a->place < b->place);
+        NL_HEAP_SINK(runs->items, runs->count, a, b, comes_first(a, b));
 }
 
 static void merge(struct nl_launch_order *order, const struct nl_trace *trace,
@@ -89,10 +93,7 @@ static void merge(struct nl_launch_order *order, const struct nl_trace *trace,
     int64_t busy_until = INT64_MIN;
     for (size_t i = 0; i < all->count; i++) {
         struct launch_run run = all->items[i];
-        NL_HEAP_ADD(runs.items, runs.count, run, a, b,
-                    a->start != b->start ? a->start < b->start
-                    : a->end != b->end   ? a->end < b->end
-                                         : a->place < b->place);
+        NL_HEAP_ADD(runs.items, runs.count, run, a, b, comes_first(a, b));
     }
     for (size_t i = 0; i < order->count; i++) {
         const struct launch_run *run = &runs.items[0];
