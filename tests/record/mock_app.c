@@ -9,6 +9,7 @@
  *   procs=N children that begin CUDA themselves, likewise all
  *   jit     the driver compiles kernels now and then
  *   exit=N  status at the end      _exit   without handlers                  kill   SIGKILL at the end
+ *   pause=US  every 16th round sleeps so long before it goes on
  *   idle    CUDA is begun, nothing is done                                   twice  it is begun twice
  */
 #define _GNU_SOURCE
@@ -339,6 +340,8 @@ static void *work(void *context)
             jit(i / 32);
         if (i % 64 == 3)
             (void)call(1, MOCK_CTX_GET, next());
+        if (i % 16 == 15)
+            usleep((useconds_t)option("pause", 0));
     }
     return NULL;
 }
