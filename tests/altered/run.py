@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Small changes of every file of the corpus, one at a time, and what the readers make of each: what differs from the rows of the
+file as it is, a line for each change.
+
+    tests/altered/run.py                  all
+    tests/altered/run.py --accept WORD    write what is read now into the files whose name contains WORD
+
+variants.py says which changes: members of JSON gone or of another type, words that nobody knows, columns and tables that are not
+there, fields of messages, lines, tokens, bytes. Thousands of files are read by one program (unit/readeach.c), which takes under a millisecond for each.
+
+A change after which nothing differs has no line. A line of tests/altered/FAMILY.txt is the file, the change, and after two colons the columns in which something differs: how many values they have now,
+the least and the greatest (of texts the first), up to three of them, how many more, and a checksum of all that differs. That a reader is right
+is proved elsewhere; here none changes its mind about an odd file without anyone noticing.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), HERE]
+from harness import PROGRAM, TESTS, Tally, environment, meant, scratch  # noqa: E402
+from variants import variants  # noqa: E402
+
+READ = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "readeach")
+MOST_BYTES = 150000  # of a file that is changed
+
+
+def corpus():
+    """{family: its files} of those that are one file each."""
+    top = os.path.join(TESTS, "corpus")
+    for family in sorted(os.listdir(top)):
+        here = os.path.join(top, family)
+        names = [name for name in sorted(os.listdir(here)) if not name.startswith(("README", ".")) and not name.endswith((".py", ".gz"))]
+        yield family, [os.path.join(here, name) for name in names if os.path.isfile(os.path.join(here, name)) and
+                       os.path.getsize(os.path.join(here, name)) < MOST_BYTES]
+
+
+def read_all(files, folder):
+    """What is said of each (name, bytes) of an iterator, in order; and what went wrong."""
+    with open(os.path.join(folder, "told"), "wb+") as told, open(os.path.join(folder, "errors"), "wb+") as errors:
+        reader = subprocess.Popen([READ], cwd=folder, env=environment(scratch()), stdin=subprocess.PIPE, stdout=told, stderr=errors)
+        given = 0
+        try:
+            for name, data in files:
+                reader.stdin.write(b"%s %d\n" % (name.encode(), len(data)) + data)
+                given += 1
+            reader.stdin.close()
+        except BrokenPipeError:
+            pass
+        status = reader.wait()
+        told.seek(0), errors.seek(0)
+        answers = [part.strip("\n") for part in ("\n" + told.read().decode("utf-8", "backslashreplace")).split("\n=\n")[1:]]
+        noise = errors.read().decode("utf-8", "replace")
+    return answers, "status %d after %d of %d files\n%s" % (status, len(answers), given, noise) if status or noise or len(answers) < given else ""
+
+
+def by_column(answer):
+    found = {}
+    for line in answer.splitlines():
+        column, _, rest = line.partition(" ")
+        if column == "coverage":  # by what it says
+            count, _, rest = rest.partition(" ")
+            column, rest = "coverage " + rest.partition(":")[0], count + rest.partition(":")[2]
+        found[column] = found.get(column, "") + rest
+    return found
+
+
+def difference(base, answer):
+    """What differs, in short, as one line; None when nothing does."""
+    if answer.startswith("refused"):
+        return None if base == answer else answer.split("\n")[0][:150]
+    old, new = by_column(base), by_column(answer)
+    what = ["%s %s" % (column, new.get(column, "gone")) for column in dict.fromkeys([*old, *new]) if old.get(column) != new.get(column)]
+    what = [each for each in what if not each.startswith("sources.bytes ")]
+    if not what:
+        return None
+    what.sort(key=lambda each: not each.startswith(("WRONG", "coverage")))
+    told = [each.rpartition(" ~")[0] or each for each in what[:3]]
+    told = [each if len(each) < 56 else each[:53] + "..." for each in told]
+    return "%s%s ~%08x" % ("; ".join(told), "; %d more" % (len(what) - 3) if len(what) > 3 else "", zlib.crc32("\n".join(what).encode()))
+
+
+def changes(paths, family, labels):
+    """(name, bytes) of each file and each change of it; `labels` gets (place of the file as it is, what is changed)."""
+    seen = set()
+    for path in paths:
+        name = os.path.basename(path)
+        with open(path, "rb") as file:
+            data = file.read()
+        base = len(labels)
+        labels.append(None)
+        yield name, data
+        for what, changed in variants(family, data, seen):
+            if changed is not None and changed != data:
+                labels.append((base, "%s, %s" % (name, what)))
+                yield name, changed
+
+
+def lines(paths, family, folder):
+    """A line of every change that makes a difference, how many changes there were, and what went wrong."""
+    labels = []
+    answers, bad = read_all(changes(paths, family, labels), folder)
+    told = [(label[1], difference(answers[label[0]], answer)) for label, answer in zip(labels, answers) if label]
+    return ["%s :: %s" % each for each in told if each[1]], len(told), bad
+
+
+def main():
+    accept = sys.argv[2] if len(sys.argv) > 2 and sys.argv[1] == "--accept" else None
+    tally = Tally("altered")
+    for family, paths in corpus():
+        if accept is not None and accept not in family:
+            continue
+        with tempfile.TemporaryDirectory(prefix="neurolens-altered-") as folder:
+            now, count, bad = lines(paths, family, folder)
+        kept = os.path.join(HERE, family + ".txt")
+        if accept is not None:
+            with open(kept, "w", encoding="utf-8") as file:
+                file.write("\n".join(now) + "\n")
+            continue
+        before = []
+        if os.path.exists(kept):
+            with open(kept, encoding="utf-8") as file:
+                before = file.read().split("\n")[:-1]
+        differs = ["- " + line for line in before if line not in set(now)][:15] + ["+ " + line for line in now if line not in set(before)][:15]
+        tally.check("%s: %d changes of %d files" % (family, count, len(paths)), now == before and not bad,
+                    bad + meant("tests/altered/run.py --accept " + family, "\n".join(differs)))
+    if accept is None:
+        tally.finish()
+
+
+if __name__ == "__main__":
+    main()
