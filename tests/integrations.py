@@ -300,10 +300,10 @@ def pytest_refuses():
     for word, want, more in cases:
         status, said = pytest_run(place, "--nlens-update", "test_refused.py::%s" % {"TestOld": "TestOld", "words": "test_words", "later": "test_later"}[word])
         if want not in said or status == 0:
-            wrong.append((word, status, said))
+            wrong.append((word, status, said[-600:]))
     status, said = pytest_run(place, "--nlens", "-o", "nlens_inconclusive=maybe")
     if status != 4 or "fail, skip or pass" not in said:
-        wrong.append(("ini", status, said))
+        wrong.append(("ini", status, said[-600:]))
     return not wrong, wrong
 
 

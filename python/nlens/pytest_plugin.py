@@ -85,23 +85,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # ---- in the process that is recorded ----
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)  # `wrapper` is unknown to pluggy before 1.2
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
     """Only the body of the test is recorded, without what pytest and fixtures do before and after."""
     mark = pyfuncitem.get_closest_marker("nlens")
     if mark is None or _INSIDE not in os.environ:
-        return (yield)
+        yield
+        return
     marker = Marker(pyfuncitem, mark)
     start()
     try:
         if marker.repeat == 1:
-            return (yield)
+            yield
+            return
         arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
         for number in range(marker.repeat - 1):
             with step(number):
                 pyfuncitem.obj(**arguments)
         with step(marker.repeat - 1):
-            return (yield)
+            yield
     finally:
         stop()
 
