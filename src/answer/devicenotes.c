@@ -152,7 +152,7 @@ void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
     tell_ending(it);
     if (it->thinned != it->thinned && !it->replays)
         tell_others(it, class);
-    if (class == NL_VERDICT_COMMUNICATION || it->devices < 2)
+    if (class == NL_VERDICT_COMMUNICATION || it->devices < 2 || it->late.others)
         return;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_lastrank_put(it->judged, out, "In collectives ");

@@ -5,7 +5,7 @@
 #ifndef NL_DEVICEWORDS_H
 #define NL_DEVICEWORDS_H
 
-#include "answer/timeparts.h"
+#include "answer/laterank.h"
 #include "tables/steptime.h"
 
 struct nl_device_case {
@@ -21,8 +21,9 @@ struct nl_device_case {
     double thinned;                /* nl_thinned */
     uint64_t replays;              /* nl_replays_unrecorded */
     const struct nl_finding
-        *inside;       /* of a device that computes: what can win most there, or NULL */
-    int64_t inside_ns; /* that, of the time that the parts are about */
+        *inside;              /* of a device that computes: what can win most there, or NULL */
+    int64_t inside_ns;        /* that, of the time that the parts are about */
+    struct nl_late_rank late; /* others: 0 where no rank stands out */
 };
 
 /* Whether the finding's time is that of the device that the sentence is about. */
@@ -43,6 +44,9 @@ void nl_device_tell_sync(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_startup(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_host(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_idle(struct nl_device_case *it, int64_t ns);
+
+/* Sentence and culprit of a device whose rank the others wait for. */
+void nl_device_tell_late(struct nl_device_case *it);
 
 /* Whether most of the time is the capture of a graph; then that is the answer. */
 bool nl_device_tell_capture(struct nl_device_case *it);

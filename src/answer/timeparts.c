@@ -283,13 +283,19 @@ static int by_time(const void *left, const void *right)
 
 /* As the account names it, so that findings say the same; the star of a number at the end goes with what leads to it:
  * "nn.Module: Linear", "IO". */
-static const char *keep(struct division *division, uint32_t name)
+const char *nl_time_name(struct nl_judged *judged, uint32_t name)
 {
-    struct nl_str text = nl_gap_fold(nl_account_name(division->account, name));
+    const struct nl_account *account = nl_memo_account(judged->options->memo);
+    struct nl_str text = nl_gap_fold(nl_account_name(account, name));
     if (text.len > 2 && text.ptr[text.len - 1] == '*' && strchr("_# ", text.ptr[text.len - 2]) &&
         text.ptr[text.len - 3] != ':')
         text.len -= 2;
-    return nl_keep_name(division->judged, text);
+    return nl_keep_name(judged, text);
+}
+
+static const char *keep(struct division *division, uint32_t name)
+{
+    return nl_time_name(division->judged, name);
 }
 
 static const char *keep_kernel(struct division *division, uint32_t name)
@@ -450,7 +456,7 @@ static bool look(struct division *division, struct nl_judged *judged, struct nl_
     return division->device && division->gaps;
 }
 
-bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts)
+bool nl_time_parts(struct nl_judged *judged, size_t device, struct nl_time_parts *parts)
 {
     size_t count;
     struct division division;
@@ -458,7 +464,7 @@ bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts)
     *parts = (struct nl_time_parts){0};
     if (!count || rows[0].starts_unknown)
         return false;
-    parts->device = busiest(rows, count);
+    parts->device = device == NL_TIME_BUSIEST ? busiest(rows, count) : device;
     if (rows[parts->device].wall_ns <= 0 || !look(&division, judged, parts, &rows[parts->device]))
         return false;
     parts->account = division.device;

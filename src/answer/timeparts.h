@@ -69,8 +69,10 @@ struct nl_time_parts {
     const char *nothing_ended_by; /* operator or call that ended it */
 };
 
-/* False when no device has a timeline. Texts live in the report's arena. */
-bool nl_time_parts(struct nl_judged *judged, struct nl_time_parts *parts);
+/* `device`: row of the breakdown; NL_TIME_BUSIEST: the one that says most. False when it has no timeline. Texts live in the
+ * report's arena. */
+#define NL_TIME_BUSIEST SIZE_MAX
+bool nl_time_parts(struct nl_judged *judged, size_t device, struct nl_time_parts *parts);
 
 /* The same of any device that has a row in the breakdown, without names: sums alone. `phase`: NL_PHASES = all. False when it
  * has no account. */
@@ -80,5 +82,8 @@ bool nl_time_sums(struct nl_judged *judged, size_t device, enum nl_phase phase,
 /* The parts and their sums of the same device in one phase alone. */
 void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts,
                           enum nl_phase phase);
+
+/* What the CPU does under an id of the account (name, op, range, wait), as the parts name it. */
+const char *nl_time_name(struct nl_judged *judged, uint32_t name);
 
 #endif

@@ -326,6 +326,16 @@ static bool judge_filtered(struct nl_judged *judged)
 
 /* ---- phases ---- */
 
+/* Median of the rank's steps; where it has none of its own, that of the first. */
+static int64_t median_step(struct nl_judged *judged, int64_t rank)
+{
+    const struct nl_result *rows = nl_judged_part(judged, "step_summary");
+    size_t at = 0;
+    while (rows && at < rows->rows && nl_lookup_i64(rows, at, "rank") != rank)
+        at++;
+    return rows ? nl_lookup_i64(rows, at < rows->rows ? at : 0, "p50_ns") : NL_NULL_I64;
+}
+
 static void regard_steps(struct nl_device_case *it)
 {
     const struct nl_device_breakdown *row = &it->row;
@@ -347,8 +357,7 @@ static void regard_steps(struct nl_device_case *it)
         it->steps = 0; /* marks of launching: the work comes later */
     if (!it->steps)
         return;
-    const struct nl_result *rows = nl_judged_part(it->judged, "step_summary");
-    it->step_ns = rows ? nl_lookup_i64(rows, 0, "p50_ns") : NL_NULL_I64;
+    it->step_ns = median_step(it->judged, row->rank);
 }
 
 /* The answer is about the steady steps, unless start-up outweighs all. */
@@ -485,43 +494,80 @@ static bool judge_unrecorded(struct nl_device_case *it)
     return true;
 }
 
-static bool judge_timeline(struct nl_judged *judged)
+/* The device of that row, its steps, and the time that the answer is about. */
+static bool take_device(struct nl_judged *judged, size_t device, struct nl_device_case *it)
 {
     size_t count;
-    struct nl_device_case it = {.judged = judged,
-                                .thinned = nl_memo_thinned(judged->options->memo)};
-    if (!nl_time_parts(judged, &it.parts))
+    *it = (struct nl_device_case){.judged = judged,
+                                  .thinned = nl_memo_thinned(judged->options->memo)};
+    if (!nl_time_parts(judged, device, &it->parts))
         return false;
-    it.replays = replays_of(&it);
-    it.row = nl_memo_breakdown(judged->options->memo, &count)[it.parts.device];
-    it.devices = count;
-    regard_steps(&it);
-    if (!it.replays) /* steps that replay graphs have little that was recorded */
-        narrow(&it);
-    nl_whole_bars(&it);
-    if (judge_unrecorded(&it))
-        return true;
-    struct group group = choose(&it);
-    judged->verdict->class = group.class;
+    it->replays = replays_of(it);
+    it->row = nl_memo_breakdown(judged->options->memo, &count)[it->parts.device];
+    it->devices = count;
+    regard_steps(it);
+    if (!it->replays) /* steps that replay graphs have little that was recorded */
+        narrow(it);
+    return true;
+}
+
+/* The late rank, where one stands out in the time that the answer is about. */
+static bool take_late(struct nl_judged *judged, struct nl_device_case *it)
+{
+    struct nl_late_rank late;
+    return nl_late_rank_find(judged, NL_PHASES, &late) && take_device(judged, late.device, it) &&
+           it->thinned != it->thinned && !it->replays &&
+           nl_late_rank_find(judged, it->in_steps ? NL_STEADY : NL_PHASES, &it->late) &&
+           it->late.device == late.device;
+}
+
+static void judge_late(struct nl_device_case *it)
+{
+    enum nl_verdict_class class = it->late.class;
+    it->judged->verdict->class = class;
+    nl_device_tell_late(it);
+    if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_IDLE)
+        put_saving(it, it->late.wins_ns);
+    put_phase(it);
+    nl_device_tell_rest(it, class);
+}
+
+static void judge_group(struct nl_device_case *it)
+{
+    struct group group = choose(it);
+    it->judged->verdict->class = group.class;
     if ((group.class == NL_VERDICT_LAUNCH || group.class == NL_VERDICT_HOST ||
          group.class == NL_VERDICT_IDLE || group.class == NL_VERDICT_STARTUP) &&
-        nl_device_tell_capture(&it))
-        return true;
-    it.inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(&it) : NULL;
-    it.inside_ns = won_inside(&it, it.inside);
-    if (it.thinned == it.thinned && group.ns < it.parts.total / 10)
-        tell_too_thin(&it);
+        nl_device_tell_capture(it))
+        return;
+    it->inside = group.class == NL_VERDICT_COMPUTE ? inside_compute(it) : NULL;
+    it->inside_ns = won_inside(it, it->inside);
+    if (it->thinned == it->thinned && group.ns < it->parts.total / 10)
+        tell_too_thin(it);
     else
-        tellers[group.class](&it, group.ns);
-    int64_t saving = group.class == NL_VERDICT_COMPUTE ? NL_NULL_I64 : promised(&it, group);
-    if (it.thinned == it.thinned)
-        tell_thinned(&it);
+        tellers[group.class](it, group.ns);
+    int64_t saving = group.class == NL_VERDICT_COMPUTE ? NL_NULL_I64 : promised(it, group);
+    if (it->thinned == it->thinned)
+        tell_thinned(it);
     else if (saving != NL_NULL_I64)
-        put_saving(&it, saving);
+        put_saving(it, saving);
     else
-        put_saving_inside(&it);
-    put_phase(&it);
-    nl_device_tell_rest(&it, group.class);
+        put_saving_inside(it);
+    put_phase(it);
+    nl_device_tell_rest(it, group.class);
+}
+
+static bool judge_timeline(struct nl_judged *judged)
+{
+    struct nl_device_case it;
+    bool late = take_late(judged, &it);
+    if (!late && !take_device(judged, NL_TIME_BUSIEST, &it))
+        return false;
+    nl_whole_bars(&it);
+    if (late)
+        judge_late(&it);
+    else if (!judge_unrecorded(&it))
+        judge_group(&it);
     return true;
 }
 

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""The rank that the others wait for: ranks of a data-parallel program are played step by step, each file with a clock of its own,
+and what the answer says of who is late, why, and what can be won is held to what playing it again without the delay wins. Among
+them programs in which no rank is late, though all wait."""
+import json
+import os
+
+from answertraces import Trace
+from harness import Tally, neurolens, scratch
+
+OPS, TRANSFER = 40, 300  # of a step; of an all-reduce, µs
+SHIFT = 7000  # between the clocks of two ranks
+
+
+class Rank:
+    """One rank of a plan: what its steps take, µs. `late` steps add `extra` to one of these."""
+
+    def __init__(self, number, plan):
+        self.trace, self.number, self.now, self.plan = Trace(), number, 1000 + SHIFT * number, plan
+
+    def step(self, index):
+        """Up to the collective: when the rank is ready for it."""
+        plan = self.plan(self.number, index)
+        self.begin = now = self.now
+        if plan.get("fetch"):
+            self.trace.slice("cpu_op", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", now, plan["fetch"] - 2)
+            now += plan["fetch"]
+        free = now
+        for _ in range(OPS):
+            self.trace.slice("cpu_op", plan.get("op", "aten::mm"), now, plan.get("gap", 20) - 2)
+            free = max(free, now + plan.get("gap", 20) - 6)
+            self.trace.launch(now + plan.get("gap", 20) - 10, 5, free, plan.get("kernel", 50), plan.get("name", "gemm_kernel"))
+            free += plan.get("kernel", 50)
+            now += plan.get("gap", 20)
+        self.cpu, self.ready = now, free + 4
+        return self.ready - SHIFT * self.number
+
+    def collective(self, index, end, hidden):
+        """All ranks leave it at `end`; beside it the device computes where it is `hidden`."""
+        end += SHIFT * self.number
+        self.trace.launch(self.cpu, 5, self.ready, end - self.ready, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", stream=20,
+                          **{"Collective name": "allreduce", "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]",
+                             "Group size": 4, "In msg nelems": 1 << 20, "Out msg nelems": 1 << 20, "dtype": "BFloat16", "Seq": index})
+        if hidden:
+            self.trace.launch(self.cpu + 6, 5, self.ready, end - self.ready, "gemm_beside")
+        self.trace.slice("cuda_runtime", "cudaDeviceSynchronize", self.cpu + 12, end + 2 - self.cpu - 12)
+        self.trace.slice("user_annotation", "ProfilerStep#%d" % index, self.begin, end + 10 - self.begin)
+        self.now = end + 12
+
+    def write(self, folder):
+        path = self.trace.write(folder, "rank%d.json" % self.number)
+        with open(path) as file:
+            document = json.load(file)
+        document["distributedInfo"] = {"backend": "nccl", "rank": self.number, "world_size": 4}
+        with open(path, "w") as file:
+            json.dump(document, file)
+        return path
+
+
+def play(plan, ranks, steps=12, hidden=False):
+    """The ranks, and how long the program takes."""
+    them = [Rank(number, plan) for number in range(ranks)]
+    end = 0
+    for index in range(steps):
+        end = max([rank.step(index) for rank in them]) + TRANSFER
+        for rank in them:
+            rank.collective(index, end, hidden)
+    return them, end
+
+
+def ask(folder, them):
+    paths = [rank.write(folder) for rank in them]
+    done = neurolens(["analyze", "-q", "--no-cache", "--format", "json", *paths])
+    for path in paths:
+        os.remove(path)
+    return json.loads(done.stdout)["result"]
+
+
+def only(number, one, others=None):
+    """A plan by which one rank differs from the others."""
+    return lambda rank, index: one if rank == number else others or {}
+
+
+# what, ranks, the plan, the late rank, class, what the sentence says
+LATE = [
+    ("operators take longer to dispatch", 4, only(2, {"gap": 120, "kernel": 20, "op": "aten::slow"}, {"gap": 60, "kernel": 20}), 2, "launch",
+     "waits for the CPU to launch work", "aten::slow"),
+    ("its kernels take longer", 4, only(1, {"kernel": 90, "name": "slow_kernel"}), 1, "compute", "computes", "slow_kernel"),
+    ("its input comes late", 4, only(3, {"fetch": 1500}), 3, "input", "waits for input data", "DataLoader"),
+    ("its input comes later than the others'", 2, only(0, {"fetch": 3000}, {"fetch": 1000}), 0, "input", "waits for input data", "DataLoader"),
+    ("one of two computes longer", 2, only(1, {"kernel": 70}), 1, "compute", "computes", "gemm_kernel"),
+]
+
+
+def late(tally, folder):
+    for what, ranks, plan, number, kind, doing, name in LATE:
+        them, took = play(plan, ranks)
+        others = [plan(rank, 0) for rank in range(ranks) if rank != number]
+        won = took - play(lambda rank, index: others[0], ranks)[1]
+        answer = ask(folder, them)["answer"]
+        sentence = answer["sentence"]
+        who = "rank %d waits for it" % (1 - number) if ranks == 2 else "the other 3 ranks wait for it inside collectives"
+        tally.check("%s: rank %d is late" % (what, number),
+                    sentence.startswith("Rank %d is late: %s" % (number, who)) and answer["class"] == kind and doing in sentence
+                    and name in sentence, answer)
+        told = answer["saving_ns"]
+        tally.check("%s: no more is promised than playing it again wins, and no less than half" % what,
+                    told is not None and won * 500 <= told <= won * 1050, (told, won * 1000))
+        tally.check("%s: the wait is said once" % what, not any("arrives last" in note for note in answer["notes"]), answer["notes"])
+
+
+ALIKE = [
+    ("all ranks are alike", {}, lambda rank, index: {"gap": 60, "kernel": 20}),
+    ("the ranks are late in turn", {}, lambda rank, index: {"kernel": 90 if index % 4 == rank else 50}),
+    ("two of four are late", {}, lambda rank, index: {"kernel": 90 if rank < 2 else 50}),
+    ("one is late by little", {}, only(2, {"kernel": 52})),
+    ("waiting is hidden behind computing", {"hidden": True}, only(2, {"kernel": 90})),
+    ("one is late in one step of twelve", {}, lambda rank, index: {"kernel": 120 if (rank, index) == (1, 5) else 50}),
+]
+
+
+def alike(tally, folder):
+    for what, options, plan in ALIKE:
+        result = ask(folder, play(plan, 4, **options)[0])
+        tally.check("no rank is late: " + what, "is late" not in result["answer"]["sentence"], result["answer"])
+
+
+def shapes(tally, folder):
+    """Who is late does not depend on the order of the files; one rank alone has nobody to wait for."""
+    them, _ = play(LATE[1][2], 4)
+    first, turned = ask(folder, them)["answer"], ask(folder, them[::-1])["answer"]
+    tally.check("files in another order", first == turned, (first, turned))
+    alone = ask(folder, them[:1])["answer"]
+    tally.check("one rank alone", "is late" not in alone["sentence"], alone)
+
+
+def main():
+    tally = Tally("lateranks")
+    folder = scratch()
+    late(tally, folder)
+    alike(tally, folder)
+    shapes(tally, folder)
+    tally.finish()
+
+
+if __name__ == "__main__":
+    main()
