@@ -25,6 +25,7 @@ from variants import variants  # noqa: E402
 
 READ = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "readeach")
 MOST_BYTES = 150000  # of a file that is changed
+HALVED = {"runjson", "pickle", "pstats", "rocjson"}  # many places and little code: half of the changes
 
 
 def corpus():
@@ -93,7 +94,7 @@ def changes(paths, family, labels):
         labels.append(None)
         yield name, data
         for what, changed in variants(family, data, seen):
-            if changed is not None and changed != data:
+            if changed is not None and changed != data and not (family in HALVED and zlib.crc32(what.encode("utf-8", "replace")) & 1):
                 labels.append((base, "%s, %s" % (name, what)))
                 yield name, changed
 

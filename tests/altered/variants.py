@@ -87,7 +87,7 @@ def of_json(family, documents, seen, join):
         for holder, key in spots:
             if isinstance(holder[key], str) and len(holder[key]) < 60:
                 words.setdefault(holder[key], (holder, key))
-        for word, (holder, key) in list(words.items())[:15]:
+        for word, (holder, key) in list(words.items())[:9]:
             if fresh(seen, ("word", place, word)):
                 yield "%s %s → %s" % (place, shown(word), shown(word + "x")), with_member(holder, key, word + "x", lambda: join(documents))
         if place == "[]" or not fresh(seen, place):
@@ -140,7 +140,7 @@ def of_text(family, data, seen):
     spots = {}
     for match in TOKEN.finditer(data):
         spots.setdefault(match.group(0), []).append(match.start())
-    for token, starts in list(spots.items())[:120]:
+    for token, starts in list(spots.items())[:80]:
         if fresh(seen, ("token", token)):
             at, new = picked(clean(token), starts), other_token(token)
             yield "%s at %d → %s" % (clean(token), at, clean(new) or "nothing"), data[:at] + new + data[at + len(token):]
@@ -291,7 +291,7 @@ def of_message(family, data, seen):
 # ---- other bytes ----
 
 def of_bytes(family, data, seen):
-    for at in sorted({i * len(data) // 45 for i in range(45)}):
+    for at in sorted({i * len(data) // 35 for i in range(35)}):
         while data[at] == 0 and at + 1 < len(data) and at % 8 != 7:  # more is said where something stands
             at += 1
         new = picked("%d" % at, [(data[at] + 1) % 256, (data[at] - 1) % 256, 0, 255, data[at] ^ 128])

@@ -124,6 +124,7 @@ def of_formats(folder):
         yield "run.json " + name, EXPORT + [path]
         if before:
             yield "diff with the one before: " + name, DIFF + [before, path]
+            yield "rank with the one before: " + name, ["rank", "--all", before, path]
         before = path
 
 
@@ -145,6 +146,75 @@ def of_changes(folder):
     yield "rank", ["rank", "--all", *(paths[name, 1] for name in ("plain", "slower", "fused", "clock", "sync"))]
 
 
+def metrics():
+    """(name, a bound in its unit) of every metric of rules, and of columns of tables."""
+    with open(os.path.join(ROOT, "src", "compare", "metricnames.def"), encoding="utf-8") as file:
+        named = re.findall(r'^METRIC\("([^"]+)", \w+, \w+, (\w+)', file.read(), re.M)
+    bound = {"NS": "2ms", "SHARE": "30%", "BYTES": "3MiB", "NUMBER": "33", "COUNT": "11"}
+    return [(name, bound[meaning]) for name, meaning in named] + \
+        [('op["aten::mm"].p95', "40us"), ('kernel["sgemm*"].total', "9ms"), ('kernel["flash_fwd"].mean', "199us"), ('kernels["flash_fwd"].count', "36"),
+         ("step_summary.p95_ns", "5ms"), ("breakdown.idle_share", "1%")]
+
+
+def captured(folder, name, count, **changes):
+    """Captures of one program: made when first asked for, joined by commas."""
+    paths = [os.path.join(folder, "%s %d.json" % (name, take)) for take in range(count)]
+    for take, path in enumerate(paths):
+        if not os.path.exists(path):
+            plantedsteps.write(path, plantedsteps.Plant(**dict({"steps": 6}, **changes, seed=take + 1, capture=0.004 * (take * 7 % 5 - 2))))
+    return ",".join(paths)
+
+
+def of_compares(folder):
+    """Comparisons of many captures, candidates and runs."""
+    every = {name: captured(folder, name, 3, **{**changes, "steps": min(changes.get("steps", 6), 12) if name != "slow steps" else 12}) for name, changes in CHANGES}
+    names = list(every)
+    plain = every["plain"]
+    for name in names[1:]:
+        yield "diff of 3 and 3 captures: " + name, DIFF + [plain, ":", every[name]]
+    for a, b in (11, 9), (10, 11), (12, 10), (1, 3), (5, 1), (2, 2):
+        yield "diff of %d and %d captures" % (a, b), DIFF + [captured(folder, "many", a, steps=4), ":", captured(folder, "many slower", b, steps=4, scale={"flash_fwd": 1.04})]
+    for at, name in enumerate(names):
+        some = [every[names[(at + k) % len(names)]].split(",") for k in (0, 1, 5)]
+        yield "rank 3 of " + name, ["rank", "--all", "--price", "A100=1.5", "--price", "H100=3"] + [",".join(paths[:take + 1]) for take, paths in enumerate(some)]
+    for count in 1, 3, 4:
+        short = [captured(folder, "short %d %d" % (steps, count), 1, steps=steps, clock=clock) for steps, clock in ((count, 1), (count + 1, 1.001), (count, 0.9))]
+        yield "rank of %d steps" % count, ["rank", "--all"] + short
+        yield "diff of %d steps" % count, DIFF + short[:2]
+        yield "check of %d steps" % count, ["check", short[1], "--baseline", short[0], "--fail-on", "step.p50 > +1%", "--fail-on", "idle.share > +1%"]
+    yield "rank of 12", ["rank", "--all"] + [path.split(",")[0] for path in every.values()][:12]
+    yield "rank of the same", ["rank", "--all"] + plain.split(",")[:1] * 3
+    for name, files in corpus():
+        if 2 < len(files):
+            yield "rank corpus " + name, ["rank"] + files[:3]
+    rules = [word for metric, bound in metrics() for limit in (" > +1%", " < -1%", " > " + bound, " < " + bound) for word in ("--fail-on", metric + limit)]
+    for name, count in ("slower", 3), ("sync", 1), ("slow steps", 2):
+        yield "check all rules, %d: %s" % (count, name), ["check", ",".join(every[name].split(",")[:count]), "--baseline", ",".join(plain.split(",")[:count]), "--allow", "all"] + rules
+    yield "check all rules of a program", ["check", os.path.join(FIXTURES, TRACES[0])] + [word for metric, bound in metrics() for word in ("--fail-on", metric + " > " + bound)]
+    for a, b in (2, 1), (6, 5):
+        wide = ",".join(captured(folder, "wide", 6, steps=4, noise=0.1).split(",")[:a])
+        yield "self-test of %d and %d" % (a, b), ["check", "--self-test", captured(folder, "many", b, steps=4), "--baseline", wide]
+    yield "self-test", ["check", "--self-test"]
+    yield from of_ledger(folder, every)
+
+
+def of_ledger(folder, every):
+    """Runs that are alike, and how numbers of runs changed."""
+    ledger, add = os.path.join(folder, "ledger"), lambda words: neurolens(words + ["--quiet"])
+    for name, paths in every.items():
+        add(["add", paths.split(",")[0], "--ledger", ledger, "--set", "name=" + name.replace(" ", "-"), "--set", "batch_size=%d" % (len(name) % 3 + 1)])
+    for name in TRACES:
+        add(["add", os.path.join(FIXTURES, name), "--ledger", ledger])
+    for name in "plain", "fused", "device", "no marks":
+        yield "similar to " + name, ["similar", "--all", every[name].split(",")[1], "--ledger", ledger]
+    for name in TRACES:
+        yield "similar to " + name, ["similar", "--all", os.path.join(FIXTURES, name), "--ledger", ledger]
+    for metric, _ in metrics():
+        yield "trend of " + metric, ["trend", "--all", metric, "--ledger", ledger]
+    for words in ["--window", "6"], ["--magnitude", "20%"], ["--limit", "7"], ["--fail-on-change", "name=s*"], ["--by", "commit"]:
+        yield "trend of steps, " + " ".join(words), ["trend", "--all", "step.p50", "--ledger", ledger] + words
+
+
 def of_corpus(_):
     """Fingerprints, run documents and comparisons; analyses are kept by tests/corpus_expect."""
     for name, files in corpus():
@@ -158,7 +228,8 @@ def of_corpus(_):
             yield "analyze all of " + name, ANALYZE + files[:6]
 
 
-GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "corpus": of_corpus}
+GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares,
+          "corpus": of_corpus}
 
 
 BRIEF = {"work", "corpus"}
@@ -167,9 +238,12 @@ BRIEF = {"work", "corpus"}
 def said(words, folder, brief):
     """The sums of an answer; of a refusal the status and the first line, without folders."""
     document = words[0] == "export"
-    result = neurolens(words + ["--no-cache", "--quiet"] + ([] if document else ["--format", "json"]), timeout=60)
+    result = neurolens(words + (["--quiet"] if words[0] == "trend" else ["--no-cache", "--quiet"]) + ([] if document else ["--format", "json"]), timeout=60)
     try:
-        return ("status %d\n" % result.status if result.status else "") + sums(json.loads(result.stdout.replace(folder + "/", "").replace(TESTS + "/", "")), brief)
+        text = result.stdout.replace(folder + "/", "").replace(TESTS + "/", "")
+        if words[0] == "trend":
+            text = re.sub(r"\d{4}-\d\d-\d\d(T[\d:]+Z)?", "today", text)
+        return ("status %d\n" % result.status if result.status else "") + sums(json.loads(text), brief)
     except ValueError:
         line = (result.stderr or result.stdout or "\n").splitlines()[0]
         return "status %s: %s\n" % (result.status, line.replace(folder + "/", "").replace(TESTS + "/", ""))
