@@ -100,7 +100,7 @@ static void time_causes(const struct nl_trace *trace, const struct nl_analyze_op
     struct nl_arena arena;
     struct nl_scenes scenes;
     nl_arena_init(&arena);
-    nl_scenes_init(&scenes, trace, options, &arena);
+    nl_scenes_init(&scenes, trace, options, &arena, 1);
     double start = now();
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         for (size_t s = 0; s < scenes.count; s++) {

@@ -46,8 +46,10 @@ static int64_t cpu_busy(struct nl_scene *scene, const struct nl_account_device *
 {
     int64_t start = scene->parts->start_ns, end = start;
     nl_sum_add(&end, scene->wall_ns);
+    pthread_mutex_lock(&scene->locks->kept);
     if (scene->cpu_busy == NL_NULL_I64)
         scene->cpu_busy = nl_host_busy(scene->trace, scene->roles, device->feeder, start, end);
+    pthread_mutex_unlock(&scene->locks->kept);
     return scene->cpu_busy;
 }
 

@@ -20,36 +20,15 @@
 
 #include "account/account.h"
 #include "findings/finding.h"
+#include "findings/sceneshared.h"
 #include "timeline/apirole.h"
 #include "timeline/idletime.h"
 #include "timeline/stepfind.h"
 #include "store/clockcheck.h"
 
+struct nl_work_here;
 /* Of a process without device work (`cpu`): its main thread, or what was sampled of it. There are no kernels,
  * copies and gaps then, and wall_ns is the span of its account. */
-/* Rows of slices that a cause looks for in every scene: found once for all of them. */
-struct nl_slices_found {
-    uint32_t *rows;
-    size_t count, cap;
-    bool made;
-};
-
-/* Kernel time of one scene by what it is for (cause_moe_imbalance.c). */
-struct nl_expert_sums {
-    int64_t moe_ns, dense_ns, comm_ns;
-    uint64_t moe;
-};
-
-/* Of all scenes, made once: per scene, and the medians of those that run `of_moe` such kernels or about as many. */
-struct nl_experts_found {
-    struct nl_expert_sums *sums; /* NULL until asked for */
-    struct nl_expert_sums medians;
-    double mean_moe_ns;
-    uint64_t of_moe;
-    size_t ranks;
-};
-
-struct nl_work_here;
 struct nl_scene {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -59,7 +38,8 @@ struct nl_scene {
     const struct nl_api_roles *roles;
     struct nl_memo *memo;               /* borrowed: work rows and roofs (workcause.h) */
     const struct nl_clock_check *clock; /* NULL: its times fit those of the CPU */
-    struct nl_arena *arena;
+    struct nl_arena *arena;             /* nl_scene_alloc */
+    struct nl_scene_locks *locks;
     const uint32_t *kernels, *copies; /* rows of work that starts in the window, length known */
     size_t kernel_count, copy_count;
     int64_t wall_ns;
@@ -69,15 +49,15 @@ struct nl_scene {
     size_t steps;
     int64_t first_step, last_step;
     double linked;                    /* share of work whose launch is known, 0..1 */
-    struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h) */
-    struct nl_work_here *work;        /* kept by workcause.c */
+    struct nl_launch_facts *launches; /* kept by nl_launch_facts (launchcause.h), under a lock */
+    struct nl_work_here *work;        /* kept by workcause.c, under a lock */
     struct nl_slices_found *compiled; /* all scenes' (cause_recompilation.c) */
     const struct nl_scene *peers;     /* all scenes */
     size_t peer_count;
     struct nl_experts_found *experts; /* all scenes' (cause_moe_imbalance.c) */
     const struct nl_account *account;
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
-    int64_t cpu_busy;                       /* kept by bound.c; NL_NULL_I64 until then */
+    int64_t cpu_busy; /* kept by bound.c, under a lock; NL_NULL_I64 until then */
     bool cpu;
     bool
         blind; /* kernels of graphs that its process replays were not recorded: gaps may be theirs */
@@ -164,6 +144,10 @@ void nl_example_slice(const struct nl_scene *scene, struct nl_evidence *evidence
 double nl_median(int64_t *values, size_t count);
 
 /* ---- Writing down ---- */
+
+/* Zeroed; lives as long as the findings. */
+void *nl_scene_alloc(const struct nl_scene *scene, size_t bytes);
+const char *nl_scene_text(const struct nl_scene *scene, struct nl_str text);
 
 const char *nl_say(const struct nl_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

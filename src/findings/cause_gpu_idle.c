@@ -136,7 +136,7 @@ static struct activity main_activity(const struct nl_scene *scene)
     nl_groups_finish(&groups);
     if (groups.count) {
         struct nl_str name = nl_dict_text(&names, (uint32_t)groups.items[0].a);
-        main.name = (struct nl_str){nl_arena_text(scene->arena, name.ptr, name.len), name.len};
+        main.name = (struct nl_str){nl_scene_text(scene, name), name.len};
         main.name_ns = groups.items[0].stats.total_ns;
     }
     nl_dict_release(&names);

@@ -18,6 +18,22 @@
 #define KERNEL_READ  4096
 #define KERNEL_SHOWN 64
 
+void *nl_scene_alloc(const struct nl_scene *scene, size_t bytes)
+{
+    pthread_mutex_lock(&scene->locks->texts);
+    void *memory = nl_arena_alloc(scene->arena, bytes);
+    pthread_mutex_unlock(&scene->locks->texts);
+    return memory;
+}
+
+const char *nl_scene_text(const struct nl_scene *scene, struct nl_str text)
+{
+    char *copy = nl_scene_alloc(scene, text.len + 1);
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    return copy;
+}
+
 const char *nl_say(const struct nl_scene *scene, const char *format, ...)
 {
     char text[SAY_BYTES];
@@ -27,8 +43,8 @@ const char *nl_say(const struct nl_scene *scene, const char *format, ...)
     va_end(list);
     if (len < 0)
         len = 0;
-    return nl_arena_text(scene->arena, text,
-                         (size_t)len < sizeof text ? (size_t)len : sizeof text - 1);
+    return nl_scene_text(
+        scene, (struct nl_str){text, (size_t)len < sizeof text ? (size_t)len : sizeof text - 1});
 }
 
 const char *nl_say_ns(const struct nl_scene *scene, int64_t ns)
@@ -76,7 +92,7 @@ const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s)
 
 const char *nl_say_quoted(const struct nl_scene *scene, struct nl_str text)
 {
-    char *out = nl_arena_alloc(scene->arena, 2 * text.len + 3), *to = out;
+    char *out = nl_scene_alloc(scene, 2 * text.len + 3), *to = out;
     *to++ = '\'';
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '\'')
@@ -198,7 +214,7 @@ void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const ch
     va_end(list);
     if (text[0] >= 'a' && text[0] <= 'z' && !strncmp(text, "rank ", 5))
         text[0] = 'R';
-    finding->title = nl_arena_text(scene->arena, text, strlen(text));
+    finding->title = nl_scene_text(scene, nl_str(text));
 }
 
 struct nl_evidence *nl_evidence(struct nl_finding *finding, struct nl_evidence evidence)

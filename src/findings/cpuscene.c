@@ -83,6 +83,7 @@ void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
     const struct nl_account *account = nl_memo_account(options->memo);
     const struct nl_found_steps *found = nl_memo_steps(options->memo);
     size_t chosen;
+    scenes->locks = NL_SCENE_LOCKS;
     size_t *numbers = choose(account, &chosen), most = chosen + 1;
     struct nl_scene like = {.trace = trace,
                             .window = &options->window,
@@ -91,6 +92,7 @@ void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
                             .memo = options->memo,
                             .account = account,
                             .arena = arena,
+                            .locks = &scenes->locks,
                             .compiled = &scenes->compiled,
                             .cpu_busy = NL_NULL_I64,
                             .cpu = true};

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/pool.h"
 #include "findings/recordadvice.h"
 #include "findings/bound.h"
 #include "findings/claims.h"
@@ -76,53 +77,110 @@ static enum nl_verdict ask(const struct nl_cause *cause, struct nl_scene *scene,
     return cause->evaluate(scene, finding);
 }
 
-/* Asks one cause about every device and keeps the device that loses most. */
-static void judge(struct nl_findings *findings, const struct nl_scenes *scenes,
-                  const struct nl_account *account, size_t number)
+/* What was said about one cause: of the devices it was found on, the one that loses most. */
+struct judged {
+    bool asked;
+    struct nl_finding best;
+    size_t found, worst;
+    const char *reason; /* why it abstained, or NULL */
+};
+
+/* Causes are judged side by side; what each says is gathered in their order afterwards. */
+struct court {
+    struct nl_findings *findings;
+    const struct nl_trace *trace;
+    const struct nl_account *account;
+    struct nl_job *job;
+    struct nl_scenes devices, hosts;
+    const char *blind; /* why gaps of this recording are no idle time; NULL where they are */
+    struct judged judged[CAUSE_COUNT];
+};
+
+static const struct nl_scenes *asked_of(const struct court *court, const struct nl_cause *cause)
 {
+    bool cpu = cause->on == NL_ON_CPU || (cause->on == NL_ON_BOTH && !court->devices.count);
+    return cpu ? &court->hosts : &court->devices;
+}
+
+/* Asks one cause about every device and keeps the device that loses most. */
+static void judge(void *context, size_t number, unsigned worker)
+{
+    struct court *court = context;
     const struct nl_cause *cause = causes[number].cause;
-    struct nl_finding best = {0};
-    const char *reason = NULL;
-    size_t found = 0, worst = 0;
-    nl_intervals_init(&best.where);
+    const struct nl_scenes *scenes = asked_of(court, cause);
+    struct judged *judged = &court->judged[number];
+    struct nl_finding *best = &judged->best;
+    (void)worker;
+    nl_intervals_init(&best->where);
+    if (nl_job_cancelled(court->job) || !scenes->count || lacks(cause, court->trace) ||
+        (court->blind && cause->of_gaps))
+        return;
+    judged->asked = true;
     for (size_t i = 0; i < scenes->count; i++) {
         struct nl_finding finding = {.cause = cause->id, .not_this_if = cause->not_this_if};
         nl_intervals_init(&finding.where);
         enum nl_verdict verdict = ask(cause, &scenes->items[i], &finding);
-        if (verdict == NL_CAUSE_ABSTAINED && !reason)
-            reason = finding.reason;
-        if (verdict == NL_CAUSE_FOUND && (!found++ || finding.cost_ns > best.cost_ns)) {
-            nl_intervals_release(&best.where);
-            best = finding;
-            worst = i;
-            place_finding(&scenes->items[i], &best);
+        if (verdict == NL_CAUSE_ABSTAINED && !judged->reason)
+            judged->reason = finding.reason;
+        if (verdict == NL_CAUSE_FOUND && (!judged->found++ || finding.cost_ns > best->cost_ns)) {
+            nl_intervals_release(&best->where);
+            *best = finding;
+            judged->worst = i;
             continue;
         }
         nl_intervals_release(&finding.where);
     }
-    if (!found) {
-        nl_intervals_release(&best.where);
-        if (reason)
-            abstain(findings, cause->id, reason, NULL);
-        else
-            findings->judged++;
+    if (!judged->found)
         return;
-    }
-    best.id = cause->id;
+    nl_bound_saving(best, &scenes->items[judged->worst], court->account);
+    nl_culprit_name(best, &scenes->items[judged->worst], court->account);
+    nl_intervals_normalise(&best->where);
+}
+
+static void keep(struct court *court, size_t number)
+{
+    struct nl_findings *findings = court->findings;
+    const struct judged *judged = &court->judged[number];
+    const struct nl_scenes *scenes = asked_of(court, causes[number].cause);
+    const struct nl_scene *scene = &scenes->items[judged->worst];
+    const char *id = causes[number].cause->id;
+    struct nl_finding best = judged->best;
+    place_finding(scene, &best);
+    best.id = id;
     best.level = causes[number].level;
     best.order = (unsigned)number;
     best.suggestions =
-        nl_remedies(best.remedies ? best.remedies : cause->id,
-                    nl_setting_of(scenes->items[worst].trace, scenes->items[worst].device->device),
-                    &findings->arena);
-    nl_bound_saving(&best, &scenes->items[worst], account);
-    nl_culprit_name(&best, &scenes->items[worst], account);
-    best.confidence *= nl_sureness(cause->id, nl_sure_of(&scenes->items[worst]));
-    best.devices = found;
+        nl_remedies(best.remedies ? best.remedies : id,
+                    nl_setting_of(scene->trace, scene->device->device), &findings->arena);
+    best.confidence *= nl_sureness(id, nl_sure_of(scene));
+    best.devices = judged->found;
     best.of_devices = scenes->count;
-    nl_intervals_normalise(&best.where);
     nl_grow(&findings->items, &findings->cap, findings->count + 1);
     findings->items[findings->count++] = best;
+}
+
+static void gather(struct court *court, size_t number)
+{
+    struct nl_findings *findings = court->findings;
+    const struct nl_cause *cause = causes[number].cause;
+    const struct judged *judged = &court->judged[number];
+    const struct nl_trace *trace = court->trace;
+    bool scenes = asked_of(court, cause)->count;
+    const struct nl_need *need = scenes ? lacks(cause, trace) : NULL;
+    if (judged->found)
+        keep(court, number);
+    else if (judged->asked && judged->reason)
+        abstain(findings, cause->id, judged->reason, NULL);
+    else if (judged->asked)
+        findings->judged++;
+    else if (need)
+        abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
+                nl_advice_record(trace, need));
+    else if (scenes)
+        abstain(findings, cause->id, court->blind, NULL);
+    else if (cause->on == NL_ON_DEVICE) /* else its question does not arise */
+        abstain(findings, cause->id, "no work of a device was recorded",
+                nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
 }
 
 bool nl_finding_weighs(const struct nl_finding *finding)
@@ -149,11 +207,6 @@ static void select_printed(struct nl_findings *findings)
     findings->count = kept;
 }
 
-static bool is_about_cpu(const struct nl_cause *cause, const struct nl_scenes *devices)
-{
-    return cause->on == NL_ON_CPU || (cause->on == NL_ON_BOTH && !devices->count);
-}
-
 /* Why gaps of this recording are no idle time; NULL where they are. */
 static const char *says_nothing_in_gaps(struct nl_memo *memo)
 {
@@ -174,41 +227,41 @@ static void find_blind(struct nl_scenes *scenes, const struct nl_trace *trace)
     nl_free(counts);
 }
 
+static void release(struct court *court)
+{
+    nl_scenes_release(&court->devices);
+    nl_scenes_release(&court->hosts);
+}
+
+/* False when it was stopped. */
+static bool hear(struct court *court)
+{
+    nl_parallel(nl_job_threads(court->job), CAUSE_COUNT, judge, court);
+    bool stopped = nl_job_cancelled(court->job);
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        if (stopped)
+            nl_intervals_release(&court->judged[i].best.where);
+        else
+            gather(court, i);
+    }
+    return !stopped;
+}
+
 static struct nl_findings *find(const struct nl_trace *trace,
                                 const struct nl_analyze_options *options, struct nl_job *job,
                                 struct nl_err *err)
 {
     struct nl_findings *findings = nl_zalloc(sizeof *findings);
-    struct nl_scenes scenes, hosts = {0};
+    struct court court = {.findings = findings, .trace = trace, .job = job};
     nl_arena_init(&findings->arena);
-    nl_scenes_init(&scenes, trace, options, &findings->arena);
-    if (!scenes.count)
-        nl_scenes_init_cpu(&hosts, trace, options, &findings->arena);
-    const struct nl_account *account = nl_memo_account(options->memo);
-    const char *blind = says_nothing_in_gaps(options->memo);
-    find_blind(&scenes, trace);
-    bool cancelled = false;
-    for (size_t i = 0; i < CAUSE_COUNT && !cancelled; i++) {
-        const struct nl_cause *cause = causes[i].cause;
-        const struct nl_scenes *asked = is_about_cpu(cause, &scenes) ? &hosts : &scenes;
-        const struct nl_need *need = asked->count ? lacks(cause, trace) : NULL;
-        cancelled = nl_job_cancelled(job);
-        if (!asked->count && cause->on != NL_ON_DEVICE)
-            continue; /* its question does not arise */
-        if (!asked->count)
-            abstain(findings, cause->id, "no work of a device was recorded",
-                    nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL}));
-        else if (need)
-            abstain(findings, cause->id, nl_advice_lack(trace, need, &findings->arena),
-                    nl_advice_record(trace, need));
-        else if (blind && cause->of_gaps)
-            abstain(findings, cause->id, blind, NULL);
-        else
-            judge(findings, asked, account, i);
-    }
-    if (cancelled) {
-        nl_scenes_release(&scenes);
-        nl_scenes_release(&hosts);
+    nl_scenes_init(&court.devices, trace, options, &findings->arena, nl_job_threads(job));
+    if (!court.devices.count)
+        nl_scenes_init_cpu(&court.hosts, trace, options, &findings->arena);
+    court.account = nl_memo_account(options->memo);
+    court.blind = says_nothing_in_gaps(options->memo);
+    find_blind(&court.devices, trace);
+    if (!hear(&court)) {
+        release(&court);
         nl_findings_free(findings);
         nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");
         return NULL;
@@ -217,9 +270,8 @@ static struct nl_findings *find(const struct nl_trace *trace,
     if (!options->all)
         select_printed(findings);
     nl_findings_rank(findings);
-    nl_findings_claim(findings, &scenes, account);
-    nl_scenes_release(&scenes);
-    nl_scenes_release(&hosts);
+    nl_findings_claim(findings, &court.devices, court.account);
+    release(&court);
     for (size_t i = 0; i < findings->count; i++)
         nl_finding_surer(&findings->items[i], trace, &findings->arena);
     return findings;

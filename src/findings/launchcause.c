@@ -49,10 +49,12 @@ static struct nl_launch_facts count_facts(const struct nl_scene *scene)
 
 struct nl_launch_facts nl_launch_facts(struct nl_scene *scene)
 {
+    pthread_mutex_lock(&scene->locks->kept);
     if (!scene->launches) {
-        scene->launches = nl_arena_alloc(scene->arena, sizeof *scene->launches);
+        scene->launches = nl_scene_alloc(scene, sizeof *scene->launches);
         *scene->launches = count_facts(scene);
     }
+    pthread_mutex_unlock(&scene->locks->kept);
     return *scene->launches;
 }
 

@@ -8,6 +8,7 @@
 
 #include "tables/memo.h"
 #include "tables/scope.h"
+#include "base/pool.h"
 #include "base/sum.h"
 #include "findings/workcause.h"
 #include "timeline/quantile.h"
@@ -179,30 +180,67 @@ static const struct nl_account_device *booked_of(const struct nl_scene *scene, s
     return NULL;
 }
 
+/* What a device needs that asks nothing of the account. */
 static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
-                 const struct nl_work_lane *lanes, size_t lane_count, size_t *booked)
+                 const struct nl_work_lane *lanes, size_t lane_count)
 {
-    const struct nl_trace *trace = scene->trace;
     struct nl_device_sets sets;
-    nl_device_intervals_of(trace, scene->window, lanes, lane_count, scene->device->device, &sets);
+    nl_device_intervals_of(scene->trace, scene->window, lanes, lane_count, scene->device->device,
+                           &sets);
     nl_intervals_union(&sets.compute, &sets.comm, &scene->hidden);
     scene->compute = sets.compute;
     nl_intervals_init(&sets.compute); /* it is the scene's now */
     nl_device_sets_release(&sets);
-    scene->account = nl_memo_account(scene->memo);
-    scene->booked = booked_of(scene, booked);
     count_links(scene);
     nl_scene_find_steps(scene, found);
 }
 
+struct filling {
+    struct nl_scenes *scenes;
+    struct nl_memo *memo;
+    const struct nl_found_steps *found;
+    struct nl_work_lane *lanes;
+    size_t lane_count;
+};
+
+/* The account, which takes longest, beside the scenes. */
+static void fill_task(void *context, size_t index, unsigned worker)
+{
+    struct filling *filling = context;
+    (void)worker;
+    if (index == 0)
+        (void)nl_memo_account(filling->memo);
+    else
+        fill(&filling->scenes->items[index - 1], filling->found, filling->lanes,
+             filling->lane_count);
+}
+
+static void fill_all(struct nl_scenes *scenes, const struct nl_trace *trace,
+                     const struct nl_analyze_options *options, unsigned threads)
+{
+    struct filling filling = {
+        .scenes = scenes, .memo = options->memo, .found = nl_memo_steps(options->memo)};
+    size_t booked = 0;
+    filling.lane_count = nl_work_lanes(trace, &options->window, &filling.lanes);
+    nl_parallel(threads, scenes->count + 1, fill_task, &filling);
+    nl_free(filling.lanes);
+    for (size_t i = 0; i < scenes->count; i++) {
+        struct nl_scene *scene = &scenes->items[i];
+        scene->account = nl_memo_account(options->memo);
+        scene->booked = booked_of(scene, &booked);
+        scene->peers = scenes->items;
+        scene->peer_count = scenes->count;
+    }
+}
+
 void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
-                    const struct nl_analyze_options *options, struct nl_arena *arena)
+                    const struct nl_analyze_options *options, struct nl_arena *arena,
+                    unsigned threads)
 {
     size_t part_count;
-    *scenes = (struct nl_scenes){0};
+    *scenes = (struct nl_scenes){.locks = NL_SCENE_LOCKS};
     const struct nl_idle *idle = nl_memo_idle(options->memo);
     const struct nl_device_breakdown *all = nl_memo_breakdown(options->memo, &part_count);
-    const struct nl_found_steps *found = nl_memo_steps(options->memo);
     scenes->items = nl_zalloc((idle->device_count + 1) * sizeof *scenes->items);
     struct by_device by;
     by_device_init(&by, trace);
@@ -222,6 +260,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .roles = nl_memo_roles(options->memo),
                                                            .memo = options->memo,
                                                            .arena = arena,
+                                                           .locks = &scenes->locks,
                                                            .compiled = &scenes->compiled,
                                                            .experts = &scenes->experts,
                                                            .cpu_busy = NL_NULL_I64,
@@ -235,15 +274,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
         nl_alloc(((size_t)trace->kernel.rows + trace->copy.rows + 1) * sizeof *scenes->rows);
     uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
-    struct nl_work_lane *lanes;
-    size_t lane_count = nl_work_lanes(trace, &options->window, &lanes), booked = 0;
-    for (size_t i = 0; i < scenes->count; i++)
-        fill(&scenes->items[i], found, lanes, lane_count, &booked);
-    nl_free(lanes);
-    for (size_t i = 0; i < scenes->count; i++) {
-        scenes->items[i].peers = scenes->items;
-        scenes->items[i].peer_count = scenes->count;
-    }
+    fill_all(scenes, trace, options, threads);
     if (scenes->count && clocks_contradict(trace))
         find_clocks(scenes, trace, nl_memo_clocks(options->memo));
     nl_free(dealer.lane_scene);
@@ -366,14 +397,9 @@ static bool is_wanted(const struct nl_evidence *evidence, int64_t dur)
            evidence->examples[NL_FINDING_EXAMPLES - 1].dur_ns < dur;
 }
 
-static const char *copy_text(const struct nl_scene *scene, struct nl_str text)
-{
-    return nl_arena_text(scene->arena, text.len ? text.ptr : "", text.len);
-}
-
 static const char *lane_text(const struct nl_scene *scene, uint32_t lane)
 {
-    return copy_text(scene, nl_trace_name(scene->trace, scene->trace->lane.name[lane]));
+    return nl_scene_text(scene, nl_trace_name(scene->trace, scene->trace->lane.name[lane]));
 }
 
 void nl_example_slice(const struct nl_scene *scene, struct nl_evidence *evidence, uint32_t slice)
@@ -385,9 +411,21 @@ void nl_example_slice(const struct nl_scene *scene, struct nl_evidence *evidence
     keep_example(evidence,
                  (struct nl_example){
                      .lane = lane_text(scene, trace->slice.lane[slice]),
-                     .name = copy_text(scene, nl_trace_name(trace, trace->slice.name[slice])),
+                     .name = nl_scene_text(scene, nl_trace_name(trace, trace->slice.name[slice])),
                      .start_ns = trace->slice.ts[slice] - trace->first_ts,
                      .dur_ns = dur});
+}
+
+static const char *gap_text(const struct nl_scene *scene, const struct nl_idle_gap *gap)
+{
+    struct nl_str name = nl_trace_name(scene->trace, gap->name);
+    const char *did = nl_idle_activity_name((enum nl_idle_activity)gap->activity);
+    if (!name.len)
+        return did;
+    pthread_mutex_lock(&scene->locks->texts);
+    const char *text = nl_arena_format(scene->arena, "%s: %.*s", did, (int)name.len, name.ptr);
+    pthread_mutex_unlock(&scene->locks->texts);
+    return text;
 }
 
 void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
@@ -400,15 +438,11 @@ void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
         int64_t dur = gap->end - gap->start;
         if (!wanted(scene, gap) || !is_wanted(evidence, dur))
             continue;
-        struct nl_str name = nl_trace_name(trace, gap->name);
-        const char *did = nl_idle_activity_name((enum nl_idle_activity)gap->activity);
-        keep_example(evidence, (struct nl_example){
-                                   .lane = lane_text(scene, trace->slice.lane[gap->after]),
-                                   .name = name.len ? nl_arena_format(scene->arena, "%s: %.*s", did,
-                                                                      (int)name.len, name.ptr)
-                                                    : did,
-                                   .start_ns = gap->start - trace->first_ts,
-                                   .dur_ns = dur});
+        keep_example(evidence,
+                     (struct nl_example){.lane = lane_text(scene, trace->slice.lane[gap->after]),
+                                         .name = gap_text(scene, gap),
+                                         .start_ns = gap->start - trace->first_ts,
+                                         .dur_ns = dur});
     }
 }
 

@@ -15,11 +15,13 @@ struct nl_scenes {
     struct nl_device_breakdown *no_parts;
     struct nl_slices_found compiled;
     struct nl_experts_found experts;
+    struct nl_scene_locks locks;
 };
 
 /* Texts are made in `arena`. */
 void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
-                    const struct nl_analyze_options *options, struct nl_arena *arena);
+                    const struct nl_analyze_options *options, struct nl_arena *arena,
+                    unsigned threads);
 /* Of processes; fills a zeroed struct that has no scenes of devices. */
 void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
                         const struct nl_analyze_options *options, struct nl_arena *arena);

@@ -21,13 +21,11 @@ static bool is_here(const struct nl_scene *scene, const struct nl_op_work *work)
            work->device == scene->device->device && work->rank == scene->device->rank;
 }
 
-static struct nl_work_here *here_of(struct nl_scene *scene)
+static struct nl_work_here *make_here(const struct nl_scene *scene)
 {
-    if (scene->work)
-        return scene->work;
     const struct nl_op_works *works = nl_memo_works(scene->memo);
     const struct nl_device_peaks *peaks = nl_work_peaks(scene);
-    struct nl_work_here *here = scene->work = nl_zalloc(sizeof *here);
+    struct nl_work_here *here = nl_zalloc(sizeof *here);
     here->rows = nl_alloc((works->count + 1) * sizeof *here->rows);
     here->least = nl_alloc((works->count + 1) * sizeof *here->least);
     for (size_t i = 0; i < works->count; i++) {
@@ -41,6 +39,15 @@ static struct nl_work_here *here_of(struct nl_scene *scene)
         here->roofs |= least.both == least.both;
     }
     return here;
+}
+
+static struct nl_work_here *here_of(struct nl_scene *scene)
+{
+    pthread_mutex_lock(&scene->locks->kept);
+    if (!scene->work)
+        scene->work = make_here(scene);
+    pthread_mutex_unlock(&scene->locks->kept);
+    return scene->work;
 }
 
 void nl_work_here_free(struct nl_work_here *here)
@@ -99,22 +106,29 @@ struct nl_work_sum nl_work_add_up(struct nl_scene *scene, nl_work_test *wanted,
 }
 
 /* Rows of the memo are by slice, and the sort keeps that order where kernels start together. */
-const struct nl_op_work *const *nl_work_rows(struct nl_scene *scene, size_t *count)
+static const struct nl_op_work **order_in_time(const struct nl_work_here *here)
 {
-    struct nl_work_here *here = here_of(scene);
-    *count = here->count;
-    if (here->in_time)
-        return here->in_time;
     struct nl_keyed *keys = nl_alloc((here->count + 1) * sizeof *keys);
     struct nl_keyed *scratch = nl_alloc((here->count + 1) * sizeof *scratch);
     for (size_t i = 0; i < here->count; i++)
         keys[i] = (struct nl_keyed){nl_sort_key(here->rows[i]->ts), (uint32_t)i};
     nl_sort_keyed(keys, scratch, here->count);
     nl_free(scratch);
-    here->in_time = nl_alloc((here->count + 1) * sizeof *here->in_time);
+    const struct nl_op_work **rows = nl_alloc((here->count + 1) * sizeof *rows);
     for (size_t i = 0; i < here->count; i++)
-        here->in_time[i] = here->rows[keys[i].row];
+        rows[i] = here->rows[keys[i].row];
     nl_free(keys);
+    return rows;
+}
+
+const struct nl_op_work *const *nl_work_rows(struct nl_scene *scene, size_t *count)
+{
+    struct nl_work_here *here = here_of(scene);
+    *count = here->count;
+    pthread_mutex_lock(&scene->locks->kept);
+    if (!here->in_time)
+        here->in_time = order_in_time(here);
+    pthread_mutex_unlock(&scene->locks->kept);
     return here->in_time;
 }
 

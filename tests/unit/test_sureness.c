@@ -60,7 +60,7 @@ static enum nl_sure_of recorded(const struct nl_trace *trace)
     nl_arena_init(&arena);
     struct nl_analyze_options options = {0};
     options.memo = nl_memo_new(trace, &options.window);
-    nl_scenes_init(&scenes, trace, &options, &arena);
+    nl_scenes_init(&scenes, trace, &options, &arena, 1);
     enum nl_sure_of of = scenes.count ? nl_sure_of(&scenes.items[0]) : NL_SURE_CPU;
     nl_scenes_release(&scenes);
     nl_memo_free(options.memo);
