@@ -182,9 +182,51 @@ static void run_analysis(struct nl_report_run *run, size_t number)
                                                    run->job, &run->errs[number + 1]);
 }
 
+/* The result of that key while a brief report is made. */
+static const struct nl_result *make_result(struct nl_report_run *run, const char *key)
+{
+    for (size_t i = 0; i < run->report->result_count; i++)
+        if (!strcmp(planned(run, i)->key, key)) {
+            if (!run->report->results[i] && !run->errs[i + 1].code)
+                run_analysis(run, i);
+            return run->report->results[i];
+        }
+    return NULL;
+}
+
+static bool are_copies_most(struct nl_memo *memo)
+{
+    size_t count;
+    const struct nl_device_breakdown *devices = nl_memo_breakdown(memo, &count);
+    double copies = 0, wall = 0;
+    for (size_t i = 0; i < count; i++) {
+        copies += (double)devices[i].exposed_copy_ns;
+        wall += (double)devices[i].wall_ns;
+    }
+    return copies * 2 > wall;
+}
+
+/* What the answer will ask for, as far as that is known before the findings are: while they divide the idle time, which
+ * one thread does, another has nothing else to do. */
+static void make_ahead(struct nl_report_run *run)
+{
+    const char *const *tables = nl_main_table_names(NL_VERDICT_COPY);
+    (void)nl_memo_thinned(run->options.memo);
+    if (nl_memo_steps(run->options.memo)->count)
+        (void)nl_memo_step_times(run->options.memo);
+    if (!are_copies_most(run->options.memo))
+        return;
+    for (size_t i = 0; i < NL_MAIN_TABLES && tables[i]; i++)
+        (void)make_result(run, nl_analysis_find(tables[i])->key);
+}
+
 static void run_task(void *context, size_t index, unsigned worker)
 {
     struct nl_report_run *run = context;
+    if (index > run->ordered) {
+        make_ahead(run);
+        return;
+    }
     if (index == 0) {
         if (run->plan->has_findings || run->claims)
             run->report->findings =
@@ -273,10 +315,10 @@ static bool run_tasks(struct nl_report_run *run, struct nl_err *err)
         run->errs[i] = *err;
     run->brief = run->options.brief && run->plan->has_findings && !run->options.section;
     run->order = order_analyses(run->plan, run->brief, &run->ordered);
-    size_t tasks = run->ordered + 1;
+    size_t tasks = run->ordered + 1, ahead = run->brief ? 1 : 0;
     nl_job_phase(run->job, "analyzing", run->ordered);
     run->claims = run->options.section && run->plan->analyses[0] && is_account(run, 0);
-    nl_parallel(nl_job_threads(run->job), tasks, run_task, run);
+    nl_parallel(nl_job_threads(run->job), tasks + ahead, run_task, run);
     run_account(run, tasks);
     bool done = all_done(run, err);
     if (done && !run->options.section) {
@@ -383,18 +425,6 @@ void nl_report_free(struct nl_report *report)
     nl_findings_free(report->findings);
     nl_arena_free(&report->arena);
     nl_free(report);
-}
-
-/* The result of that key while a brief report is made. */
-static const struct nl_result *make_result(struct nl_report_run *run, const char *key)
-{
-    for (size_t i = 0; i < run->report->result_count; i++)
-        if (!strcmp(planned(run, i)->key, key)) {
-            if (!run->report->results[i] && !run->errs[i + 1].code)
-                run_analysis(run, i);
-            return run->report->results[i];
-        }
-    return NULL;
 }
 
 const struct nl_result *nl_report_result(const struct nl_report *report, const char *name)
