@@ -97,7 +97,8 @@ def late(tally, folder):
         them, took = play(plan, ranks)
         others = [plan(rank, 0) for rank in range(ranks) if rank != number]
         won = took - play(lambda rank, index: others[0], ranks)[1]
-        answer = ask(folder, them)["answer"]
+        result = ask(folder, them)
+        answer = result["answer"]
         sentence = answer["sentence"]
         who = "rank %d waits for it" % (1 - number) if ranks == 2 else "the other 3 ranks wait for it inside collectives"
         tally.check("%s: rank %d is late" % (what, number),
@@ -106,6 +107,13 @@ def late(tally, folder):
         told = answer["saving_ns"]
         tally.check("%s: no more is promised than playing it again wins, and no less than half" % what,
                     told is not None and won * 500 <= told <= won * 1050, (told, won * 1000))
+        findings = {finding["cause"]: finding for finding in result["findings"]}
+        exposed, skew = findings["exposed_communication"], findings["collective_skew"]
+        advice = " ".join(suggestion["do"] for suggestion in skew["suggestions"])
+        tally.check("%s: of communication only the transfer can be hidden" % what,
+                    0 < exposed["saving_ns"][1] <= 12 * TRANSFER * 1000 < exposed["cost_ns"], exposed)
+        tally.check("%s: the finding promises no more than the answer, for the ranks that are there" % what,
+                    skew["saving_ns"][1] <= told and "profile all ranks" not in advice and "Compare the late rank" in advice, skew)
         tally.check("%s: the wait is said once" % what, not any("arrives last" in note for note in answer["notes"]), answer["notes"])
 
 
@@ -123,6 +131,9 @@ def alike(tally, folder):
     for what, options, plan in ALIKE:
         result = ask(folder, play(plan, 4, **options)[0])
         tally.check("no rank is late: " + what, "is late" not in result["answer"]["sentence"], result["answer"])
+        for finding in result["findings"]:
+            if finding["cause"] == "exposed_communication" and ("turn" in what or "two" in what):
+                tally.check("all of it may be hidden: " + what, finding["saving_ns"][1] == finding["cost_ns"], finding)
 
 
 def shapes(tally, folder):

@@ -1,15 +1,13 @@
 /* laterank — see laterank.h. */
 #include "answer/laterank.h"
 
+#include "account/accountlate.h"
 #include "base/mem.h"
-#include "base/search.h"
 #include "base/sum.h"
 #include "tables/memo.h"
 
 #define WINS_LEAST                                                                                 \
     0.05               /* of the late rank's time: what can be won; a scatter of arrivals is less */
-#define MOST_OF    0.5 /* of all waiting in collectives, for this rank */
-#define OWN_MOST   0.5 /* of what can be won: what the rank itself waits for others */
 #define EXPLAINED  0.5 /* of what the others wait: in one kind of the rank's own time */
 #define NAME_LEAST 0.1 /* of what it does longer */
 
@@ -18,118 +16,39 @@
 struct ranks {
     struct nl_judged *judged;
     const struct nl_account *account;
-    const struct nl_device_breakdown *rows;
+    const struct nl_device_breakdown *rows; /* one a rank */
     size_t count;
     enum nl_phase phase;
-    const struct nl_account_device **devices; /* of each row */
-    int64_t *waits, *own;                     /* per rank: for the one at hand, for any */
 };
 
-static const struct nl_account_device *device_of(const struct nl_account *account,
-                                                 const struct nl_device_breakdown *row)
+static const struct nl_account_device *device_of(const struct ranks *ranks, size_t at)
 {
+    const struct nl_account *account = ranks->account;
     for (size_t i = 0; i < account->device_count; i++)
-        if (account->devices[i].device == row->device && account->devices[i].rank == row->rank &&
+        if (account->devices[i].device == ranks->rows[at].device &&
+            account->devices[i].rank == ranks->rows[at].rank &&
             account->devices[i].work_start != INT64_MIN)
             return &account->devices[i];
     return NULL;
 }
 
-/* Every rank known, and on one device each. Rows are in order of rank. */
-static bool is_one_each(struct ranks *ranks)
+static bool find_rank(const struct ranks *ranks, struct nl_late_rank *late)
 {
-    for (size_t i = 0; i < ranks->count; i++) {
-        const struct nl_device_breakdown *row = &ranks->rows[i];
-        if (row->rank == NL_NULL_I64 || row->starts_unknown || row->wall_ns <= 0 ||
-            (i && row->rank == row[-1].rank))
-            return false;
-        ranks->devices[i] = device_of(ranks->account, row);
-        if (!ranks->devices[i])
-            return false;
-    }
-    return ranks->count > 1;
-}
-
-static const struct nl_account_row *rows_of(const struct ranks *ranks, size_t at, size_t *count)
-{
-    *count = ranks->devices[at]->rows;
-    return ranks->account->rows + ranks->devices[at]->first_row;
-}
-
-static bool is_in(const struct ranks *ranks, const struct nl_account_row *row)
-{
-    return ranks->phase == NL_PHASES || row->phase == ranks->phase;
-}
-
-/* What each rank waits for `late` (NL_NULL_I64: for any), into sums. */
-static void sum_waits(const struct ranks *ranks, int64_t late, int64_t *sums)
-{
-    for (size_t i = 0; i < ranks->count; i++) {
-        size_t count;
-        const struct nl_account_row *row = rows_of(ranks, i, &count);
-        sums[i] = 0;
-        for (; count; count--, row++)
-            if (row->part == NL_BOOKED_COMM_WAIT && is_in(ranks, row) &&
-                (late == NL_NULL_I64 || row->late == late))
-                nl_sum_add(&sums[i], row->ns);
-    }
-}
-
-/* Place of the rank among the rows; ranks->count when it is none of them. */
-static size_t place_of(const struct ranks *ranks, int64_t rank)
-{
-    size_t at = NL_FIRST(i, 0, ranks->count, ranks->rows[i].rank >= rank);
-    return at < ranks->count && ranks->rows[at].rank == rank ? at : ranks->count;
-}
-
-/* What is waited for each rank, into sums; of all of it. */
-static int64_t sum_late(const struct ranks *ranks, int64_t *sums)
-{
-    int64_t all = 0;
-    for (size_t i = 0; i < ranks->count; i++) {
-        size_t count;
-        const struct nl_account_row *row = rows_of(ranks, i, &count);
-        for (; count; count--, row++) {
-            if (row->part != NL_BOOKED_COMM_WAIT || !is_in(ranks, row))
-                continue;
-            size_t late = row->late == NL_NULL_I64 ? ranks->count : place_of(ranks, row->late);
-            nl_sum_add(&all, row->ns);
-            if (late < ranks->count)
-                nl_sum_add(&sums[late], row->ns);
-        }
-    }
-    return all;
-}
-
-/* The rank that is waited for most, where that is most of all waiting. */
-static bool find_most(struct ranks *ranks, struct nl_late_rank *late)
-{
-    int64_t all = sum_late(ranks, ranks->waits), most;
-    for (size_t i = 1; i < ranks->count; i++)
-        if (ranks->waits[i] > ranks->waits[late->device])
-            late->device = i;
-    most = ranks->waits[late->device];
-    if (!most || (double)most < MOST_OF * (double)all)
+    struct nl_account_late found = nl_account_late(ranks->account, ranks->phase);
+    size_t at = 0;
+    if (!found.others || found.others + 1 != ranks->count)
         return false;
-    late->rank = ranks->rows[late->device].rank;
-    late->others = ranks->count - 1;
-    late->one_other = ranks->rows[late->device ? 0 : 1].rank;
-    late->waits_ns = most / (int64_t)late->others;
-    sum_waits(ranks, late->rank, ranks->waits);
-    sum_waits(ranks, NL_NULL_I64, ranks->own);
+    while (at < ranks->count && ranks->rows[at].rank != found.rank)
+        at++;
+    if (at == ranks->count)
+        return false;
+    late->device = at;
+    late->rank = found.rank;
+    late->others = found.others;
+    late->one_other = ranks->rows[at ? 0 : 1].rank;
+    late->waits_ns = found.waits_ns / (int64_t)found.others;
+    late->wins_ns = found.wins_ns;
     return true;
-}
-
-/* A rank that does not wait for the late one (it is in other groups) waits for ranks that do. */
-static int64_t least_wait(const struct ranks *ranks, size_t late)
-{
-    int64_t least = INT64_MAX;
-    for (size_t i = 0; i < ranks->count; i++) {
-        int64_t waits = ranks->waits[i] ? ranks->waits[i] : ranks->own[i];
-        if (i != late && waits < least)
-            least = waits;
-    }
-    return least;
 }
 
 /* ---- what it does longer ---- */
@@ -207,11 +126,13 @@ static bool is_of_class(const struct nl_account_row *row, enum nl_verdict_class 
 static void sum_names(const struct ranks *ranks, size_t at, enum nl_verdict_class class,
                       int64_t *sums)
 {
-    size_t count;
-    const struct nl_account_row *row = rows_of(ranks, at, &count);
-    for (; count; count--, row++)
-        if (row->name != NL_NO_NAME && is_in(ranks, row) && is_of_class(row, class))
+    const struct nl_account_device *device = device_of(ranks, at);
+    for (size_t i = 0; device && i < device->rows; i++) {
+        const struct nl_account_row *row = &ranks->account->rows[device->first_row + i];
+        if (row->name != NL_NO_NAME && is_of_class(row, class) &&
+            (ranks->phase == NL_PHASES || row->phase == ranks->phase))
             nl_sum_add(&sums[row->name], row->ns);
+    }
 }
 
 static void put_name(const struct ranks *ranks, struct nl_late_rank *late, uint32_t name,
@@ -248,20 +169,6 @@ static void find_names(const struct ranks *ranks, struct nl_late_rank *late)
     nl_free(others);
 }
 
-static bool judge(struct ranks *ranks, struct nl_late_rank *late)
-{
-    if (!is_one_each(ranks) || !find_most(ranks, late))
-        return false;
-    late->wins_ns = least_wait(ranks, late->device);
-    if ((double)ranks->own[late->device] > OWN_MOST * (double)late->wins_ns ||
-        !find_kind(ranks, late) || (double)late->wins_ns < WINS_LEAST * (double)late->total_ns ||
-        (double)late->longer_ns < EXPLAINED * (double)late->waits_ns)
-        return false;
-    if (late->class != NL_VERDICT_COPY && late->class != NL_VERDICT_IDLE)
-        find_names(ranks, late);
-    return true;
-}
-
 bool nl_late_rank_find(struct nl_judged *judged, enum nl_phase phase, struct nl_late_rank *late)
 {
     struct nl_memo *memo = judged->options->memo;
@@ -271,12 +178,11 @@ bool nl_late_rank_find(struct nl_judged *judged, enum nl_phase phase, struct nl_
         return false;
     ranks.account = nl_memo_account(memo);
     ranks.rows = nl_memo_breakdown(memo, &ranks.count);
-    ranks.devices = nl_zalloc((ranks.count + 1) * sizeof *ranks.devices);
-    ranks.waits = nl_zalloc((ranks.count + 1) * sizeof *ranks.waits);
-    ranks.own = nl_zalloc((ranks.count + 1) * sizeof *ranks.own);
-    bool found = judge(&ranks, late);
-    nl_free(ranks.devices);
-    nl_free(ranks.waits);
-    nl_free(ranks.own);
-    return found;
+    if (!find_rank(&ranks, late) || !find_kind(&ranks, late) ||
+        (double)late->wins_ns < WINS_LEAST * (double)late->total_ns ||
+        (double)late->longer_ns < EXPLAINED * (double)late->waits_ns)
+        return false;
+    if (late->class != NL_VERDICT_COPY && late->class != NL_VERDICT_IDLE)
+        find_names(&ranks, late);
+    return true;
 }

@@ -109,6 +109,16 @@ int64_t nl_booked_total(const struct nl_scene *scene)
     return scene->booked ? nl_account_total(scene->booked) : 0;
 }
 
+static bool is_late(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    return row->part == NL_BOOKED_COMM_WAIT && row->late == scene->late->rank;
+}
+
+int64_t nl_booked_late(const struct nl_scene *scene)
+{
+    return scene->late->others ? nl_booked_sum(scene, is_late).ns : 0;
+}
+
 const char *nl_booked_sql(const struct nl_scene *scene, const char *what, const char *condition)
 {
     return nl_say(scene, "SELECT %s FROM account%s WHERE (%s) AND %s", what, nl_scene_args(scene),

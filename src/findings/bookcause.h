@@ -59,6 +59,9 @@ bool nl_booked_own_before(const struct nl_account_device *device, const struct n
 /* Σ ns of all rows of the scene's account: shares of phases are of that. */
 int64_t nl_booked_total(const struct nl_scene *scene);
 
+/* What the device waits in its collectives for the one late rank; 0 where none stands out. */
+int64_t nl_booked_late(const struct nl_scene *scene);
+
 /* "SELECT <what> FROM account(…) WHERE <condition> AND <place>" */
 const char *nl_booked_sql(const struct nl_scene *scene, const char *what, const char *condition);
 

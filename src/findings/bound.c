@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/sum.h"
+#include "findings/bookcause.h"
 #include "tables/memo.h"
 #include "timeline/hostbusy.h"
 
@@ -36,7 +37,8 @@ static int64_t part_ns(const struct nl_scene *scene, enum part part)
     switch (part) {
     case PART_IDLE: return scene->parts->idle_ns;
     case PART_COPIES: return scene->parts->exposed_copy_ns;
-    case PART_COMM: return scene->parts->exposed_comm_ns;
+    /* Who waits for a late rank waits elsewhere where the collective is hidden. */
+    case PART_COMM: return scene->parts->exposed_comm_ns - nl_booked_late(scene);
     case PART_COMPUTE: break;
     }
     return scene->wall_ns;

@@ -18,7 +18,7 @@
 #ifndef NL_CAUSE_H
 #define NL_CAUSE_H
 
-#include "account/account.h"
+#include "account/accountlate.h"
 #include "findings/finding.h"
 #include "findings/sceneshared.h"
 #include "timeline/apirole.h"
@@ -56,6 +56,7 @@ struct nl_scene {
     size_t peer_count;
     struct nl_experts_found *experts; /* all scenes' (cause_moe_imbalance.c) */
     const struct nl_account *account;
+    const struct nl_account_late *late;     /* the rank that others wait for */
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
     int64_t cpu_busy; /* kept by bound.c, under a lock; NL_NULL_I64 until then */
     bool cpu;

@@ -61,6 +61,11 @@ static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *fi
                            : "other ranks";
     claim(scene, &finding->where);
     nl_find(scene, finding, wait, CRITICAL_SHARE, 1);
+    finding->remedies = "collective_skew:ranks";
+    if (scene->late->others && scene->late->wins_ns < wait) { /* then another rank is the last */
+        finding->saving_ns[1] = scene->late->wins_ns;
+        finding->saving_ns[0] = scene->late->wins_ns / 2;
+    }
     nl_title(scene, finding,
              "%s waits %s inside collectives for %s: %s of its exposed communication",
              nl_scene_name(scene), nl_say_ns(scene, wait), whom,

@@ -4,7 +4,7 @@
  * Signal: |communication \ compute| / wall > 5 % (TraceLens), critical > 20 % (nsys-ai, XProf 15 to
  * 30 %). Second evidence: the hidden part, |C ∩ X| / |C|, under 70 % (TraceLens).
  */
-#include "findings/cause.h"
+#include "findings/bookcause.h"
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.20
@@ -43,6 +43,20 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                             nl_scene_args(scene), nl_scene_place(scene, "")),
             .meaning = NL_MEANS_NS,
             .value = (double)exposed});
+    int64_t late = nl_booked_late(scene);
+    if (late)
+        nl_prove(
+            scene, finding,
+            (struct nl_evidence){
+                .metric = "late_rank_wait_ns",
+                .query = nl_booked_sql(
+                    scene, "sum(ns)",
+                    nl_say(scene, "part = 'exposed_comm_wait' AND culprit LIKE '%% for rank %lld'",
+                           (long long)scene->late->rank)),
+                .meaning = NL_MEANS_NS,
+                .value = (double)late},
+            "%s of it are waiting for rank %lld, which no overlap wins", nl_say_ns(scene, late),
+            (long long)scene->late->rank);
     for (size_t i = 0; i < scene->kernel_count; i++)
         if (is_comm(scene->trace, scene->kernels[i]))
             nl_example_slice(scene, evidence, scene->trace->kernel.slice[scene->kernels[i]]);

@@ -94,6 +94,7 @@ void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
                             .arena = arena,
                             .locks = &scenes->locks,
                             .compiled = &scenes->compiled,
+                            .late = &scenes->late,
                             .cpu_busy = NL_NULL_I64,
                             .cpu = true};
     scenes->items = nl_zalloc(most * sizeof *scenes->items);

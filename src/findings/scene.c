@@ -263,6 +263,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                                                            .locks = &scenes->locks,
                                                            .compiled = &scenes->compiled,
                                                            .experts = &scenes->experts,
+                                                           .late = &scenes->late,
                                                            .cpu_busy = NL_NULL_I64,
                                                            .wall_ns = parts->wall_ns};
     }
@@ -275,6 +276,8 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
     fill_all(scenes, trace, options, threads);
+    if (scenes->count > 1)
+        scenes->late = nl_account_late(nl_memo_account(options->memo), NL_PHASES);
     if (scenes->count && clocks_contradict(trace))
         find_clocks(scenes, trace, nl_memo_clocks(options->memo));
     nl_free(dealer.lane_scene);

@@ -16,6 +16,7 @@ struct nl_scenes {
     struct nl_slices_found compiled;
     struct nl_experts_found experts;
     struct nl_scene_locks locks;
+    struct nl_account_late late;
 };
 
 /* Texts are made in `arena`. */

@@ -1,0 +1,29 @@
+/*
+ * accountlate — the one rank that the others wait for in their collectives. From the rows exposed_comm_wait of an account, and
+ * for whom they are: no clocks of two ranks are compared.
+ *
+ *     struct nl_account_late late = nl_account_late(account, NL_STEADY);
+ *     if (late.others) …
+ *
+ * None stands out where ranks are unknown or have several devices, where less than half of all waiting is for one rank, where
+ * that rank itself waits for others more than half as long as any waits for it (then ranks are late in turn), or where one
+ * of the others hardly waits (then it is late, too).
+ */
+#ifndef NL_ACCOUNTLATE_H
+#define NL_ACCOUNTLATE_H
+
+#include "account/account.h"
+
+struct nl_account_late {
+    size_t others;    /* ranks beside it; 0: none stands out */
+    int64_t rank;     /* NL_NULL_I64 none */
+    size_t device;    /* its place in the account's devices */
+    int64_t waits_ns; /* for it, of all others together */
+    int64_t
+        wins_ns; /* at most, when it is as quick as the others: what the rank waits that waits least */
+};
+
+/* `phase`: NL_PHASES = all. */
+struct nl_account_late nl_account_late(const struct nl_account *account, enum nl_phase phase);
+
+#endif
