@@ -43,7 +43,7 @@ CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
 VERBOSE = "--verbose" in sys.argv
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 NO_PARTS = {"harness.py", "growthtables.py", "hta_read.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py",
-            "jsonsums.py", "answertraces.py"}
+            "jsonsums.py", "answertraces.py", "mixedtraces.py"}
 NO_ORACLES = {"oracle.py", "protowire.py"}
 
 # name: cores it keeps busy, seconds it may take, and what else there is to know.

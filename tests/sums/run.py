@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 from harness import FIXTURES, ROOT, TESTS, Tally, meant, neurolens  # noqa: E402
 from jsonsums import sums  # noqa: E402
 import answertraces  # noqa: E402
+import mixedtraces  # noqa: E402
 import plantedsteps  # noqa: E402
 import work  # noqa: E402
 
@@ -97,6 +98,19 @@ def of_operators(folder):
                 events += work.launched("some_kernel", at + 20, number, 10, at + 10)
         path = work.write(folder, "operators.json", work.trace_of(events, work.H100))
         yield family, ["sql", "--limit", "1000", path, OF_OPERATORS]
+
+
+def of_mixed(folder):
+    """Programs that have something of everything; of every third a window, and what it says beside a slower one of its kind."""
+    for seed in range(1, 73):
+        path = mixedtraces.write(folder, "mixed %d.json" % seed, seed)
+        yield "analyze %d" % seed, ANALYZE + [path]
+        if seed % 3 == 0:
+            slower = mixedtraces.write(folder, "slower %d.json" % seed, seed, 104 + seed)
+            yield "fingerprint %d" % seed, FINGERPRINT + [path]
+            yield "diff %d with a slower one" % seed, DIFF + [path, slower]
+            yield "window of %d" % seed, ANALYZE + [path + "[300us:2ms]"]
+            yield "run.json %d" % seed, EXPORT + [path]
 
 
 def of_fixtures(_):
@@ -228,11 +242,11 @@ def of_corpus(_):
             yield "analyze all of " + name, ANALYZE + files[:6]
 
 
-GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares,
+GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares, "mixed": of_mixed,
           "corpus": of_corpus}
 
 
-BRIEF = {"work", "corpus"}
+BRIEF = {"work", "corpus", "mixed"}
 
 
 def said(words, folder, brief):
