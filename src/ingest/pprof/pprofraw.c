@@ -232,8 +232,9 @@ static void read_sample(struct raw *raw, struct nl_str line)
     while (!last && count < raw->type_count && take_word(&line, &word)) {
         last = word.ptr[word.len - 1] == ':';
         word.len -= last;
-        if (!nl_parse_i64(word, &values[count++]))
+        if (!nl_parse_i64(word, &values[count]))
             break;
+        count++;
     }
     if (!last || count != raw->type_count) {
         bool label = word.len && memchr(word.ptr, '[', word.len);
