@@ -14,6 +14,7 @@ static void group_work(const struct nl_scene *scene, struct nl_groups *groups)
 {
     const struct nl_trace *trace = scene->trace;
     nl_groups_init(groups);
+    nl_groups_expect(groups, scene->kernel_count);
     for (size_t i = 0; i < scene->kernel_count; i++) {
         uint32_t slice = trace->kernel.slice[scene->kernels[i]];
         uint8_t class = trace->kernel.class[scene->kernels[i]];

@@ -23,6 +23,12 @@ void nl_groups_release(struct nl_groups *groups)
     *groups = (struct nl_groups){0};
 }
 
+void nl_groups_expect(struct nl_groups *groups, size_t rows)
+{
+    nl_grow(&groups->row_group, &groups->group_cap, rows);
+    nl_grow(&groups->row_dur, &groups->dur_cap, rows);
+}
+
 static uint32_t find_or_add(struct nl_groups *groups, uint64_t a, uint64_t b)
 {
     uint64_t hash = nl_hash_pair(a, b);

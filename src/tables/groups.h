@@ -38,6 +38,9 @@ struct nl_groups {
 void nl_groups_init(struct nl_groups *groups);
 void nl_groups_release(struct nl_groups *groups);
 
+/* Room for so many rows at once, where their number is known: arrays that grow are copied. */
+void nl_groups_expect(struct nl_groups *groups, size_t rows);
+
 /* The group's pointer is valid until the next call. */
 struct nl_group *nl_groups_add(struct nl_groups *groups, uint64_t a, uint64_t b, int64_t dur);
 void nl_groups_finish(struct nl_groups *groups);

@@ -126,6 +126,9 @@ static void project(const struct nl_gputime *gpu, struct projection *made)
     struct climbs climbs = {0};
     *made = (struct projection){0};
     made->place = nl_zalloc(((size_t)tree->count + 1) * sizeof *made->place);
+    /* Innermost ranges are no more than the work: not copied while there are more and more. */
+    nl_grow(&made->items, &made->cap,
+            tree->count < gpu->owners->count ? tree->count : gpu->owners->count);
     for (uint32_t work = 0; work < gpu->owners->count; work++) {
         uint32_t slice = gpu->owners->work[work], launch = gpu->owners->launch[work];
         if (gpu->owner[work] == NL_NULL_ROW || launch == NL_NULL_ROW ||
@@ -174,6 +177,7 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
 {
     const struct nl_nvtx_table *nvtx = &gpu->trace->nvtx;
     uint32_t *levels = levels_of(gpu->tree);
+    nl_groups_expect(groups, made->count);
     for (uint32_t range = 0; range < gpu->tree->count; range++) {
         const struct projected *item = find(made, range);
         if (!item)

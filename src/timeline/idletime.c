@@ -35,11 +35,12 @@ struct finder {
     struct nl_idle_device *device;
     const struct nl_work_lane *lanes;
     size_t lane_count;
-    uint32_t feeder;       /* thread that launches most of its work; NL_NULL_ROW unknown */
-    bool fed;              /* feeder was looked for */
-    uint32_t first, last;  /* its work that begins first and that ends last */
-    struct nl_lookup sums; /* of the device */
-    size_t *name_sum;      /* per name: the sum it was last added to */
+    uint32_t feeder;      /* thread that launches most of its work; NL_NULL_ROW unknown */
+    bool fed;             /* feeder was looked for */
+    uint32_t first, last; /* its work that begins first and that ends last */
+    int64_t hidden_start, hidden_end; /* of the gap at hand, what running ahead would have hidden */
+    struct nl_lookup sums;            /* of the device */
+    size_t *name_sum;                 /* per name: the sum it was last added to */
     size_t unnamed_sum[NL_IDLE_CLASSES][NL_DID_COUNT];
     size_t *touched; /* sums the gap at hand adds to */
     int64_t *touched_ns;
@@ -190,7 +191,7 @@ static void tell(struct finder *finder, const struct nl_idle_gap *gap, struct nl
         return;
     struct nl_idle_segment segment = {
         .gap = gap, .lanes = finder->lanes, .did = did, .wait = NL_NULL_ROW};
-    int64_t cuts[] = {gap->hidden_start, gap->hidden_end, end};
+    int64_t cuts[] = {finder->hidden_start, finder->hidden_end, end};
     for (size_t i = 0; i < 3 && start < end; i++) {
         int64_t to = cuts[i] < end ? cuts[i] : end;
         if (to <= start)
@@ -207,8 +208,8 @@ static void set_sync(struct finder *finder, struct nl_idle_gap *gap, uint32_t sl
 {
     gap->sync = slice;
     int64_t returned = nl_slice_end(finder->trace, slice);
-    gap->hidden_start = returned > gap->start ? returned : gap->start;
-    gap->hidden_end = gap->hidden_start + busy_during(finder, slice, gap->start);
+    finder->hidden_start = returned > gap->start ? returned : gap->start;
+    finder->hidden_end = finder->hidden_start + busy_during(finder, slice, gap->start);
 }
 
 static const struct nl_did queued = {
@@ -279,6 +280,7 @@ static enum nl_idle_class add_long(struct finder *finder, const struct nl_idle_g
     nl_grow(&idle->gaps, &idle->gap_cap, idle->gap_count + 1);
     struct nl_idle_gap *gap = &idle->gaps[idle->gap_count];
     *gap = *found;
+    finder->hidden_start = finder->hidden_end = gap->end;
     struct nl_idle_gap whole = *found; /* a window may have cut its start off */
     int64_t began = nl_slice_end(trace, found->before);
     whole.start = began < found->start ? began : found->start;
@@ -303,8 +305,6 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
         uint32_t launch = finder->trace->slice.link[after];
         struct nl_idle_gap gap = {.start = start,
                                   .end = end,
-                                  .hidden_start = end,
-                                  .hidden_end = end,
                                   .before = before,
                                   .after = after,
                                   .launch =

@@ -46,18 +46,17 @@ enum nl_idle_class {
 };
 
 struct nl_idle_gap {
-    int64_t start, end;               /* store time */
-    int64_t activity_ns;              /* of the gap, under the activity it saw most of */
-    int64_t hidden_start, hidden_end; /* see below; equal when there is nothing */
-    uint32_t before, after;           /* slices: the work that ended last, and the owner */
-    uint32_t launch, sync;            /* slices or NL_NULL_ROW; sync: see below */
-    uint32_t name;                    /* of that activity: dictionary id */
+    int64_t start, end;     /* store time */
+    int64_t activity_ns;    /* of the gap, under the activity it saw most of */
+    uint32_t before, after; /* slices: the work that ended last, and the owner */
+    uint32_t launch, sync;  /* slices or NL_NULL_ROW; sync: see below */
+    uint32_t name;          /* of that activity: dictionary id */
     uint8_t class, activity;
     bool elsewhere; /* not the launching thread did that, but one it waited for */
 };
 /* sync is the blocking call on the launching thread that was open when a host_late gap began: the
  * CPU waited for the device to run dry. Without it the CPU could have run ahead by as long as the device
- * worked during the call: from its return on, that much of the gap [hidden_start, hidden_end) would have
+ * worked during the call: from its return on, that much of the gap would have
  * been hidden (clipped to the gap's end). The rest is what the CPU did, whether it waits or not. */
 
 /* Idle time of one device under one class, activity, name and side. */
