@@ -343,6 +343,7 @@ static void await_slot(const struct pprof *p, struct awaited *awaited,
     struct wire wire = wire_inside(sample);
     awaited->sample = *sample;
     awaited->plain = false;
+    awaited->hash = 0;
     awaited->ids.data = NULL;
     if (!wire_next(&wire, &awaited->ids) || awaited->ids.number != PPROF_SAMPLE_LOCATION_ID ||
         !wire_is_text(&awaited->ids) || !awaited->ids.len) {
