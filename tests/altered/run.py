@@ -6,7 +6,8 @@ file as it is, a line for each change.
     tests/altered/run.py --accept WORD    write what is read now into the files whose name contains WORD
 
 variants.py says which changes: members of JSON gone or of another type, words that nobody knows, columns and tables that are not
-there, fields of messages, lines, tokens, bytes. Thousands of files are read by one program (unit/readeach.c), which takes under a millisecond for each.
+there, fields of messages, lines, tokens, bytes. Thousands of files are read by one program (unit/readeach.c), which takes under a millisecond for each. One of four is analysed,
+too: the tables of `analyze --all` and the short page.
 
 A change after which nothing differs has no line. A line of tests/altered/FAMILY.txt is the file, the change, and after two colons the columns in which something differs: how many values they have now,
 the least and the greatest (of texts the first), up to three of them, how many more, and a checksum of all that differs. That a reader is right
@@ -25,6 +26,7 @@ from variants import variants  # noqa: E402
 
 READ = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "readeach")
 MOST_BYTES = 150000  # of a file that is changed
+ANALYZED = 4  # of so many changes one is analysed, too
 HALVED = {"runjson", "pickle", "pstats", "rocjson"}  # many places and little code: half of the changes
 
 
@@ -39,13 +41,13 @@ def corpus():
 
 
 def read_all(files, folder):
-    """What is said of each (name, bytes) of an iterator, in order; and what went wrong."""
+    """What is said of each (name, bytes, whether it is analysed) of an iterator, in order; and what went wrong."""
     with open(os.path.join(folder, "told"), "wb+") as told, open(os.path.join(folder, "errors"), "wb+") as errors:
         reader = subprocess.Popen([READ], cwd=folder, env=environment(scratch()), stdin=subprocess.PIPE, stdout=told, stderr=errors)
         given = 0
         try:
-            for name, data in files:
-                reader.stdin.write(b"%s %d\n" % (name.encode(), len(data)) + data)
+            for name, data, analyze in files:
+                reader.stdin.write(b"%s %d%s\n" % (name.encode(), len(data), b" analyze" if analyze else b"") + data)
                 given += 1
             reader.stdin.close()
         except BrokenPipeError:
@@ -73,18 +75,20 @@ def difference(base, answer):
     if answer.startswith("refused"):
         return None if base == answer else answer.split("\n")[0][:150]
     old, new = by_column(base), by_column(answer)
+    if not any(column.startswith("answers.") for column in new):
+        old = {column: text for column, text in old.items() if not column.startswith("answers.")}
     what = ["%s %s" % (column, new.get(column, "gone")) for column in dict.fromkeys([*old, *new]) if old.get(column) != new.get(column)]
     what = [each for each in what if not each.startswith("sources.bytes ")]
     if not what:
         return None
-    what.sort(key=lambda each: not each.startswith(("WRONG", "coverage")))
+    what.sort(key=lambda each: not each.startswith(("WRONG", "answers.page", "coverage")))
     told = [each.rpartition(" ~")[0] or each for each in what[:3]]
-    told = [each if len(each) < 56 else each[:53] + "..." for each in told]
+    told = [each if len(each) < most else each[:most - 3] + "..." for each in told for most in [110 if each.startswith("answers.page") else 56]]
     return "%s%s ~%08x" % ("; ".join(told), "; %d more" % (len(what) - 3) if len(what) > 3 else "", zlib.crc32("\n".join(what).encode()))
 
 
 def changes(paths, family, labels):
-    """(name, bytes) of each file and each change of it; `labels` gets (place of the file as it is, what is changed)."""
+    """(name, bytes, whether it is analysed) of each file and each change of it; `labels` gets (place of the file as it is, what is changed)."""
     seen = set()
     for path in paths:
         name = os.path.basename(path)
@@ -92,11 +96,11 @@ def changes(paths, family, labels):
             data = file.read()
         base = len(labels)
         labels.append(None)
-        yield name, data
+        yield name, data, True
         for what, changed in variants(family, data, seen):
             if changed is not None and changed != data and not (family in HALVED and zlib.crc32(what.encode("utf-8", "replace")) & 1):
                 labels.append((base, "%s, %s" % (name, what)))
-                yield name, changed
+                yield name, changed, zlib.crc32(what[::-1].encode("utf-8", "replace")) % ANALYZED == 0
 
 
 def lines(paths, family, folder):

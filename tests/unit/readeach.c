@@ -8,6 +8,8 @@
  *     TABLE.COLUMN COUNT FIRST ~CHECKSUM                of texts
  *     coverage COUNT ITEM: DETAIL
  *     WRONG: TEXT                   what may not be in a trace (tracecheck.h)
+ *     answers.TABLE ROWS ~CHECKSUM  of the line "NAME BYTES analyze": of every table of `analyze --all`,
+ *     answers.page FIRST LINE ~CHECKSUM                 and the short page
  *
  * tests/altered/run.py says which files.
  */
@@ -19,7 +21,9 @@
 #include "base/crc.h"
 #include "base/mem.h"
 #include "ingest/ingest.h"
+#include "answer/report.h"
 #include "store/tracecheck.h"
+#include "view/brief.h"
 
 struct column {
     const struct nl_trace *trace;
@@ -142,13 +146,69 @@ static void tell(const struct nl_trace *trace)
     }
 }
 
+/* All cells; fractions to six digits, since the last ones are not the same on every machine. */
+static void tell_table(const struct nl_result *result)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, (size_t)1 << 30);
+    for (size_t row = 0; row < result->rows; row++)
+        for (size_t column = 0; column < result->column_count; column++) {
+            const struct nl_cell *cell = nl_result_cell(result, row, column);
+            if (cell->type == NL_CELL_I64)
+                nl_buf_format(&text, "%" PRId64, cell->i64);
+            else if (cell->type == NL_CELL_F64)
+                nl_buf_format(&text, "%.6g", cell->f64);
+            else if (cell->type == NL_CELL_TEXT)
+                nl_buf_add(&text, cell->text.ptr, cell->text.len);
+            nl_buf_char(&text, '\n');
+        }
+    printf("answers.%s %zu ~%08x\n", result->name, result->rows, nl_crc32c(text.ptr, text.len));
+    nl_buf_release(&text);
+}
+
+static void tell_page(const struct nl_profile *profile, const struct nl_report *report)
+{
+    struct nl_buf page;
+    nl_buf_init(&page, (size_t)1 << 24);
+    nl_brief_page(&page, profile, report, &(struct nl_view_options){.width = 100});
+    const char *end = page.len ? memchr(page.ptr, '\n', page.len) : NULL;
+    printf("answers.page %.*s ~%08x\n", end ? (int)(end - page.ptr) : 0, page.ptr,
+           nl_crc32c(page.ptr, page.len));
+    nl_buf_release(&page);
+}
+
+/* All tables but that of what could be recorded, whose words have tests of their own. */
+static void tell_answers(const struct nl_trace *trace)
+{
+    const struct nl_analyze_options options = {.all = true, .fold = true};
+    struct nl_err err;
+    nl_err_clear(&err);
+    struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    struct nl_report *report = nl_report_new(trace, "analyze", &options, NULL, &err);
+    for (size_t i = 0; report && i < report->result_count; i++)
+        if (report->results[i]->rows && strcmp(report->results[i]->name, "record") != 0)
+            tell_table(report->results[i]);
+    if (report)
+        tell_page(profile, report);
+    else
+        printf("answers.none %s\n", err.text);
+    nl_report_free(report);
+    nl_profile_free(profile);
+}
+
 /* The next file of standard input, written to the current folder under its name. */
-static bool next_file(char name[1024])
+static bool next_file(char name[1024], bool *analyze)
 {
     static char before[1024];
+    char what[16] = "";
     size_t size;
-    if (scanf("%1023s %zu", name, &size) != 2 || getchar() != '\n')
+    int end;
+    if (scanf("%1023s %zu", name, &size) != 2)
         return false;
+    while ((end = getchar()) != '\n' && end != EOF)
+        if (strlen(what) + 1 < sizeof what)
+            strncat(what, &(char){(char)end}, 1);
+    *analyze = strcmp(what, " analyze") == 0;
     char *bytes = nl_alloc(size + 1);
     bool whole = fread(bytes, 1, size, stdin) == size;
     if (*before && strcmp(before, name) != 0)
@@ -164,7 +224,8 @@ static bool next_file(char name[1024])
 int main(void)
 {
     char name[1024];
-    while (next_file(name)) {
+    bool analyze;
+    while (next_file(name, &analyze)) {
         const struct nl_ingest_options options = {.rank = NL_NULL_I64};
         const char *const paths[] = {name};
         struct nl_err err;
@@ -175,6 +236,8 @@ int main(void)
             tell(trace);
         else
             printf("refused %s: %s\n", nl_err_name(err.code), err.text);
+        if (trace && analyze)
+            tell_answers(trace);
         nl_trace_free(trace);
         fflush(stdout);
     }
