@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small changes of every file of the corpus, one at a time, and what the readers make of each: what differs from the rows of the
+"""Small changes of every file of the corpus and of some archives, one at a time, and what the readers make of each: what differs from the rows of the
 file as it is, a line for each change.
 
     tests/altered/run.py                  all
@@ -22,6 +22,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 from harness import PROGRAM, TESTS, Tally, environment, meant, scratch  # noqa: E402
+import packed  # noqa: E402
 from variants import variants  # noqa: E402
 
 READ = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "readeach")
@@ -114,7 +115,8 @@ def lines(paths, family, folder):
 def main():
     accept = sys.argv[2] if len(sys.argv) > 2 and sys.argv[1] == "--accept" else None
     tally = Tally("altered")
-    for family, paths in corpus():
+    made = tempfile.TemporaryDirectory(prefix="neurolens-packed-")
+    for family, paths in [*corpus(), ("archives", packed.write(made.name))]:
         if accept is not None and accept not in family:
             continue
         with tempfile.TemporaryDirectory(prefix="neurolens-altered-") as folder:

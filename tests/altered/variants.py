@@ -301,11 +301,35 @@ def of_bytes(family, data, seen):
         yield "cut at %d of 8" % part, data[:len(data) * part // 8]
 
 
+def of_archive(family, data, seen):
+    """Every byte of the records, not of what is packed: of ZIP behind each PK, of tar the fields of each header."""
+    places = set()
+    if data[:2] == b"\x1f\x8b":
+        places.update([*range(10), 11, 12, 13, 14, *range(len(data) - 8, len(data))])
+    elif b"PK\5\6" in data:
+        for match in re.finditer(rb"PK(?:\x01\x02|\x03\x04|\x05\x06|\x06\x06|\x06\x07|\x07\x08)", data):
+            places.update(range(match.start(), match.start() + 50))
+    else:
+        for start in range(0, len(data), 512):
+            if data[start + 257:start + 262] == b"ustar":
+                places.update(start + at for at in (0, 5, 100, 107, 124, 130, 134, 135, 136, 147, 148, 153, 155, 156, 157, 257, 262, 263, 264, 345))
+    if len(data) < 20000:
+        for at in sorted(place for place in places if place < len(data)):
+            new = picked("%d" % at, [(data[at] + 1) % 256, (data[at] - 1) % 256, 0, 255])
+            if new != data[at]:
+                yield "byte %d: %d → %d" % (at, data[at], new), data[:at] + bytes([new]) + data[at + 1:]
+    for less in (1, 2, 21, 22, 23, 100, 511, 512, 1024):
+        yield "%d bytes less" % less, data[:-less]
+    yield "4 bytes more", data + b"more"
+
+
 MESSAGES = {"perfetto", "pprof", "xplane"}
 
 
 def variants(family, data, seen):
     """(what is changed, the bytes then)."""
+    if family == "archives":
+        return of_archive(family, data, seen)
     if data.startswith(b"SQLite format 3\0"):
         if len(data) % 512 or data[16:18] == b"\0\0":
             return of_bytes(family, data, seen)
