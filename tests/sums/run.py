@@ -83,21 +83,68 @@ OF_OPERATORS = """SELECT name, group_concat(told, '; ') FROM
  FROM op_work w JOIN slices s ON s.id = w.op ORDER BY w.name, s.ts) GROUP BY name"""
 
 
+def otherwise(dims, texts, types, dice):
+    """The inputs with one thing about them changed: a dimension more, fewer or another, an input gone or twice, another type, another value."""
+    dims, types, texts = [list(each) for each in dims], list(types), list(texts) if texts else None
+    at, what = dice.number(len(dims)), dice.number(8)
+    if what == 0 and dims[at]:
+        dims[at].pop(dice.number(len(dims[at])))
+    elif what == 1:
+        dims[at].insert(dice.number(len(dims[at]) + 1), dice.of([1, 2, 8]))
+    elif what < 4 and dims[at]:
+        place = dice.number(len(dims[at]))
+        dims[at][place] = dice.of([0, 1, -1, dims[at][place] + 1, dims[at][place] * 2])
+    elif what == 4:
+        dims, types = dims[:at] + dims[at + 1:] or [[]], types[:at] + types[at + 1:] or [""]
+        texts = texts and texts[:at] + texts[at + 1:] or None
+    elif what == 5 and at < len(types):
+        types[at] = dice.of(["double", "c10::Float8_e5m2", "", "int", "GenericList", "unknown"])
+    elif what == 6 and texts:
+        texts[at] = dice.of(["", "2", "[2]", "[1, 1, 1]", "False", "True", "-1", "0.5", "[0, 0]"])
+    else:
+        dims[at] = list(dims[dice.number(len(dims))])
+    return dims, texts, types
+
+
+# Inputs of a convolution without its settings, and shapes of the next operator, some of which are its output.
+FOLLOWED = [([2] + [4] + [9] * n, [8, 4] + [3] * m) for n in range(5) for m in range(5)]
+OUTPUTS = [[], [2, 8], [2, 8, 9], [2, 8, 7, 7], [2, 8, 15, 15], [2, 8, 16, 15], [2, 8, 1, 0], [2, 7, 7, 7], [3, 8, 7, 7], [2, 8, 7, 7, 7], [2, 8, 1, 1, 15, 15]]
+
+
+def of_followed(folder):
+    events = []
+    for number, (dims, output) in enumerate((list(dims), output) for dims in FOLLOWED for output in OUTPUTS):
+        at = 1000.0 * number
+        if number % 3 == 0:  # another thread between
+            events.append(dict(work.op("aten::other", at + 60, 5, [[2, 8, 7, 7]], ["float"]), tid=2))
+        events += [work.op("aten::cudnn_convolution", at, 50, dims, [TYPES[number % 2][0]] * 2), work.op("aten::relu", at + (40 if number % 7 == 0 else 60), 20, [output], ["float"])]
+        events += work.launched("conv_kernel", at + 20, number + 1, 10, at + 10)
+        for k in range(number % 18):
+            events.append(work.op("aten::view", at + 100 + 10 * k, 5, [[1]], ["float"]))
+    path = work.write(folder, "followed.json", work.trace_of(events, work.H100))
+    yield "followed convolutions", ["sql", "--limit", "1000", path, "SELECT s.ts / 1000000, w.flops, w.bytes, w.dtype FROM op_work w JOIN slices s ON s.id = w.op WHERE w.name LIKE '%conv%' AND w.flops IS NOT NULL"]
+
+
 def of_operators(folder):
     """Every operator of workmodels.def with inputs of many shapes, most of which it cannot have; each is inside another."""
     with open(os.path.join(ROOT, "src", "work", "workmodels.def"), encoding="utf-8") as file:
         rows = re.findall(r'^NL_WORK\("([^"]+)", (\w+)', file.read(), re.M)
     for family in sorted({family for _, family in rows}):
         names = [name.replace("*", "x") for name, of in rows if of == family]
-        events = []
+        events, dice = [], mixedtraces.Dice(len(family))
         for name in dict.fromkeys(name if "::" in name else "aten::" + name for name in names):
             for dims, texts in SHAPES:
                 types = TYPES[len(events) // 4 % len(TYPES)]
                 at, number = 100.0 * len(events), len(events) + 1
                 events += [work.op("my::parent", at, 90, dims, types[:len(dims)], texts), work.op(name, at + 5, 50, dims, types[:len(dims)], texts)]
                 events += work.launched("some_kernel", at + 20, number, 10, at + 10)
+                for _ in range(4):
+                    at, number = 100.0 * len(events), len(events) + 1
+                    other = otherwise(dims, texts, types[:len(dims)], dice)
+                    events += [work.op(name, at + 5, 50, other[0], other[2], other[1])] + work.launched("some_kernel", at + 20, number, 10, at + 10)
         path = work.write(folder, "operators.json", work.trace_of(events, work.H100))
         yield family, ["sql", "--limit", "1000", path, OF_OPERATORS]
+    yield from of_followed(folder)
 
 
 def of_mixed(folder):
