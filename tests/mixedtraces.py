@@ -3,6 +3,8 @@ memory, counters, Python frames, other threads and devices, events of every cate
 every machine; whole microseconds mostly, many of them round, so that equal ones and bounds occur.
 
     path = write(folder, "mixed.json", seed)
+    path = write_hosted(folder, "cpu.json", seed)       # on the CPU alone
+    path = write_session(folder, "ort.json", seed)      # runs of a model by ONNX Runtime
     slower = write(folder, "slower.json", seed, 110)    # the same program, whose kernels take 110 %
 """
 import json
@@ -189,4 +191,74 @@ def write(folder, name, seed, percent=100):
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file)
+    return path
+
+
+# ---- programs without an accelerator ----
+
+class Hosted(Program):
+    """The same kinds of work, all of it on the CPU: operators within operators, Python, waits, other threads."""
+
+    def op(self):
+        name, dims, _ = self.dice.of(self.kinds)
+        begin, tid, us = self.now, 11 if self.dice.one_in(5) else 10, self.length() * (40 if self.dice.one_in(30) else 1)
+        inner = self.dice.number(us // 2 + 1)
+        if inner:
+            self.put("cpu_op", self.dice.of(["aten::empty", "aten::copy_", "aten::to", name]), begin + 1, inner, tid)
+        self.put("cpu_op", name, begin, us + 2, tid, **{"Input Dims": dims, "Input type": ["float"] * len(dims)})
+        self.now += us + 2 + self.dice.of([0, 0, 1, 30])
+
+    def call(self):
+        name = self.dice.of(["threading.py(320): wait", "<built-in method acquire of _thread.lock object>", "torch/utils/data/dataloader.py(630): __next__", "json/__init__.py(299): loads", "gc.collect", "socket.py(1): recv",
+                             "train.py(7): step", "time.sleep"])
+        us = self.dice.of([3, 40, 800])
+        self.put("python_function", name, self.now, us, **{"Python id": self.next, "Python module id": 0})
+        self.next += 1
+        self.now += us
+
+    copy = graph = call
+
+    def odd(self):
+        cat = self.dice.of(["python_function", "user_annotation", "overhead", "Trace", "unknown", "cpu_op", "collective_comm"])
+        self.put(cat, "odd %s" % cat, self.now, 3, 12)
+        self.now += 1
+
+
+def write_hosted(folder, name, seed):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "deviceProperties": [], "record_shapes": 1, "traceEvents": Hosted(seed, 100).play().events}, file)
+    return path
+
+
+# ---- runs of a model, as ONNX Runtime records them ----
+
+NODES = [("conv_%d", "Conv"), ("gemm_%d", "Gemm"), ("slice_%d", "Slice"), ("relu_%d", "Relu"), ("fused_%d", "TRTKernel_graph"), ("copy_%d", "MemcpyToHost"), ("loop_%d", "Loop"), ("matmul_%d", "MatMulNBits")]
+
+
+def write_session(folder, name, seed):
+    dice, now = Dice(seed), 1000
+    nodes = [(text % i, kind, 10 * (1 + dice.number(60)), dice.of(["CPUExecutionProvider"] * 3 + ["CUDAExecutionProvider", "TensorrtExecutionProvider"])) for i, (text, kind) in
+             enumerate(dice.of(NODES) for _ in range(2 + dice.number(6)))]
+    lead, gap, shapes = dice.of([0, 0, 20, 500]), dice.of([0, 1, 40]), dice.of([0, 1, 2, 5])
+    stalls, cold, slow, between = dice.of([0, 0, 20, 60]), dice.one_in(3), dice.of([0, 0, 4, 7]), dice.of([1, 1, 100, 2000])
+    events = [{"cat": "Session", "pid": 1, "tid": 1, "dur": 100 + dice.number(9000), "ts": 1, "ph": "X", "name": text, "args": {}} for text in ("model_loading_uri", "session_initialization")]
+    for number in range(1 + dice.number(45)):
+        start, now = now, now + lead
+        for node, kind, us, provider in nodes:
+            us = us * (9 if cold and number == 0 else 1) * (5 if slow and number % slow == slow - 1 else 1) + dice.number(4)
+            us += dice.of([50, 500, 5000]) if stalls and dice.one_in(stalls) else 0
+            args = {"op_name": kind, "provider": provider, "node_index": "1", "output_size": str(dice.of([64, 4096])), "parameter_size": "128"}
+            if shapes:
+                args["input_type_shape"] = [{"float": [1, 64 * (1 + number % shapes)]}, {"float": [64, 64]}]
+            if dice.one_in(2):
+                events.append({"cat": "Node", "pid": 1, "tid": 1, "dur": 1, "ts": now, "ph": "X", "name": node + "_fence_before", "args": {"op_name": kind}})
+            events.append({"cat": "Node", "pid": 1, "tid": 1, "dur": us, "ts": now, "ph": "X", "name": node + "_kernel_time", "args": args})
+            now += us + gap
+        for session in ("SequentialExecutor::Execute", "model_run"):
+            events.append({"cat": "Session", "pid": 1, "tid": 1, "dur": now - start, "ts": start, "ph": "X", "name": session, "args": {}})
+        now += between
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(events, file)
     return path

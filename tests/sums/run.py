@@ -158,6 +158,15 @@ def of_mixed(folder):
             yield "diff %d with a slower one" % seed, DIFF + [path, slower]
             yield "window of %d" % seed, ANALYZE + [path + "[300us:2ms]"]
             yield "run.json %d" % seed, EXPORT + [path]
+    before = {}
+    for seed in range(1, 41):
+        for kind, make in ("session", mixedtraces.write_session), ("CPU", mixedtraces.write_hosted):
+            path = make(folder, "%s %d.json" % (kind, seed), seed)
+            yield "analyze %s %d" % (kind, seed), ANALYZE + [path]
+            if seed % 5 == 0:
+                yield "diff %s %d with the one before" % (kind, seed), DIFF + [before[kind], path]
+                yield "fingerprint %s %d" % (kind, seed), FINGERPRINT + [path]
+            before[kind] = path
 
 
 def of_fixtures(_):
