@@ -5,6 +5,8 @@ every machine; whole microseconds mostly, many of them round, so that equal ones
     path = write(folder, "mixed.json", seed)
     path = write_hosted(folder, "cpu.json", seed)       # on the CPU alone
     path = write_session(folder, "ort.json", seed)      # runs of a model by ONNX Runtime
+    path = write_stacks(folder, "out.folded", seed)     # sampled stacks
+    path = write_readings(folder, "smi.csv", seed)      # counters of accelerators
     slower = write(folder, "slower.json", seed, 110)    # the same program, whose kernels take 110 %
 """
 import json
@@ -181,13 +183,13 @@ class Program:
         return self
 
 
-def write(folder, name, seed, percent=100):
+def write(folder, name, seed, percent=100, rank=None):
     program = Program(seed, percent).play()
     properties = [{"id": i, "name": program.dice.of(DEVICES) if i == 0 else "NVIDIA A100-SXM4-80GB", "numSms": 108, "warpSize": 32, "maxThreadsPerMultiprocessor": 2048, "regsPerMultiprocessor": 65536,
                    "sharedMemPerMultiprocessor": 167936, "totalGlobalMem": 1 << 36, "computeMajor": 8} for i in range(program.devices)]
     document = {"schemaVersion": 1, "deviceProperties": properties, "record_shapes": 1, "traceEvents": program.events}
-    if program.dice.one_in(3):
-        document["distributedInfo"] = {"backend": "nccl", "rank": program.dice.number(2), "world_size": 2}
+    if rank is not None or program.dice.one_in(3):
+        document["distributedInfo"] = {"backend": "nccl", "rank": rank if rank is not None else program.dice.number(2), "world_size": 2 if rank is None else 3}
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(document, file)
@@ -261,4 +263,47 @@ def write_session(folder, name, seed):
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
         json.dump(events, file)
+    return path
+
+
+# ---- readings of accelerators ----
+
+READINGS = ["utilization.gpu [%]", "utilization.memory [%]", "memory.used [MiB]", "power.draw [W]", "temperature.gpu", "clocks.sm [MHz]", "utilization.encoder [%]", "enc_util [%]", "dec_util [%]", "gpu_util [%]", "sm_active", "gr_engine_active",
+            "my_dec_util", "busy", "fb_used [MiB]", "fan.speed [%]", "clocks_throttle_reasons.active", "pcie_rx [MB/s]", "temp_mem", "power.limit [W]"]
+
+
+def write_readings(folder, name, seed):
+    """As nvidia-smi writes them; columns in any order."""
+    dice = Dice(seed)
+    columns = list(dict.fromkeys(dice.of(READINGS) for _ in range(1 + dice.number(9))))
+    lines = ["timestamp, index, " + ", ".join(columns)]
+    usual = {(gpu, column): dice.of([0, 3, 55, 99.5, 100, 1284]) for gpu in range(2) for column in columns}
+    devices, still = 1 + dice.one_in(3), dice.one_in(3)
+    for k in range(2 + dice.number(30)):
+        for gpu in range(devices):
+            cells = ["[N/A]" if dice.one_in(25) else "%g" % (usual[gpu, column] + (0 if still else dice.number(4))) for column in columns]
+            lines.append("2026/01/02 03:%02d:%02d.%d00, %d, %s" % (k // 60, k % 60, gpu, gpu, ", ".join(cells)))
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    return path
+
+
+# ---- stacks that were sampled ----
+
+FRAMES = ["main", "train", "forward", "torch/nn/modules/linear.py:forward", "at::native::mm", "cblas_sgemm", "std::vector<float>::push_back", "_PyEval_EvalFrameDefault", "epoll_wait", "futex_wait", "pthread_cond_wait", "__libc_start_main",
+          "malloc", "memcpy", "gc_collect_main", "read_[k]", "do_syscall_64_[k]", "native_write_msr_[k]", "schedule_[k]", "json.loads", "[unknown]", "0x7f0012", "worker.run (loader.py:12)", "PyObject_Call"]
+
+
+def write_stacks(folder, name, seed):
+    """Folded stacks, as flame graphs are made of; of some the threads are named."""
+    dice = Dice(seed)
+    frames, lines = [dice.of(FRAMES) for _ in range(4 + dice.number(12))], []
+    threads = dice.of([[""], ["python;", "pt_autograd_0;"], ["python-12/12;", "python-12/13;", "loader-14/14;"]])
+    for _ in range(1 + dice.number(60)):
+        stack = [dice.of(frames) for _ in range(1 + dice.number(7))]
+        lines.append("%s%s %d" % (dice.of(threads), ";".join(stack), dice.of([1, 1, 2, 10, 100, 1000])))
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
     return path

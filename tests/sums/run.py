@@ -158,9 +158,12 @@ def of_mixed(folder):
             yield "diff %d with a slower one" % seed, DIFF + [path, slower]
             yield "window of %d" % seed, ANALYZE + [path + "[300us:2ms]"]
             yield "run.json %d" % seed, EXPORT + [path]
+    for seed in range(101, 113):
+        paths = [mixedtraces.write(folder, "rank %d of %d.json" % (rank, seed), seed, 100 + rank * (seed % 4) * 7, rank) for rank in range(2 + seed % 2)]
+        yield "analyze ranks of %d" % seed, ANALYZE + paths
     before = {}
     for seed in range(1, 41):
-        for kind, make in ("session", mixedtraces.write_session), ("CPU", mixedtraces.write_hosted):
+        for kind, make in ("session", mixedtraces.write_session), ("CPU", mixedtraces.write_hosted), ("readings", mixedtraces.write_readings), ("stacks", mixedtraces.write_stacks):
             path = make(folder, "%s %d.json" % (kind, seed), seed)
             yield "analyze %s %d" % (kind, seed), ANALYZE + [path]
             if seed % 5 == 0:
