@@ -2,7 +2,8 @@
  * Links: device work → the API call that launched it, by correlation id within a file or a process;
  * one call may have launched many (graphs). Flows → the slices they start and end in.
  *
- * The join is one open-addressing table of (scope, correlation) → API slice. When several calls
+ * The join is one open-addressing table of (scope, correlation) → API slice, or, where all ids are of one scope and
+ * numbered with few holes, an array by id. When several calls
  * carry one id (a runtime call and the driver call below it) the first in slice order, the outer
  * one, is kept and the others are counted. One thread joins: to share the ids among threads, each has to look
  * at all of them, which takes as long.
@@ -22,7 +23,10 @@ struct call_table {
     const struct nl_trace *trace;
     const struct scopes *scopes;
     uint32_t *slots;
-    uint64_t mask;
+    uint64_t size, mask;
+    bool dense; /* a slot per id from `first` on */
+    uint64_t first;
+    uint32_t none; /* 0: the slot of ids outside them */
     uint64_t calls, duplicates, unlinked;
 };
 
@@ -82,9 +86,13 @@ static inline bool is_unknown(uint64_t correlation)
 #define STEP 65
 
 /* Slot of a key: the one that holds it, or the free one where it would go. */
-static uint32_t *find(const struct call_table *table, uint64_t correlation, uint32_t scope)
+static uint32_t *find(struct call_table *table, uint64_t correlation, uint32_t scope)
 {
     const struct nl_trace *t = table->trace;
+    if (table->dense) {
+        uint64_t place = correlation - table->first;
+        return place < table->size ? &table->slots[place] : &table->none;
+    }
     uint64_t at = call_hash(correlation, scope) & table->mask;
     for (; table->slots[at]; at = (at + STEP) & table->mask) {
         uint32_t row = table->slots[at] - 1;
@@ -95,14 +103,28 @@ static uint32_t *find(const struct call_table *table, uint64_t correlation, uint
     return &table->slots[at];
 }
 
-/* Slots for all calls, half of them at least free. */
+#define MOST_HOLES 4 /* slots for each call: no more memory than the table by hashes takes */
+
+/* Slots by id where these are dense; else for all calls, half of them at least free. */
 static void make_slots(struct call_table *table)
 {
-    uint64_t size = 16;
-    while (size < (uint64_t)table->trace->api.rows * 2)
+    const struct nl_trace *t = table->trace;
+    uint64_t first = UINT64_MAX, last = 0, size = 16;
+    for (uint32_t i = 0; i < t->api.rows; i++) {
+        uint64_t correlation = t->api.correlation[i];
+        if (is_unknown(correlation))
+            continue;
+        first = correlation < first ? correlation : first;
+        last = correlation > last ? correlation : last;
+    }
+    table->dense =
+        table->scopes->one && first <= last && last - first < (uint64_t)t->api.rows * MOST_HOLES;
+    table->first = first;
+    while (size < (uint64_t)t->api.rows * 2)
         size *= 2;
     table->mask = size - 1;
-    table->slots = nl_pages(size * sizeof *table->slots);
+    table->size = table->dense ? last - first + 1 : size;
+    table->slots = nl_pages(table->size * sizeof *table->slots);
 }
 
 static void index_calls(struct call_table *table)
@@ -128,7 +150,7 @@ struct device_work {
 };
 
 /* Links the rows of one device table; counts work whose launch is not in the file. */
-static uint64_t link_rows(struct nl_trace *t, const struct call_table *table,
+static uint64_t link_rows(struct nl_trace *t, struct call_table *table,
                           const struct device_work *work)
 {
     uint64_t unlinked = 0;
@@ -165,7 +187,7 @@ static void join(struct nl_trace *t, struct call_table *table)
         table->unlinked += link_rows(t, table, &work[i]);
     /* Waits have a call, but a wait without one is nothing to report. */
     (void)link_rows(t, table, &waits);
-    nl_pages_free(table->slots, (table->mask + 1) * sizeof *table->slots);
+    nl_pages_free(table->slots, table->size * sizeof *table->slots);
 }
 
 /* Pages that the driver moved: nobody launched that. */
