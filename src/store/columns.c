@@ -364,6 +364,13 @@ static void build_column(void *context, size_t c, unsigned worker)
     }
 }
 
+static void end_column(void *context, size_t c, unsigned worker)
+{
+    (void)worker;
+    struct table_run *run = context;
+    end_even(run, (unsigned)c, run->rows * nl_columns[run->def->first + c].size);
+}
+
 /* The next segments, about NL_BATCH_ROWS rows. */
 static bool next_batch(struct table_run *run)
 {
@@ -385,8 +392,7 @@ static void build_batches(struct table_run *run)
         for (size_t i = run->from; i < run->to; i++)
             nl_segment_done(&run->segments[i], &b->pages);
     }
-    for (unsigned c = 0; c < run->def->count; c++)
-        end_even(run, c, run->rows * nl_columns[run->def->first + c].size);
+    nl_parallel(threads, run->def->count, end_column, run);
     for (struct nl_stage *stage = b->stages; stage; stage = stage->next)
         stage->tables[run->def - nl_tables].count = 0;
 }

@@ -124,34 +124,61 @@ static void point_to_details(struct nl_trace *t, unsigned threads)
                 point_from, sides);
 }
 
-/* Class, category, tensor-core use and element type of kernels, decided once per distinct name. */
-static void class_kernels(struct nl_trace *t)
+/* What the name of a kernel tells. */
+struct kernel_name {
+    uint8_t class, category, tensor_core; /* class: 0 not looked at yet */
+    uint32_t dtype;
+};
+
+struct classing {
+    struct nl_trace *trace;
+    struct kernel_name *known; /* per name */
+    uint32_t part_rows;
+};
+
+static struct kernel_name tell_kernel(struct nl_trace *t, uint32_t name)
 {
-    struct known {
-        uint8_t class, category, tensor_core;
-        uint32_t dtype;
-    } *known = nl_zalloc(t->names.count * sizeof *known);
+    struct nl_str text = nl_trace_name(t, name);
+    enum nl_class class = nl_kernel_class(text);
+    struct nl_kernel_facts facts = nl_kernel_facts(text, class);
+    return (struct kernel_name){
+        (uint8_t) class, (uint8_t)facts.category, (uint8_t)facts.tensor_core,
+        facts.dtype ? nl_dict_add(&t->names, nl_str(facts.dtype)) : NL_NO_NAME};
+}
+
+static void class_part(void *context, size_t part, unsigned worker)
+{
+    const struct classing *classing = context;
+    struct nl_kernel_table *kernel = &classing->trace->kernel;
+    uint32_t from = (uint32_t)part * classing->part_rows, left = kernel->rows - from;
+    uint32_t to = from + (left < classing->part_rows ? left : classing->part_rows);
+    (void)worker;
+    for (uint32_t i = from; i < to; i++) {
+        if (kernel->slice[i] == NL_NULL_ROW)
+            continue;
+        struct kernel_name it = classing->known[classing->trace->slice.name[kernel->slice[i]]];
+        if (!kernel->class[i])
+            kernel->class[i] = it.class;
+        kernel->category[i] = it.category;
+        kernel->tensor_core[i] = it.tensor_core;
+        kernel->dtype[i] = it.dtype;
+    }
+}
+
+/* Class, category, tensor-core use and element type of kernels: names in order, by one thread, as that gives new names
+ * their numbers, then the columns by all. */
+static void class_kernels(struct nl_trace *t, unsigned threads)
+{
+    struct classing classing = {t, nl_zalloc(t->names.count * sizeof *classing.known), NL_FEW_ROWS};
     for (uint32_t i = 0; i < t->kernel.rows; i++) {
         uint32_t slice = t->kernel.slice[i];
-        if (slice == NL_NULL_ROW)
-            continue;
-        uint32_t name = t->slice.name[slice];
-        struct known *it = &known[name];
-        if (!it->class) {
-            struct nl_str text = nl_trace_name(t, name);
-            it->class = (uint8_t)nl_kernel_class(text);
-            struct nl_kernel_facts facts = nl_kernel_facts(text, it->class);
-            it->category = (uint8_t)facts.category;
-            it->tensor_core = (uint8_t)facts.tensor_core;
-            it->dtype = facts.dtype ? nl_dict_add(&t->names, nl_str(facts.dtype)) : NL_NO_NAME;
-        }
-        if (!t->kernel.class[i])
-            t->kernel.class[i] = it->class;
-        t->kernel.category[i] = it->category;
-        t->kernel.tensor_core[i] = it->tensor_core;
-        t->kernel.dtype[i] = it->dtype;
+        uint32_t name = slice == NL_NULL_ROW ? NL_NO_NAME : t->slice.name[slice];
+        if (slice != NL_NULL_ROW && !classing.known[name].class)
+            classing.known[name] = tell_kernel(t, name);
     }
-    nl_free(known);
+    size_t parts = ((size_t)t->kernel.rows + NL_FEW_ROWS - 1) / NL_FEW_ROWS;
+    nl_parallel(threads, parts, class_part, &classing);
+    nl_free(classing.known);
 }
 
 /* Fills the rows from `at` on: the operation as the kernel's name tells, decided once per name. */
@@ -328,7 +355,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
         return false;
     nl_join_nodes(f->trace);
     point_to_details(f->trace, nl_job_threads(b->job));
-    class_kernels(f->trace);
+    class_kernels(f->trace, nl_job_threads(b->job));
     if (!build_collectives(f, err))
         return false;
     nl_build_entities(f, NL_T_process, b->processes, b->process_keys.count);
