@@ -307,3 +307,22 @@ def write_stacks(folder, name, seed):
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     return path
+
+
+# ---- names of kernels ----
+
+def write_names(folder, name, names):
+    """A kernel of each name and of six names that differ in one place, each of another length of time."""
+    told = list(names)
+    for number, text in enumerate(names):
+        dice = Dice(number + 1)
+        for _ in range(6):
+            at, what = dice.number(len(text)), dice.number(4)
+            part = text[at:at + 1 + dice.number(6)]
+            told.append(text[:at] + text[at + len(part):] if what == 0 else text[:at] + dice.of("<>,:(_ 1xN*&") + text[at:] if what == 1 else
+                        text[:at] + part.swapcase() + text[at + len(part):] if what == 2 else text[:at])
+    events = [{"ph": "X", "cat": "kernel", "name": text, "pid": 0, "tid": 7, "ts": 10000 * k, "dur": 9000 - k, "args": {"device": 0, "stream": 7}} for k, text in enumerate(dict.fromkeys(filter(None, told)))]
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}, file)
+    return path

@@ -172,6 +172,16 @@ def of_mixed(folder):
             before[kind] = path
 
 
+def of_names(folder):
+    """What names of kernels tell, of those in kernelnames.lst and of many that differ in one place."""
+    with open(os.path.join(HERE, "kernelnames.lst"), encoding="utf-8") as file:
+        names = file.read().splitlines()
+    for start in range(0, len(names), 40):
+        path = mixedtraces.write_names(folder, "names.json", names[start:start + 40])
+        yield "read from %d" % start, ["sql", "--limit", "1000", path, "SELECT name, short_name, class, category, tensor_core, dtype FROM kernels ORDER BY ts"]
+        yield "shown from %d" % start, ["analyze", "--all", "--section", "kernels", "--format", "text", path]
+
+
 def of_fixtures(_):
     for words in ANALYZE, FINGERPRINT:
         for name in TRACES:
@@ -301,7 +311,7 @@ def of_corpus(_):
             yield "analyze all of " + name, ANALYZE + files[:6]
 
 
-GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares, "mixed": of_mixed,
+GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares, "mixed": of_mixed, "names": of_names,
           "corpus": of_corpus}
 
 
@@ -310,8 +320,10 @@ BRIEF = {"work", "corpus", "mixed"}
 
 def said(words, folder, brief):
     """The sums of an answer; of a refusal the status and the first line, without folders."""
-    document = words[0] == "export"
-    result = neurolens(words + (["--quiet"] if words[0] == "trend" else ["--no-cache", "--quiet"]) + ([] if document else ["--format", "json"]), timeout=60)
+    document, shown = words[0] == "export", "text" in words
+    result = neurolens(words + (["--quiet"] if words[0] == "trend" else ["--no-cache", "--quiet"]) + ([] if document or shown else ["--format", "json"]), timeout=60)
+    if shown:
+        return "".join(re.sub(r"\s+", " ", line).strip() + "\n" for line in result.stdout.splitlines())
     try:
         text = result.stdout.replace(folder + "/", "").replace(TESTS + "/", "")
         if words[0] == "trend":

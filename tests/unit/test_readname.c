@@ -34,6 +34,8 @@ static void reads_kernels(void)
          "ProductionTransposeKernel"},
         {"_ZN7ck_tile6kentryILi256ELi2EN3foo10GemmKernelINS_8sequenceIJLi256ELi128EEEEEEEEvT1_",
          "GemmKernel<256x128>"},
+        {"_ZN7ck_tile6kentryILi256EN3foo10GemmKernelINS_8sequenceIJLi12345678ELi128EEEEEEEEvT1_",
+         "GemmKernel<1234567x8x128>"}, /* no tile is so long: seven digits are a number */
         {"_ZN7ck_tile6kentryILi256ELi2EN3foo3bar10GemmKernelEJPKDF16_EEEvDpT1_", "GemmKernel"},
         {"_ZN7ck_tile6kentryILi256ELi2EN3foo", "foo"},
         {"_ZN7ck_tile6kentryILi256ENS_3foo10GemmKernelIfEEEEvT1_", "GemmKernel"},
