@@ -216,6 +216,45 @@ def event_loops(folder):
         check(text.startswith("Waiting: ") == says and (says or "CPU-only profile" in text), "event loop: %s" % os.path.basename(path), text[:300])
 
 
+def threads_that_wait(folder):
+    """Samples of the wall clock: all threads are there equally long. Told and booked is the main thread by its name, else one that
+    does not mostly wait; names of waiting functions that are also those of work count by their files."""
+    def write(name, *threads):
+        frames, profiles = [], []
+        for thread, stacks in threads:
+            samples, weights = [], []
+            for functions, seconds in stacks:
+                frames += [{"name": function, "file": file} for function, file in functions]
+                samples.append(list(range(len(frames) - len(functions), len(frames))))
+                weights.append(seconds)
+            profiles.append({"type": "sampled", "name": thread, "unit": "seconds", "startValue": 0, "endValue": sum(weights),
+                             "samples": samples, "weights": weights})
+        path = os.path.join(folder, name)
+        with open(path, "w") as file:
+            json.dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": profiles,
+                       "shared": {"frames": frames}}, file)
+        return path
+
+    def ask(path):
+        result = json.loads(run([path], "--format", "json")[1])["result"]
+        return result, summed(result["account"], lambda row: row["part"])
+    main = ("train", "train.py")
+    joins = [((main, ("join", "threading.py")), 8.0), ((main, ("load", "train.py")), 2.0)]
+    works = [((("run", "threading.py"), ("augment", "augment.py")), 9.0), ((("run", "threading.py"), ("get", "queue.py"), ("wait", "threading.py")), 1.1)]
+    idles = [((("run", "threading.py"), ("get", "queue.py"), ("wait", "threading.py")), 10.1)]
+    computes = [((main, ("forward", "model.py")), 9.0), ((main, ("join", "pandas/core/frame.py")), 1.0)]
+    result, parts = ask(write("joins.json", ("MainThread", joins), ("Thread 2", works)))
+    told = result["answer"]
+    check(told["sentence"].startswith("Waiting: the main thread spends 80 %") and "augment 100 %" in " ".join(told["notes"]) and
+          parts == {"idle": 8 * 10 ** 9, "compute": 2 * 10 ** 9}, "a main thread that waits for a helper", (told, parts))
+    for names in (("Thread 2", "Thread 1"), ("helper", "MainThread")):
+        result, parts = ask(write("idles.json", (names[0], idles), (names[1], computes)))
+        hot = [finding["cause"] for finding in result["findings"]]
+        check(parts == {"compute": 10 ** 10} and "lock_waits" not in hot and result["answer"]["culprit"] == "forward" and
+              "50 % waiting (mostly wait); most in forward" in result["answer"]["sentence"],
+              "a helper that waits all the time is not booked (%s)" % names[1], (result["answer"], parts, hot))
+
+
 def execution_traces(folder):
     """Nodes with lengths are no layers of an engine: computing and communication apart, the median, no advice for engines.
     Without lengths it stays a graph; few long nodes do not move the median."""
@@ -1259,6 +1298,7 @@ with tempfile.TemporaryDirectory() as scratch:
     last_gpu(scratch)
     windows_are_named(scratch)
     event_loops(scratch)
+    threads_that_wait(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
 copies_of_another()

@@ -2,6 +2,7 @@
 #include "account/accountmake.h"
 #include "base/mem.h"
 #include "timeline/feeder.h"
+#include "timeline/waitname.h"
 
 /* Whether a thread works while it does that; else it waits, or nothing is known. */
 static bool is_work(uint8_t activity)
@@ -30,13 +31,32 @@ static uint8_t *find_workers(const struct nl_account_maker *maker)
     return works;
 }
 
-static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host, size_t group,
-                        uint32_t thread)
+/* Functions that only wait, by their names; each is asked once. */
+struct waits {
+    const struct nl_trace *trace;
+    uint8_t *names; /* 0 not asked yet, 1 no, 2 yes */
+};
+
+static bool is_waiting(struct waits *waits, const struct nl_did *did)
+{
+    if (did->name == NL_NO_NAME ||
+        (did->activity != NL_DID_PYTHON && did->activity != NL_DID_OTHER))
+        return false;
+    uint8_t *known = &waits->names[did->name];
+    if (!*known)
+        *known = nl_is_wait_name(nl_trace_name(waits->trace, did->name)) ? 2 : 1;
+    return *known == 2;
+}
+
+static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
+                        struct waits *waits, size_t group, uint32_t thread)
 {
     int64_t now = maker->groups[group].device.start, end = maker->groups[group].device.end;
     for (int64_t until; now < end; now = until) {
         struct nl_did did = nl_hostdid_at(host, thread, now, &until);
         until = until < end ? until : end;
+        if (is_waiting(waits, &did))
+            did.activity = NL_DID_WAITING;
         struct nl_account_row key =
             nl_account_key(group, is_work(did.activity) ? NL_BOOKED_COMPUTE : NL_BOOKED_IDLE);
         key.activity = did.activity;
@@ -48,7 +68,8 @@ static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
     }
 }
 
-static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host, uint32_t process)
+static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host,
+                        struct waits *waits, uint32_t process)
 {
     bool others;
     int64_t start, end, rank = maker->trace->process.rank[process];
@@ -68,7 +89,7 @@ static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host,
                                                                 .work_start = start,
                                                                 .wall_ns = end - start},
                                                      .phases = nl_phases_of(&maker->phases, rank)};
-    book_thread(maker, host, group, thread);
+    book_thread(maker, host, waits, group, thread);
 }
 
 void nl_account_cpu(struct nl_account_maker *maker)
@@ -77,10 +98,12 @@ void nl_account_cpu(struct nl_account_maker *maker)
     if (maker->window.has_device)
         return;
     uint8_t *works = find_workers(maker);
+    struct waits waits = {maker->trace, nl_zalloc((size_t)maker->trace->names.count + 1)};
     nl_hostdid_init(&host, maker->trace);
     for (uint32_t process = 0; process < maker->trace->process.rows; process++)
         if (!works[process])
-            add_process(maker, &host, process);
+            add_process(maker, &host, &waits, process);
     nl_hostdid_release(&host);
+    nl_free(waits.names);
     nl_free(works);
 }

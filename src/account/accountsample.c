@@ -5,53 +5,22 @@
 #include "account/accountmake.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/waitname.h"
 #include "timeline/worksweep.h"
 
-/* What a function does that only waits, by its name alone: a stack says where a thread was, not whether it
- * ran. Names with a module or class in front count by what stands last. */
-static const char *const waits[] = {"wait",     "join",           "acquire",     "sleep", "poll",
-                                    "select",   "epoll_wait",     "epoll_pwait", "ppoll", "pselect",
-                                    "accept",   "recv",           "nanosleep",   "futex", "lock",
-                                    "sem_wait", "clock_nanosleep"};
-
-static bool is_name_char(char c)
+/* Whether the innermost frame of a stack only waits; `event`: a name, NL_NO_NAME for sums of calls. */
+static bool is_waiting(const struct nl_trace *trace, uint32_t event, uint32_t stack)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/* The last word of "threading.Thread.join", "wait (threading.py:320)", "<method 'acquire' of 'lock'>". */
-static struct nl_str plain_name(struct nl_str name)
-{
-    size_t end = 0, start = 0;
-    if (nl_str_starts(name, "<method '")) {
-        start = strlen("<method '");
-        for (end = start; end < name.len && is_name_char(name.ptr[end]); end++)
-            ;
-        return (struct nl_str){name.ptr + start, end - start};
-    }
-    while (end < name.len && (is_name_char(name.ptr[end]) || strchr(".:", name.ptr[end])))
-        end++;
-    for (start = end; start > 0 && is_name_char(name.ptr[start - 1]); start--)
-        ;
-    return (struct nl_str){name.ptr + start, end - start};
-}
-
-static bool is_wait(struct nl_str name)
-{
-    struct nl_str plain = plain_name(name);
-    while (plain.len && plain.ptr[0] == '_')
-        plain = (struct nl_str){plain.ptr + 1, plain.len - 1};
-    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
-        if (nl_str_is(plain, waits[i]))
-            return true;
-    return false;
+    return !nl_is_on_cpu(nl_trace_name(trace, event)) &&
+           nl_is_wait_frame(nl_trace_name(trace, trace->stack.name[stack]),
+                            nl_trace_name(trace, trace->stack.file[stack]));
 }
 
 /* ---- Which samples ---- */
 
 struct choice {
     uint32_t event, lane;
-    int64_t ns;
+    int64_t ns, waits_ns; /* waits_ns: of it, in functions that only wait */
 };
 
 static bool counts(const struct nl_trace *trace, const struct nl_window *window, uint32_t row,
@@ -74,26 +43,64 @@ static struct choice *find_choice(struct choice *choices, size_t *count, uint32_
     for (size_t i = 0; i < *count; i++)
         if (choices[i].event == event && choices[i].lane == lane)
             return &choices[i];
-    choices[*count] = (struct choice){event, lane, 0};
+    choices[*count] = (struct choice){event, lane, 0, 0};
     return &choices[(*count)++];
 }
 
 #define MOST_CHOICES 1024 /* of later ones none is taken */
+
+static bool is_main(const struct nl_trace *trace, uint32_t lane)
+{
+    if (lane == NL_NULL_ROW)
+        return false;
+    uint32_t thread = trace->lane.thread[lane];
+    struct nl_str names[] = {
+        nl_trace_name(trace, trace->lane.name[lane]),
+        nl_trace_name(trace, thread == NL_NULL_ROW ? NL_NO_NAME : trace->thread.name[thread])};
+    return nl_str_find_nocase(names[0], "mainthread") >= 0 ||
+           nl_str_find_nocase(names[1], "mainthread") >= 0;
+}
+
+/* In samples of the wall clock all threads are there equally long: then the main thread by its name, else not one that mostly
+ * waits. */
+static struct choice choose(const struct nl_trace *trace, const struct choice *choices,
+                            size_t count)
+{
+    struct choice best = {0}, most;
+    for (size_t i = 0; i < count; i++)
+        if (choices[i].ns > best.ns)
+            best = choices[i];
+    most = best;
+    for (size_t i = 0; i < count; i++)
+        if (is_main(trace, choices[i].lane) && choices[i].ns >= most.ns - most.ns / 10)
+            return choices[i];
+    for (size_t i = 0; i < count && most.waits_ns > most.ns / 2; i++)
+        if (choices[i].event == most.event &&
+            choices[i].ns - choices[i].waits_ns > best.ns - best.waits_ns)
+            best = choices[i];
+    return best;
+}
 
 /* The event and thread with most time: the main thread of a sampled program. */
 static struct choice heaviest(const struct nl_trace *trace, const struct nl_window *window,
                               uint32_t unit)
 {
     const struct nl_sample_table *sample = &trace->sample;
-    struct choice *choices = nl_alloc((MOST_CHOICES + 1) * sizeof *choices), best = {0};
+    struct choice *choices = nl_alloc((MOST_CHOICES + 1) * sizeof *choices);
+    uint8_t *waits = nl_zalloc((size_t)trace->stack.rows + 1);
     size_t count = 0;
-    for (uint32_t row = 0; row < sample->rows && count < MOST_CHOICES; row++)
-        if (counts(trace, window, row, unit))
-            nl_sum_add(&find_choice(choices, &count, sample->event[row], sample->lane[row])->ns,
-                       sample->weight[row]);
-    for (size_t i = 0; i < count; i++)
-        if (choices[i].ns > best.ns)
-            best = choices[i];
+    for (uint32_t row = 0; row < sample->rows && count < MOST_CHOICES; row++) {
+        if (!counts(trace, window, row, unit))
+            continue;
+        struct choice *it = find_choice(choices, &count, sample->event[row], sample->lane[row]);
+        uint8_t *known = &waits[sample->stack[row]];
+        if (!*known)
+            *known = is_waiting(trace, sample->event[row], sample->stack[row]) ? 2 : 1;
+        nl_sum_add(&it->ns, sample->weight[row]);
+        nl_sum_add(&it->waits_ns, *known == 2 ? sample->weight[row] : 0);
+    }
+    struct choice best = choose(trace, choices, count);
+    nl_free(waits);
     nl_free(choices);
     return best;
 }
@@ -125,14 +132,14 @@ static size_t add_group(struct nl_account_maker *maker, uint32_t lane)
 
 /* Books a function's own time, which lies nowhere on the timeline. */
 static void book_function(struct nl_account_maker *maker, size_t group, uint32_t stack,
-                          uint64_t count, int64_t ns)
+                          uint64_t count, int64_t ns, uint32_t event)
 {
     const struct nl_stack_table *table = &maker->trace->stack;
     /* "[native]" and "[system]" are what a line of the program did, not where. */
     if (nl_str_starts(nl_trace_name(maker->trace, table->name[stack]), "[") &&
         table->parent[stack] != NL_NULL_ROW)
         stack = table->parent[stack];
-    bool idle = is_wait(nl_trace_name(maker->trace, table->name[stack]));
+    bool idle = is_waiting(maker->trace, event, stack);
     struct nl_account_row key = nl_account_key(group, idle ? NL_BOOKED_IDLE : NL_BOOKED_COMPUTE);
     key.activity = idle ? NL_DID_WAITING : NL_DID_FUNCTION;
     key.name = table->name[stack];
@@ -157,7 +164,8 @@ static void book_calls(struct nl_account_maker *maker)
         if (group == SIZE_MAX)
             group = add_group(maker, NL_NULL_ROW);
         book_function(maker, group, call->stack[row],
-                      call->count[row] > 0 ? (uint64_t)call->count[row] : 1, call->self_ns[row]);
+                      call->count[row] > 0 ? (uint64_t)call->count[row] : 1, call->self_ns[row],
+                      NL_NO_NAME);
     }
 }
 
@@ -178,5 +186,5 @@ void nl_account_samples(struct nl_account_maker *maker)
     for (uint32_t row = 0; row < sample->rows; row++)
         if (counts(maker->trace, &maker->window, row, unit) && sample->event[row] == choice.event &&
             sample->lane[row] == choice.lane)
-            book_function(maker, group, sample->stack[row], 1, sample->weight[row]);
+            book_function(maker, group, sample->stack[row], 1, sample->weight[row], choice.event);
 }

@@ -7,10 +7,10 @@
 #include "answer/clockgap.h"
 #include "answer/devicewords.h"
 #include "answer/outermost.h"
-#include "answer/waitname.h"
 #include "base/sum.h"
 #include "tables/leftout.h"
 #include "tables/lookup.h"
+#include "timeline/waitname.h"
 
 #define MAIN_SHARE_LEAST 0.5
 #define STARTUP_SHARE    0.2  /* steps that cover less of the profile: start-up dominates */

@@ -5,10 +5,10 @@
 #include <math.h>
 
 #include "answer/judge.h"
-#include "answer/waitname.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"
+#include "timeline/waitname.h"
 
 #define MAIN_SHARE_LEAST 0.5
 #define LEAST_SHARE      0.01
@@ -18,6 +18,9 @@
 #define LOOKED_AT        60 /* functions with most time of their own */
 #define CALLERS          4
 #define LINES            3
+#define NEARLY_ALL       0.95
+#define OTHERS           2
+#define OTHERS_LEAST     0.25 /* of what the main thread waits: what other threads work meanwhile */
 
 /* Weight per function of the innermost frames of one lane. */
 struct leaves {
@@ -104,14 +107,66 @@ static void put_callers(const struct nl_trace *trace, struct nl_buf *out, uint32
     }
 }
 
+static bool is_waiting(const struct nl_trace *trace, uint32_t stack)
+{
+    return nl_is_wait_frame(nl_trace_name(trace, trace->stack.name[stack]),
+                            nl_trace_name(trace, trace->stack.file[stack]));
+}
+
+/* What other threads than that of the leaves work; `names`: per name, or NULL. */
+static int64_t work_beside(const struct nl_trace *trace, const struct leaves *leaves,
+                           int64_t *names)
+{
+    int64_t whole = 0;
+    for (uint32_t i = 0; i < trace->sample.rows; i++) {
+        uint32_t stack = trace->sample.stack[i], lane = trace->sample.lane[i];
+        if (lane == NL_NULL_ROW || lane == leaves->lane || stack == NL_NULL_ROW ||
+            is_waiting(trace, stack))
+            continue;
+        if (names)
+            nl_sum_add(&names[trace->stack.name[stack]], weight_of(trace, i));
+        nl_sum_add(&whole, weight_of(trace, i));
+    }
+    return whole;
+}
+
+/* What the other threads work on while the main thread waits, where that is much. */
+static void note_others(struct nl_judged *judged, const struct leaves *leaves)
+{
+    const struct nl_trace *trace = judged->trace;
+    int64_t *names = nl_zalloc((size_t)trace->names.count * sizeof *names);
+    int64_t whole = work_beside(trace, leaves, names);
+    uint32_t most[OTHERS] = {NL_NO_NAME, NL_NO_NAME};
+    for (uint32_t name = 1; name < trace->names.count; name++)
+        if (names[name] > names[most[0]]) {
+            most[1] = most[0];
+            most[0] = name;
+        } else if (names[name] > names[most[1]]) {
+            most[1] = name;
+        }
+    struct nl_buf *out = nl_tell_begin(judged);
+    if ((double)whole >= OTHERS_LEAST * (double)leaves->most) {
+        for (size_t i = 0; i < OTHERS && names[most[i]]; i++) {
+            nl_tell_name(out, i ? ", " : "Meanwhile other threads work, most in ",
+                         nl_trace_name(trace, most[i]));
+            nl_tell_ratio(out, " ", names[most[i]], whole);
+        }
+        nl_buf_char(out, '.');
+    }
+    nl_tell_note(judged);
+    nl_free(names);
+}
+
 static bool judge_waiting(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
     struct leaves leaves = {0};
     if (!main_leaves(trace, &leaves) ||
         (double)leaves.most < MAIN_SHARE_LEAST * (double)leaves.whole ||
-        !nl_is_wait_name(nl_trace_name(trace, leaves.name)))
+        !is_waiting(trace, leaves.stack))
         return false;
+    if (!is_main(trace, leaves.lane) && work_beside(trace, &leaves, NULL) > leaves.most / 2)
+        return false; /* a helper, as far as one knows */
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_ratio(out, "Waiting: the main thread spends ", leaves.most, leaves.whole);
     nl_tell_name(out, " of its samples in ", nl_trace_name(trace, leaves.name));
@@ -120,6 +175,7 @@ static bool judge_waiting(struct nl_judged *judged)
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_IDLE;
     judged->verdict->culprit = nl_keep_name(judged, nl_trace_name(trace, leaves.name));
+    note_others(judged, &leaves);
     return true;
 }
 
@@ -341,16 +397,42 @@ static void judge_lines(struct nl_judged *judged, const struct nl_result *rows)
     nl_tell_note(judged);
 }
 
+static bool is_wait_row(const struct nl_result *rows, size_t row)
+{
+    return !nl_is_on_cpu(nl_lookup_text(rows, row, "event")) &&
+           nl_is_wait_frame(nl_lookup_text(rows, row, "function"),
+                            nl_lookup_text(rows, row, "place"));
+}
+
+/* "50 % waiting (mostly wait); ": functions that only wait are no work. */
+static bool put_waiting(struct nl_buf *out, const struct nl_result *rows, struct nl_str event)
+{
+    size_t first = rows->rows;
+    double share = 0;
+    for (size_t row = 0; row < rows->rows; row++) {
+        if (!nl_str_eq(nl_lookup_text(rows, row, "event"), event) || !is_wait_row(rows, row))
+            continue;
+        share += nl_lookup_f64(rows, row, "share");
+        first = first == rows->rows ? row : first;
+    }
+    if (!(share >= LEAST_SHARE) || share > NEARLY_ALL)
+        return false;
+    nl_tell_share(out, "", share);
+    nl_tell_name(out, " waiting (mostly ", nl_lookup_text(rows, first, "function"));
+    nl_buf_text(out, "); ");
+    return true;
+}
+
 /* "most in f in a.so 12 %, …". Returns how many were said. */
 static size_t put_most(struct nl_judged *judged, struct nl_buf *out, const struct nl_result *rows,
-                       struct nl_str event, bool *flat)
+                       struct nl_str event, bool waits_apart, bool *flat)
 {
     size_t said = 0;
     for (size_t row = 0; row < rows->rows && said < 3; row++) {
         double share = nl_lookup_f64(rows, row, "share");
         bool other = !nl_str_eq(nl_lookup_text(rows, row, "event"), event);
         if (other || says_nothing(nl_lookup_text(rows, row, "function")) ||
-            (said && share < LEAST_SHARE))
+            (waits_apart && is_wait_row(rows, row)) || (said && share < LEAST_SHARE))
             continue;
         if (!said) {
             judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, row, "function"));
@@ -421,7 +503,8 @@ bool nl_judge_samples(struct nl_judged *judged)
     } else {
         put_nameless(out, rows, event);
     }
-    size_t said = put_most(judged, out, rows, event, &flat);
+    bool apart = judged->verdict->class == NL_VERDICT_CPU_ONLY && put_waiting(out, rows, event);
+    size_t said = put_most(judged, out, rows, event, apart, &flat);
     nl_buf_text(out, said ? "." : "no frame has a name.");
     nl_tell_end(judged, &judged->verdict->sentence);
     tell_callers(judged, rows, event, flat);

@@ -300,6 +300,13 @@ struct nl_evidence *nl_prove(const struct nl_scene *scene, struct nl_finding *fi
 
 /* ---- causes that are calls of one kind ---- */
 
+/* Rows that pass the condition, of the part that is asked for. */
+static const char *of_part(const struct nl_scene *scene, const struct nl_booked_calls *calls,
+                           const char *condition)
+{
+    return calls->part ? nl_say(scene, "part = '%s' AND %s", calls->part, condition) : condition;
+}
+
 enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *finding,
                                const struct nl_booked_calls *calls)
 {
@@ -312,22 +319,25 @@ enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *findin
              nl_say_ns(scene, sum.ns), nl_say_share(scene, finding->cost_share), calls->after,
              finding->culprit);
     nl_prove(scene, finding,
-             (struct nl_evidence){.metric = calls->metric,
-                                  .threshold = calls->threshold,
-                                  .query = nl_booked_sql(scene, "sum(ns)", sum.condition),
-                                  .meaning = NL_MEANS_NS,
-                                  .value = (double)sum.ns},
+             (struct nl_evidence){
+                 .metric = calls->metric,
+                 .threshold = calls->threshold,
+                 .query = nl_booked_sql(scene, "sum(ns)", of_part(scene, calls, sum.condition)),
+                 .meaning = NL_MEANS_NS,
+                 .value = (double)sum.ns},
              "%s (%s of the time) in %s", nl_say_ns(scene, sum.ns),
              nl_say_share(scene, finding->cost_share), calls->says);
-    nl_prove(scene, finding,
-             (struct nl_evidence){
-                 .metric = calls->longest,
-                 .query = nl_booked_sql(
-                     scene, "sum(ns)",
-                     nl_say(scene, "name = %s",
-                            nl_say_quoted(scene, nl_account_name(scene->account, sum.top)))),
-                 .meaning = NL_MEANS_NS,
-                 .value = (double)sum.top_ns},
-             "%s of it in %s", nl_say_ns(scene, sum.top_ns), finding->culprit);
+    nl_prove(
+        scene, finding,
+        (struct nl_evidence){
+            .metric = calls->longest,
+            .query = nl_booked_sql(
+                scene, "sum(ns)",
+                of_part(scene, calls,
+                        nl_say(scene, "name = %s",
+                               nl_say_quoted(scene, nl_account_name(scene->account, sum.top))))),
+            .meaning = NL_MEANS_NS,
+            .value = (double)sum.top_ns},
+        "%s of it in %s", nl_say_ns(scene, sum.top_ns), finding->culprit);
     return NL_CAUSE_FOUND;
 }

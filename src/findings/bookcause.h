@@ -42,6 +42,7 @@ struct nl_booked_calls {
     const char *before,
         *after;       /* title: "<before> 3 ms (12 % of the time) <after>, most in NAME" */
     const char *says; /* evidence: "3 ms (12 % of the time) in <says>" */
+    const char *part; /* of the account, which `wanted` asks for; NULL: any */
 };
 enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *finding,
                                const struct nl_booked_calls *calls);

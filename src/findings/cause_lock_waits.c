@@ -12,7 +12,7 @@
 
 static bool is_wanted(const struct nl_scene *scene, const struct nl_account_row *row)
 {
-    return nl_is_lock(nl_account_name(scene->account, row->name));
+    return row->part == NL_BOOKED_IDLE && nl_is_lock(nl_account_name(scene->account, row->name));
 }
 
 /* Whoever joins waits for the work of others, and no lock is held too long. */
@@ -34,6 +34,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         .before = "The main thread waits",
         .after = "for locks or other threads",
         .says = "calls that wait for a lock or another thread",
+        .part = "idle",
     };
     enum nl_verdict verdict = nl_judge_calls(scene, finding, &calls);
     if (verdict == NL_CAUSE_FOUND && is_join(finding->culprit))

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/interval.h"
+#include "timeline/waitname.h"
 
 #define MOST_LOOKED_AT 4096 /* works per lane, evenly spread */
 
@@ -49,8 +51,36 @@ static int64_t covered(const struct nl_trace *trace, uint32_t lane)
     return sum;
 }
 
+/* What slices of a lane cover that only wait by their names, one inside the other or not; `names`: 0 not asked yet, 1 no, 2
+ * yes. */
+static int64_t waited(const struct nl_trace *trace, uint32_t lane, uint8_t *names)
+{
+    struct nl_intervals set;
+    uint32_t row = trace->lane.first[lane], last = row + trace->lane.count[lane];
+    nl_intervals_init(&set);
+    for (; row < last; row++) {
+        uint8_t *known = &names[trace->slice.name[row]];
+        if (!*known)
+            *known = nl_is_wait_name(nl_trace_name(trace, trace->slice.name[row])) ? 2 : 1;
+        if (*known == 2 && trace->slice.dur[row] != NL_NULL_I64)
+            nl_intervals_add(&set, trace->slice.ts[row], nl_slice_end(trace, row));
+    }
+    nl_intervals_normalise(&set);
+    int64_t sum = nl_intervals_length(&set);
+    nl_intervals_release(&set);
+    return sum;
+}
+
+static bool is_main(const struct nl_trace *trace, uint32_t thread)
+{
+    uint32_t process = trace->thread.process[thread];
+    return (process != NL_NULL_ROW && trace->thread.tid[thread] != NL_NULL_I64 &&
+            trace->thread.tid[thread] == trace->process.pid[process]) ||
+           nl_str_find_nocase(nl_trace_name(trace, trace->thread.name[thread]), "mainthread") >= 0;
+}
+
 struct cover {
-    uint32_t thread;
+    uint32_t thread, lane;
     int64_t covered;
 };
 
@@ -60,6 +90,31 @@ static int by_thread(const void *left, const void *right)
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     return (a->covered < b->covered) - (a->covered > b->covered);
+}
+
+/* A helper that is there all the time and mostly waits says nothing of the program: then the thread that does most. The main
+ * thread stays, whatever it does. */
+static uint32_t not_waiting(const struct nl_trace *trace, const struct cover *covers, size_t count,
+                            uint32_t best)
+{
+    uint8_t *names = NULL;
+    int64_t most = 0;
+    bool waits = false;
+    if (is_main(trace, best))
+        return best;
+    names = nl_zalloc((size_t)trace->names.count + 1);
+    for (size_t i = 0; i < count && !waits; i++)
+        waits = covers[i].thread == best &&
+                waited(trace, covers[i].lane, names) > covers[i].covered / 2;
+    for (size_t i = 0; i < count && waits; i++) {
+        int64_t works = covers[i].covered - waited(trace, covers[i].lane, names);
+        if (works <= most)
+            continue;
+        most = works;
+        best = covers[i].thread;
+    }
+    nl_free(names);
+    return best;
 }
 
 static uint32_t most_covered(const struct nl_trace *trace, const struct nl_lanes_of *lanes_of,
@@ -73,7 +128,7 @@ static uint32_t most_covered(const struct nl_trace *trace, const struct nl_lanes
         enum nl_lanekind kind = (enum nl_lanekind)trace->lane.kind[lane];
         if (thread != NL_NULL_ROW && trace->lane.count[lane] &&
             (system_calls ? kind == NL_LANE_OSRT : is_telling(kind)))
-            covers[count++] = (struct cover){thread, covered(trace, lane)};
+            covers[count++] = (struct cover){thread, lane, covered(trace, lane)};
     }
     qsort(covers, count, sizeof *covers, by_thread); /* of each thread the most first */
     int64_t most = -1;
@@ -83,6 +138,8 @@ static uint32_t most_covered(const struct nl_trace *trace, const struct nl_lanes
             most = covers[i].covered;
             best = covers[i].thread;
         }
+    if (*others && !system_calls)
+        best = not_waiting(trace, covers, count, best);
     nl_free(covers);
     return best;
 }

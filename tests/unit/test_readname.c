@@ -1,7 +1,7 @@
 /* Readable names of kernels, and names of functions that only wait. */
-#include "answer/waitname.h"
 #include "tables/readname.h"
 #include "check.h"
+#include "timeline/waitname.h"
 
 static void reads_kernels(void)
 {
@@ -64,14 +64,55 @@ static void reads_kernels(void)
 
 static void knows_waiting(void)
 {
-    CHECK(nl_is_wait_name(nl_str("select.epoll.poll")));
-    CHECK(nl_is_wait_name(nl_str("join (threading.py:1053)")));
-    CHECK(nl_is_wait_name(nl_str("<method 'acquire' of '_thread.lock' objects>")));
-    CHECK(nl_is_wait_name(nl_str("nanosleep")));
-    CHECK(!nl_is_wait_name(nl_str("str.join_all")));
-    CHECK(!nl_is_wait_name(nl_str("matmul")));
-    CHECK(!nl_is_wait_name(nl_str("<module>")));
-    CHECK(!nl_is_wait_name(nl_str("")));
+    static const char *const waits[] = {"select.epoll.poll",
+                                        "join (threading.py:1053)",
+                                        "threading.py(1053): join",
+                                        "<method 'acquire' of '_thread.lock' objects>",
+                                        "<method 'poll' of 'select.epoll' objects>",
+                                        "<method 'get' of '_queue.SimpleQueue' objects>",
+                                        "<built-in method time.sleep>",
+                                        "<built-in method posix.waitpid>",
+                                        "threading.py(359): wait",
+                                        "selectors.py(451): select",
+                                        "connection.py(929): wait",
+                                        "multiprocessing/connection.py(390): _recv",
+                                        "nanosleep",
+                                        "join",
+                                        "poll",
+                                        "__GI___poll",
+                                        "__futex_abstimed_wait_common64",
+                                        "pthread_cond_wait@@GLIBC_2.3.2",
+                                        "std::thread::join()",
+                                        "sun.misc.Unsafe.park",
+                                        "runtime.gopark",
+                                        "_SSLSocket.read"};
+    static const char *const works[] = {"str.join_all",
+                                        "matmul",
+                                        "<module>",
+                                        "",
+                                        "<method 'join' of 'str' objects>",
+                                        "posixpath.py(71): join",
+                                        "frame.py(9729): join",
+                                        "pandas.DataFrame.join",
+                                        "ast.Node.accept",
+                                        "visitor.py(12): accept",
+                                        "sqlalchemy.sql.select",
+                                        "torch::select",
+                                        "aten::select",
+                                        "query.select",
+                                        "park_cars",
+                                        "<method 'read' of '_io.BufferedReader' objects>",
+                                        "<method 'get' of 'dict' objects>",
+                                        "car.park",
+                                        "waiter"};
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
+        (void)check_true(nl_is_wait_name(nl_str(waits[i])), waits[i], __FILE__, __LINE__);
+    for (size_t i = 0; i < sizeof works / sizeof works[0]; i++)
+        (void)check_true(!nl_is_wait_name(nl_str(works[i])), works[i], __FILE__, __LINE__);
+    CHECK(nl_is_wait_frame(nl_str("join"), nl_str("/usr/lib/python3.12/threading.py")));
+    CHECK(nl_is_wait_frame(nl_str("select"), nl_str("selectors.py")));
+    CHECK(!nl_is_wait_frame(nl_str("join"), nl_str("site-packages/pandas/core/frame.py")));
+    CHECK(!nl_is_wait_frame(nl_str("accept"), nl_str("visitors.py")));
 }
 
 CHECK_MAIN("readname", {"reads kernels", reads_kernels}, {"knows waiting", knows_waiting})

@@ -1,0 +1,136 @@
+/* waitname — see waitname.h. The last word of a dotted or scoped name decides, beside it the class, module or file in which an
+ * unsure one stands. */
+#include "timeline/waitname.h"
+
+#include <ctype.h>
+
+static const struct {
+    const char *word;
+    bool sure;
+} waits[] = {
+#define NL_WAIT_NAME(word, sure) {word, sure},
+#include "timeline/waitnames.def"
+};
+
+static const char *const places[] = {
+#define NL_WAIT_PLACE(text) text,
+#include "timeline/waitnames.def"
+};
+
+static bool in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* End of the last word before arguments, places, templates and versions of symbols. */
+static size_t plain_end(struct nl_str name)
+{
+    size_t end = 0;
+    while (end < name.len && !strchr(" (<@", name.ptr[end]))
+        end++;
+    return end;
+}
+
+/* Of "<method 'acquire' of '_thread.lock' objects>", "<built-in method time.sleep>". */
+static size_t method_end(struct nl_str name)
+{
+    size_t from = 0;
+    while (from < name.len && name.ptr[from] != '\'' && name.ptr[from] != '.')
+        from++;
+    size_t end = from + 1;
+    while (end < name.len && in_word(name.ptr[end]))
+        end++;
+    return end < name.len ? end : name.len;
+}
+
+/* Of "threading.py(359): wait" what follows the place. */
+static struct nl_str without_place(struct nl_str name)
+{
+    for (size_t i = 0; i + 3 < name.len; i++)
+        if (name.ptr[i] == ')' && name.ptr[i + 1] == ':' && name.ptr[i + 2] == ' ')
+            return (struct nl_str){name.ptr + i + 3, name.len - i - 3};
+    return name;
+}
+
+/* Without what marks a symbol as internal: "__GI___poll" is "poll". */
+static struct nl_str plain_word(struct nl_str word)
+{
+    while (word.len && word.ptr[0] == '_') {
+        word = (struct nl_str){word.ptr + 1, word.len - 1};
+        if (nl_str_starts(word, "GI_"))
+            word = (struct nl_str){word.ptr + 3, word.len - 3};
+    }
+    return word;
+}
+
+static bool is_place(struct nl_str text)
+{
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        if (nl_str_contains(text, places[i]))
+            return true;
+    return false;
+}
+
+static bool is_of_texts(struct nl_str name)
+{
+    return nl_str_contains(name, "'str'") || nl_str_contains(name, "'bytes'") ||
+           nl_str_contains(name, "path");
+}
+
+/* An unsure word: a bare name without a file is a system call's; else its surroundings must be of those that wait. */
+static bool is_told(struct nl_str name, struct nl_str file, struct nl_str word)
+{
+    bool bare = word.ptr == name.ptr && word.len == name.len;
+    struct nl_str before = {name.ptr, (size_t)(word.ptr - name.ptr)};
+    struct nl_str after = {word.ptr + word.len, name.len - before.len - word.len};
+    if (is_of_texts(name) || is_of_texts(file))
+        return false;
+    if (bare && !nl_str_contains(file, ".py"))
+        return true;
+    return is_place(before) || is_place(after) || is_place(file);
+}
+
+/* What a socket does is sending or waiting for the other side. */
+static bool is_of_socket(struct nl_str name, struct nl_str word)
+{
+    static const char *const words[] = {"read", "connect", "do_handshake", "recv_into"};
+    struct nl_str before = {name.ptr, (size_t)(word.ptr - name.ptr)};
+    bool socket = nl_str_find_nocase(before, "socket.") >= 0;
+    for (size_t i = 0; socket && i < sizeof words / sizeof words[0]; i++)
+        if (nl_str_is(word, words[i]))
+            return true;
+    return nl_str_is(word, "get") && nl_str_contains(name, "'_queue.SimpleQueue'");
+}
+
+bool nl_is_wait_frame(struct nl_str name, struct nl_str file)
+{
+    struct nl_str function = without_place(name);
+    if (function.ptr != name.ptr && !file.len)
+        file = (struct nl_str){name.ptr, name.len - function.len};
+    size_t end = plain_end(function), start;
+    if (!end && function.len)
+        end = method_end(function);
+    for (start = end; start && in_word(function.ptr[start - 1]); start--)
+        ;
+    struct nl_str word = {function.ptr + start, end - start}, plain = plain_word(word);
+    if (is_of_socket(function, word))
+        return true;
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
+        if (nl_str_is(plain, waits[i].word))
+            return waits[i].sure || is_told(function, file, word);
+    return false;
+}
+
+bool nl_is_wait_name(struct nl_str name)
+{
+    return nl_is_wait_frame(name, (struct nl_str){NULL, 0});
+}
+
+bool nl_is_on_cpu(struct nl_str event)
+{
+    static const char *const starts[] = {"cpu", "task-clock", "cycles", "instructions"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (nl_str_starts(event, starts[i]))
+            return true;
+    return false;
+}
