@@ -19,8 +19,8 @@
  * on, `idle` where it waited, was off the processors or nothing was recorded; device is unknown. Where there
  * are only CPU samples in ns, or sums of functions, those of the heaviest thread are booked.
  *
- *     maker = nl_account_begin(trace, window, &steps);
- *     idle = nl_idle_new_into(trace, window, nl_account_sink(maker));   (the table of idle time, too)
+ *     maker = nl_account_begin(trace, window, &steps, &roles);
+ *     idle = nl_idle_new_into(trace, window, &roles, nl_account_sink(maker));   (the table of idle time, too)
  *     account = nl_account_finish(maker, &owners);                     (frees the maker)
  *
  * or nl_account_new for all of it. A struct nl_account owns its rows.
@@ -108,10 +108,11 @@ struct nl_account_owners {
 
 struct nl_account_maker;
 
-/* Borrows all three until finished. */
+/* Borrows all four until finished. */
 struct nl_account_maker *nl_account_begin(const struct nl_trace *trace,
                                           const struct nl_window *window,
-                                          const struct nl_found_steps *steps);
+                                          const struct nl_found_steps *steps,
+                                          const struct nl_api_roles *roles);
 const struct nl_idle_sink *nl_account_sink(struct nl_account_maker *maker);
 /* `owners` may be NULL. Frees the maker. */
 struct nl_account *nl_account_finish(struct nl_account_maker *maker,

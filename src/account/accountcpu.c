@@ -99,7 +99,7 @@ void nl_account_cpu(struct nl_account_maker *maker)
         return;
     uint8_t *works = find_workers(maker);
     struct waits waits = {maker->trace, nl_zalloc((size_t)maker->trace->names.count + 1)};
-    nl_hostdid_init(&host, maker->trace);
+    nl_hostdid_init(&host, maker->trace, maker->roles);
     for (uint32_t process = 0; process < maker->trace->process.rows; process++)
         if (!works[process])
             add_process(maker, &host, &waits, process);

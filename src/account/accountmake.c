@@ -179,13 +179,15 @@ static void add_groups(struct nl_account_maker *maker)
 
 struct nl_account_maker *nl_account_begin(const struct nl_trace *trace,
                                           const struct nl_window *window,
-                                          const struct nl_found_steps *steps)
+                                          const struct nl_found_steps *steps,
+                                          const struct nl_api_roles *roles)
 {
     struct nl_account_maker *maker = nl_zalloc(sizeof *maker);
     maker->trace = trace;
+    maker->roles = roles;
     if (window)
         maker->window = *window;
-    nl_phases_init(&maker->phases, trace, steps);
+    nl_phases_init(&maker->phases, trace, steps, roles);
     maker->lane_count = nl_work_lanes(trace, window, &maker->lanes);
     nl_lanes_of_init(&maker->lanes_of, trace);
     maker->is_step = nl_zalloc((size_t)trace->names.count + 1);
@@ -346,8 +348,10 @@ struct nl_account *nl_account_new(const struct nl_trace *trace, const struct nl_
 {
     struct nl_found_steps steps;
     nl_steps_find_run(trace, &steps);
-    struct nl_account_maker *maker = nl_account_begin(trace, window, &steps);
-    nl_idle_free(nl_idle_new_into(trace, window, nl_account_sink(maker)));
+    struct nl_api_roles roles;
+    nl_api_roles_init(&roles, trace);
+    struct nl_account_maker *maker = nl_account_begin(trace, window, &steps, &roles);
+    nl_idle_free(nl_idle_new_into(trace, window, &roles, nl_account_sink(maker)));
     struct nl_owners owners;
     struct nl_rangetree trees[3];
     nl_owners_init(&owners, trace);
@@ -367,6 +371,7 @@ struct nl_account *nl_account_new(const struct nl_trace *trace, const struct nl_
         nl_rangetree_release(&trees[i]);
     nl_owners_release(&owners);
     nl_steps_release(&steps);
+    nl_api_roles_release(&roles);
     return account;
 }
 

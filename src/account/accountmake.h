@@ -34,6 +34,7 @@ struct nl_account_group {
 
 struct nl_account_maker {
     const struct nl_trace *trace;
+    const struct nl_api_roles *roles;
     struct nl_window window;
     struct nl_phases phases;
     struct nl_work_lane *lanes;

@@ -180,10 +180,10 @@ static bool cut_by_any_steps(struct nl_phases *phases, const struct nl_startup *
 }
 
 void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
-                    const struct nl_found_steps *steps)
+                    const struct nl_found_steps *steps, const struct nl_api_roles *roles)
 {
     size_t count;
-    struct nl_startup *spans = nl_startups(trace, &count);
+    struct nl_startup *spans = nl_startups(trace, roles, &count);
     *phases = (struct nl_phases){.steps = steps};
     for (size_t i = 0; i < count; i++)
         if (!cut_by_any_steps(phases, &spans[i]))

@@ -17,6 +17,7 @@
 #ifndef NL_PHASE_H
 #define NL_PHASE_H
 
+#include "timeline/apirole.h"
 #include "timeline/stepfind.h"
 
 enum nl_phase { NL_STARTUP, NL_WARMUP, NL_STEADY, NL_TAIL, NL_OUTLIER, NL_PHASES };
@@ -44,9 +45,9 @@ struct nl_phases {
 /* "startup", "warmup", "steady", "tail", "outlier". */
 const char *nl_phase_name(enum nl_phase phase);
 
-/* Borrows both. `steps` are those that the devices ran (account/devicesteps.h), not those that the CPU queued. */
+/* Borrows the trace and the steps. `steps` are those that the devices ran (account/devicesteps.h), not those that the CPU queued. */
 void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
-                    const struct nl_found_steps *steps);
+                    const struct nl_found_steps *steps, const struct nl_api_roles *roles);
 void nl_phases_release(struct nl_phases *phases);
 
 /* The group of a rank; never NULL. Where the rank is unknown and there is one group, that one. */

@@ -117,24 +117,21 @@ static int by_start(const void *left, const void *right)
 }
 
 /* Of all ranks, by rank and start. */
-static struct loads list_loads(const struct nl_trace *trace)
+static struct loads list_loads(const struct nl_trace *trace, const struct nl_api_roles *roles)
 {
     struct loads loads = {0};
-    struct nl_api_roles roles;
     int64_t *begun = nl_alloc(((size_t)trace->thread.rows + 1) * sizeof *begun);
     for (uint32_t thread = 0; thread < trace->thread.rows; thread++)
         begun[thread] = NL_NULL_I64;
-    nl_api_roles_init(&roles, trace);
     for (uint32_t row = 0; row < trace->api.rows; row++) {
         uint32_t slice = trace->api.slice[row];
-        if (slice == NL_NULL_ROW || !loads_code(trace, &roles, slice))
+        if (slice == NL_NULL_ROW || !loads_code(trace, roles, slice))
             continue;
         add_stretch(&loads, nl_lane_rank(trace, trace->slice.lane[slice]), trace->slice.ts[slice],
                     nl_slice_end(trace, slice));
-        if (nl_api_slice_role(&roles, trace, slice) == NL_API_GRAPH_BUILD)
+        if (nl_api_slice_role(roles, trace, slice) == NL_API_GRAPH_BUILD)
             add_capture(&loads, trace, begun, slice);
     }
-    nl_api_roles_release(&roles);
     nl_free(begun);
     if (loads.count)
         qsort(loads.items, loads.count, sizeof *loads.items, by_start);
@@ -201,10 +198,11 @@ static void pass_long_gaps(const struct nl_trace *trace, struct nl_startup *span
         span->steady = gaps.steady;
 }
 
-struct nl_startup *nl_startups(const struct nl_trace *trace, size_t *count)
+struct nl_startup *nl_startups(const struct nl_trace *trace, const struct nl_api_roles *roles,
+                               size_t *count)
 {
     struct nl_startup *spans = spans_of_ranks(trace, count);
-    struct loads loads = list_loads(trace);
+    struct loads loads = list_loads(trace, roles);
     for (size_t i = 0; i < *count; i++) {
         if (spans[i].start >= spans[i].end)
             continue;

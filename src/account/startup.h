@@ -5,6 +5,7 @@
 #define NL_STARTUP_H
 
 #include "store/trace.h"
+#include "timeline/apirole.h"
 
 /* Where the device work of a rank begins, where start-up is over, and where the work ends. start >= end:
  * the rank has no device work. */
@@ -16,6 +17,7 @@ struct nl_startup {
  * first kernel (copies before it bring the model in); on to the end of calls that load or compile code, or
  * capture graphs, while they take LOADING_SHARE of the time since; and on past device gaps of LONG_GAP of
  * the whole work while these are nearly all of the time so far and half of the whole. */
-struct nl_startup *nl_startups(const struct nl_trace *trace, size_t *count);
+struct nl_startup *nl_startups(const struct nl_trace *trace, const struct nl_api_roles *roles,
+                               size_t *count);
 
 #endif

@@ -170,7 +170,8 @@ void nl_held_calls(struct nl_judged *judged, const struct nl_idle *idle,
 {
     struct calls calls = {.judged = judged, .trace = judged->trace};
     struct nl_phases phases;
-    nl_phases_init(&phases, judged->trace, nl_memo_steps(judged->options->memo));
+    nl_phases_init(&phases, judged->trace, nl_memo_steps(judged->options->memo),
+                   nl_memo_roles(judged->options->memo));
     const struct nl_phase_group *group = nl_phases_of(&phases, device->rank);
     *blocked = 0;
     collect(&calls, device);

@@ -119,8 +119,10 @@ void nl_memo_free(struct nl_memo *memo)
 /* One pass over the gaps serves the table of idle time and the account. */
 static void make_idle(struct nl_memo *memo)
 {
-    memo->maker = nl_account_begin(memo->trace, memo->window, nl_memo_steps(memo));
-    memo->idle = nl_idle_new_into(memo->trace, memo->window, nl_account_sink(memo->maker));
+    memo->maker =
+        nl_account_begin(memo->trace, memo->window, nl_memo_steps(memo), nl_memo_roles(memo));
+    memo->idle = nl_idle_new_into(memo->trace, memo->window, nl_memo_roles(memo),
+                                  nl_account_sink(memo->maker));
 }
 
 const struct nl_idle *nl_memo_idle(struct nl_memo *memo)

@@ -62,7 +62,7 @@ static uint8_t activity_of(const struct nl_hostdid *host, uint32_t slice)
         return NL_DID_NOTHING;
     uint8_t kind = trace->slice.kind[slice];
     if (kind == NL_KIND_API)
-        return role_activity[nl_api_slice_role(&host->roles, trace, slice)];
+        return role_activity[nl_api_slice_role(host->roles, trace, slice)];
     return kind_activity[kind] ? (uint8_t)(kind_activity[kind] - 1) : NL_DID_OTHER;
 }
 
@@ -106,13 +106,14 @@ struct nl_did nl_hostdid_at(struct nl_hostdid *host, uint32_t thread, int64_t no
     return did;
 }
 
-void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace)
+void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace,
+                     const struct nl_api_roles *roles)
 {
     host->trace = trace;
     nl_host_init(&host->host, trace);
     nl_offcpu_init(&host->off, trace);
     nl_waitfor_init(&host->waits, trace, &host->host, &host->off);
-    nl_api_roles_init(&host->roles, trace);
+    host->roles = roles;
 }
 
 void nl_hostdid_release(struct nl_hostdid *host)
@@ -120,5 +121,4 @@ void nl_hostdid_release(struct nl_hostdid *host)
     nl_waitfor_release(&host->waits);
     nl_offcpu_release(&host->off);
     nl_host_release(&host->host);
-    nl_api_roles_release(&host->roles);
 }

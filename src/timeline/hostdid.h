@@ -66,10 +66,11 @@ struct nl_hostdid {
     struct nl_host host;
     struct nl_offcpu off;
     struct nl_waitfor waits;
-    struct nl_api_roles roles;
+    const struct nl_api_roles *roles; /* borrowed */
 };
 
-void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace);
+void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace,
+                     const struct nl_api_roles *roles);
 void nl_hostdid_release(struct nl_hostdid *host);
 
 /* What `thread` (a row) does at `now`; it holds until *until, which is later. */

@@ -228,7 +228,7 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thre
         if (until > returned)
             until = returned;
         if (now == gap->start && gap->class == NL_IDLE_HOST_LATE && nl_is_call(trace, did.slice) &&
-            nl_api_slice_blocks(&finder->host.roles, trace, did.slice))
+            nl_api_slice_blocks(finder->host.roles, trace, did.slice))
             set_sync(finder, gap, did.slice);
         touch(finder, gap->class, did, until - now);
         tell(finder, gap, did, now, until);
@@ -486,19 +486,23 @@ static int by_rank(const void *left, const void *right)
 
 struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window *window)
 {
-    return nl_idle_new_into(trace, window, NULL);
+    struct nl_api_roles roles;
+    nl_api_roles_init(&roles, trace);
+    struct nl_idle *idle = nl_idle_new_into(trace, window, &roles, NULL);
+    nl_api_roles_release(&roles);
+    return idle;
 }
 
 struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_window *window,
-                                 const struct nl_idle_sink *sink)
+                                 const struct nl_api_roles *roles, const struct nl_idle_sink *sink)
 {
     struct nl_work_lane *lanes;
     size_t count = nl_work_lanes(trace, window, &lanes);
     struct finder finder = {.trace = trace, .idle = nl_zalloc(sizeof *finder.idle), .sink = sink};
     finder.idle->devices = nl_zalloc((count + 1) * sizeof *finder.idle->devices);
-    nl_hostdid_init(&finder.host, trace);
+    nl_hostdid_init(&finder.host, trace, roles);
     nl_lanes_of_init(&finder.lanes_of, trace);
-    nl_idle_rule_init(&finder.rule, trace, &finder.host.roles);
+    nl_idle_rule_init(&finder.rule, trace, roles);
     finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
     make_room(&finder, lanes, count);
     for (size_t i = 0, next; i < count; i = next) {
