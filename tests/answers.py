@@ -255,6 +255,28 @@ def threads_that_wait(folder):
               "a helper that waits all the time is not booked (%s)" % names[1], (result["answer"], parts, hot))
 
 
+def cores_by_maker(folder):
+    """What NVIDIA calls tensor cores, AMD calls matrix cores: sentence and finding say the same."""
+    for device, kernel, call, cores in (
+            ("NVIDIA A100-SXM4-80GB", "ampere_sgemm_128x64_tn", "cudaLaunchKernel", "tensor cores"),
+            ("AMD Instinct MI300X", "miopenSp3AsmConv_v30_3_1_gfx9_fp16_dot2_edc_f3x2_stride1", "hipExtModuleLaunchKernel", "matrix cores")):
+        trace, start = Trace(), 1100
+        for i in range(100):
+            trace.launch(1002 + 20 * i, 5, start, 1000, kernel, call)
+            start += 1002
+        path = trace.write(folder, "cores.json")
+        with open(path) as file:
+            document = json.load(file)
+        document["deviceProperties"][0]["name"] = device
+        with open(path, "w") as file:
+            json.dump(document, file)
+        result = json.loads(run([path], "--format", "json")[1])["result"]
+        titles = [finding["title"] for finding in result["findings"] if finding["cause"] == "tensor_core_unused"]
+        other = "tensor" if cores.startswith("matrix") else "matrix"
+        check("run without " + cores in result["answer"]["sentence"] and titles and cores in titles[0] and
+              other + " cores" not in result["answer"]["sentence"], "cores of " + device, (result["answer"]["sentence"], titles))
+
+
 def execution_traces(folder):
     """Nodes with lengths are no layers of an engine: computing and communication apart, the median, no advice for engines.
     Without lengths it stays a graph; few long nodes do not move the median."""
@@ -1299,6 +1321,7 @@ with tempfile.TemporaryDirectory() as scratch:
     windows_are_named(scratch)
     event_loops(scratch)
     threads_that_wait(scratch)
+    cores_by_maker(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
 copies_of_another()

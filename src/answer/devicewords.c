@@ -3,6 +3,7 @@
 
 #include "answer/namesums.h"
 #include "answer/lastrank.h"
+#include "findings/remedy.h"
 #include "tables/answer.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -169,10 +170,11 @@ static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char 
 /* "; matrix products run without tensor cores, which costs up to 525.2 ms". */
 static void put_inside(struct nl_device_case *it, struct nl_buf *out)
 {
+    static const char *const of_amd = "matrix products run without matrix cores";
     static const struct {
         const char *cause, *words;
     } rows[] = {
-        {"tensor_core_unused", "matrix products run without tensor cores"},
+        {"tensor_core_unused", "matrix products run without tensor cores"}, /* first: of_amd */
         {"elementwise_not_fused", "elementwise operators are not fused"},
         {"attention_not_fused", "attention is not fused"},
         {"gemm_misaligned", "sizes of matrix products are not aligned"},
@@ -183,9 +185,10 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
     };
     if (!it->inside || (double)it->inside_ns < INSIDE_SHARE_LEAST * (double)it->parts.total)
         return;
+    bool amd = nl_setting_of(it->judged->trace, it->row.device).maker == NL_MAKER_AMD;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!strcmp(it->inside->cause, rows[i].cause)) {
-            nl_buf_format(out, "; %s", rows[i].words);
+            nl_buf_format(out, "; %s", amd && i == 0 ? of_amd : rows[i].words);
             nl_tell_time(out, ", which costs up to ", it->inside_ns);
             if (!nl_device_is_place(it, it->inside))
                 tell_place(it, out, " on ", it->inside->rank, it->inside->device);
