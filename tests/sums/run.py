@@ -158,6 +158,9 @@ def of_mixed(folder):
             yield "diff %d with a slower one" % seed, DIFF + [path, slower]
             yield "window of %d" % seed, ANALYZE + [path + "[300us:2ms]"]
             yield "run.json %d" % seed, EXPORT + [path]
+        if seed % 6 == 0:  # notes of tables stand in what people read
+            for section in "op_work", "roofline", "efficiency", "launches":
+                yield "%s of %d as text" % (section, seed), ["analyze", "--limit", "2", "--section", section, "--format", "text", path]
     for seed in range(101, 113):
         paths = [mixedtraces.write(folder, "rank %d of %d.json" % (rank, seed), seed, 100 + rank * (seed % 4) * 7, rank) for rank in range(2 + seed % 2)]
         yield "analyze ranks of %d" % seed, ANALYZE + paths
@@ -170,6 +173,15 @@ def of_mixed(folder):
                 yield "diff %s %d with the one before" % (kind, seed), DIFF + [before[kind], path]
                 yield "fingerprint %s %d" % (kind, seed), FINGERPRINT + [path]
             before[kind] = path
+
+
+def of_categories(folder):
+    """A file of two events of one category of Kineto, and nothing else."""
+    for category in mixedtraces.CATEGORIES:
+        path = os.path.join(folder, "category.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": [{"ph": "X", "cat": category, "name": "it", "pid": 3, "tid": 4, "ts": ts, "dur": 2, "args": {"device": 1, "stream": 5, "correlation": 6, "External id": 7, "bytes": 8}} for ts in (10, 20)]}, file)
+        yield category, ["sql", path, "SELECT kind, name, ts, dur, flags, lane_name, process, rank FROM slices"]
 
 
 def of_names(folder):
@@ -311,7 +323,7 @@ def of_corpus(_):
             yield "analyze all of " + name, ANALYZE + files[:6]
 
 
-GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares, "mixed": of_mixed, "names": of_names,
+GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares, "mixed": of_mixed, "names": of_names, "categories": of_categories,
           "corpus": of_corpus}
 
 
