@@ -136,6 +136,14 @@ def alike(tally, folder):
                 tally.check("all of it may be hidden: " + what, finding["saving_ns"][1] == finding["cost_ns"], finding)
 
 
+def in_turn(tally, folder):
+    """Of two ranks each waits for the other: balanced they would win, but neither is the late one."""
+    result = ask(folder, play(lambda rank, index: {"kernel": 90 if index % 2 == rank else 50}, 2)[0])
+    tally.check("no rank is late: two ranks in turn", "is late" not in result["answer"]["sentence"], result["answer"])
+    skew = [finding for finding in result["findings"] if finding["cause"] == "collective_skew"]
+    tally.check("in turn, they are found waiting", skew and skew[0]["saving_ns"][1] == skew[0]["cost_ns"], skew)
+
+
 def shapes(tally, folder):
     """Who is late does not depend on the order of the files; one rank alone has nobody to wait for."""
     them, _ = play(LATE[1][2], 4)
@@ -150,6 +158,7 @@ def main():
     folder = scratch()
     late(tally, folder)
     alike(tally, folder)
+    in_turn(tally, folder)
     shapes(tally, folder)
     tally.finish()
 
