@@ -247,14 +247,16 @@ def hostile(count):
         "ph": "X", "name": "f", "pid": 1, "tid": 1, "ts": i * 10, "dur": 1}), 1)
 
 
-# Queries whose cost has nothing to do with the profile's size.
-NUMBERS = "(WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 2000000) " \
-    "SELECT x FROM c)"
-QUERIES = ["SELECT * FROM " + NUMBERS,
-           "SELECT group_concat(x || 'some text') FROM " + NUMBERS,
-           "SELECT median(x) FROM " + NUMBERS,
-           "SELECT count(DISTINCT x || 'a text that is longer than the number') FROM " + NUMBERS,
-           "SELECT x FROM " + NUMBERS + " ORDER BY x % 1000, -x LIMIT 1 OFFSET 1000000"]
+# Queries whose cost has nothing to do with the profile's size: each needs more than the largest budget, or disk. Where SQLite sorts
+# each row into its place, rows are few and long: that takes memory, too, and less time.
+NUMBERS = "(WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT %d) SELECT x FROM c)"
+MANY, FEW = NUMBERS % 2000000, NUMBERS % 300000
+LONG = "'a text that is longer than the number, and so long that few of them take much memory: '"
+QUERIES = ["SELECT * FROM " + MANY,
+           "SELECT group_concat(x || 'some text') FROM " + MANY,
+           "SELECT median(x) FROM " + MANY,
+           "SELECT count(DISTINCT %s || x || %s) FROM %s" % (LONG, LONG, FEW),
+           "SELECT x FROM %s ORDER BY x %% 1000 || %s || %s || -x LIMIT 1 OFFSET 200000" % (FEW, LONG, LONG)]
 
 
 def check_queries(tally, path):
