@@ -8,16 +8,16 @@
 #define MOST_OF  0.5 /* of all waiting, for this rank */
 #define OWN_MOST 0.5 /* of what can be won: what the rank itself waits for others */
 
-#define ALL_LEAST                                                                                  \
-    0.25 /* of what the others wait on average: each of them; else another is late, too */
+/* Of what the others wait on average: each of them; else another is late, too. */
+#define ALL_LEAST 0.25
 
 struct ranks {
     const struct nl_account *account;
     enum nl_phase phase;
     size_t *devices; /* with work, one a rank, in order of rank */
     size_t count;
-    int64_t *waits,
-        *own; /* per rank: what is waited for it, later what it waits for the late one; what it waits for any */
+    int64_t *waits; /* per rank: what is waited for it */
+    int64_t *own;   /* per rank: what it waits for any */
 };
 
 /* False when a rank is unknown or has several devices. */

@@ -19,8 +19,8 @@ struct nl_account_late {
     int64_t rank;     /* NL_NULL_I64 none */
     size_t device;    /* its place in the account's devices */
     int64_t waits_ns; /* for it, of all others together */
-    int64_t
-        wins_ns; /* at most, when it is as quick as the others: what the rank waits that waits least */
+    /* At most, when it is as quick as the others: what the rank waits that waits least. */
+    int64_t wins_ns;
 };
 
 /* `phase`: NL_PHASES = all. */

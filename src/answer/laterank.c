@@ -6,8 +6,8 @@
 #include "base/sum.h"
 #include "tables/memo.h"
 
-#define WINS_LEAST                                                                                 \
-    0.05               /* of the late rank's time: what can be won; a scatter of arrivals is less */
+/* Of the late rank's time: what can be won; a scatter of arrivals is less. */
+#define WINS_LEAST 0.05
 #define EXPLAINED  0.5 /* of what the others wait: in one kind of the rank's own time */
 #define NAME_LEAST 0.1 /* of what it does longer */
 
