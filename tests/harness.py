@@ -26,6 +26,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for
 PROGRAM = os.path.abspath(os.environ.get("NEUROLENS", os.path.join(ROOT, "build", "neurolens")))
 
 
+def accepting(document, word=True):
+    """What a test that keeps answers was asked: None to compare, else the WORD after --accept; True where `word` is false and none
+    belongs there. --help shows `document`, and anything else is an error: a slip must not look like a test that passed."""
+    words = sys.argv[1:]
+    if words in (["--help"], ["-h"]):
+        print(document)
+        sys.exit(0)
+    if words and (words[0] != "--accept" or len(words) != 1 + word):
+        print("%s: unknown words %s; see --help" % (sys.argv[0], " ".join(words)), file=sys.stderr)
+        sys.exit(2)
+    return words[-1] if words and word else True if words else None
+
+
 class Tally:
     """Counts tests and prints one line for each; many like ones may be printed as one."""
 

@@ -21,7 +21,7 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
-from harness import PROGRAM, TESTS, Tally, environment, meant, scratch  # noqa: E402
+from harness import PROGRAM, TESTS, Tally, accepting, environment, meant, scratch  # noqa: E402
 import packed  # noqa: E402
 from variants import variants  # noqa: E402
 
@@ -113,7 +113,7 @@ def lines(paths, family, folder):
 
 
 def main():
-    accept = sys.argv[2] if len(sys.argv) > 2 and sys.argv[1] == "--accept" else None
+    accept = accepting(__doc__)
     tally = Tally("altered")
     made = tempfile.TemporaryDirectory(prefix="neurolens-packed-")
     for family, paths in [*corpus(), ("archives", packed.write(made.name))]:

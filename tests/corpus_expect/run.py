@@ -19,7 +19,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import TESTS, Tally, meant, neurolens, one_line_error  # noqa: E402
+from harness import TESTS, Tally, accepting, meant, neurolens, one_line_error  # noqa: E402
 from jsonsums import sums  # noqa: E402
 
 EXPECT = os.path.join(TESTS, "corpus_expect")
@@ -130,8 +130,9 @@ def compare(tally, what, path, ending, result, text):
 
 
 def main():
-    if len(sys.argv) > 2 and sys.argv[1] == "--accept":
-        return accept(sys.argv[2])
+    word = accepting(__doc__)
+    if word is not None:
+        return accept(word)
     tally = Tally("corpus")
     known = tables(next(files("corpus")))
     for path in files("corpus"):

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from harness import TESTS, Tally, meant, neurolens  # noqa: E402
+from harness import TESTS, Tally, accepting, meant, neurolens  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROFILES = {
@@ -181,14 +181,14 @@ def older(tally, version):
 
 
 def main():
-    tally, accepting = Tally("golden run"), "--accept" in sys.argv[1:]
+    tally, accept = Tally("golden run"), accepting(__doc__, word=False)
     schema = json.loads(neurolens(["schema", "run"]).stdout)
     wanted, found = {}, {}
     schema_structures(schema, schema, "", wanted)
     for name in PROFILES:
         result = export(name)
         path = os.path.join(HERE, name + ".run.json")
-        if accepting and result.status == 0:
+        if accept and result.status == 0:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(without_version(result.stdout))
         with open(path, encoding="utf-8") as file:

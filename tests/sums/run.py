@@ -16,7 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from harness import FIXTURES, ROOT, TESTS, Tally, meant, neurolens  # noqa: E402
+from harness import FIXTURES, ROOT, TESTS, Tally, accepting, meant, neurolens  # noqa: E402
 from jsonsums import sums  # noqa: E402
 import answertraces  # noqa: E402
 import mixedtraces  # noqa: E402
@@ -382,7 +382,7 @@ def group(tally, name, questions, accept):
 
 
 def main():
-    accept = sys.argv[2] if len(sys.argv) > 2 and sys.argv[1] == "--accept" else None
+    accept = accepting(__doc__)
     tally = Tally("sums")
     for name, questions in GROUPS.items():
         if accept is None or accept in name:
