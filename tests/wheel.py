@@ -381,7 +381,7 @@ except KeyboardInterrupt:
 
 PRESSED = """
 import os, random, signal, sys, threading, time, nlens
-folder, times = sys.argv[1], int(sys.argv[2])
+folder, times, most, apart = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 armed = [False]
 def on_signal(number, frame):
     if armed[0]: raise KeyboardInterrupt
@@ -390,7 +390,7 @@ def presses(count, first):
     while not armed[0]: time.sleep(0)
     time.sleep(first)
     for _ in range(count):
-        at.append(time.monotonic()); os.kill(os.getpid(), signal.SIGINT); time.sleep(random.random() * 0.03)
+        at.append(time.monotonic()); os.kill(os.getpid(), signal.SIGINT); time.sleep(random.random() * apart)
 def ask():
     try:
         armed[0] = True
@@ -413,7 +413,7 @@ nlens.Profile
 longest = []
 for i in range(times):
     at = []
-    presser = threading.Thread(target=presses, args=(1 + i % 3, random.random() * 0.03))
+    presser = threading.Thread(target=presses, args=(1 + i % most, random.random() * 0.03))
     presser.start()
     longest.append(asked() or 0.0)
     presser.join()
@@ -425,15 +425,15 @@ print(sorted(longest)[len(longest) // 2], left())
 """
 
 
-def pressed():
-    """Ctrl-C at any moment, once or three times, of which each may come while the last is heeded: nothing is left, no process and no thread."""
-    stub, pids = os.path.join(scratch(), "deafer"), os.path.join(scratch(), "pids")
+def pressed(most, apart):
+    """Ctrl-C at any moment, once or several times, of which each may come while the last is heeded: nothing is left, no process and no thread."""
+    stub, pids = os.path.join(scratch(), "deafer%d" % most), os.path.join(scratch(), "pids%d" % most)
     os.makedirs(pids)
     with open(stub, "w") as file:
         file.write("#!/bin/sh\ntrap '' TERM INT\n: > %s/$$\nwhile :; do sleep 0.02; done\n" % pids)
     os.chmod(stub, 0o755)
-    done = subprocess.run([sys.executable, "-c", PRESSED, pids, "60"], env=dict(os.environ, PYTHONPATH=PYTHON_FOLDER, NEUROLENS_PROGRAM=stub), stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", PRESSED, pids, "60", str(most), str(apart)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=dict(os.environ, PYTHONPATH=PYTHON_FOLDER, NEUROLENS_PROGRAM=stub), timeout=120)
     words = done.stdout.split(None, 1)
     for pid in os.listdir(pids):
         try:
@@ -613,8 +613,10 @@ def at_once(words, wheel, folder):
 
 def main():
     for test in (reading, rows, limited, narrowed, errors, parameters, compared, gated, ledgers, settled, budgets, written, module, no_extension, managed, regions, recorded,
-                 many_threads, interrupted, pressed, abandoned_recording):
+                 many_threads, interrupted, abandoned_recording):
         guarded(test.__name__, test)
+    guarded("pressed", pressed, 3, 0.03)
+    guarded("pressed in quick succession", pressed, 6, 0.0003)
     checker = type_checker()
     if checker:
         guarded("mypy --strict", typed, checker)

@@ -12,11 +12,14 @@ _BY_FORCE_S = 0.05
 def finish(work: Callable[[], _Given], stop: Callable[[bool], None]) -> _Given:
     """What the work gives or raises. Whatever is raised here meanwhile (Ctrl-C, a time limit of somebody's) stops it: ``stop(False)`` asks it
     to end, ``stop(True)`` makes it. Both may come before the work begins, and after its end. What does not end within 0.15 s goes on alone, and
-    nobody sees what it gives."""
+    nobody sees what it gives.
+
+    Another thread stops the work: one Ctrl-C after the other can break off whatever this one does about the first."""
     given: List[_Given] = []
     wrong: List[BaseException] = []
     ended = threading.Lock()  # no Event, Thread.join: an exception inside of them leaves them in any state
     ended.acquire()
+    waiting = threading.Lock()  # held while somebody waits for the work; `with` lets it go in one step
 
     def run() -> None:
         try:
@@ -25,15 +28,26 @@ def finish(work: Callable[[], _Given], stop: Callable[[bool], None]) -> _Given:
             wrong.append(problem)
         ended.release()
 
+    def over() -> bool:
+        return bool(given or wrong)
+
+    def watch() -> None:
+        waiting.acquire()
+        if not over():
+            _end(stop, ended, over)
+
     try:
-        try:
-            threading.Thread(target=run, name="nlens", daemon=True).start()
-        except RuntimeError:  # no thread can be had: the interpreter ends
-            run()
-        while not given and not wrong:
-            ended.acquire(timeout=_LOOK_S)
+        with waiting:
+            try:
+                threading.Thread(target=watch, name="nlens", daemon=True).start()
+                threading.Thread(target=run, name="nlens", daemon=True).start()
+            except RuntimeError:  # no thread can be had: the interpreter ends
+                run()
+            while not over():
+                ended.acquire(timeout=_LOOK_S)
     except BaseException:
-        _end(stop, ended, lambda: bool(given or wrong))
+        if not over() and ended.acquire(timeout=_POLITELY_S + _BY_FORCE_S):
+            ended.release()
         raise
     if wrong:
         raise wrong.pop()
@@ -41,12 +55,7 @@ def finish(work: Callable[[], _Given], stop: Callable[[bool], None]) -> _Given:
 
 
 def _end(stop: Callable[[bool], None], ended: threading.Lock, over: Callable[[], bool]) -> None:
-    """Another Ctrl-C does not keep it from being stopped, only from being waited for."""
-    try:
-        stop(False)
-        if not over():
-            ended.acquire(timeout=_POLITELY_S)
-    finally:
-        stop(True)
-        if not over():
-            ended.acquire(timeout=_BY_FORCE_S)
+    stop(False)
+    if not over() and ended.acquire(timeout=_POLITELY_S):
+        ended.release()
+    stop(True)
