@@ -31,25 +31,14 @@ static uint8_t *find_workers(const struct nl_account_maker *maker)
     return works;
 }
 
-/* Functions that only wait, by their names; each is asked once. */
-struct waits {
-    const struct nl_trace *trace;
-    uint8_t *names; /* 0 not asked yet, 1 no, 2 yes */
-};
-
-static bool is_waiting(struct waits *waits, const struct nl_did *did)
+static bool is_waiting(struct nl_wait_names *waits, const struct nl_did *did)
 {
-    if (did->name == NL_NO_NAME ||
-        (did->activity != NL_DID_PYTHON && did->activity != NL_DID_OTHER))
-        return false;
-    uint8_t *known = &waits->names[did->name];
-    if (!*known)
-        *known = nl_is_wait_name(nl_trace_name(waits->trace, did->name)) ? 2 : 1;
-    return *known == 2;
+    return (did->activity == NL_DID_PYTHON || did->activity == NL_DID_OTHER) &&
+           nl_wait_names_has(waits, did->name);
 }
 
 static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
-                        struct waits *waits, size_t group, uint32_t thread)
+                        struct nl_wait_names *waits, size_t group, uint32_t thread)
 {
     int64_t now = maker->groups[group].device.start, end = maker->groups[group].device.end;
     for (int64_t until; now < end; now = until) {
@@ -69,7 +58,7 @@ static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
 }
 
 static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host,
-                        struct waits *waits, uint32_t process)
+                        struct nl_wait_names *waits, uint32_t process)
 {
     bool others;
     int64_t start, end, rank = maker->trace->process.rank[process];
@@ -98,12 +87,13 @@ void nl_account_cpu(struct nl_account_maker *maker)
     if (maker->window.has_device)
         return;
     uint8_t *works = find_workers(maker);
-    struct waits waits = {maker->trace, nl_zalloc((size_t)maker->trace->names.count + 1)};
+    struct nl_wait_names waits;
+    nl_wait_names_init(&waits, maker->trace);
     nl_hostdid_init(&host, maker->trace, maker->roles);
     for (uint32_t process = 0; process < maker->trace->process.rows; process++)
         if (!works[process])
             add_process(maker, &host, &waits, process);
     nl_hostdid_release(&host);
-    nl_free(waits.names);
+    nl_wait_names_release(&waits);
     nl_free(works);
 }

@@ -5,6 +5,7 @@
 #include "account/accountmake.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/feeder.h"
 #include "timeline/waitname.h"
 #include "timeline/worksweep.h"
 
@@ -49,18 +50,6 @@ static struct choice *find_choice(struct choice *choices, size_t *count, uint32_
 
 #define MOST_CHOICES 1024 /* of later ones none is taken */
 
-static bool is_main(const struct nl_trace *trace, uint32_t lane)
-{
-    if (lane == NL_NULL_ROW)
-        return false;
-    uint32_t thread = trace->lane.thread[lane];
-    struct nl_str names[] = {
-        nl_trace_name(trace, trace->lane.name[lane]),
-        nl_trace_name(trace, thread == NL_NULL_ROW ? NL_NO_NAME : trace->thread.name[thread])};
-    return nl_str_find_nocase(names[0], "mainthread") >= 0 ||
-           nl_str_find_nocase(names[1], "mainthread") >= 0;
-}
-
 /* In samples of the wall clock all threads are there equally long: then the main thread by its name, else not one that mostly
  * waits. */
 static struct choice choose(const struct nl_trace *trace, const struct choice *choices,
@@ -72,7 +61,7 @@ static struct choice choose(const struct nl_trace *trace, const struct choice *c
             best = choices[i];
     most = best;
     for (size_t i = 0; i < count; i++)
-        if (is_main(trace, choices[i].lane) && choices[i].ns >= most.ns - most.ns / 10)
+        if (nl_lane_says_main(trace, choices[i].lane) && choices[i].ns >= most.ns - most.ns / 10)
             return choices[i];
     for (size_t i = 0; i < count && most.waits_ns > most.ns / 2; i++)
         if (choices[i].event == most.event &&

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"
+#include "timeline/feeder.h"
 #include "timeline/waitname.h"
 
 #define MAIN_SHARE_LEAST 0.5
@@ -35,19 +36,6 @@ static int64_t weight_of(const struct nl_trace *trace, uint32_t row)
     return weight == NL_NULL_I64 ? 1 : weight;
 }
 
-static bool is_main(const struct nl_trace *trace, uint32_t lane)
-{
-    uint32_t thread = trace->lane.thread[lane];
-    struct nl_str name = nl_trace_name(trace, trace->lane.name[lane]);
-    struct nl_str of_thread = thread == NL_NULL_ROW
-                                  ? (struct nl_str){NULL, 0}
-                                  : nl_trace_name(trace, trace->thread.name[thread]);
-    return nl_str_find_nocase(name, "mainthread") >= 0 ||
-           nl_str_find_nocase(name, "main thread") >= 0 ||
-           nl_str_find_nocase(of_thread, "mainthread") >= 0 ||
-           nl_str_find_nocase(of_thread, "main thread") >= 0;
-}
-
 /* The main thread by its name, else the lane with most weight. */
 static bool main_leaves(const struct nl_trace *trace, struct leaves *leaves)
 {
@@ -59,9 +47,10 @@ static bool main_leaves(const struct nl_trace *trace, struct leaves *leaves)
             nl_sum_add(&lanes[trace->sample.lane[i]], weight_of(trace, i));
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         bool better =
-            lanes[lane] > 0 && (!any || is_main(trace, lane) > is_main(trace, leaves->lane) ||
-                                (is_main(trace, lane) == is_main(trace, leaves->lane) &&
-                                 lanes[lane] > lanes[leaves->lane]));
+            lanes[lane] > 0 &&
+            (!any || nl_lane_says_main(trace, lane) > nl_lane_says_main(trace, leaves->lane) ||
+             (nl_lane_says_main(trace, lane) == nl_lane_says_main(trace, leaves->lane) &&
+              lanes[lane] > lanes[leaves->lane]));
         if (better)
             leaves->lane = lane;
         any |= better;
@@ -165,7 +154,8 @@ static bool judge_waiting(struct nl_judged *judged)
         (double)leaves.most < MAIN_SHARE_LEAST * (double)leaves.whole ||
         !is_waiting(trace, leaves.stack))
         return false;
-    if (!is_main(trace, leaves.lane) && work_beside(trace, &leaves, NULL) > leaves.most / 2)
+    if (!nl_lane_says_main(trace, leaves.lane) &&
+        work_beside(trace, &leaves, NULL) > leaves.most / 2)
         return false; /* a helper, as far as one knows */
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_ratio(out, "Waiting: the main thread spends ", leaves.most, leaves.whole);

@@ -51,32 +51,46 @@ static int64_t covered(const struct nl_trace *trace, uint32_t lane)
     return sum;
 }
 
-/* What slices of a lane cover that only wait by their names, one inside the other or not; `names`: 0 not asked yet, 1 no, 2
- * yes. */
-static int64_t waited(const struct nl_trace *trace, uint32_t lane, uint8_t *names)
+/* What slices of a lane cover that only wait by their names, one inside the other or not. */
+static int64_t waited(struct nl_wait_names *waits, uint32_t lane)
 {
+    const struct nl_trace *trace = waits->trace;
     struct nl_intervals set;
     uint32_t row = trace->lane.first[lane], last = row + trace->lane.count[lane];
     nl_intervals_init(&set);
-    for (; row < last; row++) {
-        uint8_t *known = &names[trace->slice.name[row]];
-        if (!*known)
-            *known = nl_is_wait_name(nl_trace_name(trace, trace->slice.name[row])) ? 2 : 1;
-        if (*known == 2 && trace->slice.dur[row] != NL_NULL_I64)
+    for (; row < last; row++)
+        if (trace->slice.dur[row] != NL_NULL_I64 &&
+            nl_wait_names_has(waits, trace->slice.name[row]))
             nl_intervals_add(&set, trace->slice.ts[row], nl_slice_end(trace, row));
-    }
     nl_intervals_normalise(&set);
     int64_t sum = nl_intervals_length(&set);
     nl_intervals_release(&set);
     return sum;
 }
 
-static bool is_main(const struct nl_trace *trace, uint32_t thread)
+bool nl_lane_says_main(const struct nl_trace *trace, uint32_t lane)
 {
-    uint32_t process = trace->thread.process[thread];
+    static const char *const words[] = {"mainthread", "main thread"};
+    if (lane == NL_NULL_ROW)
+        return false;
+    uint32_t thread = trace->lane.thread[lane];
+    struct nl_str of_lane = nl_trace_name(trace, trace->lane.name[lane]);
+    struct nl_str of_thread =
+        nl_trace_name(trace, thread == NL_NULL_ROW ? NL_NO_NAME : trace->thread.name[thread]);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (nl_str_find_nocase(of_lane, words[i]) >= 0 ||
+            nl_str_find_nocase(of_thread, words[i]) >= 0)
+            return true;
+    return false;
+}
+
+/* By its number, as the system has it, or by its name. */
+static bool is_main(const struct nl_trace *trace, uint32_t lane)
+{
+    uint32_t thread = trace->lane.thread[lane], process = trace->thread.process[thread];
     return (process != NL_NULL_ROW && trace->thread.tid[thread] != NL_NULL_I64 &&
             trace->thread.tid[thread] == trace->process.pid[process]) ||
-           nl_str_find_nocase(nl_trace_name(trace, trace->thread.name[thread]), "mainthread") >= 0;
+           nl_lane_says_main(trace, lane);
 }
 
 struct cover {
@@ -94,33 +108,30 @@ static int by_thread(const void *left, const void *right)
 
 /* A helper that is there all the time and mostly waits says nothing of the program: then the thread that does most. The main
  * thread stays, whatever it does. */
-static uint32_t not_waiting(const struct nl_trace *trace, const struct cover *covers, size_t count,
-                            uint32_t best)
+static const struct cover *not_waiting(const struct nl_trace *trace, const struct cover *covers,
+                                       size_t count, const struct cover *best)
 {
-    uint8_t *names = NULL;
+    struct nl_wait_names waits;
     int64_t most = 0;
-    bool waits = false;
-    if (is_main(trace, best))
+    if (is_main(trace, best->lane))
         return best;
-    names = nl_zalloc((size_t)trace->names.count + 1);
-    for (size_t i = 0; i < count && !waits; i++)
-        waits = covers[i].thread == best &&
-                waited(trace, covers[i].lane, names) > covers[i].covered / 2;
-    for (size_t i = 0; i < count && waits; i++) {
-        int64_t works = covers[i].covered - waited(trace, covers[i].lane, names);
+    nl_wait_names_init(&waits, trace);
+    bool idle = waited(&waits, best->lane) > best->covered / 2;
+    for (size_t i = 0; i < count && idle; i++) {
+        int64_t works = covers[i].covered - waited(&waits, covers[i].lane);
         if (works <= most)
             continue;
         most = works;
-        best = covers[i].thread;
+        best = &covers[i];
     }
-    nl_free(names);
+    nl_wait_names_release(&waits);
     return best;
 }
 
 static uint32_t most_covered(const struct nl_trace *trace, const struct nl_lanes_of *lanes_of,
                              uint32_t process, bool system_calls, bool *others)
 {
-    uint32_t from = lanes_of->first[process], to = lanes_of->first[process + 1], best = NL_NULL_ROW;
+    uint32_t from = lanes_of->first[process], to = lanes_of->first[process + 1];
     struct cover *covers = nl_alloc(((size_t)to - from + 1) * sizeof *covers);
     size_t count = 0;
     for (uint32_t i = from; i < to; i++) {
@@ -131,17 +142,16 @@ static uint32_t most_covered(const struct nl_trace *trace, const struct nl_lanes
             covers[count++] = (struct cover){thread, lane, covered(trace, lane)};
     }
     qsort(covers, count, sizeof *covers, by_thread); /* of each thread the most first */
-    int64_t most = -1;
+    const struct cover *best = NULL;
     *others = count && covers[0].thread != covers[count - 1].thread;
     for (size_t i = 0; i < count; i++)
-        if (covers[i].covered > most) {
-            most = covers[i].covered;
-            best = covers[i].thread;
-        }
-    if (*others && !system_calls)
+        if (!best || covers[i].covered > best->covered)
+            best = &covers[i];
+    if (best && *others && !system_calls)
         best = not_waiting(trace, covers, count, best);
+    uint32_t thread = best ? best->thread : NL_NULL_ROW;
     nl_free(covers);
-    return best;
+    return thread;
 }
 
 uint32_t nl_main_thread(const struct nl_trace *trace, const struct nl_lanes_of *lanes_of,

@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 
+#include "base/mem.h"
+
 static const struct {
     const char *word;
     bool sure;
@@ -124,6 +126,24 @@ bool nl_is_wait_frame(struct nl_str name, struct nl_str file)
 bool nl_is_wait_name(struct nl_str name)
 {
     return nl_is_wait_frame(name, (struct nl_str){NULL, 0});
+}
+
+void nl_wait_names_init(struct nl_wait_names *names, const struct nl_trace *trace)
+{
+    *names = (struct nl_wait_names){trace, nl_zalloc((size_t)trace->names.count + 1)};
+}
+
+void nl_wait_names_release(struct nl_wait_names *names)
+{
+    nl_free(names->known);
+}
+
+bool nl_wait_names_has(struct nl_wait_names *names, uint32_t name)
+{
+    uint8_t *known = &names->known[name];
+    if (!*known)
+        *known = nl_is_wait_name(nl_trace_name(names->trace, name)) ? 2 : 1;
+    return *known == 2;
 }
 
 bool nl_is_on_cpu(struct nl_str event)
