@@ -247,6 +247,10 @@ def threads_that_wait(folder):
     told = result["answer"]
     check(told["sentence"].startswith("Waiting: the main thread spends 80 %") and "augment 100 %" in " ".join(told["notes"]) and
           parts == {"idle": 8 * 10 ** 9, "compute": 2 * 10 ** 9}, "a main thread that waits for a helper", (told, parts))
+    nameless = [((("run", "threading.py"), ("", "augment.py")), 10.1)]
+    told = ask(write("nameless.json", ("MainThread", joins), ("Thread 2", nameless)))[0]["answer"]
+    check(told["sentence"].startswith("Waiting: the main thread spends 80 %") and all(any(c.isalpha() for c in note) for note in told["notes"]),
+          "nothing is said of helpers whose functions have no names", told)
     for names in (("Thread 2", "Thread 1"), ("helper", "MainThread")):
         result, parts = ask(write("idles.json", (names[0], idles), (names[1], computes)))
         hot = [finding["cause"] for finding in result["findings"]]

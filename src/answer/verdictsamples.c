@@ -126,6 +126,7 @@ static void note_others(struct nl_judged *judged, const struct leaves *leaves)
     int64_t *names = nl_zalloc((size_t)trace->names.count * sizeof *names);
     int64_t whole = work_beside(trace, leaves, names);
     uint32_t most[OTHERS] = {NL_NO_NAME, NL_NO_NAME};
+    names[NL_NO_NAME] = 0; /* of the whole, but no work that has a name */
     for (uint32_t name = 1; name < trace->names.count; name++)
         if (names[name] > names[most[0]]) {
             most[1] = most[0];
@@ -134,7 +135,7 @@ static void note_others(struct nl_judged *judged, const struct leaves *leaves)
             most[1] = name;
         }
     struct nl_buf *out = nl_tell_begin(judged);
-    if ((double)whole >= OTHERS_LEAST * (double)leaves->most) {
+    if (names[most[0]] && (double)whole >= OTHERS_LEAST * (double)leaves->most) {
         for (size_t i = 0; i < OTHERS && names[most[i]]; i++) {
             nl_tell_name(out, i ? ", " : "Meanwhile other threads work, most in ",
                          nl_trace_name(trace, most[i]));
