@@ -170,25 +170,25 @@ static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char 
 /* "; matrix products run without tensor cores, which costs up to 525.2 ms". */
 static void put_inside(struct nl_device_case *it, struct nl_buf *out)
 {
-    static const char *const of_amd = "matrix products run without matrix cores";
     static const struct {
-        const char *cause, *words;
+        const char *cause, *words, *of_amd; /* of_amd: NULL the same words */
     } rows[] = {
-        {"tensor_core_unused", "matrix products run without tensor cores"}, /* first: of_amd */
-        {"elementwise_not_fused", "elementwise operators are not fused"},
-        {"attention_not_fused", "attention is not fused"},
-        {"gemm_misaligned", "sizes of matrix products are not aligned"},
-        {"d2d_copy_or_cast_excess",
-         "kernels that only copy, cast or change layout take much of it"},
-        {"layout_copies", "operators that only move data take much of it"},
-        {"decode_weight_bound", "decode is bound by reading weights"},
+        {"tensor_core_unused", "matrix products run without tensor cores",
+         "matrix products run without matrix cores"},
+        {"elementwise_not_fused", "elementwise operators are not fused", NULL},
+        {"attention_not_fused", "attention is not fused", NULL},
+        {"gemm_misaligned", "sizes of matrix products are not aligned", NULL},
+        {"d2d_copy_or_cast_excess", "kernels that only copy, cast or change layout take much of it",
+         NULL},
+        {"layout_copies", "operators that only move data take much of it", NULL},
+        {"decode_weight_bound", "decode is bound by reading weights", NULL},
     };
     if (!it->inside || (double)it->inside_ns < INSIDE_SHARE_LEAST * (double)it->parts.total)
         return;
     bool amd = nl_setting_of(it->judged->trace, it->row.device).maker == NL_MAKER_AMD;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!strcmp(it->inside->cause, rows[i].cause)) {
-            nl_buf_format(out, "; %s", amd && i == 0 ? of_amd : rows[i].words);
+            nl_buf_format(out, "; %s", amd && rows[i].of_amd ? rows[i].of_amd : rows[i].words);
             nl_tell_time(out, ", which costs up to ", it->inside_ns);
             if (!nl_device_is_place(it, it->inside))
                 tell_place(it, out, " on ", it->inside->rank, it->inside->device);

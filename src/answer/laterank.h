@@ -23,8 +23,8 @@ struct nl_late_rank {
     size_t others;     /* other ranks */
     int64_t one_other; /* where it is one, its rank */
     int64_t waits_ns;  /* of the others, for it */
-    int64_t
-        wins_ns; /* at most, when it is as quick as they: no more than what any other rank waits */
+    /* At most, when it is as quick as they: no more than what any other rank waits. */
+    int64_t wins_ns;
     int64_t total_ns;                         /* of the late rank */
     enum nl_verdict_class class;              /* of what it does longer */
     int64_t ns, longer_ns;                    /* that, and how much longer than the others */

@@ -217,7 +217,8 @@ static void make_ahead(struct nl_report_run *run)
     if (!are_copies_most(run->options.memo))
         return;
     for (size_t i = 0; i < NL_MAIN_TABLES && tables[i]; i++)
-        (void)make_result(run, nl_analysis_find(tables[i])->key);
+        if (!is_among(tables[i], brief_ones)) /* another thread's */
+            (void)make_result(run, nl_analysis_find(tables[i])->key);
 }
 
 static void run_task(void *context, size_t index, unsigned worker)
