@@ -425,22 +425,67 @@ print(sorted(longest)[len(longest) // 2], left())
 """
 
 
-def pressed(most, apart):
-    """Ctrl-C at any moment, once or several times, of which each may come while the last is heeded: nothing is left, no process and no thread."""
-    stub, pids = os.path.join(scratch(), "deafer%d" % most), os.path.join(scratch(), "pids%d" % most)
+def deaf_program(name):
+    """A program that heeds no signal, and the folder in which it leaves its number."""
+    program, pids = os.path.join(scratch(), "deaf-" + name), os.path.join(scratch(), "pids-" + name)
     os.makedirs(pids)
-    with open(stub, "w") as file:
+    with open(program, "w") as file:
         file.write("#!/bin/sh\ntrap '' TERM INT\n: > %s/$$\nwhile :; do sleep 0.02; done\n" % pids)
-    os.chmod(stub, 0o755)
-    done = subprocess.run([sys.executable, "-c", PRESSED, pids, "60", str(most), str(apart)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=dict(os.environ, PYTHONPATH=PYTHON_FOLDER, NEUROLENS_PROGRAM=stub), timeout=120)
-    words = done.stdout.split(None, 1)
+    os.chmod(program, 0o755)
+    return pids, dict(os.environ, PYTHONPATH=PYTHON_FOLDER, NEUROLENS_PROGRAM=program)
+
+
+def runs(pid):
+    """Whether it is there, and not only waited for by nobody."""
+    try:
+        with open("/proc/%s/stat" % pid) as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def end_all(pids):
+    """How many there were."""
     for pid in os.listdir(pids):
         try:
             os.kill(int(pid), 9)
         except OSError:
             pass
-    return len(words) == 2 and words[1] == "[]\n" and float(words[0]) < 0.2 and len(os.listdir(pids)) > 0, done.stdout
+    return len(os.listdir(pids))
+
+
+def pressed(most, apart):
+    """Ctrl-C at any moment, once or several times, of which each may come while the last is heeded: nothing is left, no process and no thread."""
+    pids, env = deaf_program("pressed%d" % most)
+    done = subprocess.run([sys.executable, "-c", PRESSED, pids, "60", str(most), str(apart)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=env, timeout=120)
+    words = done.stdout.split(None, 1)
+    return end_all(pids) > 0 and len(words) == 2 and words[1] == "[]\n" and float(words[0]) < 0.2, done.stdout
+
+
+PRESSED_TO_END = """
+import os, signal, sys, threading, time, nlens
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def press():
+    while not os.listdir(sys.argv[1]): time.sleep(0.01)
+    for _ in range(int(sys.argv[2])):
+        os.kill(os.getpid(), signal.SIGINT); time.sleep(0.01)
+threading.Thread(target=press).start()
+nlens.open("x")
+"""
+
+
+def pressed_to_the_end():
+    """Ctrl-C that nobody catches ends the interpreter, and what it waited for, too, pressed once or again."""
+    for presses in (1, 2, 3):
+        for attempt in range(5):
+            pids, env = deaf_program("end%d-%d" % (presses, attempt))
+            done = subprocess.run([sys.executable, "-c", PRESSED_TO_END, pids, str(presses)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  env=env, timeout=60)
+            gone = wait_until(lambda pids=pids: not any(runs(pid) for pid in os.listdir(pids)), 5)
+            if not end_all(pids) or not gone or done.returncode == 0:
+                return False, "%d presses: status %d\n%s" % (presses, done.returncode, done.stdout)
+    return True, ""
 
 
 def abandoned_recording():
@@ -617,6 +662,7 @@ def main():
         guarded(test.__name__, test)
     guarded("pressed", pressed, 3, 0.03)
     guarded("pressed in quick succession", pressed, 6, 0.0003)
+    guarded("pressed to the end", pressed_to_the_end)
     checker = type_checker()
     if checker:
         guarded("mypy --strict", typed, checker)

@@ -39,15 +39,18 @@ def finish(work: Callable[[], _Given], stop: Callable[[bool], None]) -> _Given:
     try:
         with waiting:
             try:
-                threading.Thread(target=watch, name="nlens", daemon=True).start()
+                threading.Thread(target=watch, name="nlens").start()  # the interpreter waits for it, too
                 threading.Thread(target=run, name="nlens", daemon=True).start()
             except RuntimeError:  # no thread can be had: the interpreter ends
                 run()
             while not over():
                 ended.acquire(timeout=_LOOK_S)
     except BaseException:
-        if not over() and ended.acquire(timeout=_POLITELY_S + _BY_FORCE_S):
-            ended.release()
+        try:
+            if not over() and ended.acquire(timeout=_POLITELY_S + _BY_FORCE_S):
+                ended.release()
+        finally:  # whoever does not wait for it may end the interpreter next, and with it the other thread
+            stop(True)
         raise
     if wrong:
         raise wrong.pop()
