@@ -119,7 +119,7 @@ static int64_t work_beside(const struct nl_trace *trace, const struct leaves *le
     return whole;
 }
 
-/* What the other threads work on while the main thread waits, where that is much. */
+/* Where the other threads are while the main thread waits, where that is much. */
 static void note_others(struct nl_judged *judged, const struct leaves *leaves)
 {
     const struct nl_trace *trace = judged->trace;
@@ -137,7 +137,7 @@ static void note_others(struct nl_judged *judged, const struct leaves *leaves)
     struct nl_buf *out = nl_tell_begin(judged);
     if (names[most[0]] && (double)whole >= OTHERS_LEAST * (double)leaves->most) {
         for (size_t i = 0; i < OTHERS && names[most[i]]; i++) {
-            nl_tell_name(out, i ? ", " : "Meanwhile other threads work, most in ",
+            nl_tell_name(out, i ? ", " : "Meanwhile other threads are in ",
                          nl_trace_name(trace, most[i]));
             nl_tell_ratio(out, " ", names[most[i]], whole);
         }

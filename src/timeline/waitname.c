@@ -19,6 +19,13 @@ static const char *const places[] = {
 #include "timeline/waitnames.def"
 };
 
+static const struct {
+    const char *function, *file;
+} frames[] = {
+#define NL_WAIT_FRAME(function, file) {function, file},
+#include "timeline/waitnames.def"
+};
+
 static bool in_word(char c)
 {
     return isalnum((unsigned char)c) || c == '_';
@@ -104,8 +111,30 @@ static bool is_of_socket(struct nl_str name, struct nl_str word)
     return nl_str_is(word, "get") && nl_str_contains(name, "'_queue.SimpleQueue'");
 }
 
+/* "…/lib/python3.12/multiprocessing/pool.py", "…\\multiprocessing\\pool.py", "multiprocessing/pool.py". */
+static bool is_file(struct nl_str path, const char *end)
+{
+    size_t length = strlen(end), from = path.len - length;
+    if (path.len < length)
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if (path.ptr[from + i] != end[i] && !(path.ptr[from + i] == '\\' && end[i] == '/'))
+            return false;
+    return !from || strchr("/\\", path.ptr[from - 1]);
+}
+
+static bool is_frame(struct nl_str name, struct nl_str file)
+{
+    for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++)
+        if (nl_str_is(name, frames[i].function) && is_file(file, frames[i].file))
+            return true;
+    return false;
+}
+
 bool nl_is_wait_frame(struct nl_str name, struct nl_str file)
 {
+    if (is_frame(name, file))
+        return true;
     struct nl_str function = without_place(name);
     if (function.ptr != name.ptr && !file.len)
         file = (struct nl_str){name.ptr, name.len - function.len};

@@ -12,7 +12,7 @@
 #include "store/trace.h"
 
 bool nl_is_wait_name(struct nl_str name);
-/* The same, where the frame's file is known; it may be empty. */
+/* The same of the innermost frame of a stack, where its file is known; it may be empty. */
 bool nl_is_wait_frame(struct nl_str name, struct nl_str file);
 
 /* The same of many names of one trace: each is judged once.

@@ -113,6 +113,18 @@ static void knows_waiting(void)
     CHECK(nl_is_wait_frame(nl_str("select"), nl_str("selectors.py")));
     CHECK(!nl_is_wait_frame(nl_str("join"), nl_str("site-packages/pandas/core/frame.py")));
     CHECK(!nl_is_wait_frame(nl_str("accept"), nl_str("visitors.py")));
+    /* The own frame of a pool's thread waits for its next task; the same names elsewhere work. */
+    CHECK(nl_is_wait_frame(nl_str("_handle_tasks"), nl_str("multiprocessing/pool.py")));
+    CHECK(nl_is_wait_frame(nl_str("_worker"),
+                           nl_str("/usr/lib/python3.12/concurrent/futures/thread.py")));
+    CHECK(nl_is_wait_frame(nl_str("_worker"), nl_str("C:\\Lib\\concurrent\\futures\\thread.py")));
+    CHECK(nl_is_wait_frame(nl_str("_try_wait"), nl_str("subprocess.py")));
+    CHECK(nl_is_wait_frame(nl_str("readinto"), nl_str("/usr/lib/python3.12/socket.py")));
+    CHECK(nl_is_wait_frame(nl_str("read"), nl_str("ssl.py")));
+    CHECK(!nl_is_wait_frame(nl_str("_worker"), nl_str("my/futures/thread.py")));
+    CHECK(!nl_is_wait_frame(nl_str("readinto"), nl_str("websocket.py")));
+    CHECK(!nl_is_wait_frame(nl_str("_handle_tasks"), nl_str("server/pool.py")));
+    CHECK(!nl_is_wait_frame(nl_str("read"), nl_str("")));
 }
 
 CHECK_MAIN("readname", {"reads kernels", reads_kernels}, {"knows waiting", knows_waiting})
