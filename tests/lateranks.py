@@ -84,10 +84,10 @@ def only(number, one, others=None):
 # what, ranks, the plan, the late rank, class, what the sentence says
 LATE = [
     ("operators take longer to dispatch", 4, only(2, {"gap": 120, "kernel": 20, "op": "aten::slow"}, {"gap": 60, "kernel": 20}), 2, "launch",
-     "waits for the CPU to launch work", "aten::slow"),
+     "for the CPU to launch work, ", "aten::slow"),
     ("its kernels take longer", 4, only(1, {"kernel": 90, "name": "slow_kernel"}), 1, "compute", "computes", "slow_kernel"),
-    ("its input comes late", 4, only(3, {"fetch": 1500}), 3, "input", "waits for input data", "DataLoader"),
-    ("its input comes later than the others'", 2, only(0, {"fetch": 3000}, {"fetch": 1000}), 0, "input", "waits for input data", "DataLoader"),
+    ("its input comes late", 4, only(3, {"fetch": 1500}), 3, "input", "for input data, ", "DataLoader"),
+    ("its input comes later than the others'", 2, only(0, {"fetch": 3000}, {"fetch": 1000}), 0, "input", "for input data, ", "DataLoader"),
     ("one of two computes longer", 2, only(1, {"kernel": 70}), 1, "compute", "computes", "gemm_kernel"),
 ]
 

@@ -3,18 +3,23 @@
 
 #include "tables/answer.h"
 
-/* What the device does in that time: "… computes 40.00 ms". */
-static const char *doing(enum nl_verdict_class class)
+/* What the device does in that time, around the time: "computes 40.00 ms". */
+struct doing {
+    const char *before, *after;
+};
+
+static struct doing doing(enum nl_verdict_class class)
 {
     switch (class) {
-    case NL_VERDICT_COMPUTE: return " computes ";
-    case NL_VERDICT_COPY: return " is in exposed copies ";
-    case NL_VERDICT_LAUNCH: return " waits for the CPU to launch work ";
-    case NL_VERDICT_INPUT: return " waits for input data ";
-    case NL_VERDICT_SYNC: return " is idle while the CPU still sits in a blocking call ";
-    case NL_VERDICT_STARTUP: return " waits for first-time calls ";
-    case NL_VERDICT_HOST: return " waits for long CPU work ";
-    default: return " is idle, for no reason that was recorded, ";
+    case NL_VERDICT_COMPUTE: return (struct doing){" computes ", ""};
+    case NL_VERDICT_COPY: return (struct doing){" is ", " in exposed copies"};
+    case NL_VERDICT_LAUNCH: return (struct doing){" waits ", " for the CPU to launch work"};
+    case NL_VERDICT_INPUT: return (struct doing){" waits ", " for input data"};
+    case NL_VERDICT_SYNC:
+        return (struct doing){" is idle ", " while the CPU still sits in a blocking call"};
+    case NL_VERDICT_STARTUP: return (struct doing){" waits ", " for first-time calls"};
+    case NL_VERDICT_HOST: return (struct doing){" waits ", " for long CPU work"};
+    default: return (struct doing){" is idle ", " for no reason that was recorded"};
     }
 }
 
@@ -49,12 +54,14 @@ void nl_device_tell_late(struct nl_device_case *it)
         nl_tell_number(out, "the other ", (int64_t)late->others, "rank",
                        "ranks wait for it inside collectives");
     nl_tell_of(out, late->others == 1 ? " for " : ", on average ", late->waits_ns, late->total_ns);
+    struct doing does = doing(late->class);
     nl_buf_format(out, "; meanwhile its %s %lld%s",
                   nl_answer_device_word(it->judged->trace, it->row.device),
-                  (long long)it->row.ordinal, doing(late->class));
+                  (long long)it->row.ordinal, does.before);
     nl_tell_time(out, "", late->ns);
+    nl_buf_text(out, does.after);
     nl_tell_time(out, ", ", late->longer_ns);
-    nl_buf_text(out, late->others == 1 ? " longer than that of the other" : " longer than theirs");
+    nl_buf_text(out, late->others == 1 ? " longer than the other" : " longer than the others");
     put_names(late, out);
     nl_buf_char(out, '.');
     nl_tell_end(it->judged, &verdict->sentence);
