@@ -23,6 +23,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 {
     const struct nl_trace *trace = scene->trace;
     double missing = 1 - scene->linked;
+    bool many = scene->linked < 1 - MOST_UNLINKED; /* 1 - 0.95 is over 0.05 */
     int64_t cut = 0;
     for (uint32_t row = 0; row < trace->coverage.rows; row++) {
         struct nl_str item = nl_trace_name(trace, trace->coverage.item[row]);
@@ -33,7 +34,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         return nl_abstain(finding, "no calls were recorded");
     if (!cut && !tells_launches(scene))
         return nl_abstain(finding, "the file does not say which call launched which kernel");
-    if (missing <= MOST_UNLINKED && !cut)
+    if (!many && !cut)
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_WARNING;
@@ -41,9 +42,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t unknown = scene->device->class_ns[NL_IDLE_UNKNOWN];
     nl_title(
         scene, finding,
-        missing > MOST_UNLINKED
-            ? "The recording is incomplete: %s of the work on %s has no launch"
-            : "The recording is incomplete: it was cut short (%s of the work on %s has no launch)",
+        many ? "The recording is incomplete: %s of the work on %s has no launch"
+             : "The recording is incomplete: it was cut short (%s of the work on %s has no launch)",
         nl_say_share(scene, missing), nl_scene_name(scene));
     nl_evidence(finding,
                 (struct nl_evidence){
