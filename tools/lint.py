@@ -379,8 +379,28 @@ def casts():
                 "undefined outside of the type's range: nl_whole_i64, nl_whole_u64 or nl_sum_near")
 
 
+def thresholds():
+    """thresholds of causes are tried from both sides: tests/unit/edges*.def, or tests/unit/edges.left"""
+    rows, breaches = set(), []
+    for name in sorted(os.listdir("tests/unit")):
+        if re.fullmatch(r"edges\w*\.def", name):
+            for cause, names in re.findall(r'^EDGE\("(\w+)", "([^"]*)"', read("tests/unit/" + name), re.M):
+                rows |= {(cause, each) for each in names.split()} | {(None, each) for each in names.split()}
+    left = {tuple(line.split()) for line in read("tests/unit/edges.left").splitlines() if line and not line.startswith("#")}
+    for path in sources(["src/findings"]):
+        file = os.path.basename(path).rsplit(".", 1)[0]
+        cause = file[6:] if file.startswith("cause_") else None
+        if cause or file in ("copycause", "launchcause", "seriesgrowth"):
+            for name in re.findall(r"^#define (\w+) +[(\w]*\)?-?\d", read(path), re.M):
+                if (cause, name) not in rows and (file, name) not in left:
+                    breaches.append("%s: %s has no row that tries it from both sides" % (path, name))
+                if (cause, name) in rows and (file, name) in left:
+                    breaches.append("tests/unit/edges.left: %s %s has a row now: take the line out" % (file, name))
+    return breaches
+
+
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, thresholds, formatted]
 
 
 def main():
