@@ -52,7 +52,9 @@ def tokens():
             ("sbp_", 40, HEX), ("pscale_tkn_", 43, URL), ("NRAK-", 27, UPPER), ("glc_", 60, ALNUM), ("figd_", 40, URL),
             ("AGE-SECRET-KEY-1", 58, "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"), ("ops_eyJ", 250, ALNUM), ("xoxd-", 100, ALNUM),
             ("xwfp-123456789-", 40, ALNUM), ("SK", 32, HEX), ("key-", 32, HEX), ("shpat_", 32, HEX), ("shpss_", 32, HEX),
-            ("sq0atp-", 22, URL), ("EAAA", 60, URL), ("EAACEdEose0cBA", 100, ALNUM), ("duffel_live_", 43, URL), ("zpka_", 40, ALNUM)]:
+            ("sq0atp-", 22, URL), ("EAAA", 60, URL), ("EAACEdEose0cBA", 100, ALNUM), ("duffel_live_", 43, URL), ("zpka_", 40, ALNUM),
+            ("e2b_", 40, HEX), ("sgp_", 40, HEX), ("sgp_local_", 40, HEX), ("apify_api_", 36, ALNUM), ("LTAI5t", 18, ALNUM), ("AKID", 32, ALNUM),
+            ("vck_", 56, ALNUM)]:
         found.append((start, by_chance(length, letters)))
     for start, parts, between in [
             ("github_pat_", [(22, ALNUM), (59, ALNUM)], "_"), ("lsv2_pt_", [(32, HEX), (10, HEX)], "_"), ("pcsk_", [(6, ALNUM), (60, ALNUM)], "_"),
@@ -149,7 +151,8 @@ LOOK_ALIKES = [
     "sm80_xmma_gemm_f16f16_f16f32_f32_tn_n_tilesize128x128x32", "triton_poi_fused__to_copy_add_mul_0d1d2d3",
     "sk-resnet50_batch128_amp_bf16_run12", "hf_llama_decoder_layer_12_forward_pass", "hf_BertForSequenceClassificationHead", "key-value-cache-16",
     "SKU12345678901234567890", "SG.layer.norm", "xai-kernel-12", "gsk_gemm", "dapidata", "hvs_conv2d", "glc_kernel_12", "re_lu_12", "pat1.x",
-    "fw_AttnForwardLayer2Norm128", "secretary_problem=12", "tokenizer.json", "TOKENIZERS_PARALLELISM=false", "NCCL_DEBUG=INFO", "KEY_DIM=64",
+    "fw_AttnForwardLayer2Norm128", "e2b_conv_block_12", "sgp_local_attention_12_forward", "AKIDNEY_MODEL_12", "vck_gemm_128x64_nn",
+    "apify_api_client_forward", "secretary_problem=12", "tokenizer.json", "TOKENIZERS_PARALLELISM=false", "NCCL_DEBUG=INFO", "KEY_DIM=64",
     "WANDB_MODE=offline", "run-20240131_120000-1a2b3c4d", "torch==2.3.1+cu121", "docker-run:8080", "cache_key=" + "0f1e2d3c4b5a6978" * 2]
 
 
