@@ -110,14 +110,14 @@ static void report_notes(struct chrome_load *load, struct chrome_worker *workers
         uint64_t total = 0, first = UINT64_MAX;
         for (unsigned w = 0; w < count; w++) {
             total += workers[w].notes[n];
-            if (workers[w].notes[n] && workers[w].note_offset[n] < first)
+            if (workers[w].note_offset[n] < first)
                 first = workers[w].note_offset[n];
         }
         if (!total)
             continue;
         char detail[256];
         const char *advice = note_texts[n].advice;
-        if (first)
+        if (first && first < UINT64_MAX)
             snprintf(detail, sizeof detail, "first at byte %llu%s%s", (unsigned long long)first,
                      *advice ? "; " : "", advice);
         else

@@ -10,6 +10,7 @@
 void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load)
 {
     *worker = (struct chrome_worker){.load = load, .first_ts = INT64_MAX};
+    memset(worker->note_offset, 0xff, sizeof worker->note_offset);
     chrome_parser_init(&worker->parser);
     worker->stage = nl_stage_new(load->builder);
     chrome_names_init(&worker->names, load->builder, worker->stage);
@@ -43,8 +44,9 @@ void chrome_worker_release(struct chrome_worker *worker)
 static bool take_damaged(struct chrome_worker *worker, const char **text, const char *end,
                          bool last)
 {
-    uint64_t before[CHROME_NOTE_COUNT];
+    uint64_t before[CHROME_NOTE_COUNT], offsets[CHROME_NOTE_COUNT];
     memcpy(before, worker->notes, sizeof before);
+    memcpy(offsets, worker->note_offset, sizeof offsets);
     const char *p = *text, *next = chrome_guess_event(*text + 1, end);
     if (chrome_repair(worker, &p, next ? next : end)) {
         const char *clean = worker->repaired.ptr;
@@ -57,6 +59,7 @@ static bool take_damaged(struct chrome_worker *worker, const char **text, const 
         }
     }
     memcpy(worker->notes, before, sizeof before);
+    memcpy(worker->note_offset, offsets, sizeof offsets);
     if (!next && !last)
         return false;
     bool cut = !next && worker->at_file_end;

@@ -97,7 +97,8 @@ struct chrome_worker {
     uint64_t unit, number; /* number of the event within its unit */
     uint64_t offset;       /* of the event being read, in the decompressed file */
     bool at_file_end;      /* nothing follows the block being read */
-    uint64_t notes[CHROME_NOTE_COUNT], note_offset[CHROME_NOTE_COUNT];
+    uint64_t notes[CHROME_NOTE_COUNT];
+    uint64_t note_offset[CHROME_NOTE_COUNT]; /* of the first; UINT64_MAX: no place is known */
     uint64_t events, phases[128], other_phases;
     uint64_t device_ids, device_ids_equal; /* "External id" on device work, see chrome_rows.c */
     int64_t first_ts;
@@ -119,7 +120,8 @@ void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load);
 void chrome_worker_release(struct chrome_worker *worker);
 static inline void chrome_note(struct chrome_worker *worker, enum chrome_note note)
 {
-    if (worker->notes[note]++ == 0 || worker->offset < worker->note_offset[note])
+    worker->notes[note]++;
+    if (worker->offset < worker->note_offset[note])
         worker->note_offset[note] = worker->offset;
 }
 
