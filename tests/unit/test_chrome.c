@@ -1,7 +1,6 @@
 /* The Chrome/Kineto reader: values, columns, pairing, repairs, top level, blocks. */
 #include "chrometext.h"
 
-#include "ingest/chrome/chrome_scan.h"
 #include "base/mem.h"
 
 #define EVENT(ts, dur)                                                                             \
@@ -466,46 +465,6 @@ static void every_prefix_loads_or_is_refused(void)
     }
 }
 
-/* The cut of random texts against a byte-by-byte reading. */
-static void cuts_are_exact(void)
-{
-    static const char alphabet[] = "{}[]\"\\,: aaaa\"\"{}";
-    enum { LENGTH = 20000 };
-    char *text = nl_alloc(LENGTH + CHROME_PAD);
-    uint64_t state = 88172645463325252u;
-    for (unsigned round = 0; round < 600; round++) {
-        size_t len = round * 67 % LENGTH + 1;
-        const char *events_end = NULL, *list_end = NULL;
-        bool string = false, escaped = false;
-        int depth = 0;
-        for (size_t i = 0; i < len; i++) {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            char c = alphabet[state % (sizeof alphabet - 1)];
-            text[i] = c;
-            if (list_end)
-                continue;
-            if (escaped || c == '\\') {
-                escaped = !escaped;
-            } else if (c == '"') {
-                string = !string;
-            } else if (!string && (c == '{' || c == '[')) {
-                depth++;
-            } else if (!string && (c == '}' || c == ']')) {
-                depth--;
-                events_end = depth == 0 ? text + i + 1 : events_end;
-                list_end = depth < 0 ? text + i : NULL;
-            }
-        }
-        memset(text + len, '"', CHROME_PAD);
-        struct chrome_cut cut = chrome_find_cut(text, text + len);
-        CHECK(cut.list_end == list_end);
-        CHECK(cut.events_end == events_end);
-    }
-    nl_free(text);
-}
-
 /* The reader expects that texts come again: here they do, but often another one comes, too, which
  * begins or ends in the same way. */
 static void what_repeats_may_change(void)
@@ -565,4 +524,4 @@ CHECK_MAIN("chrome", {"times are exact", times_are_exact}, {"Kineto columns", ki
            {"begins and ends", begins_and_ends}, {"repairs", repairs}, {"containers", containers},
            {"counters and names", counters_and_names}, {"threads agree", threads_agree},
            {"every prefix loads or is refused", every_prefix_loads_or_is_refused},
-           {"cuts are exact", cuts_are_exact}, {"what repeats may change", what_repeats_may_change})
+           {"what repeats may change", what_repeats_may_change})

@@ -20,13 +20,26 @@
 
 struct masks {
     uint64_t quote, slash, open, close;
+    uint64_t parity; /* of the quotes up to each byte, as if none was escaped */
 };
 
 #define FOLD 0x20 /* '[' | 0x20 is '{', ']' | 0x20 is '}' */
 
+/* Bit i of the result is the parity of bits 0..i. */
+static inline uint64_t prefix_parity(uint64_t bits)
+{
+    bits ^= bits << 1;
+    bits ^= bits << 2;
+    bits ^= bits << 4;
+    bits ^= bits << 8;
+    bits ^= bits << 16;
+    bits ^= bits << 32;
+    return bits;
+}
+
 static inline void masks_plain(const char *p, struct masks *m)
 {
-    *m = (struct masks){0, 0, 0, 0};
+    *m = (struct masks){0};
 #ifdef __SSE2__
     for (unsigned i = 0; i < WORD; i += 16) {
         __m128i text = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
@@ -49,6 +62,7 @@ static inline void masks_plain(const char *p, struct masks *m)
         m->close |= c == '}' || c == ']' ? bit : 0;
     }
 #endif
+    m->parity = prefix_parity(m->quote);
 }
 
 /* Bits of bytes that a backslash escapes. Walks the backslashes one by one: they are rare. */
@@ -70,29 +84,16 @@ static inline uint64_t escaped_bits(uint64_t slash, uint64_t *carry)
     return escaped;
 }
 
-/* Bit i of the result is the parity of bits 0..i. */
-static inline uint64_t prefix_parity(uint64_t bits)
-{
-    bits ^= bits << 1;
-    bits ^= bits << 2;
-    bits ^= bits << 4;
-    bits ^= bits << 8;
-    bits ^= bits << 16;
-    bits ^= bits << 32;
-    return bits;
-}
-
 /* Masks → brackets outside strings; moves the string state over the word. */
 static inline __attribute__((always_inline)) void outside(struct masks *m, struct chrome_walk *walk)
 {
-    uint64_t quote = m->quote;
     if (m->slash | walk->escaped) {
         uint64_t plain = ~escaped_bits(m->slash, &walk->escaped);
-        quote &= plain;
+        m->parity = prefix_parity(m->quote & plain);
         m->open &= plain;
         m->close &= plain;
     }
-    uint64_t inside = prefix_parity(quote) ^ walk->in_string;
+    uint64_t inside = m->parity ^ walk->in_string;
     walk->in_string = (uint64_t)((int64_t)inside >> 63);
     m->open &= ~inside;
     m->close &= ~inside;
@@ -148,7 +149,12 @@ static const char *segment_plain(struct chrome_walk *walk, const char *text, uns
 }
 
 #ifdef HAVE_AVX2
-__attribute__((target("avx2,popcnt"))) static const char *
+/* prefix_parity as a product without carries. */
+#define PARITY(bits)                                                                               \
+    (uint64_t) _mm_cvtsi128_si64(                                                                  \
+        _mm_clmulepi64_si128(_mm_set_epi64x(0, (int64_t)(bits)), _mm_set1_epi8(-1), 0))
+
+__attribute__((target("avx2,pclmul,popcnt"))) static const char *
 segment_avx2(struct chrome_walk *walk, const char *text, unsigned count)
 {
     struct masks masks[WORDS];
@@ -169,18 +175,80 @@ segment_avx2(struct chrome_walk *walk, const char *text, unsigned count)
         masks[i].open = BITS(a, b, open);
         masks[i].close = BITS(a, b, close);
 #undef BITS
+        masks[i].parity = PARITY(masks[i].quote);
     }
     return walk_words(walk, masks, text, count);
 }
+
+/* How far the depth falls within four brackets, of which the bits say that they close: a digit each. */
+#define FALLS UINT64_C(0x4220201031102010)
+
+static inline int64_t fall_of(uint64_t closing)
+{
+    return (int64_t)(FALLS >> (closing & 15) * 4 & 15);
+}
+
+/* Whether the depth falls below 0 in the word. */
+__attribute__((target("popcnt,bmi2"))) static inline bool falls(const struct masks *m,
+                                                                int64_t depth)
+{
+    uint64_t all = m->open | m->close, closing = _pext_u64(m->close, all);
+    bool below = depth < fall_of(closing);
+    for (int left = __builtin_popcountll(all) - 4; left > 0; left -= 4) {
+        depth += 4 - 2 * __builtin_popcountll(closing & 15);
+        closing >>= 4;
+        below |= depth < fall_of(closing);
+    }
+    return below;
+}
+
+__attribute__((target("avx512bw,pclmul,popcnt,bmi2"))) static const char *
+segment_avx512(struct chrome_walk *to, const char *text, unsigned count)
+{
+    struct chrome_walk walk = *to;
+    const char *list_end = NULL;
+    const __m512i quote = _mm512_set1_epi8('"'), slash = _mm512_set1_epi8('\\');
+    const __m512i open = _mm512_set1_epi8('{'), close = _mm512_set1_epi8('}');
+    const __m512i fold = _mm512_set1_epi8(FOLD);
+    for (unsigned i = 0; i < count && !list_end; i++) {
+        const char *p = text + (size_t)i * WORD;
+        __m512i bytes = _mm512_loadu_si512(p), folded = _mm512_or_si512(bytes, fold);
+        struct masks m = {.quote = _mm512_cmpeq_epi8_mask(bytes, quote),
+                          .slash = _mm512_cmpeq_epi8_mask(bytes, slash),
+                          .open = _mm512_cmpeq_epi8_mask(folded, open),
+                          .close = _mm512_cmpeq_epi8_mask(folded, close)};
+        m.parity = PARITY(m.quote);
+        outside(&m, &walk);
+        if (walk.depth < __builtin_popcountll(m.close) && falls(&m, walk.depth)) {
+            int zero, below = word_events(&m, walk.depth, 0, &zero);
+            list_end = below >= 0 ? p + below : NULL;
+        }
+        walk.depth += __builtin_popcountll(m.open) - __builtin_popcountll(m.close);
+    }
+    *to = walk;
+    return list_end;
+}
 #endif
 
-static segment_fn *pick_segment(void)
+/* The best last; what the processor has is asked in chrome_scan_ways. */
+static segment_fn *const segments[] = {
+    segment_plain,
+#ifdef HAVE_AVX2
+    segment_avx2,
+    segment_avx512,
+#endif
+};
+
+unsigned chrome_scan_ways(void)
 {
 #ifdef HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"))
-        return segment_avx2;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("pclmul") ||
+        !__builtin_cpu_supports("popcnt"))
+        return 1;
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2") ? 3 : 2;
+#else
+    return 1;
 #endif
-    return segment_plain;
 }
 
 /* Byte by byte, from `walk`; stops at the end of the list, notes the last event's end. */
@@ -208,11 +276,11 @@ static struct chrome_cut walk_bytes(struct chrome_walk *walk, const char *p, con
     return cut;
 }
 
-struct chrome_cut chrome_find_cut(const char *text, const char *end)
+struct chrome_cut chrome_find_cut_by(unsigned way, const char *text, const char *end)
 {
     /* States at the starts of the segments of a stretch, to come back to. */
     enum { STATES = 2048 };
-    segment_fn *segment = pick_segment();
+    segment_fn *segment = segments[way];
     struct chrome_walk states[STATES];
     struct chrome_walk walk = {0, 0, 0};
     struct chrome_cut best = {NULL, NULL};
@@ -246,9 +314,14 @@ struct chrome_cut chrome_find_cut(const char *text, const char *end)
     return best;
 }
 
+struct chrome_cut chrome_find_cut(const char *text, const char *end)
+{
+    return chrome_find_cut_by(chrome_scan_ways() - 1, text, end);
+}
+
 const char *chrome_walk_list(struct chrome_walk *walk, const char *text, const char *end)
 {
-    segment_fn *segment = pick_segment();
+    segment_fn *segment = segments[chrome_scan_ways() - 1];
     while ((size_t)(end - text) >= SEGMENT) {
         const char *list_end = segment(walk, text, WORDS);
         if (list_end)

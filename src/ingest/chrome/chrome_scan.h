@@ -4,8 +4,8 @@
  * Every function works on text that is followed by CHROME_PAD readable bytes holding '"', which
  * stops all of them without a test per byte; a result at or after `end` means "more text needed".
  * Containers are skipped by counting brackets outside strings, so nesting depth is no limit.
- * SSE2 where the compiler has it, plain bytes elsewhere; the long scan also in AVX2 when the
- * processor offers it.
+ * SSE2 where the compiler has it, plain bytes elsewhere; the long scan also in AVX2 and AVX-512
+ * when the processor offers them.
  */
 #ifndef CHROME_SCAN_H
 #define CHROME_SCAN_H
@@ -90,6 +90,11 @@ struct chrome_cut {
 /* Scans events (from a place between two of them) up to `end`. What the cut says is exact for
  * well-formed text; unbalanced quotes give no or a wrong cut, never a crash. */
 struct chrome_cut chrome_find_cut(const char *text, const char *end);
+
+/* The same in way 0 (plain), 1 (AVX2) or 2 (AVX-512); so many of them this processor can go. All say
+ * the same. */
+unsigned chrome_scan_ways(void);
+struct chrome_cut chrome_find_cut_by(unsigned way, const char *text, const char *end);
 
 /* Feeds text to a running scan (begun as {0, 0, 0} after an opening bracket): the place of the
  * bracket that closes it, or NULL (then all of the text was taken in). For skipping values of any
