@@ -1,13 +1,13 @@
 /*
  * Chrome trace-event JSON and PyTorch's Kineto dialect of it: recognition, and the top level of a
  * file — an object with traceEvents, a bare array (closed or not), one event per line, several
- * documents one after the other — around the list of events that chrome_queue.c reads. The others:
+ * documents one after the other — around the list of events that chrome_turns.c reads. The others:
  *
  * chrome_scan   SIMD scans: event boundaries                chrome_feed    buffered bytes
  * chrome_repair damaged events → clean JSON                 chrome_event   one event as text
  * chrome_names  texts → name ids                            chrome_value   numbers and times
  * chrome_work   blocks of events                            chrome_words   sets of known keys
- * chrome_rows   Kineto's categories → rows                  chrome_queue   blocks → threads
+ * chrome_rows   Kineto's categories → rows                  chrome_turns   blocks → threads
  * chrome_rpd    rocmProfileData's dialect                   chrome_device  the device's side
  * chrome_phase  the other phases (B/E, C, s/t/f, M, ...)    chrome_lanes   pids, tids → lanes
  * chrome_pair   begins with ends, arrows, after all blocks  chrome_report  names and coverage
@@ -32,7 +32,7 @@ struct reader {
     struct chrome_feed feed;
     struct chrome_head head;
     struct chrome_worker *workers;
-    unsigned count, total; /* workers; with the driver's own */
+    unsigned count; /* of them */
     uint64_t unit;
     unsigned documents, lists;
     bool unclosed;
@@ -48,7 +48,7 @@ static bool more(struct reader *r)
 
 static void note_here(struct reader *r, enum chrome_note note)
 {
-    struct chrome_worker *worker = &r->workers[r->total - 1];
+    struct chrome_worker *worker = &r->workers[0];
     worker->offset = r->feed.offset;
     chrome_note(worker, note);
 }
@@ -63,7 +63,7 @@ static bool read_list(struct reader *r, bool lines)
             return false;
     r->load.lines = lines;
     if (r->lists++ == 0)
-        chrome_peek(&r->workers[r->total - 1], r->feed.at, r->feed.end);
+        chrome_peek(&r->workers[0], r->feed.at, r->feed.end);
     if (!chrome_read_events(&r->load, &r->feed, r->workers, r->count, lines, &r->unit, r->err))
         return false;
     if (r->feed.at < r->feed.end)
@@ -195,7 +195,7 @@ static bool read_frames(struct reader *r)
         if (!capture_value(r, &value, &found))
             return false;
         if (found) {
-            chrome_take_frame(&r->workers[r->total - 1], key, &value);
+            chrome_take_frame(&r->workers[0], key, &value);
             continue;
         }
         note_here(r, CHROME_NOTE_BAD_HEADER);
@@ -219,7 +219,7 @@ static bool read_samples(struct reader *r)
             note_here(r, CHROME_NOTE_BAD_HEADER);
             return true;
         }
-        chrome_take_sample(&r->workers[r->total - 1], &value);
+        chrome_take_sample(&r->workers[0], &value);
     }
 }
 
@@ -248,7 +248,7 @@ static bool take_member(struct reader *r, struct nl_str key)
     if (!capture_value(r, &value, &whole))
         return false;
     if (whole) {
-        chrome_head_take(&r->head, &r->load, &r->workers[r->total - 1].names, key, &value);
+        chrome_head_take(&r->head, &r->load, &r->workers[0].names, key, &value);
         return true;
     }
     note_here(r, CHROME_NOTE_BAD_HEADER);
@@ -302,7 +302,7 @@ static bool read_object(struct reader *r)
 /* Is the object at the window's start an event by itself (one per line)? */
 static bool is_event(struct reader *r)
 {
-    struct chrome_worker *scratch = &r->workers[r->total - 1];
+    struct chrome_worker *scratch = &r->workers[0];
     const char *p = r->feed.at;
     if (chrome_parse(&scratch->parser, &scratch->event, &p, r->feed.end) == CHROME_OK)
         return chrome_has(&scratch->event, CHROME_F_PH);
@@ -353,7 +353,7 @@ static bool skip_mark(struct reader *r)
 static void settle_clock(struct reader *r)
 {
     int64_t first = INT64_MAX, epoch = NL_NULL_I64;
-    for (unsigned w = 0; w < r->total; w++)
+    for (unsigned w = 0; w < r->count; w++)
         if (r->workers[w].first_ts < first)
             first = r->workers[w].first_ts;
     const char *clock = "trace";
@@ -371,20 +371,20 @@ static void settle(struct reader *r)
 {
     struct chrome_load *load = &r->load;
     uint64_t ids = 0, equal = 0;
-    chrome_pair(load, r->workers, r->total, r->unit);
+    chrome_pair(load, r->workers, r->count, r->unit);
     if (r->documents > 1)
         note_here(r, CHROME_NOTE_DOCUMENTS);
     if (r->head.several_bases)
         note_here(r, CHROME_NOTE_BASES);
     if (r->unclosed)
         note_here(r, CHROME_NOTE_UNCLOSED);
-    chrome_report(load, r->workers, r->total);
-    chrome_head_settle(&r->head, load, r->workers, r->total);
+    chrome_report(load, r->workers, r->count);
+    chrome_head_settle(&r->head, load, r->workers, r->count);
     settle_clock(r);
     int64_t rank = r->head.rank != NL_NULL_I64 ? r->head.rank : load->input->rank;
     if (rank != NL_NULL_I64)
         nl_builder_rank(load->builder, load->source, rank);
-    for (unsigned w = 0; w < r->total; w++) {
+    for (unsigned w = 0; w < r->count; w++) {
         ids += r->workers[w].device_ids;
         equal += r->workers[w].device_ids_equal;
     }
@@ -403,7 +403,7 @@ static void settle(struct reader *r)
 static bool check_content(struct reader *r)
 {
     uint64_t events = r->load.stacks.sample_count;
-    for (unsigned w = 0; w < r->total; w++)
+    for (unsigned w = 0; w < r->count; w++)
         events += r->workers[w].events;
     if (events)
         return true;
@@ -426,18 +426,17 @@ static bool kineto_load(struct nl_reading *reading, struct nl_err *err)
                        .err = err};
     unsigned threads = nl_job_threads(reading->job);
     r.count = threads < THREADS_MOST ? threads : THREADS_MOST;
-    r.total = r.count == 1 ? 1 : r.count + 1;
     chrome_cats_init(&r.load.cats);
     chrome_head_init(&r.head);
     chrome_stacks_init(&r.load.stacks);
     chrome_feed_init(&r.feed, reading->stream);
-    r.workers = nl_alloc(r.total * sizeof *r.workers);
-    for (unsigned w = 0; w < r.total; w++)
+    r.workers = nl_alloc(r.count * sizeof *r.workers);
+    for (unsigned w = 0; w < r.count; w++)
         chrome_worker_init(&r.workers[w], &r.load);
     bool ok = skip_mark(&r) && read_documents(&r) && check_content(&r);
     if (ok)
         settle(&r);
-    for (unsigned w = 0; w < r.total; w++)
+    for (unsigned w = 0; w < r.count; w++)
         chrome_worker_release(&r.workers[w]);
     nl_free(r.workers);
     chrome_stacks_release(&r.load.stacks);

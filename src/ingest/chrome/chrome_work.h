@@ -159,7 +159,7 @@ void chrome_pair(struct chrome_load *load, struct chrome_worker *workers, unsign
 /* Names of processes and threads, notes, phases and keys of all workers → builder. */
 void chrome_report(struct chrome_load *load, struct chrome_worker *workers, unsigned count);
 
-/* ---- chrome_queue.c ---- */
+/* ---- chrome_turns.c ---- */
 
 struct chrome_feed;
 /* Reads the events of one list from the feed with as many workers as the load has. *unit is the
