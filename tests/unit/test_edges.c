@@ -3,7 +3,7 @@
  * with the next it speaks; and where it becomes critical. The numbers are worked out by hand from docs/findings.md.
  */
 #include "check.h"
-#include "edgesrates.h"
+#include "edgesfit.h"
 #include "findings/scene.h"
 #include "tables/memo.h"
 
@@ -18,6 +18,7 @@ static const struct {
 #include "edgesdevice.def"
 #include "edgesgaps.def"
 #include "edgescpu.def"
+#include "edgeswork.def"
 #undef EDGE
 };
 

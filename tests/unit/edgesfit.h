@@ -1,0 +1,125 @@
+/*
+ * edgesfit — made-up profiles of kernels that fit a device badly, of experts on several ranks and of steps of language models, with
+ * one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h.
+ */
+#ifndef EDGESFIT_H
+#define EDGESFIT_H
+
+#include "edgeschains.h"
+
+/* ---- Blocks and registers on an A100: 108 multiprocessors of 65536 registers and 64 warps ---- */
+
+static inline void edge_fit(struct gputrace *make, const char *name, int64_t dur, uint32_t blocks,
+                            uint32_t threads, uint32_t registers)
+{
+    struct nl_kernel_row row = nl_kernel_row();
+    edge_a100(make);
+    row.correlation = ++make->correlation;
+    gputrace_call_as(make, "cudaLaunchKernel", 1, 1, row.correlation);
+    row.slice =
+        gputrace_slice(make, NL_KIND_KERNEL, gputrace_lane(make, NL_LANE_STREAM, 7), name, AT, dur);
+    row.grid_x = blocks;
+    row.grid_y = row.grid_z = row.block_y = row.block_z = 1;
+    row.block_x = threads;
+    row.registers = registers;
+    row.static_shared_bytes = row.dynamic_shared_bytes = 0;
+    nl_stage_kernel(make->stage, &row);
+    if (dur < LONG)
+        gputrace_kernel(make, 7, "other_kernel", 5, 1, AT + dur, LONG - dur);
+}
+/* 255 registers of 256 threads: one block, 8 of 64 warps; two waves. */
+static inline void edge_warps_time(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_fit(make, "my_kernel", x, 216, 256, 255);
+}
+/* x registers of 64 threads: 65536 / (64 x) blocks of two warps. */
+static inline void edge_warps(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_fit(make, "my_kernel", LONG, 10000, 64, (uint32_t)x);
+}
+/* One block a multiprocessor: x blocks are x / 108 waves. */
+static inline void edge_waves(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_fit(make, "h16816gemm", LONG, (uint32_t)x, 256, 255);
+}
+/* 162 blocks in two waves: a quarter is lost. */
+static inline void edge_waves_time(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_fit(make, "h16816gemm", x, 162, 256, 255);
+}
+
+/* ---- Experts on three ranks ---- */
+
+struct edge_experts {
+    int64_t moe, dense, comm; /* µs */
+    int64_t count;            /* kernels of experts */
+};
+
+static inline void edge_rank(struct gputrace *make, int64_t rank, struct edge_experts it)
+{
+    int64_t at = 0;
+    if (rank) {
+        make->source = nl_builder_source(make->builder, rank == 1 ? "b.json" : "c.json", "kineto");
+        nl_builder_rank(make->builder, make->source, rank);
+        make->process = nl_builder_process(make->builder, make->source, 1 + rank);
+        make->thread = nl_builder_thread(make->builder, make->process, 10);
+        make->device = nl_builder_device(make->builder, make->source, rank, rank);
+        make->calls = gputrace_lane(make, NL_LANE_THREAD, -1);
+        nl_stage_begin(make->stage, make->source, 0);
+    }
+    for (int64_t i = 0; i < it.count; i++) {
+        edge_kernel(make, 7, "fused_moe_kernel", at, edge_part(it.moe, it.count, i));
+        at += edge_part(it.moe, it.count, i);
+    }
+    edge_kernel(make, 7, "h16816gemm", at, it.dense);
+    at += it.dense;
+    edge_kernel(make, 7, "ncclDevKernel_AllReduce_Sum", at, it.comm);
+    at += it.comm;
+    edge_kernel(make, 7, "softmax", at, LONG - at);
+}
+/* Two ranks alike, the third as told. */
+static inline void edge_experts(struct gputrace *make, struct edge_experts usual,
+                                struct edge_experts it)
+{
+    edge_rank(make, 0, usual);
+    edge_rank(make, 1, usual);
+    edge_rank(make, 2, it);
+}
+static inline void edge_experts_times(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_experts(make, (struct edge_experts){30000, 10000, 20000, 10},
+                 (struct edge_experts){x, 10000, 5000, 10});
+}
+static inline void edge_experts_dense(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_experts(make, (struct edge_experts){20000, 10000, 20000, 10},
+                 (struct edge_experts){40000, x, 5000, 10});
+}
+static inline void edge_experts_count(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_experts(make, (struct edge_experts){20000, 10000, 20000, 100},
+                 (struct edge_experts){40000, 10000, 5000, x});
+}
+/* Its communication is x shorter than that of the others. */
+static inline void edge_experts_waits(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_experts(make, (struct edge_experts){20000, 10000, 25000, 10},
+                 (struct edge_experts){45000, 10000, 25000 - x, 10});
+}
+/* A rank has x of experts and the others nearly none. */
+static inline void edge_experts_wall(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_experts(make, (struct edge_experts){1, 10000, 25000, 1},
+                 (struct edge_experts){x, 10000, 5000, 1});
+}
+
+#endif
