@@ -93,7 +93,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                           "the rows that were computed");
     double padding = sum.rows > 0 ? 1 - sum.tokens / sum.rows : 0;
     int64_t cost = nl_sum_near(sum.cost);
-    if (padding < LEAST_PADDING || nl_scene_share(scene, cost) < LEAST_SHARE)
+    bool much = sum.tokens <= (1 - LEAST_PADDING) * sum.rows; /* 1 - 0.8 is under 0.2 */
+    if (!much || nl_scene_share(scene, cost) < LEAST_SHARE)
         return NL_CAUSE_ABSENT;
     if (gathers(scene, &sum))
         return nl_abstain(finding, "ranks gather or exchange rows in these steps: those beyond the "
