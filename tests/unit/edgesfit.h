@@ -122,4 +122,60 @@ static inline void edge_experts_wall(struct gputrace *make, int64_t x, const cha
                  (struct edge_experts){x, 10000, 5000, 1});
 }
 
+/* ---- Steps of language models ---- */
+
+/* A step of that name in which `work` takes `product` µs and another product, whose sizes are not known, `other`; `span` in all. */
+static inline void edge_llm(struct gputrace *make, const char *name, struct edge_work work,
+                            int64_t product, int64_t other, int64_t span)
+{
+    int64_t end = product + other;
+    edge_a100(make);
+    cpu_range(make, name, 0, 100);
+    edge_work(make, work, 1, 0, product);
+    if (other)
+        gputrace_kernel(make, 7, "h16816gemm", 50, 1, AT + product, other);
+    gputrace_kernel(make, 7, "other_kernel", 200, 1, AT + end, span - end);
+}
+/* A vector with 4978 × 5118: at 2039 GB/s 25 µs, exactly. */
+static inline void edge_decode(struct gputrace *make, int64_t product, int64_t other, int64_t span)
+{
+    edge_llm(make, "execute_context_0(0)_generation_1(1)",
+             (struct edge_work){"aten::mm", "[[1, 4978], [4978, 5118]]", HALVES, "h16816gemm"},
+             product, other, span);
+}
+static inline void edge_decode_length(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_decode(make, x, 0, 200);
+}
+static inline void edge_decode_span(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_decode(make, 50, 0, x);
+}
+static inline void edge_decode_known(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_decode(make, 24, x, 200);
+}
+/* `tokens` of the 1000 rows that are multiplied with 4096 × 4096. */
+static inline void edge_padding(struct gputrace *make, int64_t tokens, int64_t dur)
+{
+    char name[64];
+    snprintf(name, sizeof name, "step[EXTEND bs=1 toks=%lld]", (long long)tokens);
+    edge_llm(make, name,
+             (struct edge_work){"aten::mm", "[[1000, 4096], [4096, 4096]]", HALVES, "h16816gemm"},
+             dur, 0, LONG);
+}
+static inline void edge_padding_tokens(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_padding(make, x, 50000);
+}
+static inline void edge_padding_time(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_padding(make, 600, x);
+}
+
 #endif

@@ -25,30 +25,47 @@ static inline void edge_replay_gaps(struct gputrace *make, int64_t x, const char
     (void)arg;
     edge_replays(make, x, 10000);
 }
-/* Ten steps of 210 kernels, `kernels` of which the first is launched in the step; `odd` of them of another order. */
+/* Steps of `kernels` every 20 µs with a gap behind each, the first of all `more` longer; `odd` steps have another kernel. */
 static inline void edge_steps(struct gputrace *make, int64_t steps, int64_t odd, int64_t kernels,
-                              int64_t gap)
+                              int64_t gap, int64_t more)
 {
     for (int64_t step = 0; step < steps; step++) {
         int64_t begin = step * kernels * 20;
         gputrace_step(make, AT + begin, kernels * 20);
         for (int64_t i = 0; i < kernels; i++) {
-            int64_t at = begin + i * 20;
+            int64_t at = begin + i * 20, idle = gap + (at ? 0 : more);
             edge_late(make, step < odd && i == step + 1 ? "softmax" : "elementwise_kernel", at,
-                      20 - gap);
-            gputrace_op(make, "aten::add", AT + at + 20 - gap, gap);
+                      20 - idle);
+            gputrace_op(make, "aten::add", AT + at + 20 - idle, idle);
         }
     }
 }
 static inline void edge_graph_kernels(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;
-    edge_steps(make, 10, 0, x, 8);
+    edge_steps(make, 10, 0, x, 8, 0);
 }
 static inline void edge_graph_odd(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;
-    edge_steps(make, 20, x, 201, 8);
+    edge_steps(make, 20, x, 201, 8, 0);
+}
+
+static inline void edge_graph_steps(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_steps(make, x, 0, 201, 8, 0);
+}
+/* Gaps of 2 of 20 µs (of 6), but none behind the last kernel: 10 % (30 %) are exceeded with 1.8 (4.2) more. */
+static inline void edge_graph_warn(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_steps(make, 4, 0, 250, 2, x);
+}
+static inline void edge_graph_critical(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_steps(make, 4, 0, 250, x ? 6 : 0, x);
 }
 
 /* ---- What is missing ---- */
