@@ -13,10 +13,11 @@ SHIFT = 7000  # between the clocks of two ranks
 
 
 class Rank:
-    """One rank of a plan: what its steps take, µs. `late` steps add `extra` to one of these."""
+    """One rank of a plan: what its steps take, µs; its trace on a clock of its own."""
 
-    def __init__(self, number, plan):
-        self.trace, self.number, self.now, self.plan = Trace(), number, 1000 + SHIFT * number, plan
+    def __init__(self, number, plan, trace=None, shift=SHIFT):
+        self.trace, self.number, self.plan, self.shift = trace or Trace(), number, plan, shift * number
+        self.now = 1000 + self.shift
 
     def step(self, index):
         """Up to the collective: when the rank is ready for it."""
@@ -33,11 +34,11 @@ class Rank:
             free += plan.get("kernel", 50)
             now += plan.get("gap", 20)
         self.cpu, self.ready = now, free + 4
-        return self.ready - SHIFT * self.number
+        return self.ready - self.shift
 
     def collective(self, index, end, hidden):
         """All ranks leave it at `end`; beside it the device computes where it is `hidden`."""
-        end += SHIFT * self.number
+        end += self.shift
         self.trace.launch(self.cpu, 5, self.ready, end - self.ready, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", stream=20,
                           **{"Collective name": "allreduce", "Process Group Name": "0", "Process Group Ranks": "[0, 1, 2, 3]",
                              "Group size": 4, "In msg nelems": 1 << 20, "Out msg nelems": 1 << 20, "dtype": "BFloat16", "Seq": index})
@@ -57,9 +58,9 @@ class Rank:
         return path
 
 
-def play(plan, ranks, steps=12, hidden=False):
+def play(plan, ranks, steps=12, hidden=False, make=Rank):
     """The ranks, and how long the program takes."""
-    them = [Rank(number, plan) for number in range(ranks)]
+    them = [make(number, plan) for number in range(ranks)]
     end = 0
     for index in range(steps):
         end = max([rank.step(index) for rank in them]) + TRANSFER

@@ -9,8 +9,8 @@
  * before_device and after_device are what the thread did that launched the nearest work.
  *
  *   compute               by kernel (the one that began first holds time that several share)
- *   exposed_comm          by collective; with several ranks split into exposed_comm_wait (this rank waits
- *                         for the last one) and exposed_comm_transfer
+ *   exposed_comm          by collective; with several ranks, or devices that run the same, split into exposed_comm_wait
+ *                         (this one waits for the last) and exposed_comm_transfer
  *   exposed_copy          copies, by direction and kind of memory; exposed_memset; migration = unified memory
  *   idle                  by what the CPU did in the gap (timeline/idletime.h); `wait` names the blocking
  *                         call without which the CPU could have run ahead through that time
@@ -28,6 +28,7 @@
 #ifndef NL_ACCOUNT_H
 #define NL_ACCOUNT_H
 
+#include "account/accountcomm.h"
 #include "account/phase.h"
 #include "timeline/fold.h"
 #include "timeline/idletime.h"
@@ -66,7 +67,7 @@ struct nl_account_row {
         range; /* module, else NVTX range or annotation, around the launch, or around what the CPU did */
     uint32_t wait;  /* idle: see above */
     uint32_t group; /* exposed_comm: name of the process group, where recorded */
-    int64_t late;   /* exposed_comm_wait: rank that came last, NL_NULL_I64 unknown */
+    uint32_t late;  /* exposed_comm_wait: member that came last, NL_NULL_ROW unknown */
     uint64_t count; /* operations on the device, or idle gaps */
     uint64_t bytes; /* of copies and memsets, NL_NULL_U64 unknown */
     int64_t ns;
@@ -96,6 +97,8 @@ struct nl_account {
         *devices; /* by rank, device; CPU-only ones after the others of a rank */
     struct nl_account_row *rows;
     size_t device_count, row_count;
+    struct nl_account_member *members; /* of collectives (accountcomm.h) */
+    size_t member_count;
     struct nl_fold fold; /* see nl_account_name */
 };
 
@@ -133,6 +136,13 @@ const char *nl_account_part_name(enum nl_account_part part);
 /* What an id of op, range, wait, or of the name of idle time says: without instance numbers, which
  * rows do not tell apart (timeline/fold.h). Names of device work are as recorded: nl_trace_name. */
 struct nl_str nl_account_name(const struct nl_account *account, uint32_t id);
+
+/* "rank 3", "GPU 1" where ranks are not known, "rank 0 GPU 1" where that rank has several. */
+void nl_account_put_member(const struct nl_account *account, size_t member, struct nl_buf *out);
+
+/* The member's device; NULL where it has no work. */
+const struct nl_account_device *nl_account_member_device(const struct nl_account *account,
+                                                         size_t member);
 
 /* Its culprit in a few words: the kernel, "all_reduce, waiting for rank 3", "HtoD (pageable), aten::copy_",
  * "aten::item", "nothing recorded". */

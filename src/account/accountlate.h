@@ -1,13 +1,13 @@
 /*
- * accountlate — the one rank that the others wait for in their collectives. From the rows exposed_comm_wait of an account, and
- * for whom they are: no clocks of two ranks are compared.
+ * accountlate — the one rank, or device, that the others wait for in their collectives. From the rows exposed_comm_wait of an
+ * account, and for whom they are: no clocks of two ranks are compared.
  *
  *     struct nl_account_late late = nl_account_late(account, NL_STEADY);
  *     if (late.others) …
  *
- * None stands out where ranks are unknown or have several devices, where less than half of all waiting is for one rank, where
- * that rank itself waits for others more than half as long as any waits for it (then ranks are late in turn), or where one
- * of the others hardly waits (then it is late, too).
+ * None stands out where less than half of all waiting is for one, where that one itself waits for others more than half as long
+ * as any waits for it (then they are late in turn), or where one of the others hardly waits (then it is late, too, or
+ * does something else).
  */
 #ifndef NL_ACCOUNTLATE_H
 #define NL_ACCOUNTLATE_H
@@ -15,11 +15,11 @@
 #include "account/account.h"
 
 struct nl_account_late {
-    size_t others;    /* ranks beside it; 0: none stands out */
-    int64_t rank;     /* NL_NULL_I64 none */
+    size_t others;    /* devices with work beside it; 0: none stands out */
+    uint32_t member;  /* of the account; NL_NULL_ROW none */
     size_t device;    /* its place in the account's devices */
     int64_t waits_ns; /* for it, of all others together */
-    /* At most, when it is as quick as the others: what the rank waits that waits least. */
+    /* At most, when it is as quick as the others: what that of them waits that waits least. */
     int64_t wins_ns;
 };
 

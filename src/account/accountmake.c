@@ -295,6 +295,9 @@ static void settle(struct nl_account_maker *maker, struct nl_account *account)
         for (size_t phase = 0; phase < NL_PHASES; phase++)
             account->devices[i].steps[phase] = maker->groups[i].phases->steps[phase];
     }
+    account->members = maker->comm.members;
+    account->member_count = maker->comm.member_count;
+    maker->comm.members = NULL;
     account->rows = maker->rows.items;
     account->row_count = maker->rows.count;
     maker->rows.items = NULL;
@@ -381,6 +384,7 @@ void nl_account_free(struct nl_account *account)
         return;
     nl_free(account->devices);
     nl_free(account->rows);
+    nl_free(account->members);
     nl_fold_release(&account->fold);
     nl_free(account);
 }

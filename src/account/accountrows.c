@@ -19,7 +19,7 @@ struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
                                    .range = NL_NO_NAME,
                                    .wait = NL_NO_NAME,
                                    .group = NL_NO_NAME,
-                                   .late = NL_NULL_I64,
+                                   .late = NL_NULL_ROW,
                                    .open_start = INT64_MIN,
                                    .bytes = NL_NULL_U64};
 }

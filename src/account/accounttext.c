@@ -109,6 +109,31 @@ static void tell_name(const struct nl_account *account, const struct nl_account_
         nl_buf_text(out, " (its copies were not recorded)");
 }
 
+void nl_account_put_member(const struct nl_account *account, size_t member, struct nl_buf *out)
+{
+    const struct nl_account_member *it = &account->members[member];
+    const struct nl_trace *trace = account->trace;
+    bool by_rank = it->rank != NL_NULL_I64;
+    if (by_rank)
+        nl_buf_format(out, "rank %lld", (long long)it->rank);
+    if (!by_rank || (!it->alone && it->device != NL_NULL_ROW))
+        nl_buf_format(out, "%s%s %lld", by_rank ? " " : "", nl_device_word(trace, it->device),
+                      (long long)trace->device.ordinal[it->device]);
+}
+
+const struct nl_account_device *nl_account_member_device(const struct nl_account *account,
+                                                         size_t member)
+{
+    const struct nl_account_member *it = &account->members[member];
+    for (size_t i = 0; i < account->device_count; i++) {
+        const struct nl_account_device *device = &account->devices[i];
+        if (device->device == it->device && device->rank == it->rank &&
+            device->work_start != INT64_MIN)
+            return device;
+    }
+    return NULL;
+}
+
 void nl_account_culprit(const struct nl_account *account, const struct nl_account_row *row,
                         struct nl_buf *out)
 {
@@ -132,6 +157,8 @@ void nl_account_culprit(const struct nl_account *account, const struct nl_accoun
         nl_buf_text(out, ", group ");
         add_work(account, row->group, out);
     }
-    if (row->part == NL_BOOKED_COMM_WAIT && row->late != NL_NULL_I64)
-        nl_buf_format(out, ", waiting for rank %lld", (long long)row->late);
+    if (row->part == NL_BOOKED_COMM_WAIT && row->late != NL_NULL_ROW) {
+        nl_buf_text(out, ", waiting for ");
+        nl_account_put_member(account, row->late, out);
+    }
 }

@@ -130,7 +130,7 @@ static void set_kind(const struct nl_trace *trace, uint32_t slice, struct nl_acc
 
 /* ---- The sweep ---- */
 
-/* What a collective is called, and where waiting for the last rank ends. */
+/* What a collective is called, and where waiting for the last member ends. */
 static int64_t set_collective(const struct booker *booker, uint32_t slice,
                               struct nl_account_row *key)
 {
@@ -151,7 +151,7 @@ static int64_t set_collective(const struct booker *booker, uint32_t slice,
     return nl_slice_end(booker->trace, slice) - comm->transfer[kernel];
 }
 
-/* Waiting for the last rank, then the transfer. */
+/* Waiting for the last member, then the transfer. */
 static void book_collective(struct booker *booker, uint32_t slice, struct nl_account_row key,
                             int64_t from, int64_t to)
 {
@@ -166,7 +166,7 @@ static void book_collective(struct booker *booker, uint32_t slice, struct nl_acc
     wait.part = NL_BOOKED_COMM_WAIT;
     wait.bytes = NL_NULL_U64;
     key.part = NL_BOOKED_COMM_TRANSFER;
-    key.late = NL_NULL_I64;
+    key.late = NL_NULL_ROW;
     nl_account_book(booker->maker, booker->group, wait, from, split < to ? split : to);
     nl_account_book(booker->maker, booker->group, key, split > from ? split : from, to);
 }

@@ -19,7 +19,7 @@
 static void tell_place(const struct nl_device_case *it, struct nl_buf *out, const char *before,
                        int64_t rank, int64_t ordinal)
 {
-    const char *word = nl_answer_device_word(it->judged->trace, it->row.device);
+    const char *word = nl_device_word(it->judged->trace, it->row.device);
     nl_buf_text(out, before);
     if (rank != NL_NULL_I64)
         nl_buf_format(out, "rank %lld ", (long long)rank);

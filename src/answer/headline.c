@@ -68,8 +68,7 @@ static void put_place(const struct story *story, const struct nl_result *result,
     if (rank != NL_NULL_I64)
         nl_buf_format(out, "rank %lld ", (long long)rank);
     if (device != NL_NULL_I64)
-        nl_buf_format(out, "%s %lld", nl_answer_device_word(story->trace, found),
-                      (long long)device);
+        nl_buf_format(out, "%s %lld", nl_device_word(story->trace, found), (long long)device);
     else
         nl_buf_text(out, "device");
 }

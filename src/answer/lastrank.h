@@ -1,6 +1,6 @@
 /*
- * lastrank — who comes last to collectives, and so waits for nobody, seen from how long each is in them. Ranks are processes
- * with a rank, or the GPUs that one process drives with as many collectives each.
+ * lastrank — who comes last to collectives, and so waits for nobody, seen from how long each is in them: ranks, or where none are
+ * known the devices that ran the same collectives.
  */
 #ifndef NL_LASTRANK_H
 #define NL_LASTRANK_H

@@ -16,7 +16,7 @@
 struct ranks {
     struct nl_judged *judged;
     const struct nl_account *account;
-    const struct nl_device_breakdown *rows; /* one a rank */
+    const struct nl_device_breakdown *rows; /* by rank */
     size_t count;
     enum nl_phase phase;
 };
@@ -32,20 +32,29 @@ static const struct nl_account_device *device_of(const struct ranks *ranks, size
     return NULL;
 }
 
+static bool is_one_each(const struct ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->count; i++)
+        if (ranks->rows[i].rank == NL_NULL_I64 ||
+            (i && ranks->rows[i].rank == ranks->rows[i - 1].rank))
+            return false;
+    return true;
+}
+
 static bool find_rank(const struct ranks *ranks, struct nl_late_rank *late)
 {
     struct nl_account_late found = nl_account_late(ranks->account, ranks->phase);
     size_t at = 0;
     if (!found.others || found.others + 1 != ranks->count)
         return false;
-    while (at < ranks->count && ranks->rows[at].rank != found.rank)
+    while (at < ranks->count && device_of(ranks, at) != &ranks->account->devices[found.device])
         at++;
     if (at == ranks->count)
         return false;
     late->device = at;
-    late->rank = found.rank;
+    late->by_rank = is_one_each(ranks);
     late->others = found.others;
-    late->one_other = ranks->rows[at ? 0 : 1].rank;
+    late->one_other = at ? 0 : 1;
     late->waits_ns = found.waits_ns / (int64_t)found.others;
     late->wins_ns = found.wins_ns;
     return true;

@@ -1,7 +1,8 @@
-/* latewords — the sentence about the rank that the others wait for: who waits how long, and what it does longer than they. */
+/* latewords — the sentence about the rank or device that the others wait for: who waits how long, and what it does longer than
+ * they. */
 #include "answer/devicewords.h"
 
-#include "tables/answer.h"
+#include "tables/memo.h"
 
 /* What the device does in that time, around the time: "computes 40.00 ms". */
 struct doing {
@@ -42,22 +43,53 @@ static void put_names(const struct nl_late_rank *late, struct nl_buf *out)
     }
 }
 
+static const char *word_of(const struct nl_device_case *it)
+{
+    return nl_device_word(it->judged->trace, it->row.device);
+}
+
+/* "rank 3" where each rank has one device, else "GPU 1" or "rank 0 GPU 1". */
+static void put_who(const struct nl_device_case *it, const char *rank,
+                    const struct nl_device_breakdown *row, struct nl_buf *out)
+{
+    if (row->rank != NL_NULL_I64)
+        nl_buf_format(out, "%s %lld", rank, (long long)row->rank);
+    if (!it->late.by_rank)
+        nl_buf_format(out, "%s%s %lld", row->rank != NL_NULL_I64 ? " " : "", word_of(it),
+                      (long long)row->ordinal);
+}
+
+/* "rank 0 waits", "the other 3 GPUs wait". */
+static void put_others(const struct nl_device_case *it, struct nl_buf *out)
+{
+    const struct nl_late_rank *late = &it->late;
+    size_t count;
+    const struct nl_device_breakdown *rows = nl_memo_breakdown(it->judged->options->memo, &count);
+    if (late->others > 1) {
+        nl_buf_format(out, "the other %zu %ss wait", late->others,
+                      late->by_rank ? "rank" : word_of(it));
+        return;
+    }
+    put_who(it, "rank", &rows[late->one_other], out);
+    nl_buf_text(out, " waits");
+}
+
 void nl_device_tell_late(struct nl_device_case *it)
 {
     const struct nl_late_rank *late = &it->late;
     struct nl_verdict_words *verdict = it->judged->verdict;
     struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_buf_format(out, "Rank %lld is late: ", (long long)late->rank);
-    if (late->others == 1)
-        nl_buf_format(out, "rank %lld waits for it inside collectives", (long long)late->one_other);
-    else
-        nl_tell_number(out, "the other ", (int64_t)late->others, "rank",
-                       "ranks wait for it inside collectives");
+    put_who(it, "Rank", &it->row, out);
+    nl_buf_text(out, " is late: ");
+    put_others(it, out);
+    nl_buf_text(out, " for it inside collectives");
     nl_tell_of(out, late->others == 1 ? " for " : ", on average ", late->waits_ns, late->total_ns);
     struct doing does = doing(late->class);
-    nl_buf_format(out, "; meanwhile its %s %lld%s",
-                  nl_answer_device_word(it->judged->trace, it->row.device),
-                  (long long)it->row.ordinal, does.before);
+    if (late->by_rank)
+        nl_buf_format(out, "; meanwhile its %s %lld", word_of(it), (long long)it->row.ordinal);
+    else
+        nl_buf_text(out, "; meanwhile it");
+    nl_buf_text(out, does.before);
     nl_tell_time(out, "", late->ns);
     nl_buf_text(out, does.after);
     nl_tell_time(out, ", ", late->longer_ns);

@@ -111,12 +111,22 @@ int64_t nl_booked_total(const struct nl_scene *scene)
 
 static bool is_late(const struct nl_scene *scene, const struct nl_account_row *row)
 {
-    return row->part == NL_BOOKED_COMM_WAIT && row->late == scene->late->rank;
+    return row->part == NL_BOOKED_COMM_WAIT && row->late == scene->late->member;
 }
 
 int64_t nl_booked_late(const struct nl_scene *scene)
 {
     return scene->late->others ? nl_booked_sum(scene, is_late).ns : 0;
+}
+
+const char *nl_booked_member(const struct nl_scene *scene, uint32_t member)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, PROVE_MOST);
+    nl_account_put_member(scene->account, member, &text);
+    const char *name = nl_say(scene, "%.*s", (int)text.len, text.ptr);
+    nl_buf_release(&text);
+    return name;
 }
 
 const char *nl_booked_sql(const struct nl_scene *scene, const char *what, const char *condition)

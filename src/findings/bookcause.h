@@ -60,6 +60,9 @@ bool nl_booked_own_before(const struct nl_account_device *device, const struct n
 /* Σ ns of all rows of the scene's account: shares of phases are of that. */
 int64_t nl_booked_total(const struct nl_scene *scene);
 
+/* "rank 3", "GPU 1": a member of collectives. */
+const char *nl_booked_member(const struct nl_scene *scene, uint32_t member);
+
 /* What the device waits in its collectives for the one late rank; 0 where none stands out. */
 int64_t nl_booked_late(const struct nl_scene *scene);
 

@@ -1,9 +1,9 @@
 /*
- * collective_skew — ranks come late to their collectives, and the others wait inside them.
+ * collective_skew — ranks or devices come late to their collectives, and the others wait inside them.
  *
- * Signal: with several ranks the account's exposed_comm_wait (from this rank's arrival to the last one's); with one rank what
- * collectives of one operation, size and group (ten at least behind the first, which connects the ranks) take beyond the
- * shortest of them, at most the exposed communication. Over 5 % of wall.
+ * Signal: with several ranks, or devices that run the same, the account's exposed_comm_wait (from the arrival of this one
+ * to the last one's); with one what collectives of one operation, size and group (ten at least behind the first, which connects
+ * the ranks) take beyond the shortest of them, at most the exposed communication. Over 5 % of wall.
  */
 #include "findings/bookcause.h"
 #include "findings/collectivesizes.h"
@@ -27,16 +27,15 @@ static bool is_comm(const struct nl_scene *scene, const struct nl_account_row *r
                            row->part == NL_BOOKED_COMM_TRANSFER || row->part == NL_BOOKED_COMM);
 }
 
-#define MOST_RANKS 4096
-
-/* The rank that the others wait for longest; NL_NULL_I64 unknown. */
-static int64_t last_rank(const struct nl_scene *scene, int64_t *ns)
+/* The member that the others wait for longest; NL_NULL_ROW unknown. */
+static uint32_t last_member(const struct nl_scene *scene, int64_t *ns)
 {
-    int64_t sums[MOST_RANKS] = {0}, best = NL_NULL_I64;
+    int64_t *sums = nl_zalloc((scene->account->member_count + 1) * sizeof *sums);
+    uint32_t best = NL_NULL_ROW;
     *ns = 0;
     for (size_t i = 0; i < scene->booked->rows; i++) {
         const struct nl_account_row *row = &scene->account->rows[scene->booked->first_row + i];
-        if (!is_wait(scene, row) || row->late < 0 || row->late >= MOST_RANKS)
+        if (!is_wait(scene, row) || row->late == NL_NULL_ROW)
             continue;
         nl_sum_add(&sums[row->late], row->ns);
         if (sums[row->late] > *ns) {
@@ -44,6 +43,7 @@ static int64_t last_rank(const struct nl_scene *scene, int64_t *ns)
             best = row->late;
         }
     }
+    nl_free(sums);
     return best;
 }
 
@@ -55,10 +55,11 @@ static void claim(const struct nl_scene *scene, struct nl_intervals *out)
 static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *finding, int64_t wait)
 {
     struct nl_booked all = nl_booked_sum(scene, is_comm);
-    int64_t most, late = last_rank(scene, &most);
-    const char *whom = late != NL_NULL_I64 && most >= wait / 2
-                           ? nl_say(scene, "rank %lld", (long long)late)
-                           : "other ranks";
+    int64_t most;
+    uint32_t late = last_member(scene, &most);
+    const char *others = scene->device->rank == NL_NULL_I64 ? "other devices" : "other ranks";
+    const char *whom =
+        late != NL_NULL_ROW && most >= wait / 2 ? nl_booked_member(scene, late) : others;
     claim(scene, &finding->where);
     nl_find(scene, finding, wait, CRITICAL_SHARE, 1);
     finding->remedies = "collective_skew:ranks";
@@ -78,7 +79,7 @@ static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *fi
             .query = nl_booked_sql(scene, "sum(ns)", "inside = 1 AND part = 'exposed_comm_wait'"),
             .meaning = NL_MEANS_NS,
             .value = (double)wait},
-        "%s from this rank's arrival to that of the last one", nl_say_ns(scene, wait));
+        "%s from its arrival to that of the last one", nl_say_ns(scene, wait));
     nl_prove(scene, finding,
              (struct nl_evidence){.metric = "exposed_comm_ns",
                                   .query = nl_booked_sql(
@@ -174,8 +175,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 
 const struct nl_cause nl_cause_collective_skew = {
     .id = "collective_skew",
-    .doc = "Waiting inside collectives for ranks that come later: with several ranks the account's "
-           "exposed_comm_wait; "
+    .doc = "Waiting inside collectives for ranks that come later: with several ranks, or devices "
+           "that run the same, the account's exposed_comm_wait; "
            "with one, what ten or more collectives of one operation, size and group (without the "
            "first, which connects the ranks, and groups of one rank) take beyond "
            "the shortest, at most "

@@ -45,18 +45,17 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
             .value = (double)exposed});
     int64_t late = nl_booked_late(scene);
     if (late)
-        nl_prove(
-            scene, finding,
-            (struct nl_evidence){
-                .metric = "late_rank_wait_ns",
-                .query = nl_booked_sql(
-                    scene, "sum(ns)",
-                    nl_say(scene, "part = 'exposed_comm_wait' AND culprit LIKE '%% for rank %lld'",
-                           (long long)scene->late->rank)),
-                .meaning = NL_MEANS_NS,
-                .value = (double)late},
-            "%s of it are waiting for rank %lld, which no overlap wins", nl_say_ns(scene, late),
-            (long long)scene->late->rank);
+        nl_prove(scene, finding,
+                 (struct nl_evidence){
+                     .metric = "late_rank_wait_ns",
+                     .query = nl_booked_sql(
+                         scene, "sum(ns)",
+                         nl_say(scene, "part = 'exposed_comm_wait' AND culprit LIKE '%% for %s'",
+                                nl_booked_member(scene, scene->late->member))),
+                     .meaning = NL_MEANS_NS,
+                     .value = (double)late},
+                 "%s of it are waiting for %s, which no overlap wins", nl_say_ns(scene, late),
+                 nl_booked_member(scene, scene->late->member));
     for (size_t i = 0; i < scene->kernel_count; i++)
         if (is_comm(scene->trace, scene->kernels[i]))
             nl_example_slice(scene, evidence, scene->trace->kernel.slice[scene->kernels[i]]);

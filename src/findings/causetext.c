@@ -163,11 +163,10 @@ const char *nl_scene_name(const struct nl_scene *scene)
     if (scene->cpu)
         return device->rank == NL_NULL_I64 ? "the CPU"
                                            : nl_say(scene, "rank %" PRId64, device->rank);
-    const char *gpu =
-        device->ordinal == NL_NULL_I64
-            ? "the device"
-            : nl_say(scene, "%s %" PRId64, nl_answer_device_word(scene->trace, device->device),
-                     device->ordinal);
+    const char *gpu = device->ordinal == NL_NULL_I64
+                          ? "the device"
+                          : nl_say(scene, "%s %" PRId64,
+                                   nl_device_word(scene->trace, device->device), device->ordinal);
     return device->rank == NL_NULL_I64 ? gpu
                                        : nl_say(scene, "rank %" PRId64 " %s", device->rank, gpu);
 }

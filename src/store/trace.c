@@ -86,6 +86,13 @@ int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice)
     return process == NL_NULL_ROW ? NL_NULL_I64 : trace->process.rank[process];
 }
 
+const char *nl_device_word(const struct nl_trace *trace, uint32_t device)
+{
+    bool google = device < trace->device.rows &&
+                  nl_str_is(nl_trace_name(trace, trace->device.vendor[device]), "google");
+    return google ? "TPU" : "GPU";
+}
+
 /* First row in [low, high) whose depth exceeds `depth`. */
 static uint32_t after_depth(const struct nl_trace *t, uint32_t low, uint32_t high, unsigned depth)
 {

@@ -87,6 +87,9 @@ static inline uint32_t nl_slice_device(const struct nl_trace *trace, uint32_t sl
 }
 int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice);
 
+/* What people call a device of that row: "GPU", "TPU". */
+const char *nl_device_word(const struct nl_trace *trace, uint32_t device);
+
 /* End of a slice (ts + dur; ts when dur is unknown). */
 static inline int64_t nl_slice_end(const struct nl_trace *trace, uint32_t slice)
 {

@@ -61,13 +61,6 @@ void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, 
     cells[NL_STATS_stddev_ns] = nl_cell_f64(stats->stddev_ns);
 }
 
-const char *nl_answer_device_word(const struct nl_trace *trace, uint32_t device)
-{
-    bool google = device < trace->device.rows &&
-                  nl_str_is(nl_trace_name(trace, trace->device.vendor[device]), "google");
-    return google ? "TPU" : "GPU";
-}
-
 struct nl_cell nl_answer_percentile(const int64_t *sorted, size_t count, unsigned percent)
 {
     return nl_cell_f64(nl_quantile_sorted(sorted, nl_quantile_at(count, percent)));

@@ -26,8 +26,6 @@ void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, 
 
 /* NULL for id 0. The text is copied into the result. */
 struct nl_cell nl_answer_name(struct nl_result *result, const struct nl_trace *trace, uint32_t id);
-/* What people call a device of that row: "GPU", "TPU". */
-const char *nl_answer_device_word(const struct nl_trace *trace, uint32_t device);
 struct nl_cell nl_answer_enum(enum nl_enum_id id, unsigned value);
 struct nl_cell nl_answer_static(const char *text);           /* borrowed; NULL → NULL */
 struct nl_cell nl_answer_count(uint64_t value);              /* NL_NULL_U64 → NULL */
