@@ -11,12 +11,13 @@ noticing. A file of tests/sums has a part for each question, which begins with `
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from harness import FIXTURES, ROOT, TESTS, Tally, accepting, meant, neurolens  # noqa: E402
+from harness import FIXTURES, PROGRAM, ROOT, TESTS, Tally, accepting, environment, meant, neurolens, scratch  # noqa: E402
 from jsonsums import sums  # noqa: E402
 import answertraces  # noqa: E402
 import mixedtraces  # noqa: E402
@@ -351,8 +352,37 @@ def read(path):
     if not os.path.exists(path):
         return {}
     with open(path, encoding="utf-8") as file:
-        parts = ("\n" + file.read()).split("\n== ")[1:]
-    return {part.split("\n")[0]: part.partition("\n")[2].rstrip("\n") for part in parts}
+        return parts_of(file.read())
+
+
+def parts_of(text):
+    """{question: answer} of a text in which they stand; of two of one name the second is numbered."""
+    parts = {}
+    for part in ("\n" + text).split("\n== ")[1:]:
+        question, number = part.split("\n")[0], 2
+        base = question
+        while question in parts:
+            question, number = "%s (%d)" % (base, number), number + 1
+        parts[question] = part.partition("\n")[2].rstrip("\n")
+    return parts
+
+
+def edges(tally, accept):
+    """What unit/edgesays.c says of profiles on both sides of each threshold, and of planted ones."""
+    path, program = os.path.join(HERE, "edges.txt"), os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "edgesays")
+    result = subprocess.run([program], env=environment(scratch()), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    now, kept = parts_of(result.stdout.decode()), read(path)
+    if accept:
+        return keep(path, now)
+    tally.check("edges: all is said", result.returncode == 0 and not result.stderr, "status %s\n%s" % (result.returncode, result.stderr.decode()))
+    for question in dict.fromkeys([*kept, *now]):
+        tally.check("edges: " + question, now.get(question) == kept.get(question),
+                    meant("tests/sums/run.py --accept edges", difference(kept.get(question, ""), now.get(question, "")) or "no such part"))
+
+
+def keep(path, parts):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join("== %s\n%s\n" % each for each in parts.items()))
 
 
 def difference(wanted, got):
@@ -374,8 +404,7 @@ def group(tally, name, questions, accept):
                 tally.check("%s: %s" % (name, question), now[question] == kept.get(question),
                             meant("tests/sums/run.py --accept " + name, difference(kept.get(question, ""), now[question]) or "no such part"))
     if accept:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write("\n".join("== %s\n%s\n" % each for each in now.items()))
+        keep(path, now)
     else:
         gone = [question for question in kept if question not in now]
         tally.check(name + ": every part is asked for", not gone, gone)
@@ -387,6 +416,8 @@ def main():
     for name, questions in GROUPS.items():
         if accept is None or accept in name:
             group(tally, name, questions, accept is not None)
+    if accept is None or accept in "edges":
+        edges(tally, accept is not None)
     if accept is None:
         tally.finish()
 

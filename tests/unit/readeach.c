@@ -18,12 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/crc.h"
-#include "base/mem.h"
+#include "answersums.h"
 #include "ingest/ingest.h"
-#include "answer/report.h"
 #include "store/tracecheck.h"
-#include "view/brief.h"
 
 struct column {
     const struct nl_trace *trace;
@@ -146,37 +143,6 @@ static void tell(const struct nl_trace *trace)
     }
 }
 
-/* All cells; fractions to six digits, since the last ones are not the same on every machine. */
-static void tell_table(const struct nl_result *result)
-{
-    struct nl_buf text;
-    nl_buf_init(&text, (size_t)1 << 30);
-    for (size_t row = 0; row < result->rows; row++)
-        for (size_t column = 0; column < result->column_count; column++) {
-            const struct nl_cell *cell = nl_result_cell(result, row, column);
-            if (cell->type == NL_CELL_I64)
-                nl_buf_format(&text, "%" PRId64, cell->i64);
-            else if (cell->type == NL_CELL_F64)
-                nl_buf_format(&text, "%.6g", cell->f64);
-            else if (cell->type == NL_CELL_TEXT)
-                nl_buf_add(&text, cell->text.ptr, cell->text.len);
-            nl_buf_char(&text, '\n');
-        }
-    printf("answers.%s %zu ~%08x\n", result->name, result->rows, nl_crc32c(text.ptr, text.len));
-    nl_buf_release(&text);
-}
-
-static void tell_page(const struct nl_profile *profile, const struct nl_report *report)
-{
-    struct nl_buf page;
-    nl_buf_init(&page, (size_t)1 << 24);
-    nl_brief_page(&page, profile, report, &(struct nl_view_options){.width = 100});
-    const char *end = page.len ? memchr(page.ptr, '\n', page.len) : NULL;
-    printf("answers.page %.*s ~%08x\n", end ? (int)(end - page.ptr) : 0, page.ptr,
-           nl_crc32c(page.ptr, page.len));
-    nl_buf_release(&page);
-}
-
 /* All tables but that of what could be recorded, whose words have tests of their own. */
 static void tell_answers(const struct nl_trace *trace)
 {
@@ -187,11 +153,14 @@ static void tell_answers(const struct nl_trace *trace)
     struct nl_report *report = nl_report_new(trace, "analyze", &options, NULL, &err);
     for (size_t i = 0; report && i < report->result_count; i++)
         if (report->results[i]->rows && strcmp(report->results[i]->name, "record") != 0)
-            tell_table(report->results[i]);
-    if (report)
+            printf("answers.%s %zu ~%08x\n", report->results[i]->name, report->results[i]->rows,
+                   table_sum(report->results[i]));
+    if (report) {
+        printf("answers.page ");
         tell_page(profile, report);
-    else
+    } else {
         printf("answers.none %s\n", err.text);
+    }
     nl_report_free(report);
     nl_profile_free(profile);
 }

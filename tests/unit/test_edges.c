@@ -3,24 +3,9 @@
  * with the next it speaks; and where it becomes critical. The numbers are worked out by hand from docs/findings.md.
  */
 #include "check.h"
-#include "edgesfit.h"
+#include "edgesall.h"
 #include "findings/scene.h"
 #include "tables/memo.h"
-
-static const struct {
-    const char *cause, *names, *what; /* names: of the constants that it is about */
-    void (*fill)(struct gputrace *make, int64_t x, const char *arg);
-    const char *arg;
-    int64_t silent, said, warning, critical;
-} edges[] = {
-#define EDGE(cause, names, what, fill, arg, silent, said, warning, critical)                       \
-    {cause, names, what, fill, arg, silent, said, warning, critical},
-#include "edgesdevice.def"
-#include "edgesgaps.def"
-#include "edgescpu.def"
-#include "edgeswork.def"
-#undef EDGE
-};
 
 static const struct nl_cause *cause_of(const char *id)
 {
@@ -52,13 +37,10 @@ static enum said ask_scenes(const struct nl_cause *cause, const struct nl_scenes
 /* What the row's cause says of its profile with that x. */
 static enum said ask(size_t row, int64_t x)
 {
-    struct gputrace make;
     struct nl_arena arena;
     struct nl_scenes devices, hosts = {0};
     const struct nl_cause *cause = cause_of(edges[row].cause);
-    gputrace_open(&make);
-    edges[row].fill(&make, x, edges[row].arg);
-    struct nl_trace *trace = gputrace_close(&make);
+    struct nl_trace *trace = edge_build(row, x);
     if (!trace || !cause)
         return WRONG;
     struct nl_analyze_options options = {0};
@@ -78,7 +60,7 @@ static enum said ask(size_t row, int64_t x)
 
 static void begins_where_it_says(void)
 {
-    for (size_t i = 0; i < CHECK_LENGTH(edges); i++) {
+    for (size_t i = 0; i < EDGES; i++) {
         char label[200];
         snprintf(label, sizeof label, "%s: %s, %s", edges[i].cause, edges[i].what, edges[i].arg);
         check_case(label);

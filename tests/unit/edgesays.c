@@ -1,0 +1,168 @@
+/*
+ * edgesays — all that is said of planted profiles, and of those of edges*.def, in sums: of each row (but not of one that differs by a name alone) with the first number with which its cause
+ * speaks (and of the first that is critical) the short page's first sentence and every table of `analyze --all`, of the last number
+ * without it what `diff` says beside that, and of every third row its fingerprint and a ranking.
+ *
+ *     == CAUSE: WHAT, ARGUMENT
+ *     FIRST LINE ~CHECKSUM              of the page
+ *     analyze TABLE:CHECKSUM …
+ *     findings CAUSE,SEVERITY,COST,SAVING..SAVING,WINS:CHECKSUM …
+ *     diff …, fingerprint …, rank …     as analyze
+ *
+ * tests/sums/run.py keeps it.
+ */
+#include "answersums.h"
+#include "compare/diff.h"
+#include "compare/rank.h"
+#include "edgesall.h"
+#include "fingerprint/fingerprint.h"
+
+static uint16_t short_sum(const char *text, size_t len)
+{
+    return (uint16_t)nl_crc32c(text, len);
+}
+
+static void tell_tables(const char *what, const struct nl_report *report)
+{
+    struct nl_buf lines;
+    nl_buf_init(&lines, 1 << 20);
+    printf("%s", what);
+    for (size_t i = 0; report && i < report->result_count; i++)
+        if (report->results[i]->rows && strcmp(report->results[i]->name, "record") != 0)
+            printf(" %s:%04x", report->results[i]->name, table_sum(report->results[i]) & 0xffff);
+    for (size_t i = 0; report && i < report->headline_count; i++)
+        nl_buf_format(&lines, "%s\n", report->headlines[i]);
+    printf(" headlines:%04x\n", short_sum(lines.ptr, lines.len));
+    nl_buf_release(&lines);
+}
+
+/* All that a finding says, of times what is not the same on every machine left out: they are whole numbers. */
+static void add_finding(struct nl_buf *text, const struct nl_finding *finding)
+{
+    nl_buf_format(text, "%s %s %.6g %.6g %lld %lld %s %s\n", finding->title,
+                  finding->culprit ? finding->culprit : "", finding->confidence,
+                  finding->cost_share, (long long)finding->beyond_ns, (long long)finding->claims_ns,
+                  finding->explained_by ? finding->explained_by : "", finding->not_this_if);
+    for (size_t i = 0; i < finding->evidence_count; i++) {
+        const struct nl_evidence *it = &finding->evidence[i];
+        nl_buf_format(text, "%s %s %s %s %.6g\n", it->metric, it->says,
+                      it->threshold ? it->threshold : "", it->query, it->value);
+        for (size_t k = 0; k < it->example_count; k++)
+            nl_buf_format(text, "%s %s %lld %lld\n", it->examples[k].lane, it->examples[k].name,
+                          (long long)it->examples[k].start_ns, (long long)it->examples[k].dur_ns);
+    }
+    for (const struct nl_suggestion *it = finding->suggestions; it->action; it++)
+        nl_buf_format(text, "%s %s %s\n", it->action, it->why, it->verify);
+    for (size_t i = 0; i < finding->need_count; i++)
+        nl_buf_format(text, "%s %s %s\n", finding->needs[i].missing, finding->needs[i].why,
+                      finding->needs[i].record);
+    for (size_t i = 0; i < NL_FINDING_ALSO && finding->also[i]; i++)
+        nl_buf_format(text, "also %s\n", finding->also[i]);
+    for (size_t i = 0; i < NL_FINDING_ALTERNATIVES && finding->alternatives[i]; i++)
+        nl_buf_format(text, "explains %s\n", finding->alternatives[i]);
+}
+
+static void tell_findings(const struct nl_findings *findings)
+{
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct nl_finding *it = &findings->items[i];
+        struct nl_buf text;
+        nl_buf_init(&text, 1 << 20);
+        add_finding(&text, it);
+        printf(" %s,%s,%lld,%lld..%lld,%lld:%04x", it->id, nl_severity_name(it->severity),
+               (long long)it->cost_ns, (long long)it->saving_ns[0], (long long)it->saving_ns[1],
+               (long long)it->wins_ns, short_sum(text.ptr, text.len));
+        nl_buf_release(&text);
+    }
+    printf("\n");
+}
+
+static void tell_analysis(const struct nl_trace *trace)
+{
+    const struct nl_analyze_options options = {.all = true, .fold = true};
+    struct nl_err err = {0};
+    struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    struct nl_report *report = nl_report_new(trace, "analyze", &options, NULL, &err);
+    if (report)
+        tell_page(profile, report);
+    tell_tables("analyze", report);
+    printf("findings");
+    if (report && report->findings)
+        tell_findings(report->findings);
+    nl_report_free(report);
+    nl_profile_free(profile);
+}
+
+static void tell_print(const struct nl_trace *trace)
+{
+    struct nl_err err = {0};
+    struct nl_runprint *print = nl_runprint_new(trace, &(struct nl_window){0}, NULL, &err);
+    struct nl_report *report = print ? nl_runprint_report(print) : NULL;
+    tell_tables("fingerprint", report);
+    nl_report_free(report);
+    nl_runprint_free(print);
+}
+
+static void tell_diff(const struct nl_trace *a, const struct nl_trace *b)
+{
+    struct nl_err err = {0};
+    bool comparable;
+    struct nl_diff_input base = {.trace = a, .word = "a"}, changed = {.trace = b, .word = "b"};
+    struct nl_report *report = nl_diff_new(&base, &changed, NULL, &comparable, NULL, &err);
+    tell_tables("diff", report);
+    nl_report_free(report);
+}
+
+static void tell_rank(const struct nl_trace *a, const struct nl_trace *b, const struct nl_trace *c)
+{
+    struct nl_err err = {0};
+    bool comparable;
+    struct nl_diff_input inputs[] = {
+        {.trace = a, .word = "a"}, {.trace = b, .word = "b"}, {.trace = c, .word = "c"}};
+    struct nl_report *report =
+        nl_rank_new(inputs, c ? 3 : 2, &(struct nl_rank_options){0}, &comparable, NULL, &err);
+    tell_tables("rank", report);
+    nl_report_free(report);
+}
+
+/* What was planted, stretched here and there, and without what some recorders leave out. */
+static void tell_planted(void)
+{
+    for (size_t i = 0; i < sizeof planted_cases / sizeof planted_cases[0]; i++) {
+        struct gputrace make;
+        gputrace_open_as(&make, 1 + (unsigned)i % 7, (enum gputrace_without)(i % GPUTRACE_WAYS));
+        planted_cases[i].build(&make);
+        struct nl_trace *trace = gputrace_close(&make);
+        printf("== planted %s: %s\n", planted_cases[i].cause, planted_cases[i].label);
+        if (trace)
+            tell_analysis(trace);
+        nl_trace_free(trace);
+    }
+}
+
+int main(void)
+{
+    tell_planted();
+    for (size_t i = 0; i < EDGES; i++) {
+        if (i && edges[i].fill == edges[i - 1].fill && edges[i].said == edges[i - 1].said)
+            continue; /* the same under another name */
+        struct nl_trace *silent = edge_build(i, edges[i].silent),
+                        *said = edge_build(i, edges[i].said),
+                        *critical = edges[i].critical ? edge_build(i, edges[i].critical) : NULL;
+        if (!silent || !said)
+            return 1;
+        printf("== %s: %s, %s\n", edges[i].cause, edges[i].what, edges[i].arg);
+        tell_analysis(said);
+        if (critical)
+            tell_analysis(critical);
+        tell_diff(silent, critical ? critical : said);
+        if (i % 3 == 0) {
+            tell_print(said);
+            tell_rank(silent, said, critical);
+        }
+        nl_trace_free(silent);
+        nl_trace_free(said);
+        nl_trace_free(critical);
+    }
+    return 0;
+}
