@@ -57,72 +57,85 @@ static uint64_t group_flow(const struct chrome_half *half)
     return nl_hash(parts, sizeof parts);
 }
 
-static void sort_by(struct pairing *p, struct nl_keyed *scratch,
-                    uint64_t (*key)(const struct chrome_half *))
+/* What is in the order of the file → in order of (group, time, place in the file), with the number of the
+ * group as key. Groups are numbered by their first half in the file: what they are distinguished by are
+ * numbers that racing threads gave out, and would put them in another order every time. */
+static void sort_groups(struct pairing *p, struct nl_keyed **scratch, group_fn *group)
 {
-    for (size_t i = 0; i < p->count; i++)
-        p->keys[i].key = key(at(p, i));
-    nl_sort_keyed(p->keys, scratch, p->count);
-}
-
-static uint64_t key_order(const struct chrome_half *half)
-{
-    return half->order;
-}
-
-static uint64_t key_time(const struct chrome_half *half)
-{
-    return nl_sort_key(half->ts);
-}
-
-/* Groups in order of their first half in the file, which then is their key: what they are distinguished
- * by are numbers that racing threads gave out, and would put them in another order every time. */
-static void order_groups(struct pairing *p, struct nl_keyed *scratch)
-{
-    for (size_t from = 0, to; from < p->count; from = to) {
-        uint64_t group = p->keys[from].key, first = at(p, from)->order;
-        for (to = from; to < p->count && p->keys[to].key == group; to++)
-            if (at(p, to)->order < first)
-                first = at(p, to)->order;
-        for (size_t i = from; i < to; i++)
-            p->keys[i].key = first;
+    struct nl_keyed *sorted = *scratch;
+    struct nl_idmap numbers = {0};
+    uint32_t *of = nl_alloc(p->count * sizeof *of), *ends = NULL, groups = 0, from = 0;
+    size_t cap = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        of[i] = nl_idmap_get_or_put(&numbers, group(at(p, i)), groups);
+        if (of[i] == groups) {
+            nl_grow(&ends, &cap, (size_t)groups + 1);
+            ends[groups++] = 0;
+        }
+        ends[of[i]]++;
     }
-    nl_sort_keyed(p->keys, scratch, p->count);
+    for (uint32_t g = 0; g < groups; g++) { /* where it begins, first */
+        uint32_t halves = ends[g];
+        ends[g] = from;
+        from += halves;
+    }
+    for (size_t i = 0; i < p->count; i++)
+        sorted[ends[of[i]]++] = (struct nl_keyed){nl_sort_key(at(p, i)->ts), p->keys[i].row};
+    *scratch = p->keys;
+    p->keys = sorted;
+    for (uint32_t g = 0, first = 0; g < groups; first = ends[g++]) {
+        nl_sort_keyed(sorted + first, *scratch, ends[g] - first);
+        for (uint32_t i = first; i < ends[g]; i++)
+            sorted[i].key = g;
+    }
+    nl_idmap_release(&numbers);
+    nl_free(of);
+    nl_free(ends);
 }
 
-/* Moves one list of all workers into p->halves, in order. After it keys[i].key is the group. */
+/* Moves one list of all workers into p->halves: behind the first one's, where they are. */
+static void take_halves(struct pairing *p, struct chrome_worker *workers, unsigned count,
+                        size_t list)
+{
+    size_t total = 0, cap = 0;
+    p->count = 0;
+    for (unsigned w = 0; w < count; w++)
+        total += ((struct chrome_halves *)(void *)((char *)&workers[w] + list))->count;
+    for (unsigned w = 0; w < count; w++) {
+        struct chrome_halves *from = (void *)((char *)&workers[w] + list);
+        if (!p->halves) {
+            p->halves = from->items;
+            cap = from->cap;
+            nl_grow(&p->halves, &cap, total);
+        } else if (from->count) {
+            memcpy(p->halves + p->count, from->items, from->count * sizeof *from->items);
+            nl_free(from->items);
+        }
+        p->count += from->count;
+        *from = (struct chrome_halves){0};
+    }
+}
+
+/* The same, in order. After it keys[i].key is the group. */
 static void gather(struct pairing *p, struct chrome_worker *workers, unsigned count, size_t list,
                    group_fn *group)
 {
-    p->count = 0;
-    for (unsigned w = 0; w < count; w++)
-        p->count += ((struct chrome_halves *)(void *)((char *)&workers[w] + list))->count;
-    p->halves = nl_alloc(p->count * sizeof *p->halves);
+    take_halves(p, workers, count, list);
     p->keys = nl_alloc(p->count * sizeof *p->keys);
     p->used = nl_zalloc(p->count);
     p->open_count = 0;
-    size_t at_half = 0;
-    for (unsigned w = 0; w < count; w++) {
-        struct chrome_halves *from = (void *)((char *)&workers[w] + list);
-        if (from->count)
-            memcpy(p->halves + at_half, from->items, from->count * sizeof *from->items);
-        at_half += from->count;
-        nl_free(from->items);
-        *from = (struct chrome_halves){0};
-    }
     for (size_t i = 0; i < p->count; i++)
-        p->keys[i].row = (uint32_t)i;
+        p->keys[i] = (struct nl_keyed){p->halves[i].order, (uint32_t)i};
     struct nl_keyed *scratch = nl_alloc(p->count * sizeof *scratch);
-    sort_by(p, scratch, key_order);
-    sort_by(p, scratch, key_time);
-    sort_by(p, scratch, group);
-    order_groups(p, scratch);
+    nl_sort_keyed(p->keys, scratch, p->count);
+    sort_groups(p, &scratch, group);
     nl_free(scratch);
 }
 
 static void release(struct pairing *p)
 {
     nl_free(p->halves);
+    p->halves = NULL;
     nl_free(p->keys);
     nl_free(p->used);
     nl_free(p->before);
@@ -371,13 +384,26 @@ static void pair_flows(struct pairing *p)
     }
 }
 
-/* Lanes of arrows' halves: a stream where pid and tid name one, else a thread. */
+#define LANES_KNOWN 64
+
+/* Lanes of arrows' halves: a stream where pid and tid name one, else a thread. Few come again and again. */
 static void flow_lanes(struct chrome_load *load, struct chrome_worker *workers, unsigned count)
 {
+    struct known {
+        struct chrome_flow_end end;
+        uint32_t lane;
+    } known[LANES_KNOWN];
+    for (unsigned k = 0; k < LANES_KNOWN; k++)
+        known[k].lane = NL_NULL_ROW;
     for (unsigned w = 0; w < count; w++) {
         struct chrome_halves *flows = &workers[w].flows;
-        for (size_t i = 0; i < flows->count; i++)
-            flows->items[i].lane = chrome_find_lane(load, workers, count, workers[w].flow_ends[i]);
+        for (size_t i = 0; i < flows->count; i++) {
+            struct chrome_flow_end end = workers[w].flow_ends[i];
+            struct known *slot = &known[((uint64_t)end.pid + (uint64_t)end.tid) % LANES_KNOWN];
+            if (slot->lane == NL_NULL_ROW || slot->end.pid != end.pid || slot->end.tid != end.tid)
+                *slot = (struct known){end, chrome_find_lane(load, workers, count, end)};
+            flows->items[i].lane = slot->lane;
+        }
         nl_free(workers[w].flow_ends);
         workers[w].flow_ends = NULL;
     }
