@@ -169,7 +169,7 @@ void nl_nest(struct nl_nesting *nesting, unsigned threads);
 void nl_nesting_release(struct nl_nesting *nesting);
 
 /* link.c: fills kernel.class, slice.link, flows' slices. `per_process` is indexed by source. */
-void nl_link(struct nl_trace *trace, const bool *per_process, uint64_t *unlinked,
+void nl_link(struct nl_trace *trace, const bool *per_process, unsigned threads, uint64_t *unlinked,
              uint64_t *duplicates);
 
 /* link.c: makes external ids of device work and API calls of the marked sources unknown. */

@@ -367,7 +367,7 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_forget_external_ids(f->trace, b->forget_ids);
     uint64_t unlinked, duplicates;
     give_positions_back(f);
-    nl_link(f->trace, b->per_process, &unlinked, &duplicates);
+    nl_link(f->trace, b->per_process, nl_job_threads(b->job), &unlinked, &duplicates);
     if (!nl_join_graphs(f, err) || !nl_measure(f, err))
         return false;
     find_extent(f->trace, nl_job_threads(b->job));

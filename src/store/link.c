@@ -9,6 +9,7 @@
  * at all of them, which takes as long.
  */
 #include "base/mem.h"
+#include "base/pool.h"
 #include "store/build.h"
 
 struct scopes {
@@ -206,13 +207,22 @@ static uint64_t moved_by_driver(const struct nl_trace *t)
 
 /* Flows come in order of time from few lanes, so a cursor per lane (by its low bits) makes most
  * searches a step or two. Starts and ends run at their own pace. */
-#define CURSORS 16u
+#define CURSORS   16u
+#define FLOW_PART 8192u /* flows per task */
 
-static void link_ends(const struct nl_trace *t, const uint32_t *lanes, const int64_t *times,
-                      uint32_t *slices)
+/* A part of the flows: even tasks look for their starts, odd ones for their ends. */
+static void link_ends(void *context, size_t task, unsigned worker)
 {
+    (void)worker;
+    const struct nl_trace *t = context;
+    const struct nl_flow_table *flow = &t->flow;
+    const uint32_t *lanes = task % 2 ? flow->dst_lane : flow->src_lane;
+    const int64_t *times = task % 2 ? flow->dst_ts : flow->src_ts;
+    uint32_t *slices = task % 2 ? flow->dst : flow->src;
+    uint32_t from = (uint32_t)(task / 2) * FLOW_PART, left = flow->rows - from;
+    uint32_t to = from + (left < FLOW_PART ? left : FLOW_PART);
     struct nl_lane_cursor *cursors = nl_zalloc(CURSORS * sizeof *cursors);
-    for (uint32_t i = 0; i < t->flow.rows; i++)
+    for (uint32_t i = from; i < to; i++)
         if (lanes[i] != NL_NULL_ROW && times[i] != NL_NULL_I64)
             slices[i] = nl_lane_slice_at(t, &cursors[lanes[i] % CURSORS], lanes[i], times[i]);
     nl_free(cursors);
@@ -278,14 +288,15 @@ static void link_launches(struct nl_trace *t)
     nl_free(cursors);
 }
 
-static void link_flows(struct nl_trace *t)
+static void link_flows(struct nl_trace *t, unsigned threads)
 {
-    link_ends(t, t->flow.src_lane, t->flow.src_ts, t->flow.src);
-    link_ends(t, t->flow.dst_lane, t->flow.dst_ts, t->flow.dst);
+    size_t parts = ((size_t)t->flow.rows + FLOW_PART - 1) / FLOW_PART;
+    nl_parallel(parts < 2 ? 1 : threads, parts * 2, link_ends, t);
     link_launches(t);
 }
 
-void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, uint64_t *duplicates)
+void nl_link(struct nl_trace *t, const bool *per_process, unsigned threads, uint64_t *unlinked,
+             uint64_t *duplicates)
 {
     struct scopes scopes = {.trace = t};
     struct call_table table = {.trace = t, .scopes = &scopes};
@@ -297,7 +308,7 @@ void nl_link(struct nl_trace *t, const bool *per_process, uint64_t *unlinked, ui
     if (!table.calls)
         *unlinked = 0;
     nl_free(scopes.of);
-    link_flows(t);
+    link_flows(t, threads);
 }
 
 void nl_forget_external_ids(struct nl_trace *trace, const bool *forget)

@@ -406,6 +406,9 @@ static struct nl_buf big_text(unsigned events)
             "\\\"}],{\\\\\",\"pid\":1,\"tid\":%u,"
             "\"ts\":%u.%03u,\"dur\":0.5,\"args\":{\"External id\":%u,\"Input Dims\":[[%u,2],[]]}}",
             i ? ",\n  " : "", i % 100, i % 3, i, i % 1000, i, i % 50);
+        nl_buf_format(&buf, /* three halves of an arrow, not always in order of time */
+                      ",{\"ph\":\"%c\",\"name\":\"go\",\"pid\":1,\"tid\":%u,\"ts\":%u,\"id\":%u}",
+                      "stf"[i % 3], i % 3, i ^ i % 7, i / 3);
         if (i == events / 2) {
             nl_buf_text(&buf, ",{\"ph\":\"X\",\"name\":\"giant\",\"pid\":1,\"tid\":1,\"ts\":1,"
                               "\"dur\":1,\"args\":{\"x\":\"");
@@ -429,6 +432,7 @@ static void threads_agree(void)
     struct nl_trace *one = load_bytes(text.ptr, text.len, 1);
     REQUIRE(one);
     CHECK_INT(one->slice.rows, EVENTS + 1);
+    CHECK(one->flow.rows > EVENTS / 2);
     CHECK_INT(one->coverage.rows, 2); /* the giant's arguments are cut, arrows have one end */
     for (unsigned threads = 2; threads <= 5; threads++) {
         struct nl_trace *many = load_bytes(text.ptr, text.len, threads);
@@ -445,6 +449,10 @@ static void threads_agree(void)
                       one->slice.dur[i] != many->slice.dur[i] ||
                       !nl_str_eq(nl_trace_name(one, one->slice.name[i]),
                                  nl_trace_name(many, many->slice.name[i]));
+        REQUIRE(many->flow.rows == one->flow.rows);
+        for (uint32_t i = 0; i < one->flow.rows; i++)
+            differ += one->flow.src[i] != many->flow.src[i] ||
+                      one->flow.dst[i] != many->flow.dst[i] || one->flow.id[i] != many->flow.id[i];
         CHECK_INT(differ, 0);
         nl_trace_free(many);
     }
