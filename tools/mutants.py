@@ -58,7 +58,7 @@ BEYOND = {
     "timeline": ["shares.py", "agree.py"], "account": ["shares.py", "agree.py"],
     "work": ["graphjoin.py", "work.py", "roofs.py"], "tables": ["shares.py", "rank.py", "agree.py", "planted.py"],
     "findings": ["planted.py", "agree.py", "answers.py"], "answer": ["rank.py", "planted.py", "answers.py"],
-    "ingest": ["graphjoin.py", "archives.py", "robust.py"], "parse": ["robust.py"], "sql": ["sqllimits.py"], "store": ["spill.py", "secrets.py"],
+    "ingest": ["graphjoin.py", "archives.py", "robust.py"], "parse": ["robust.py"], "sql": ["sqllimits.py"], "store": ["spill.py", "graphjoin.py", "secrets.py"],
     "compare": ["check.py", "trend.py", "compare.py"], "rundoc": ["trend.py", "compare.py"], "fingerprint": ["compare.py"],
 }
 SECONDS = {"shares.py": 2, "rank.py": 2, "check.py": 6, "archives.py": 9, "graphjoin.py": 3, "trend.py": 3, "agree.py": 5, "planted.py": 6, "spill.py": 4, "work.py": 7,
