@@ -197,8 +197,14 @@ static void read_symbol(struct legacy *l, struct nl_str line)
 {
     uint64_t address;
     struct nl_stack_row frame = nl_stack_row();
-    if (!nl_str_starts(line, "0x") || !take_number(&line, 16, &address) || !take_char(&line, ' ') ||
-        !line.len)
+    if (!nl_str_starts(line, "0x") || !take_number(&line, 16, &address) || !line.len ||
+        *line.ptr != ' ')
+        return;
+    while (line.len && *line.ptr == ' ') {
+        line.ptr++;
+        line.len--;
+    }
+    if (!line.len)
         return;
     cpuprofile_frame_text(l->profile, &frame, line);
     add_symbol(l, address, &frame);

@@ -93,6 +93,25 @@ sampling period = 100
 """
 
 
+# What a Java agent appends in place of maps; lines that are none, and of addresses that no stack has.
+JAVA = b"""0x401000 com.example.work (Source.java:12)
+0x402000 com.example.Main.main (Main.java:3)
+0x402000
+0x402001com.example.no_blank
+0x0 com.example.nowhere
+ 0x403000 com.example.indented (Main.java:4)
+0x403000 java.lang.Thread.run (Unknown Source)
+"""
+THREADS = b"""threadcreate profile: total 5
+3 @ 0x401000 0x402000
+#\t0x401000\truntime.newm+0xe5\t\t/go/src/runtime/proc.go:398
+#\t0x402000\tmain.main\t/src/main.go
+2 @ 0x401000
+1 @ 0x403000 nothing
+1 0x401000
+"""
+
+
 def write(folder, name, data):
     with open(os.path.join(folder, name), "wb") as file:
         file.write(data)
@@ -106,6 +125,8 @@ def main():
     write(HERE, "cut.pb", whole[:60])
     write(HERE, "words8.cpu", cpu("<Q"))
     write(HERE, "words4-big-endian.cpu", cpu(">I"))
+    write(HERE, "java.cpu", cpu("<I").partition(b"build=")[0] + JAVA)
+    write(HERE, "go.threadcreate", THREADS)
     write(HERE, "text.heap", HEAP)
     write(HERE, "text.contention", CONTENTION)
     write(REJECT, "only-a-type.pb", whole[:6])
