@@ -52,6 +52,24 @@ static inline void edge_waves_time(struct gputrace *make, int64_t x, const char 
     edge_fit(make, "h16816gemm", x, 162, 256, 255);
 }
 
+/* ---- Clocks ---- */
+
+/* 100 products of 4096³ of 1 ms each, which need 0.44 ms; for the last x µs the clock is at half of 1410 MHz, for that reason. */
+static inline void edge_clocked_products(struct gputrace *make, int64_t x, const char *reason)
+{
+    const struct edge_work product = {"aten::mm", "[[4096, 4096], [4096, 4096]]", HALVES,
+                                      "h16816gemm"};
+    double bits = !strcmp(reason, "heat") ? HEAT : !strcmp(reason, "power") ? POWER : SET;
+    edge_a100(make);
+    for (int64_t i = 0; i < 100; i++)
+        edge_work(make, product, i, i * 1000, 1000);
+    for (int64_t us = 0; us <= LONG; us += us < LONG - x ? edge_part(LONG - x, 50, 0) : 1000) {
+        us = us > LONG - x && us < LONG - x + 1000 ? LONG - x : us;
+        read_counter(make, "GPU throttle reasons", AT + us, us >= LONG - x ? bits : 0);
+        read_counter(make, "GPU clock", AT + us, us >= LONG - x ? 705 : 1410);
+    }
+}
+
 /* ---- Experts on three ranks ---- */
 
 struct edge_experts {

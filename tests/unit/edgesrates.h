@@ -117,20 +117,6 @@ static inline void edge_link_count(struct gputrace *make, int64_t x, const char 
     edge_slow_link(make, x, 1 << 24, 5000);
 }
 
-/* ---- Clocks ---- */
-
-/* Computes for LONG µs; for the last x the clock is at half of what it was, for that reason. */
-static inline void edge_clocks(struct gputrace *make, int64_t x, const char *reason)
-{
-    double bits = !strcmp(reason, "heat") ? HEAT : !strcmp(reason, "power") ? POWER : SET;
-    edge_kernel(make, 7, "h16816gemm", 0, LONG);
-    for (int64_t us = 0; us <= LONG; us += us < LONG - x ? edge_part(LONG - x, 50, 0) : 1000) {
-        us = us > LONG - x && us < LONG - x + 1000 ? LONG - x : us;
-        read_counter(make, "GPU throttle reasons", AT + us, us >= LONG - x ? bits : 0);
-        read_counter(make, "GPU clock", AT + us, us >= LONG - x ? 1000 : 2000);
-    }
-}
-
 /* ---- Errors of clocks ---- */
 
 static inline void edge_clock_error(struct gputrace *make, int64_t x, const char *arg)

@@ -1,0 +1,120 @@
+/*
+ * The first sentence from both sides of its limits: made-up profiles with one number in them, what the sentence begins with at the
+ * last number before a limit, and at the first behind it. Limits are worked out by hand; times in microseconds.
+ */
+#include "check.h"
+#include "answer/report.h"
+#include "edgesall.h"
+#include "view/brief.h"
+
+/* 100 rounds: a kernel, then x / 100 of copies, communication or nothing. */
+static void rounds(struct gputrace *make, int64_t x, const char *what)
+{
+    const struct gputrace_copy copy = {*what == 'i' ? NL_COPY_HTOD : NL_COPY_DTOH, NL_MEMORY_PINNED,
+                                       1 << 24, NULL};
+    for (int64_t i = 0; i < 100; i++) {
+        int64_t rest = *what == 'l' ? edge_part(x, 99, i) : edge_part(x, 100, i);
+        int64_t at = i * 1000, end = at + 1000 - rest;
+        const char *name = i % 2 ? "softmax" : "h16816gemm";
+        if (*what == 'l') {
+            edge_late(make, name, at, end - at);
+            gputrace_op(make, "aten::add", AT + end, rest);
+            continue;
+        }
+        edge_kernel(make, 7, name, at, end - at);
+        if (*what == 'c')
+            edge_kernel(make, 7, "ncclDevKernel_AllReduce_Sum", end, rest);
+        else
+            edge_copy(make, copy, end, rest);
+    }
+}
+
+/* x kernels, each with its launch. */
+static void kernels(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    for (int64_t i = 0; i < x; i++)
+        edge_kernel(make, 7, i % 2 ? "softmax" : "h16816gemm", i * 1000, 1000);
+}
+
+/* Two kernels, their launches and operators: x slices. */
+static void slices(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    edge_kernel(make, 7, "softmax", 0, 1000);
+    edge_kernel(make, 7, "softmax", 1000, 1000);
+    for (int64_t i = 0; i < x - 4; i++)
+        gputrace_op(make, "aten::add", 10 + i * 5, 3);
+}
+
+/* Of 24 kernels x have their launch. */
+static void linked(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    for (int64_t i = 0; i < 24; i++)
+        gputrace_kernel(make, 7, i % 2 ? "softmax" : "h16816gemm", i < x ? 1 : -1, 1, AT + i * 1000,
+                        1000);
+}
+
+static void functions(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    for (int64_t i = 0; i < x; i++)
+        cpu_python(make, i % 3 ? "forward" : "backward", i * 1000, 1000);
+}
+
+static const struct {
+    const char *what;
+    void (*fill)(struct gputrace *make, int64_t x, const char *arg);
+    const char *arg;
+    int64_t before, after;
+    const char *says_before, *says_after;
+} rows[] = {
+    {"copies from 25 % on, beside under 75 % of computing", rounds, "in", 25000, 25001,
+     "Compute-bound:", "Copy-bound:"},
+    {"copies back", rounds, "out", 25000, 25001, "Compute-bound:", "Copy-bound:"},
+    {"communication", rounds, "comm", 25000, 25001, "Compute-bound:", "Communication-bound:"},
+    {"launches", rounds, "late", 25000, 25001, "Compute-bound:", "Launch-bound:"},
+    {"20 events of a device", kernels, "", 9, 10, "Too few events", "Compute-bound:"},
+    {"50 events where the device did two things", slices, "", 49, 50, "Too few events",
+     "Compute-bound:"},
+    {"half of the work with its launch", linked, "", 11, 12, "Too few events", "Compute-bound:"},
+    {"30 events of the CPU", functions, "", 29, 30, "Too few events", "CPU-only profile"},
+};
+
+/* What the page of the row's profile with that number begins with is `words`. */
+static void asks(size_t row, int64_t x, const char *words)
+{
+    struct gputrace make;
+    const struct nl_analyze_options options = {0};
+    struct nl_err err = {0};
+    struct nl_buf page;
+    gputrace_open(&make);
+    rows[row].fill(&make, x, rows[row].arg);
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_profile *profile = nl_profile_new(trace, &options.window);
+    struct nl_report *report = nl_report_new(trace, "analyze", &options, NULL, &err);
+    REQUIRE(report);
+    nl_buf_init(&page, 1 << 20);
+    nl_brief_page(&page, profile, report, &(struct nl_view_options){.width = 100});
+    nl_buf_char(&page, '\0');
+    char begins[32] = "";
+    snprintf(begins, sizeof begins, "%.*s", (int)strlen(words), page.ptr);
+    CHECK_TEXT(begins, words);
+    nl_buf_release(&page);
+    nl_report_free(report);
+    nl_profile_free(profile);
+    nl_trace_free(trace);
+}
+
+static void changes_at_limits(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(rows); i++) {
+        check_case(rows[i].what);
+        asks(i, rows[i].before, rows[i].says_before);
+        asks(i, rows[i].after, rows[i].says_after);
+    }
+}
+
+CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_limits})
