@@ -125,19 +125,29 @@ static void tell_rank(const struct nl_trace *a, const struct nl_trace *b, const 
     nl_report_free(report);
 }
 
-/* What was planted, stretched here and there, and without what some recorders leave out. */
+/* What was planted, stretched here and there, and without what some recorders leave out; each beside the one before. */
 static void tell_planted(void)
 {
+    struct nl_trace *before[2] = {NULL, NULL};
     for (size_t i = 0; i < sizeof planted_cases / sizeof planted_cases[0]; i++) {
         struct gputrace make;
         gputrace_open_as(&make, 1 + (unsigned)i % 7, (enum gputrace_without)(i % GPUTRACE_WAYS));
         planted_cases[i].build(&make);
         struct nl_trace *trace = gputrace_close(&make);
         printf("== planted %s: %s\n", planted_cases[i].cause, planted_cases[i].label);
-        if (trace)
-            tell_analysis(trace);
-        nl_trace_free(trace);
+        if (!trace)
+            continue;
+        tell_analysis(trace);
+        if (before[1])
+            tell_diff(before[1], trace);
+        if (before[0] && i % 4 == 0)
+            tell_rank(before[0], before[1], trace);
+        nl_trace_free(before[0]);
+        before[0] = before[1];
+        before[1] = trace;
     }
+    nl_trace_free(before[0]);
+    nl_trace_free(before[1]);
 }
 
 int main(void)

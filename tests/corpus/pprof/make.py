@@ -70,6 +70,19 @@ def repeated():
     return out
 
 
+def units():
+    """A value type of each unit that is known, and of some that are not."""
+    types = [("samples", "count"), ("objects", "count"), ("ns", "nanoseconds"), ("us", "microseconds"), ("ms", "milliseconds"),
+             ("s", "seconds"), ("space", "bytes"), ("large", "kilobytes"), ("mins", "minutes"), ("cycles", "")]
+    strings = ["", "main", "work", *dict.fromkeys(text for each in types for text in each if text)]
+    out = b"".join(field(1, field(1, strings.index(event)) + field(2, strings.index(unit))) for event, unit in types)
+    for number in 1, 2:
+        out += field(2, packed(1, [number]) + packed(2, [number * (k + 2) for k in range(len(types))]))
+        out += field(4, field(1, number) + field(4, field(1, number) + field(2, 7)))
+        out += field(5, field(1, number) + field(2, number))
+    return out + b"".join(field(6, text) for text in strings)
+
+
 def cpu(code):
     """gperftools words: three frames, one frame, trailer, maps."""
     words = [0, 3, 0, 10000, 0, 5, 3, 0x401000, 0x402000, 0x403000, 2, 1, 0x7f0000, 0, 1, 0]
@@ -122,6 +135,7 @@ def main():
     write(HERE, "modern.pb", whole)
     write(HERE, "modern.pb.gz", gzip.compress(whole, mtime=0))
     write(HERE, "repeated.pb", repeated())
+    write(HERE, "units.pb", units())
     write(HERE, "cut.pb", whole[:60])
     write(HERE, "words8.cpu", cpu("<Q"))
     write(HERE, "words4-big-endian.cpu", cpu(">I"))
