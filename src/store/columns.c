@@ -253,27 +253,45 @@ static unsigned count_names(const struct nl_table_def *def)
 }
 
 /* Names get their final ids, column after column: new ids are given in order of first use in that
- * order, however many batches there are. A column that is the only one of its table gets them when it
- * is made (and must: filled texts, args.text alone, are to be taken once). */
-static void settle_names(struct table_run *run)
+ * order, however many batches there are. */
+static void number_names(struct nl_finish *f, const struct nl_table_def *def,
+                         const struct nl_segment *segments, size_t count)
 {
-    const struct nl_column_def *first = &nl_columns[run->def->first];
     uint32_t *ids = NULL;
     size_t cap = 0;
-    if (count_names(run->def) == 1)
-        return;
-    for (unsigned c = 0; c < run->def->count; c++) {
-        if (!nl_is_stored(&first[c]) || first[c].type != NL_TYPE_NAME || run->unknown[c])
+    for (unsigned c = 0; c < def->count; c++) {
+        const struct nl_column_def *column = &nl_columns[def->first + c];
+        if (!nl_is_stored(column) || column->type != NL_TYPE_NAME)
             continue;
-        for (size_t i = 0; i < run->count; i++) {
-            const struct nl_segment *segment = &run->segments[i];
-            uint32_t count = nl_chunk_same(segment->chunk, c) ? 1 : segment->count;
-            nl_grow(&ids, &cap, count);
-            nl_chunk_read(segment->chunk, run->def, c, count, ids);
-            settle_cells(run->f, &first[c], segment->unit, ids, count);
+        for (size_t i = 0; i < count; i++) {
+            const struct nl_segment *segment = &segments[i];
+            uint32_t rows = nl_chunk_same(segment->chunk, c) ? 1 : segment->count;
+            nl_grow(&ids, &cap, rows);
+            nl_chunk_read(segment->chunk, def, c, rows, ids);
+            settle_cells(f, column, segment->unit, ids, rows);
         }
     }
     nl_free(ids);
+}
+
+void nl_number_names(struct nl_finish *f, enum nl_table_id table)
+{
+    uint64_t rows;
+    size_t count;
+    f->numbered[table] = true;
+    if (!count_names(&nl_tables[table]))
+        return;
+    struct nl_segment *segments = nl_gather_segments(f->b, table, &count, &rows);
+    number_names(f, &nl_tables[table], segments, count);
+    nl_free(segments);
+}
+
+/* Those of a column that is the only one of its table get them when it is made (and must: filled texts,
+ * args.text alone, are to be taken once). */
+static void settle_names(struct table_run *run)
+{
+    if (!run->f->numbered[run->def - nl_tables] && count_names(run->def) != 1)
+        number_names(run->f, run->def, run->segments, run->count);
 }
 
 /* A value as often as it fits into eight bytes. */

@@ -27,6 +27,7 @@ struct nl_finish {
     uint32_t *name, *lane;
     uint8_t *kind, *flags;
     uint32_t slices;
+    bool numbered[NL_TABLE_COUNT]; /* its names have their ids before it is built */
     atomic_uint_fast64_t clamped_times, negative;
     uint64_t unfinished;
 };
@@ -78,6 +79,13 @@ static inline void **nl_column_array(struct nl_trace *trace, const struct nl_col
 
 /* Fails with NL_LIMIT. */
 NL_MUST_CHECK bool nl_too_many_rows(enum nl_table_id table, struct nl_err *err);
+
+/* Gives the names of a staged table their ids, which else is done when it is built. */
+void nl_number_names(struct nl_finish *f, enum nl_table_id table);
+
+/* finish.c: the same for those of all tables for which that is possible, of lanes before; in the order
+ * in which they are built. */
+void nl_number_ahead(struct nl_finish *f);
 
 /* slices.c: table slice and the rows of lanes, with sub-lanes; positions of slices in f->nest.
  * Before all other tables. */

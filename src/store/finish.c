@@ -70,17 +70,30 @@ static void cover(struct nl_finish *f, const char *item, uint64_t count, const c
         nl_builder_coverage(f->b, NL_NULL_ROW, item, (int64_t)count, detail);
 }
 
+/* In the order in which they are built. The names of `args` are made with its column. */
+static const enum nl_table_id staged_tables[] = {
+    NL_T_kernel, NL_T_copy,   NL_T_memset, NL_T_sync,   NL_T_api,     NL_T_op,        NL_T_layer,
+    NL_T_nvtx,   NL_T_python, NL_T_graph,  NL_T_memory, NL_T_counter, NL_T_flow,      NL_T_step,
+    NL_T_sample, NL_T_stack,  NL_T_arg,    NL_T_call,   NL_T_node,    NL_T_slicestack};
+
+void nl_number_ahead(struct nl_finish *f)
+{
+    const struct nl_builder *b = f->b;
+    const uint32_t *sequence = f->sequence[NL_T_lane];
+    for (uint32_t l = 0; l < b->lane_keys.count; l++)
+        (void)nl_settled_name(f->trace, b->own, b->lanes[sequence[l]].name);
+    for (uint32_t l = 0; l < b->lane_keys.count; l++)
+        (void)nl_settled_name(f->trace, b->own, b->lanes[sequence[l]].domain);
+    for (size_t i = 0; staged_tables[i] != NL_T_arg; i++)
+        nl_number_names(f, staged_tables[i]);
+}
+
 static bool build_staged_tables(struct nl_finish *f, struct nl_err *err)
 {
-    static const enum nl_table_id tables[] = {
-        NL_T_kernel, NL_T_copy,    NL_T_memset, NL_T_sync,   NL_T_api,
-        NL_T_op,     NL_T_layer,   NL_T_nvtx,   NL_T_python, NL_T_graph,
-        NL_T_memory, NL_T_counter, NL_T_flow,   NL_T_step,   NL_T_sample,
-        NL_T_stack,  NL_T_arg,     NL_T_call,   NL_T_node,   NL_T_slicestack};
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+    for (size_t i = 0; i < sizeof staged_tables / sizeof staged_tables[0]; i++) {
         if (nl_job_cancelled(f->b->job))
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
-        if (!nl_build_table(f, tables[i], 0, err))
+        if (!nl_build_table(f, staged_tables[i], 0, err))
             return false;
     }
     return nl_build_instances(f, err);

@@ -308,6 +308,18 @@ static void build_lanes(struct nl_finish *f)
     nl_free(base);
 }
 
+/* Lanes are nested while the names of other tables are numbered: one lane mostly has nearly all slices, and
+ * numbers follow from the order of names, so that each of both is work for one thread. */
+static void nest_or_number(void *context, size_t task, unsigned worker)
+{
+    (void)worker;
+    struct nl_finish *f = context;
+    if (task == 0)
+        nl_nest(&f->nest, nl_job_threads(f->b->job));
+    else
+        nl_number_ahead(f);
+}
+
 bool nl_build_slices(struct nl_finish *f, struct nl_err *err)
 {
     struct nl_builder *b = f->b;
@@ -319,7 +331,7 @@ bool nl_build_slices(struct nl_finish *f, struct nl_err *err)
                                   .lane = f->lane,
                                   .flags = f->flags,
                                   .pages = &b->pages};
-    nl_nest(&f->nest, nl_job_threads(b->job));
+    nl_parallel(f->slices < NL_FEW_ROWS ? 1 : nl_job_threads(b->job), 2, nest_or_number, f);
     if (nl_job_cancelled(b->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     build_lanes(f);

@@ -449,6 +449,9 @@ static void threads_agree(void)
                       one->slice.dur[i] != many->slice.dur[i] ||
                       !nl_str_eq(nl_trace_name(one, one->slice.name[i]),
                                  nl_trace_name(many, many->slice.name[i]));
+        REQUIRE(many->names.count == one->names.count); /* in the same order, too */
+        for (uint32_t name = 0; name < one->names.count; name++)
+            differ += !nl_str_eq(nl_trace_name(one, name), nl_trace_name(many, name));
         REQUIRE(many->flow.rows == one->flow.rows);
         for (uint32_t i = 0; i < one->flow.rows; i++)
             differ += one->flow.src[i] != many->flow.src[i] ||
