@@ -4,7 +4,7 @@
 #ifndef EDGESALL_H
 #define EDGESALL_H
 
-#include "edgesfit.h"
+#include "edgessampled.h"
 
 static const struct {
     const char *cause, *names, *what; /* names: of the constants that it is about */
@@ -18,6 +18,7 @@ static const struct {
 #include "edgesgaps.def"
 #include "edgescpu.def"
 #include "edgeswork.def"
+#include "edgessampled.def"
 #undef EDGE
 };
 
