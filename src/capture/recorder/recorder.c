@@ -446,7 +446,7 @@ void nl_recorder_finish(struct nl_recorder *recorder, struct nl_recorder_report 
     for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++)
         report->hook_ps[i] = beside_events(control, i);
     if (!recorder->attached && recorder->started_ns)
-        report->start_ns = startcost_ns(environment(recorder), environ);
+        report->start_ns = startcost_ns(report->sums.started, environment(recorder), environ);
 }
 
 void nl_recorder_free(struct nl_recorder *recorder)

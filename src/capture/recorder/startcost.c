@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ROUNDS 16
+#define LEAST_ROUNDS 4
+#define MOST_ROUNDS  16
 
 static const char *program(void)
 {
@@ -45,11 +46,16 @@ static bool start(const char *path, char *const *variables, int64_t *least)
     return true;
 }
 
-uint64_t startcost_ns(char *const *recorded, char *const *bare)
+static int rounds_for(uint64_t starts)
+{
+    return starts <= LEAST_ROUNDS ? LEAST_ROUNDS : starts < MOST_ROUNDS ? (int)starts : MOST_ROUNDS;
+}
+
+uint64_t startcost_ns(uint64_t starts, char *const *recorded, char *const *bare)
 {
     const char *path = program();
     int64_t with = INT64_MAX, without = INT64_MAX;
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds_for(starts); round++)
         if (!path || !start(path, bare, &without) || !start(path, recorded, &with))
             return 0;
     return with > without ? (uint64_t)(with - without) * 1000 : 0;
