@@ -114,6 +114,33 @@ def legacy():
     return packet(f(50, zlib.compress(inner))) + packet(f(11, f(6, f(2, 77))), ts=1)
 
 
+def phases():
+    """Every phase of old events with an interned name, ids of three kinds, other threads, arrows in each form, and counters that events carry."""
+    out = packet(f(12, f(1, f(1, 3), f(2, "old category")), f(2, f(1, 4), f(2, "interned"))), f(44, f(1, 5), f(2, 6), f(5, "old"), f(6, 1000)),
+                 ts=0, flags=CLEARED)
+    at = 10
+    for number, phase in enumerate("BEXIiRnTpbnexSTFfstNODXZ"):
+        old = f(1, 4) + f(2, ord(phase)) + (f(3, 3) if number == 2 else b"") + f((6, 10, 11)[number % 3], 40 + number // 6)
+        if number % 5 == 4:
+            old += f(18, 9) + f(19, 10 + number % 2)
+        if number % 4 == 3:
+            old += f(8, 70 + number // 8) + f(13, 1 + number % 3)
+        out += packet(f(11, f(1, 7 if number != 20 else 1 << 62), f(3, 3), f(6, old)), flags=NEEDED)
+        at += 10
+    out += packet(f(11, f(16, 5000), f(23, "not interned"), f(6, f(1, 4), f(2, 66))), flags=NEEDED)
+    out += packet(f(11, f(16, 5200), f(6, f(2, 88), f(3, 1 << 61))), flags=NEEDED)
+    out += packet(f(60, f(1, 20), f(2, "bytes"), f(8, f(3, 3), f(4, 1024))), seq=2) + packet(f(60, f(1, 21), f(2, "since"), f(8, f(5, 1))), seq=2)
+    out += packet(f(59, f(11, f(11, 30), packed(31, 20, 21))), f(60, f(1, 30), f(2, "carrier")), seq=2, flags=CLEARED)
+    for ts, values in (6000000, (1, 5)), (6001000, (2, 6)), (6002000, (3, 7, 8)):
+        out += packet(f(11, f(9, 3), f(23, "carries"), packed(12, *values)), ts=ts, seq=2, flags=NEEDED)
+    out += packet(f(11, f(9, 3), f(23, "names them"), packed(12, 9), packed(31, 21)), ts=6003000, seq=2, flags=NEEDED)
+    double = struct.pack("<dd", 0.5, 1.5)
+    out += packet(f(11, f(9, 3), f(23, "doubles"), f(46, double), packed(45, 20, 21)), ts=6004000, seq=2, flags=NEEDED)
+    two = struct.pack("<QQ", 501, 502)
+    out += packet(f(11, f(9, 3), f(23, "from"), f(47, two), fixed(47, 503), packed(36, 504), f(36, 505)), ts=6005000, seq=2, flags=NEEDED)
+    return out + packet(f(11, f(9, 3), f(23, "to"), f(48, two), fixed(48, 503), packed(42, 504), f(42, 505)), ts=6006000, seq=2, flags=NEEDED)
+
+
 def gpu():
     """Render stages by interned and by old ids; counters with names."""
     interned = f(12, f(24, f(1, 1), f(2, "Compute Queue"), f(4, 2)),
@@ -236,7 +263,7 @@ def main():
     write(HERE, "legacy.pftrace", legacy())
     write(HERE, "gpu.pftrace", gpu())
     write(HERE, "kernel.pftrace", kernel())
-    for make in (states, samples, counters, rocm, correlated, stages):
+    for make in (phases, states, samples, counters, rocm, correlated, stages):
         write(HERE, make.__name__ + ".pftrace", make())
     write(REJECT, "cut-in-first-packet.pftrace", whole[:20])
     write(REJECT, "other-messages.pb", f(1, f(2000, "x")) * 8)
