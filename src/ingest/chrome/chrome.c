@@ -58,7 +58,7 @@ static void note_here(struct reader *r, enum chrome_note note)
 /* The window is at the first event of a list. */
 static bool read_list(struct reader *r, bool lines)
 {
-    while (!r->feed.ended && (size_t)(r->feed.end - r->feed.at) < CHROME_BLOCK / 2)
+    while (!r->feed.ended && (size_t)(r->feed.end - r->feed.at) < CHROME_FIRST / 2)
         if (!more(r))
             return false;
     r->load.lines = lines;

@@ -22,7 +22,7 @@ static void pad(char *end)
 
 void chrome_feed_init(struct chrome_feed *feed, struct nl_stream *stream)
 {
-    *feed = (struct chrome_feed){.stream = stream, .room = CHROME_BLOCK};
+    *feed = (struct chrome_feed){.stream = stream, .room = CHROME_FIRST};
     feed->bytes = chrome_feed_buffer(feed->room);
     feed->at = feed->end = feed->bytes + BEFORE;
     pad(feed->end);
@@ -59,6 +59,12 @@ char *chrome_feed_swap(struct chrome_feed *feed, const char *cut, char *bytes, s
     move_to(feed, cut, bytes, room);
     pad(old_cut);
     return old;
+}
+
+void chrome_feed_shrink(struct chrome_feed *feed)
+{
+    if (feed->room > CHROME_BLOCK && (size_t)(feed->end - feed->at) <= CHROME_BLOCK)
+        nl_free(chrome_feed_swap(feed, feed->at, chrome_feed_buffer(CHROME_BLOCK), CHROME_BLOCK));
 }
 
 bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err)

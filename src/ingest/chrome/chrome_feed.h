@@ -10,8 +10,11 @@
 
 #include "base/stream.h"
 
-#define CHROME_BLOCK ((size_t)1 << 20)   /* usual size of a window */
-#define CHROME_MOST  ((size_t)256 << 20) /* no event or value may be larger */
+#define CHROME_FIRST ((size_t)1 << 20) /* size of the first window, which is looked at ahead */
+#define CHROME_BLOCK                                                                               \
+    ((size_t)512 << 10)                 /* of the others: with what else is in use it stays in the
+                                          * nearer caches */
+#define CHROME_MOST ((size_t)256 << 20) /* no event or value may be larger */
 
 struct chrome_feed {
     struct nl_stream *stream;
@@ -38,6 +41,9 @@ char *chrome_feed_swap(struct chrome_feed *feed, const char *cut, char *bytes, s
 
 /* The next byte that is no white space, '\0' at the end. */
 NL_MUST_CHECK bool chrome_feed_peek(struct chrome_feed *feed, char *c, struct nl_err *err);
+
+/* Makes the window CHROME_BLOCK again where what is not used fits. */
+void chrome_feed_shrink(struct chrome_feed *feed);
 
 /* A buffer for `room` bytes of data, and its size in memory. */
 char *chrome_feed_buffer(size_t room);

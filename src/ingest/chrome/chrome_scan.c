@@ -219,7 +219,8 @@ segment_avx512(struct chrome_walk *to, const char *text, unsigned count)
                           .close = _mm512_cmpeq_epi8_mask(folded, close)};
         m.parity = PARITY(m.quote);
         outside(&m, &walk);
-        if (walk.depth < __builtin_popcountll(m.close) && falls(&m, walk.depth)) {
+        uint64_t lone = m.close & ~(m.open << 1); /* the rest closes what is opened before it */
+        if (walk.depth < __builtin_popcountll(lone) && falls(&m, walk.depth)) {
             int zero, below = word_events(&m, walk.depth, 0, &zero);
             list_end = below >= 0 ? p + below : NULL;
         }

@@ -91,6 +91,7 @@ static bool read_inline(struct chrome_load *load, struct chrome_feed *feed,
             return false;
         if (list_end || feed->ended)
             return true;
+        chrome_feed_shrink(feed);
         if (!read_on(feed, load, err))
             return false;
     }
