@@ -5,6 +5,7 @@
     tools/lint.py layers     the rules whose name contains the word
 """
 import fnmatch
+import hashlib
 import json
 import os
 import re
@@ -36,6 +37,7 @@ ROOMS = [
 MOST_LINES = {".c": 600, ".h": 200}
 MOST_FUNCTION_LINES = 60
 MOST_COMPLEXITY = 15
+FORMATTED = "build/formatted.list"  # digests of files that clang-format had nothing to say about
 
 
 def sources(folders=("src",), endings=(".c", ".h")):
@@ -310,10 +312,19 @@ def formatted():
     """clang-format has nothing to say"""
     if not shutil.which("clang-format"):
         return ["clang-format is missing: run tools/setup.sh"]
-    done = subprocess.run(["clang-format", "--dry-run", "-Werror"] +
-                          list(sources(("src", "python/src", "tests/unit", "fuzz", "bench"))),
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    version = subprocess.run(["clang-format", "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
+    digests = {path: hashlib.sha256((version + read(".clang-format") + read(path)).encode()).hexdigest()
+               for path in sources(("src", "python/src", "tests/unit", "fuzz", "bench"))}
+    clean = set(read(FORMATTED).split()) if os.path.exists(FORMATTED) else set()
+    unsure = [path for path, digest in digests.items() if digest not in clean]
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror"] + unsure, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT)
     files = sorted(set(re.findall(r"^([^\s:]+):\d+:\d+: error", done.stdout.decode(), re.M)))
+    if done.returncode and not files:
+        return ["clang-format: " + done.stdout.decode()[-500:]]
+    os.makedirs(os.path.dirname(FORMATTED), exist_ok=True)
+    with open(FORMATTED, "w", encoding="utf-8") as file:
+        file.write("\n".join(sorted({digest for path, digest in digests.items() if path not in files})))
     return ["%s: run `make format`" % path for path in files]
 
 
