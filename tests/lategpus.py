@@ -8,7 +8,7 @@ import os
 import sys
 
 import lateranks
-from answertraces import Trace
+from answertraces import Trace, launched
 from harness import Tally, neurolens, scratch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
@@ -156,6 +156,29 @@ def look_alikes(tally, folder):
     silent(tally, folder, "two jobs side by side", two + other)
 
 
+def two_gpus(folder, first, second):
+    """The first finding, and the page, about two GPUs that launch kernels each on their own: gap and length of kernels."""
+    them = []
+    for number, (gap, length) in enumerate((first, second)):
+        gpu = Gpu(number)
+        launched(gpu, 250, gap, length, op="aten::add")
+        them.append(argparse.Namespace(number=number, trace=gpu))
+    path = kineto(folder, them)
+    page = " ".join(neurolens(["analyze", "-q", "--no-cache", "--format", "text", path]).stdout.split())
+    return ask(path), page
+
+
+def one_place(tally, folder):
+    """Sentence and first finding are about one GPU where two are alike; else the finding says that it is about another."""
+    result, page = two_gpus(folder, (60, 3), (60, 4))
+    tally.check("two alike: sentence and first finding are about one GPU", "GPU 1" in result["answer"]["sentence"]
+                and result["findings"][0]["scope"]["gpu"] == 1 and "not the one above" not in page, (result["answer"], page))
+    result, page = two_gpus(folder, (900, 3), (60, 55))
+    tally.check("two that differ: the finding says that it is about another GPU", "GPU 1" in result["answer"]["sentence"]
+                and result["findings"][0]["scope"]["gpu"] == 0 and "on this device alone, not the one above" in page,
+                (result["answer"], page))
+
+
 def several_ranks(tally, folder):
     """Ranks that are known come first: the same program with its ranks named speaks of ranks."""
     them, _ = lateranks.play(lateranks.LATE[1][2], 4)
@@ -170,6 +193,7 @@ def main():
     alike(tally, folder)
     look_alikes(tally, folder)
     several_ranks(tally, folder)
+    one_place(tally, folder)
     tally.finish()
 
 

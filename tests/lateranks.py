@@ -69,18 +69,21 @@ def play(plan, ranks, steps=12, hidden=False, make=Rank):
     return them, end
 
 
-def ask(folder, them):
+def ask(folder, them, *options):
     paths = [rank.write(folder) for rank in them]
-    done = neurolens(["analyze", "-q", "--no-cache", "--format", "json", *paths])
+    done = neurolens(["analyze", "-q", "--no-cache", *(options or ("--format", "json")), *paths])
     for path in paths:
         os.remove(path)
-    return json.loads(done.stdout)["result"]
+    return " ".join(done.stdout.split()) if options else json.loads(done.stdout)["result"]
 
 
 def only(number, one, others=None):
     """A plan by which one rank differs from the others."""
     return lambda rank, index: one if rank == number else others or {}
 
+
+# causes whose savings are of all ranks: communication, and what balances them
+OF_ALL = ("exposed_communication", "comm_on_compute_stream", "low_bus_bandwidth", "moe_imbalance")
 
 # what, ranks, the plan, the late rank, class, what the sentence says
 LATE = [
@@ -91,6 +94,46 @@ LATE = [
     ("its input comes later than the others'", 2, only(0, {"fetch": 3000}, {"fetch": 1000}), 0, "input", "for input data, ", "DataLoader"),
     ("one of two computes longer", 2, only(1, {"kernel": 70}), 1, "compute", "computes", "gemm_kernel"),
 ]
+
+
+def bounded(tally, what, findings, number, ranks, told):
+    """Findings of some ranks win what the late one's being quicker wins, once; by what others save alone nothing is won."""
+    some = [finding for finding in findings if finding["scope"]["devices"] < ranks and finding["cause"] not in OF_ALL]
+    late = [finding for finding in some if finding["scope"]["rank"] == number]
+    others = [finding for finding in some if finding not in late and finding["cause"] != "collective_skew"]
+    tally.check("%s: no finding of the late rank promises more than the program gains" % what,
+                all(finding["saving_ns"][1] <= told * 1.05 for finding in late), (told, late))
+    tally.check("%s: what others alone save wins nothing" % what, all(finding["saving_ns"][1] == 0 for finding in others), others)
+    tally.check("%s: what is won by being quicker is won once" % what,
+                sum(finding["wins_ns"] for finding in some if finding["wins_ns"]) <= told * 1.05, some)
+
+
+def apart(tally, folder):
+    """What all ranks do too long is won by all: no more than playing it without that wins; what they wait is no second gain."""
+    slow, quick = LATE[3][2], lambda rank, index: {}
+    them, took = play(slow, 2)
+    won = took - play(quick, 2)[1]
+    findings = {finding["cause"]: finding for finding in ask(folder, them)["findings"]}
+    stall = findings["dataloader_stall"]
+    tally.check("input is late on both ranks: both together win what playing it without wins",
+                won * 800 <= stall["saving_ns"][1] <= won * 1050 and stall["scope"]["devices"] == 2, (won, stall))
+    total = sum(finding["wins_ns"] for finding in findings.values() if finding["cause"] not in OF_ALL)
+    tally.check("input is late on both ranks: all findings together win no more", total <= won * 1050, (won, findings))
+    text = ask(folder, them, "--format", "text")
+    tally.check("input is late on both ranks: where it must be done is said", "done on both ranks" in text, text)
+
+
+def own_trouble(tally, folder):
+    """A rank that waits for the late one has trouble of its own: it is told, and that nothing is won by it now."""
+    plan = lambda rank, index: {"kernel": 120} if rank == 1 else {"fetch": 700} if rank == 0 else {}
+    them, took = play(plan, 4)
+    same = play(lambda rank, index: {} if rank == 0 else plan(rank, index), 4)[1]
+    result = ask(folder, them)
+    stall = [finding for finding in result["findings"] if finding["cause"] == "dataloader_stall"]
+    tally.check("trouble of a rank that waits wins nothing", took == same and stall and stall[0]["scope"]["rank"] == 0
+                and stall[0]["saving_ns"] == [0, 0], (took, same, stall))
+    done = ask(folder, them, "--section", "findings", "--format", "text")
+    tally.check("and says so", "saves nothing while another is late" in done, done)
 
 
 def late(tally, folder):
@@ -115,6 +158,7 @@ def late(tally, folder):
                     0 < exposed["saving_ns"][1] <= 12 * TRANSFER * 1000 < exposed["cost_ns"], exposed)
         tally.check("%s: the finding promises no more than the answer, for the ranks that are there" % what,
                     skew["saving_ns"][1] <= told and "profile all ranks" not in advice and "Compare the late rank" in advice, skew)
+        bounded(tally, what, result["findings"], number, ranks, told)
         tally.check("%s: the wait is said once" % what, not any("arrives last" in note for note in answer["notes"]), answer["notes"])
 
 
@@ -160,6 +204,8 @@ def main():
     late(tally, folder)
     alike(tally, folder)
     in_turn(tally, folder)
+    apart(tally, folder)
+    own_trouble(tally, folder)
     shapes(tally, folder)
     tally.finish()
 

@@ -32,14 +32,14 @@ static bool list_devices(struct crowd *crowd)
     return crowd->count > 1;
 }
 
-/* Rows of waiting of the device at `at`: the next from *row on, which is moved behind it; NULL when there is none. */
-static const struct nl_account_row *next_wait(const struct crowd *crowd, size_t at, size_t *row)
+/* Rows of waiting of a device: the next from *row on, which is moved behind it; NULL when there is none. */
+static const struct nl_account_row *next_wait(const struct nl_account *account, enum nl_phase phase,
+                                              size_t device, size_t *row)
 {
-    const struct nl_account_device *device = &crowd->account->devices[crowd->devices[at]];
-    while (*row < device->rows) {
-        const struct nl_account_row *it = &crowd->account->rows[device->first_row + (*row)++];
-        if (it->part == NL_BOOKED_COMM_WAIT &&
-            (crowd->phase == NL_PHASES || it->phase == crowd->phase))
+    const struct nl_account_device *of = &account->devices[device];
+    while (*row < of->rows) {
+        const struct nl_account_row *it = &account->rows[of->first_row + (*row)++];
+        if (it->part == NL_BOOKED_COMM_WAIT && (phase == NL_PHASES || it->phase == phase))
             return it;
     }
     return NULL;
@@ -51,7 +51,8 @@ static int64_t sum_waits(struct crowd *crowd)
     int64_t all = 0;
     for (size_t i = 0; i < crowd->count; i++) {
         const struct nl_account_row *row;
-        for (size_t at = 0; (row = next_wait(crowd, i, &at));) {
+        for (size_t at = 0;
+             (row = next_wait(crowd->account, crowd->phase, crowd->devices[i], &at));) {
             nl_sum_add(&all, row->ns);
             nl_sum_add(&crowd->own[i], row->ns);
             if (row->late != NL_NULL_ROW)
@@ -61,19 +62,27 @@ static int64_t sum_waits(struct crowd *crowd)
     return all;
 }
 
-/* One that does not wait for the late member (it is in other groups) waits for some that do. */
+int64_t nl_account_late_wait(const struct nl_account *account, enum nl_phase phase, uint32_t member,
+                             size_t device)
+{
+    int64_t sum = 0, any = 0;
+    const struct nl_account_row *row;
+    for (size_t at = 0; (row = next_wait(account, phase, device, &at));) {
+        nl_sum_add(&any, row->ns);
+        if (row->late == member)
+            nl_sum_add(&sum, row->ns);
+    }
+    return sum ? sum : any;
+}
+
 static int64_t least_wait(const struct crowd *crowd, size_t late, uint32_t member)
 {
     int64_t least = INT64_MAX;
     for (size_t i = 0; i < crowd->count; i++) {
-        int64_t sum = 0;
-        const struct nl_account_row *row;
-        for (size_t at = 0; i != late && (row = next_wait(crowd, i, &at));)
-            if (row->late == member)
-                nl_sum_add(&sum, row->ns);
-        sum = sum ? sum : crowd->own[i];
-        if (i != late && sum < least)
-            least = sum;
+        if (i == late)
+            continue;
+        int64_t sum = nl_account_late_wait(crowd->account, crowd->phase, member, crowd->devices[i]);
+        least = sum < least ? sum : least;
     }
     return least;
 }

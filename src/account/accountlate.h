@@ -26,4 +26,9 @@ struct nl_account_late {
 /* `phase`: NL_PHASES = all. */
 struct nl_account_late nl_account_late(const struct nl_account *account, enum nl_phase phase);
 
+/* What a device (of the account) waits for it in that phase; one that does not wait for it (it is in other groups) waits for some
+ * that do: what it waits for any. */
+int64_t nl_account_late_wait(const struct nl_account *account, enum nl_phase phase, uint32_t member,
+                             size_t device);
+
 #endif

@@ -252,10 +252,10 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     put_flag(tape, &finding->timeless);
     put_f64(tape, &finding->confidence);
     put_f64(tape, &finding->cost_share);
-    int64_t *const numbers[] = {&finding->cost_ns, &finding->beyond_ns,    &finding->claims_ns,
-                                &finding->wins_ns, &finding->saving_ns[0], &finding->saving_ns[1],
-                                &finding->rank,    &finding->device,       &finding->steps[0],
-                                &finding->steps[1]};
+    int64_t *const numbers[] = {&finding->cost_ns,  &finding->beyond_ns,    &finding->claims_ns,
+                                &finding->wins_ns,  &finding->saving_ns[0], &finding->saving_ns[1],
+                                &finding->rank,     &finding->device,       &finding->steps[0],
+                                &finding->steps[1], &finding->alone_ns,     &finding->shared_ns};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         put_i64(tape, numbers[i]);
     put_size(tape, &finding->devices);
@@ -295,6 +295,8 @@ static void put_whole(struct tape *tape, struct nl_verdict_words *verdict, struc
     put_remark(tape, &verdict->whole, arena);
     put_i64(tape, &verdict->whole_ns);
     put_i64(tape, &verdict->whole_wall_ns);
+    put_i64(tape, &verdict->rank);
+    put_i64(tape, &verdict->device);
     put_size(tape, &verdict->whole_steps);
     put_size(tape, &verdict->bar_more);
     put_count(tape, &verdict->bar_count, sizeof(struct nl_verdict_bar), NL_VERDICT_BARS);

@@ -347,23 +347,6 @@ static const struct nl_account_device *device_of(const struct nl_account *accoun
     return NULL;
 }
 
-/* The device with most of the time at work, the earlier of equals; one of those whose work lies in less than half
- * the time of the others' tells more: they were recorded in windows of their own. */
-static size_t busiest(const struct nl_device_breakdown *rows, size_t count)
-{
-    size_t best = 0, dense;
-    for (size_t i = 1; i < count; i++)
-        if (rows[i].wall_ns - rows[i].idle_ns > rows[best].wall_ns - rows[best].idle_ns)
-            best = i;
-    int64_t most = rows[best].wall_ns - rows[best].idle_ns;
-    dense = best;
-    for (size_t i = 0; i < count; i++)
-        if (rows[i].wall_ns - rows[i].idle_ns >= most - most / 10 &&
-            rows[i].wall_ns < rows[dense].wall_ns / 2)
-            dense = i;
-    return dense;
-}
-
 /* Whether less than a tenth of the device's kernels begin before its longest gap. */
 static bool is_early(const struct division *division)
 {
@@ -464,7 +447,7 @@ bool nl_time_parts(struct nl_judged *judged, size_t device, struct nl_time_parts
     *parts = (struct nl_time_parts){0};
     if (!count || rows[0].starts_unknown)
         return false;
-    parts->device = device == NL_TIME_BUSIEST ? busiest(rows, count) : device;
+    parts->device = device == NL_TIME_BUSIEST ? nl_breakdown_busiest(rows, count) : device;
     if (rows[parts->device].wall_ns <= 0 || !look(&division, judged, parts, &rows[parts->device]))
         return false;
     parts->account = division.device;

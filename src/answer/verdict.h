@@ -67,7 +67,8 @@ struct nl_verdict_words {
     /* Timelines with device work: what shares in sentence and bars are of. */
     const char
         *whole; /* "44 steady steps", "from its first work to the last"; NULL: it has no bars */
-    int64_t whole_ns;      /* of the device that the sentence is about */
+    int64_t rank, device;  /* of the device that the sentence is about */
+    int64_t whole_ns;      /* of that device */
     size_t whole_steps;    /* that it is; 0: it is not steps */
     int64_t whole_wall_ns; /* of that device from its first work to its last, whatever the phase */
     struct nl_verdict_bar bars[NL_VERDICT_BARS];

@@ -42,6 +42,8 @@ void nl_whole_bars(struct nl_device_case *it)
     struct nl_verdict_words *verdict = it->judged->verdict;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(it->judged->options->memo, &count);
     verdict->whole = words_of(it);
+    verdict->rank = it->row.rank;
+    verdict->device = it->row.ordinal;
     verdict->whole_ns = it->parts.total;
     verdict->whole_wall_ns = it->row.wall_ns;
     verdict->whole_steps = it->in_steps ? (size_t)it->steps : 0;

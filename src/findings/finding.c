@@ -12,6 +12,7 @@
 #include "findings/bound.h"
 #include "findings/claims.h"
 #include "findings/culprit.h"
+#include "findings/lategain.h"
 #include "tables/memo.h"
 #include "findings/ranking.h"
 #include "findings/remedy.h"
@@ -102,6 +103,82 @@ static const struct nl_scenes *asked_of(const struct court *court, const struct 
     return cpu ? &court->hosts : &court->devices;
 }
 
+#define AS_LARGE 0.9 /* of the cost where it is largest */
+
+/* What was said of single devices while a cause is judged. */
+struct heard {
+    struct nl_finding told; /* of the device that the answer is about, where another loses more */
+    bool has_told;
+    int64_t *savings; /* per scene */
+};
+
+/* Keeps what is found on the scene where it is the largest, or where the answer is about it. */
+static void keep_found(struct judged *judged, struct heard *heard, struct nl_finding *finding,
+                       size_t scene, size_t told)
+{
+    struct nl_finding *best = &judged->best;
+    if (!judged->found++ || finding->cost_ns > best->cost_ns) {
+        heard->has_told |= judged->found > 1 && judged->worst == told;
+        if (heard->has_told && judged->worst == told)
+            heard->told = *best;
+        else
+            nl_intervals_release(&best->where);
+        *best = *finding;
+        judged->worst = scene;
+    } else if (scene == told) {
+        heard->told = *finding;
+        heard->has_told = true;
+    } else {
+        nl_intervals_release(&finding->where);
+    }
+}
+
+static void hear_scene(const struct court *court, const struct nl_cause *cause,
+                       struct judged *judged, struct heard *heard, size_t at)
+{
+    const struct nl_scenes *scenes = asked_of(court, cause);
+    struct nl_finding finding = {
+        .cause = cause->id, .not_this_if = cause->not_this_if, .alone_ns = NL_NULL_I64};
+    nl_intervals_init(&finding.where);
+    enum nl_verdict verdict = ask(cause, &scenes->items[at], &finding);
+    if (verdict == NL_CAUSE_ABSTAINED && !judged->reason)
+        judged->reason = finding.reason;
+    if (verdict != NL_CAUSE_FOUND) {
+        nl_intervals_release(&finding.where);
+        return;
+    }
+    if (scenes->late.others) {
+        struct nl_finding bounded = finding;
+        nl_bound_saving(&bounded, &scenes->items[at], court->account);
+        heard->savings[at] = bounded.saving_ns[1] > 0 ? bounded.saving_ns[1] : 0;
+    }
+    keep_found(judged, heard, &finding, at, scenes->told);
+}
+
+/* Of findings that are as large on the device that the answer is about, that one's. */
+static void prefer_told(struct judged *judged, struct heard *heard, size_t told)
+{
+    if (heard->has_told && judged->worst != told && heard->told.cost_ns > 0 &&
+        (double)heard->told.cost_ns >= AS_LARGE * (double)judged->best.cost_ns) {
+        struct nl_finding best = judged->best;
+        judged->best = heard->told;
+        heard->told = best;
+        judged->worst = told;
+    }
+    if (heard->has_told)
+        nl_intervals_release(&heard->told.where);
+}
+
+static void settle(const struct court *court, struct judged *judged, const struct nl_scenes *scenes,
+                   const int64_t *savings)
+{
+    struct nl_scene *scene = &scenes->items[judged->worst];
+    nl_bound_saving(&judged->best, scene, court->account);
+    nl_culprit_name(&judged->best, scene, court->account);
+    nl_late_cap(&judged->best, scenes, court->account, savings);
+    nl_intervals_normalise(&judged->best.where);
+}
+
 /* Asks one cause about every device and keeps the device that loses most. */
 static void judge(void *context, size_t number, unsigned worker)
 {
@@ -109,32 +186,20 @@ static void judge(void *context, size_t number, unsigned worker)
     const struct nl_cause *cause = causes[number].cause;
     const struct nl_scenes *scenes = asked_of(court, cause);
     struct judged *judged = &court->judged[number];
-    struct nl_finding *best = &judged->best;
     (void)worker;
-    nl_intervals_init(&best->where);
+    nl_intervals_init(&judged->best.where);
     if (nl_job_cancelled(court->job) || !scenes->count || lacks(cause, court->trace) ||
         (court->blind && cause->of_gaps))
         return;
     judged->asked = true;
-    for (size_t i = 0; i < scenes->count; i++) {
-        struct nl_finding finding = {.cause = cause->id, .not_this_if = cause->not_this_if};
-        nl_intervals_init(&finding.where);
-        enum nl_verdict verdict = ask(cause, &scenes->items[i], &finding);
-        if (verdict == NL_CAUSE_ABSTAINED && !judged->reason)
-            judged->reason = finding.reason;
-        if (verdict == NL_CAUSE_FOUND && (!judged->found++ || finding.cost_ns > best->cost_ns)) {
-            nl_intervals_release(&best->where);
-            *best = finding;
-            judged->worst = i;
-            continue;
-        }
-        nl_intervals_release(&finding.where);
+    struct heard heard = {.savings = nl_zalloc(scenes->count * sizeof *heard.savings)};
+    for (size_t i = 0; i < scenes->count; i++)
+        hear_scene(court, cause, judged, &heard, i);
+    if (judged->found) {
+        prefer_told(judged, &heard, scenes->told);
+        settle(court, judged, scenes, heard.savings);
     }
-    if (!judged->found)
-        return;
-    nl_bound_saving(best, &scenes->items[judged->worst], court->account);
-    nl_culprit_name(best, &scenes->items[judged->worst], court->account);
-    nl_intervals_normalise(&best->where);
+    nl_free(heard.savings);
 }
 
 static void keep(struct court *court, size_t number)
@@ -266,6 +331,7 @@ static struct nl_findings *find(const struct nl_trace *trace,
         nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");
         return NULL;
     }
+    findings->late_ns = court.devices.late.wins_ns;
     nl_findings_join(findings);
     if (!options->all)
         select_printed(findings);

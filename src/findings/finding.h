@@ -3,9 +3,9 @@
  * sure we are, evidence that can be asked again in SQL, and what to do about it.
  *
  * A cause is one file (cause_NAME.c) and one row of causes.def. It is evaluated per device, or per process
- * where no device worked; the finding that is reported is that of the place that loses most, with the
- * number of places it holds on. Findings are ranked by what they can win that no earlier one wins (ranking.h). Costs of
- * several findings overlap and must not be added; wins_ns may be.
+ * where no device worked; the finding that is reported is that of the place that loses most (or of the one that the answer is
+ * about, where that loses nearly as much), with the number of places it holds on. Findings are ranked by what they can
+ * win that no earlier one wins (ranking.h). Costs of several findings overlap and must not be added; wins_ns may be.
  *
  * Printed are findings with confidence of at least NL_FINDING_CONFIDENCE, two pieces of evidence,
  * and a cost of at least 0.5 % of the wall time and 50 µs. `all` lifts these rules. What could not be
@@ -66,9 +66,13 @@ struct nl_finding {
     int64_t cost_ns, beyond_ns; /* beyond: of cost, not accounted for by findings above */
     double cost_share;          /* of the device's wall time; NaN where that is not known */
     int64_t saving_ns[2];
-    int64_t claims_ns;          /* of the account's rows that it claims (claims.h) */
-    int64_t wins_ns;            /* of saving_ns[1], not won by findings above */
-    int64_t rank, device;       /* the place that loses most; NL_NULL_I64 unknown */
+    int64_t claims_ns; /* of the account's rows that it claims (claims.h) */
+    int64_t wins_ns;   /* of saving_ns[1], not won by findings above */
+    /* Where a rank is late: what its device saves, of which the program may gain less (NL_NULL_I64), and how much of what it saves
+     * the others wait now, which all findings win once. */
+    int64_t alone_ns, shared_ns;
+    /* The place that loses most, or nearly most where the answer is about it; NL_NULL_I64 unknown. */
+    int64_t rank, device;
     size_t devices, of_devices; /* holds on `devices` of `of_devices` */
     int64_t steps[2];           /* first and last step; NL_NULL_I64 without steps */
     struct nl_evidence evidence[NL_FINDING_EVIDENCE];
@@ -93,7 +97,8 @@ struct nl_abstention {
 };
 
 struct nl_findings {
-    struct nl_finding *items;  /* ranked */
+    struct nl_finding *items; /* ranked */
+    int64_t late_ns; /* gained at most where a late rank is as quick as the others; 0 none is */
     size_t count, cap, hidden; /* hidden: not printed because small, unsure or thinly founded */
     struct nl_abstention *abstained;
     size_t abstained_count, abstained_cap;

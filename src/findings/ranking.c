@@ -93,6 +93,26 @@ static void claim(struct nl_finding *findings, size_t number)
         finding->explained_by = owner;
 }
 
+/* What others wait for a late rank is won once, whatever makes it quicker: then another one is the last. */
+static void limit(struct nl_findings *findings)
+{
+    int64_t left = findings->late_ns;
+    const struct nl_finding *owner = NULL;
+    for (size_t i = 0; i < findings->count; i++) {
+        struct nl_finding *finding = &findings->items[i];
+        int64_t shared = finding->shared_ns, taken = shared < left ? shared : left;
+        if (shared <= 0 || finding->wins_ns <= 0)
+            continue;
+        int64_t wins = finding->wins_ns - (shared - taken);
+        finding->wins_ns = wins > 0 ? wins : 0;
+        if ((double)finding->wins_ns < OWN_SHARE * (double)finding->saving_ns[1] && owner &&
+            !finding->explained_by)
+            finding->explained_by = owner->id;
+        owner = owner ? owner : finding;
+        left -= taken;
+    }
+}
+
 /* Remarks stay remarks; a finding that says so is never critical. */
 static void grade(struct nl_finding *finding)
 {
@@ -144,10 +164,11 @@ void nl_findings_rank(struct nl_findings *findings)
     if (!findings->count)
         return;
     put_in_claim_order(findings);
-    for (size_t i = 0; i < findings->count; i++) {
+    for (size_t i = 0; i < findings->count; i++)
         claim(findings->items, i);
+    limit(findings);
+    for (size_t i = 0; i < findings->count; i++)
         grade(&findings->items[i]);
-    }
     qsort(findings->items, findings->count, sizeof *findings->items, by_weight);
     tell_alternatives(findings);
 }

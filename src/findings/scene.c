@@ -233,6 +233,22 @@ static void fill_all(struct nl_scenes *scenes, const struct nl_trace *trace,
     }
 }
 
+/* The late rank's, else the busiest. */
+static size_t find_told(struct nl_scenes *scenes, struct nl_memo *memo,
+                        const struct nl_device_breakdown *rows, size_t count)
+{
+    if (scenes->count < 2)
+        return SIZE_MAX;
+    const struct nl_account *account = nl_memo_account(memo);
+    const struct nl_device_breakdown *busiest = &rows[nl_breakdown_busiest(rows, count)];
+    scenes->late = nl_account_late(account, NL_PHASES);
+    for (size_t i = 0; i < scenes->count; i++)
+        if (scenes->late.others ? scenes->items[i].booked == &account->devices[scenes->late.device]
+                                : scenes->items[i].parts == busiest)
+            return i;
+    return SIZE_MAX;
+}
+
 void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
                     const struct nl_analyze_options *options, struct nl_arena *arena,
                     unsigned threads)
@@ -276,8 +292,7 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     uint32_t *place = deal(&dealer, trace->kernel.slice, trace->kernel.rows, scenes->rows, true);
     deal(&dealer, trace->copy.slice, trace->copy.rows, place, false);
     fill_all(scenes, trace, options, threads);
-    if (scenes->count > 1)
-        scenes->late = nl_account_late(nl_memo_account(options->memo), NL_PHASES);
+    scenes->told = find_told(scenes, options->memo, all, part_count);
     if (scenes->count && clocks_contradict(trace))
         find_clocks(scenes, trace, nl_memo_clocks(options->memo));
     nl_free(dealer.lane_scene);

@@ -17,6 +17,8 @@ struct nl_scenes {
     struct nl_experts_found experts;
     struct nl_scene_locks locks;
     struct nl_account_late late;
+    /* Scene that the answer is about: what is as large there is reported of it; or SIZE_MAX. */
+    size_t told;
 };
 
 /* Texts are made in `arena`. */

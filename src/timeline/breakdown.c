@@ -100,6 +100,21 @@ static bool starts_are_unknown(const struct nl_trace *trace, const bool *sources
     return sources != NULL;
 }
 
+size_t nl_breakdown_busiest(const struct nl_device_breakdown *rows, size_t count)
+{
+    size_t best = 0, dense;
+    for (size_t i = 1; i < count; i++)
+        if (rows[i].wall_ns - rows[i].idle_ns > rows[best].wall_ns - rows[best].idle_ns)
+            best = i;
+    int64_t most = rows[best].wall_ns - rows[best].idle_ns;
+    dense = best;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].wall_ns - rows[i].idle_ns >= most - most / 10 &&
+            rows[i].wall_ns < rows[dense].wall_ns / 2)
+            dense = i;
+    return dense;
+}
+
 struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *row)
 {
     struct nl_device_breakdown shown = *row;

@@ -42,6 +42,10 @@ struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *
 struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
                                               const struct nl_window *window, size_t *count);
 
+/* The row of the device with most of the time at work, the earlier of equals; one of those whose work lies in less than half
+ * the time of the others' tells more: they were recorded in windows of their own. */
+size_t nl_breakdown_busiest(const struct nl_device_breakdown *rows, size_t count);
+
 /* When one device (a row; NL_NULL_ROW unknown) computes, communicates, and copies or fills, under a
  * window (NULL = always): normal sets, which may overlap. `lanes` is what nl_work_lanes gave for the same
  * window, once for all devices. Initialises `sets`. */

@@ -40,6 +40,11 @@ static void put_share(struct brief *brief, const struct nl_finding *finding, int
     nl_buf_char(&brief->line, ')');
 }
 
+static const char *one_of(const struct nl_finding *finding)
+{
+    return finding->rank == NL_NULL_I64 ? "device" : "rank";
+}
+
 /* " · saves up to 3.963 s (26.2 % of 15.12 s)". What other findings save already is promised once: " · saves up to
  * 1.2 s (8.0 %) besides the others, 3.963 s alone". */
 static void put_saving(struct brief *brief, const struct nl_finding *finding, bool titled)
@@ -47,6 +52,8 @@ static void put_saving(struct brief *brief, const struct nl_finding *finding, bo
     char text[NL_UNIT_TEXT];
     struct nl_buf *line = &brief->line;
     int64_t alone = finding->saving_ns[1], wins = finding->wins_ns;
+    if (alone <= 0 && finding->alone_ns != NL_NULL_I64)
+        nl_buf_format(line, " · saves nothing while another %s is late", one_of(finding));
     if (alone <= 0 || finding->validity)
         return;
     if (wins >= 0 && (double)wins < (1 - SAME) * (double)alone) {
@@ -58,6 +65,30 @@ static void put_saving(struct brief *brief, const struct nl_finding *finding, bo
     bool all = titled && has_time(finding->title, (double)alone);
     nl_buf_format(line, " · saves up to %s", all ? "all of it" : nl_format_ns(text, alone));
     put_share(brief, finding, alone);
+    if (finding->alone_ns != NL_NULL_I64 && finding->devices == finding->of_devices) {
+        nl_buf_text(line, ", done on ");
+        if (finding->devices == 2)
+            nl_buf_text(line, "both");
+        else
+            nl_buf_format(line, "all %zu", finding->devices);
+        nl_buf_format(line, " %ss", one_of(finding));
+    } else if (finding->alone_ns != NL_NULL_I64 && finding->alone_ns > finding->saving_ns[1])
+        nl_buf_format(line, ", then another %s is the last", one_of(finding));
+}
+
+/* Where it is about another device than the sentence above: on how many it holds. Who waits for a late one names both. */
+static void put_place(struct brief *brief, const struct nl_finding *finding)
+{
+    const struct nl_verdict_words *verdict = brief->report->verdict;
+    bool is_above = finding->rank == verdict->rank && finding->device == verdict->device;
+    if (!verdict->whole || is_above || finding->of_devices < 2 || finding->device == NL_NULL_I64 ||
+        !strcmp(finding->cause, "collective_skew"))
+        return;
+    if (finding->devices == 1)
+        nl_buf_text(&brief->line, " · on this device alone, not the one above");
+    else
+        nl_buf_format(&brief->line, " · on %zu of %zu devices, most on this one", finding->devices,
+                      finding->of_devices);
 }
 
 /* The first piece of evidence with a number that is not in the title. */
@@ -121,6 +152,7 @@ static void put_finding(struct brief *brief, const struct nl_finding *finding, s
         put_known(line, finding->cause);
         nl_buf_format(line, ", see above: %s", nl_severity_name(finding->severity));
     }
+    put_place(brief, finding);
     put_saving(brief, finding, titled);
     if (titled)
         put_evidence(brief, finding);

@@ -9,46 +9,6 @@
 
 #define LINE_BYTES ((size_t)1 << 16)
 
-/* ---- JSON ---- */
-
-static void put_i64(struct nl_json *json, const char *key, int64_t value)
-{
-    nl_json_put_i64(json, key, value, value != INT64_MIN);
-}
-
-static bool is_whole(enum nl_meaning meaning)
-{
-    return meaning == NL_MEANS_NS || meaning == NL_MEANS_COUNT || meaning == NL_MEANS_BYTES ||
-           meaning == NL_MEANS_INTEGER;
-}
-
-static void put_evidence(struct nl_json *json, const struct nl_evidence *evidence)
-{
-    nl_json_open(json, '{');
-    nl_json_put_text(json, "metric", evidence->metric);
-    nl_json_key(json, "value");
-    if (is_whole(evidence->meaning) && fabs(evidence->value) < 0x1p63)
-        nl_json_i64(json, (int64_t)evidence->value);
-    else
-        nl_json_f64(json, evidence->value);
-    nl_json_put_text(json, "threshold", evidence->threshold);
-    nl_json_put_text(json, "says", evidence->says);
-    nl_json_put_text(json, "query", evidence->query);
-    nl_json_key(json, "examples");
-    nl_json_open(json, '[');
-    for (size_t i = 0; i < evidence->example_count; i++) {
-        const struct nl_example *example = &evidence->examples[i];
-        nl_json_open(json, '{');
-        nl_json_put_text(json, "lane", example->lane);
-        put_i64(json, "start_ns", example->start_ns);
-        put_i64(json, "dur_ns", example->dur_ns);
-        nl_json_put_text(json, "name", example->name);
-        nl_json_close(json, '}');
-    }
-    nl_json_close(json, ']');
-    nl_json_close(json, '}');
-}
-
 /* ---- Commands that can be pasted ---- */
 
 void nl_findings_command(struct nl_buf *out, const char *text,
@@ -64,8 +24,8 @@ void nl_findings_command(struct nl_buf *out, const char *text,
 }
 
 /* neurolens sql PROFILE "…": the finding's first number again. */
-static bool add_check(struct nl_buf *out, const struct nl_finding *finding,
-                      const struct nl_view_options *options)
+bool nl_findings_check(struct nl_buf *out, const struct nl_finding *finding,
+                       const struct nl_view_options *options)
 {
     const char *query = finding->evidence_count ? finding->evidence[0].query : NULL;
     if (!query)
@@ -80,130 +40,13 @@ static bool add_check(struct nl_buf *out, const struct nl_finding *finding,
     return true;
 }
 
-static void put_command(struct nl_json *json, const char *key, const char *text,
-                        const struct nl_view_options *options)
-{
-    struct nl_buf line;
-    nl_buf_init(&line, LINE_BYTES);
-    nl_findings_command(&line, text, options);
-    nl_json_put_text(json, key, line.ptr);
-    nl_buf_release(&line);
-}
-
-static void put_check(struct nl_json *json, const struct nl_finding *finding,
-                      const struct nl_view_options *options)
-{
-    struct nl_buf line;
-    nl_buf_init(&line, LINE_BYTES);
-    nl_json_put_text(json, "check", add_check(&line, finding, options) ? line.ptr : NULL);
-    nl_buf_release(&line);
-}
-
-static void put_scope(struct nl_json *json, const struct nl_finding *finding)
-{
-    nl_json_key(json, "scope");
-    nl_json_open(json, '{');
-    put_i64(json, "rank", finding->rank);
-    put_i64(json, "gpu", finding->device);
-    nl_json_key(json, "steps");
-    if (finding->steps[0] == INT64_MIN) {
-        nl_json_null(json);
-    } else {
-        nl_json_open(json, '[');
-        nl_json_i64(json, finding->steps[0]);
-        nl_json_i64(json, finding->steps[1]);
-        nl_json_close(json, ']');
-    }
-    put_i64(json, "devices", (int64_t)finding->devices);
-    put_i64(json, "of_devices", (int64_t)finding->of_devices);
-    nl_json_close(json, '}');
-}
-
-/* Up to `most`, or up to NULL. */
-static void put_texts(struct nl_json *json, const char *key, const char *const *texts, size_t most)
-{
-    nl_json_key(json, key);
-    nl_json_open(json, '[');
-    for (size_t i = 0; i < most && texts[i]; i++)
-        nl_json_text(json, texts[i]);
-    nl_json_close(json, ']');
-}
-
-static void put_finding(struct nl_json *json, const struct nl_finding *finding,
-                        const struct nl_view_options *options)
-{
-    nl_json_open(json, '{');
-    nl_json_put_text(json, "id", finding->id);
-    nl_json_put_text(json, "cause", finding->cause);
-    nl_json_put_text(json, "title", finding->title);
-    nl_json_put_text(json, "severity", nl_severity_name(finding->severity));
-    nl_json_put_f64(json, "confidence", finding->confidence, true);
-    put_i64(json, "cost_ns", finding->cost_ns);
-    nl_json_put_f64(json, "cost_share", finding->cost_share, true);
-    put_i64(json, "beyond_ns", finding->beyond_ns);
-    put_i64(json, "wins_ns", finding->wins_ns);
-    put_i64(json, "claims_ns", finding->claims_ns);
-    nl_json_put_text(json, "culprit", finding->culprit);
-    put_texts(json, "also", finding->also, NL_FINDING_ALSO);
-    put_texts(json, "alternatives", finding->alternatives, NL_FINDING_ALTERNATIVES);
-    nl_json_put_text(json, "explained_by", finding->explained_by);
-    nl_json_key(json, "saving_ns");
-    nl_json_open(json, '[');
-    nl_json_i64(json, finding->saving_ns[0]);
-    nl_json_i64(json, finding->saving_ns[1]);
-    nl_json_close(json, ']');
-    put_scope(json, finding);
-    nl_json_key(json, "evidence");
-    nl_json_open(json, '[');
-    for (size_t i = 0; i < finding->evidence_count; i++)
-        put_evidence(json, &finding->evidence[i]);
-    nl_json_close(json, ']');
-    put_check(json, finding, options);
-    nl_json_put_text(json, "not_this_if", finding->not_this_if);
-    nl_json_key(json, "suggestions");
-    nl_json_open(json, '[');
-    for (const struct nl_suggestion *it = finding->suggestions; it && it->action; it++) {
-        nl_json_open(json, '{');
-        put_command(json, "do", it->action, options);
-        nl_json_put_text(json, "why", it->why);
-        put_command(json, "verify", it->verify, options);
-        nl_json_close(json, '}');
-    }
-    nl_json_close(json, ']');
-    nl_json_key(json, "needs");
-    nl_json_open(json, '[');
-    for (size_t i = 0; i < finding->need_count; i++) {
-        nl_json_open(json, '{');
-        nl_json_put_text(json, "missing", finding->needs[i].missing);
-        nl_json_put_text(json, "why", finding->needs[i].why);
-        nl_json_put_text(json, "record", finding->needs[i].record);
-        nl_json_close(json, '}');
-    }
-    nl_json_close(json, ']');
-    nl_json_close(json, '}');
-}
-
-void nl_findings_json(struct nl_json *json, const struct nl_findings *findings,
-                      const struct nl_view_options *options)
-{
-    nl_json_key(json, "findings");
-    nl_json_open(json, '[');
-    for (size_t i = 0; i < findings->count; i++)
-        put_finding(json, &findings->items[i], options);
-    nl_json_close(json, ']');
-    nl_json_key(json, "abstained");
-    nl_json_open(json, '[');
-    for (size_t i = 0; i < findings->abstained_count; i++) {
-        nl_json_open(json, '{');
-        nl_json_put_text(json, "cause", findings->abstained[i].cause);
-        nl_json_put_text(json, "reason", findings->abstained[i].reason);
-        nl_json_put_text(json, "record", findings->abstained[i].record);
-        nl_json_close(json, '}');
-    }
-    nl_json_close(json, ']');
-}
-
 /* ---- Text and Markdown ---- */
+
+bool nl_findings_is_whole(enum nl_meaning meaning)
+{
+    return meaning == NL_MEANS_NS || meaning == NL_MEANS_COUNT || meaning == NL_MEANS_BYTES ||
+           meaning == NL_MEANS_INTEGER;
+}
 
 struct note {
     struct nl_buf *out;
@@ -252,25 +95,42 @@ static void put(struct note *note, const char *text)
     nl_buf_release(&safe);
 }
 
-/* Ends the line; further lines of it stand `indent` columns in. */
-static void end_line(struct note *note, size_t indent)
-{
-    struct nl_str line = {note->line.ptr ? note->line.ptr : "", note->line.len};
-    if (note->width) {
-        nl_notes_wrap(note->out, line, note->width, indent);
-    } else {
-        nl_buf_add(note->out, line.ptr, line.len);
-        nl_buf_char(note->out, '\n');
-    }
-    nl_buf_clear(&note->line);
-}
-
 /* Ends the line as it is, whatever the width: what is there to be copied. */
 static void end_whole_line(struct note *note)
 {
     nl_buf_add(note->out, note->line.ptr ? note->line.ptr : "", note->line.len);
     nl_buf_char(note->out, '\n');
     nl_buf_clear(&note->line);
+}
+
+/* Ends the line; further lines of it stand `indent` columns in. */
+static void end_line(struct note *note, size_t indent)
+{
+    if (!note->width) {
+        end_whole_line(note);
+        return;
+    }
+    struct nl_str line = {note->line.ptr ? note->line.ptr : "", note->line.len};
+    nl_notes_wrap(note->out, line, note->width, indent);
+    nl_buf_clear(&note->line);
+}
+
+/* " · saves 1 ms to 2 ms (1.5 ms besides the others): 3 ms on this device, but then another is the last" */
+static void put_savings(struct nl_buf *line, const struct nl_finding *finding)
+{
+    char low[NL_UNIT_TEXT], high[NL_UNIT_TEXT];
+    int64_t most = finding->saving_ns[1];
+    bool less = finding->alone_ns != NL_NULL_I64 && finding->alone_ns > most;
+    if (most > 0)
+        nl_buf_format(line, " · saves %s to %s", nl_format_ns(low, finding->saving_ns[0]),
+                      nl_format_ns(high, most));
+    else if (less)
+        nl_buf_text(line, " · saves nothing while another is late");
+    if (most > 0 && finding->wins_ns >= 0 && finding->wins_ns < most / 20 * 19)
+        nl_buf_format(line, " (%s besides the others)", nl_format_ns(low, finding->wins_ns));
+    if (less)
+        nl_buf_format(line, ": %s on this device%s", nl_format_ns(low, finding->alone_ns),
+                      most > 0 ? ", but then another is the last" : "");
 }
 
 static void put_weight(struct note *note, const struct nl_finding *finding)
@@ -286,15 +146,10 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
     if (timed && finding->beyond_ns < finding->cost_ns / 20 * 19)
         nl_buf_format(line, ", %s of them not counted above",
                       nl_format_ns(text, finding->beyond_ns));
-    if (finding->saving_ns[1] > 0) {
-        nl_buf_format(line, " · saves %s to %s", nl_format_ns(text, finding->saving_ns[0]),
-                      nl_format_ns(more, finding->saving_ns[1]));
-        if (finding->wins_ns >= 0 && finding->wins_ns < finding->saving_ns[1] / 20 * 19)
-            nl_buf_format(line, " (%s besides the others)", nl_format_ns(text, finding->wins_ns));
-    }
+    put_savings(line, finding);
     nl_buf_format(line, " · confidence %.2f", finding->confidence);
     if (finding->of_devices > 1)
-        nl_buf_format(line, " · on %zu of %zu devices, numbers of the worst", finding->devices,
+        nl_buf_format(line, " · on %zu of %zu devices, numbers of this one", finding->devices,
                       finding->of_devices);
     end_line(note, 3);
 }
@@ -347,7 +202,7 @@ static void put_value(struct note *note, const struct nl_evidence *evidence)
 {
     char text[NL_UNIT_TEXT];
     bool fits = fabs(evidence->value) < 0x1p63; /* what takes longer has no other unit */
-    if (is_whole(evidence->meaning))
+    if (nl_findings_is_whole(evidence->meaning))
         nl_buf_format(&note->line, " (now %.0f", evidence->value);
     else
         nl_buf_format(&note->line, " (now %.6g", evidence->value);
@@ -365,7 +220,7 @@ static void put_pasteable(struct note *note, const struct nl_finding *finding)
 {
     struct nl_buf line;
     nl_buf_init(&line, LINE_BYTES);
-    if (add_check(&line, finding, note->options)) {
+    if (nl_findings_check(&line, finding, note->options)) {
         struct nl_buf safe;
         nl_buf_init(&safe, LINE_BYTES);
         nl_celltext_safe(&safe, (struct nl_str){line.ptr, line.len});

@@ -25,4 +25,11 @@ void nl_findings_markdown(struct nl_buf *out, const struct nl_findings *findings
 void nl_findings_command(struct nl_buf *out, const char *text,
                          const struct nl_view_options *options);
 
+/* Whether values of that meaning are whole numbers. */
+bool nl_findings_is_whole(enum nl_meaning meaning);
+
+/* The statement that gives the finding's first number; false where it has none. */
+bool nl_findings_check(struct nl_buf *out, const struct nl_finding *finding,
+                       const struct nl_view_options *options);
+
 #endif
