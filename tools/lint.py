@@ -391,11 +391,11 @@ def casts():
 
 
 def thresholds():
-    """thresholds of causes are tried from both sides: tests/unit/edges*.def, or tests/unit/edges.left"""
+    """thresholds of causes are tried from both sides, by what is said or promised: tests/unit/edges*.def, test_edges.c, or edges.left"""
     rows, breaches = set(), []
     for name in sorted(os.listdir("tests/unit")):
-        if re.fullmatch(r"edges\w*\.def", name):
-            for cause, names in re.findall(r'^EDGE\("(\w+)", "([^"]*)"', read("tests/unit/" + name), re.M):
+        if re.fullmatch(r"edges\w*\.def|test_edges\.c", name):
+            for cause, names in re.findall(r'^(?:EDGE\(|    \{)"(\w+)", "([^"]*)"', read("tests/unit/" + name), re.M):
                 rows |= {(cause, each) for each in names.split()} | {(None, each) for each in names.split()}
     left = {tuple(line.split()) for line in read("tests/unit/edges.left").splitlines() if line and not line.startswith("#")}
     for path in sources(["src/findings"]):

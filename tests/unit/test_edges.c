@@ -19,43 +19,56 @@ static const struct nl_cause *cause_of(const char *id)
     return NULL;
 }
 
-enum said { SILENT, SAID, CRITICAL, WRONG };
-
-static enum said ask_scenes(const struct nl_cause *cause, const struct nl_scenes *scenes)
+/* The finding of the scene that loses most; false without one. Its texts are gone. */
+static bool ask_scenes(const struct nl_cause *cause, const struct nl_scenes *scenes,
+                       struct nl_finding *worst)
 {
-    enum said said = SILENT;
+    bool found = false;
     for (size_t i = 0; i < scenes->count; i++) {
         struct nl_finding finding = {.cause = cause->id};
         nl_intervals_init(&finding.where);
-        if (cause->evaluate(&scenes->items[i], &finding) == NL_CAUSE_FOUND && said != CRITICAL)
-            said = finding.severity == NL_SEVERITY_CRITICAL ? CRITICAL : SAID;
+        if (cause->evaluate(&scenes->items[i], &finding) == NL_CAUSE_FOUND &&
+            (!found || finding.cost_ns > worst->cost_ns)) {
+            *worst = finding;
+            found = true;
+        }
         nl_intervals_release(&finding.where);
     }
-    return said;
+    return found;
 }
 
-/* What the row's cause says of its profile with that x. */
-static enum said ask(size_t row, int64_t x)
+/* What a cause says of a profile, which is given up. */
+static bool ask_trace(const char *id, struct nl_trace *trace, struct nl_finding *finding)
 {
     struct nl_arena arena;
     struct nl_scenes devices, hosts = {0};
-    const struct nl_cause *cause = cause_of(edges[row].cause);
-    struct nl_trace *trace = edge_build(row, x);
-    if (!trace || !cause)
-        return WRONG;
+    const struct nl_cause *cause = cause_of(id);
+    if (!check_true(trace && cause, "trace && cause", __FILE__, __LINE__))
+        return false;
     struct nl_analyze_options options = {0};
     options.memo = nl_memo_new(trace, &options.window);
     nl_arena_init(&arena);
     nl_scenes_init(&devices, trace, &options, &arena, 1);
     if (!devices.count)
         nl_scenes_init_cpu(&hosts, trace, &options, &arena);
-    enum said said = ask_scenes(cause, devices.count ? &devices : &hosts);
+    bool found = ask_scenes(cause, devices.count ? &devices : &hosts, finding);
     nl_scenes_release(&devices);
     nl_scenes_release(&hosts);
     nl_memo_free(options.memo);
     nl_arena_free(&arena);
     nl_trace_free(trace);
-    return said;
+    return found;
+}
+
+enum said { SILENT, SAID, CRITICAL };
+
+/* What the row's cause says of its profile with that x. */
+static enum said ask(size_t row, int64_t x)
+{
+    struct nl_finding finding;
+    if (!ask_trace(edges[row].cause, edge_build(row, x), &finding))
+        return SILENT;
+    return finding.severity == NL_SEVERITY_CRITICAL ? CRITICAL : SAID;
 }
 
 static void begins_where_it_says(void)
@@ -75,4 +88,114 @@ static void begins_where_it_says(void)
     }
 }
 
-CHECK_MAIN("edges", {"causes begin where their thresholds are", begins_where_it_says})
+/* ---- What it costs, and what is promised ---- */
+
+/* Kernels without tensor cores take x of a device that has them. */
+static void without_cores(struct gputrace *make, int64_t x, const char *arg)
+{
+    dev_named(make, "NVIDIA GPU", 84, 7, 0);
+    edge_named(make, x, arg);
+}
+
+/* One gap of x µs, and twenty of 20 ms in all less that. */
+static void one_long_gap(struct gputrace *make, int64_t x, const char *arg)
+{
+    int64_t at = 1000 + x;
+    (void)arg;
+    edge_late(make, "h16816gemm", 0, 1000);
+    for (int64_t i = 0; i < 20; i++) {
+        edge_late(make, "h16816gemm", at, 1000);
+        at += 1000 + edge_part(20000 - x, 20, i);
+    }
+    edge_late(make, "h16816gemm", at, 1000);
+}
+
+/* Waits, and beside 100 kernels with a launch x without one. */
+static void waits_and_unlinked(struct gputrace *make, int64_t x, const char *arg)
+{
+    edge_waits(make, 10000, arg);
+    for (int64_t i = 0; i < x; i++)
+        gputrace_kernel(make, 8, "softmax", -1, 0, AT + 99000 + i, 1);
+}
+
+/* Worked out by hand, in ns. */
+static const struct {
+    const char *cause, *names; /* of the constants that it is about */
+    void (*fill)(struct gputrace *make, int64_t x, const char *arg);
+    const char *arg;
+    int64_t x;
+    double cost, least, most, confidence, within;
+} promises[] = {
+    {"h2d_in_critical_path", "", edge_h2d, "", 10000, 10e6, 5e6, 10e6, 1, 0},
+    /* 5 of 12 GB/s */
+    {"low_copy_bandwidth", "", edge_slow_copy, "", 12000, 7e6, 3.5e6, 7e6, 1, 1},
+    {"many_small_copies", "", edge_copy_count, "", 600, 6e6, 3e6, 6e6, 1, 0},
+    /* a launch takes 1 µs to reach the device at best */
+    {"launch_latency_gap", "LEFT_NS", edge_latency, "", 30, 30000, 14500, 29000, 1, 0},
+    /* kernels of 12 µs: 2 of the 5 µs from sure to 0.8 */
+    {"launch_bound_small_kernels", "LEFT_OF_SURE NL_SMALL_KERNEL_NS", edge_kernel_length,
+     "aten::add", 12, 20e6, 10e6, 20e6, 0.92, 0},
+    {"launch_bound_small_kernels", "LEFT_OF_SURE NL_SMALL_KERNEL_NS", edge_kernel_length,
+     "aten::add", 10, 20e6, 10e6, 20e6, 1, 0},
+    /* three quarters; a quarter at least; nine tenths sure up to twice the threshold */
+    {"tensor_core_unused", "", without_cores, "volta_sgemm_128x64_nn", 20000, 15e6, 5e6, 15e6, 0.9,
+     0},
+    {"tensor_core_unused", "", without_cores, "volta_sgemm_128x64_nn", 20004, 15.003e6, 5.001e6,
+     15.003e6, 1, 0},
+    /* one gap with over four fifths of the idle time is a phase */
+    {"gpu_idle", "ONE_GAP", one_long_gap, "", 16000, 20e6, 10e6, 20e6, 1, 0},
+    {"gpu_idle", "ONE_GAP", one_long_gap, "", 16001, 20e6, 10e6, 20e6, 0.85, 0},
+    {"sync_calls", "", waits_and_unlinked, "cudaStreamSynchronize", 99, 10e6, 5e6, 10e6, 1, 0},
+    {"sync_calls", "", waits_and_unlinked, "cudaStreamSynchronize", 100, 10e6, 5e6, 10e6, 0.92, 0},
+    /* with 50 copies of 10 µs and their calls of 1 µs */
+    {"item_scalar_readback", "", edge_scalars, "", 10000, 10e6, 5e6, 10.55e6, 1, 0},
+    {"d2d_copy_or_cast_excess", "", edge_twenty_named, "CatArrayBatchedCopy", 30000, 30e6, 10e6,
+     30e6, 1, 0},
+    {"fp64_slow", "", edge_double, "cutlass_80_simt_dgemm_128x64_nn", 32000, 32e6, 16e6, 31e6, 1,
+     1},
+    {"small_grid", "", edge_grid_time, "", 20000, 10e6, 2.5e6, 10e6, 1, 0},
+    {"layout_copies", "", edge_layout, "", 20000, 20e6, 5e6, 20e6, 1, 0},
+    {"gather_bound", "", edge_gather, "", 20000, 20e6, 0, 20e6, 1, 2},
+    {"tf32_products", "", edge_tf32, "", 20000, 10e6, 0, 10e6, 1, 0},
+    {"cpu_hotspot", "", edge_function, "tokenize", 50000, 50e6, 12.5e6, 37.5e6, 1, 0},
+    {"optimizer_unfused", "", edge_update_time, "", 10000, 5e6, 2.5e6, 5e6, 1, 0},
+    /* 10 ms over the median, 6.67 over the mean */
+    {"moe_imbalance", "", edge_experts_times, "", 40000, 10e6, 0, 20e6 / 3, 1, 1},
+    /* arithmetic 0.204 µs; 4-bit weights leave out three quarters of 25 µs, at 0.8 of the roof */
+    {"decode_weight_bound", "MOST_SMALLER", edge_decode_length, "", 50, 49796, 0, 37500, 1, 1},
+    {"padding_waste", "", edge_padding_time, "", 20000, 8e6, 0, 8e6, 1, 1},
+    /* 5.87 of 300 GB/s; 0.8 of that can be reached */
+    {"low_bus_bandwidth", "REACHABLE", edge_link_count, "", 10, 48776639, 24388319, 48776639, 1,
+     100},
+    {"collective_skew", "", edge_skew_time, "", 10000, 10e6, 0, 10e6, 0.9, 0},
+    {"clocks_down", "", edge_clocked_products, "heat", 20000, 10e6, 0, 10e6, 1, 1},
+    {"wave_quantisation", "", edge_waves_time, "", 40000, 10e6, 0, 10e6, 1, 1},
+    /* of 40 % of the time the kernels' registers are known */
+    {"low_occupancy", "", edge_warps_time, "", 40000, 20e6, 0, 20e6, 0.4, 0},
+    {"small_products", "", edge_small_shortest, "", 5, 60000, 0, 60000, 1, 0},
+    {"gemm_memory_bound", "", edge_vector, "", 100, 99462, 0, 99462, 1, 1},
+};
+
+static void promises_what_can_be_won(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(promises); i++) {
+        struct gputrace make;
+        struct nl_finding finding;
+        char label[200];
+        snprintf(label, sizeof label, "%s at %lld", promises[i].cause, (long long)promises[i].x);
+        check_case(label);
+        gputrace_open(&make);
+        promises[i].fill(&make, promises[i].x, promises[i].arg);
+        bool found = ask_trace(promises[i].cause, gputrace_close(&make), &finding);
+        CHECK(found);
+        if (!found)
+            continue;
+        CHECK_NEAR((double)finding.cost_ns, promises[i].cost, promises[i].within);
+        CHECK_NEAR((double)finding.saving_ns[0], promises[i].least, promises[i].within);
+        CHECK_NEAR((double)finding.saving_ns[1], promises[i].most, promises[i].within);
+        CHECK_NEAR(finding.confidence, promises[i].confidence, 1e-9);
+    }
+}
+
+CHECK_MAIN("edges", {"causes begin where their thresholds are", begins_where_it_says},
+           {"costs and savings are those worked out by hand", promises_what_can_be_won})
