@@ -155,8 +155,8 @@ def plug_in(folder, name, begins, end, pids=(50, 50, 50, 50), again=()):
 
 
 def last_gpu(folder):
-    """GPUs that one process drives: who is launched last waits for nobody. Not where all take the same, where there are
-    several processes, or where the GPUs have not as many collectives each."""
+    """GPUs of one process, or of one each: who is launched last waits for nobody, as all end together. Not where all take the same,
+    or where the GPUs have not as many collectives each (clocks of two hosts: lategpus.py)."""
     late = (14000.0, 9500.0, 5000.0, 500.0)
     text = first_lines(plug_in(folder, "late", late, 14600.0))
     check("Communication only: 4 kernels of collectives, 29.40 ms on 4 devices" in text and
@@ -164,8 +164,10 @@ def last_gpu(folder):
           "the last GPU of one process is named", text[:600])
     check("One thread launches them on one GPU after the other: 4 calls, 1.600 ms" in text and "Could save" not in text,
           "and that one thread launches", text[:600])
+    text = first_lines(plug_in(folder, "processes", late, 14600.0, pids=(50, 51, 52, 53)))
+    check("GPU 0 arrives last: its collectives take 600.0 µs" in text and "One thread" not in text,
+          "the last GPU of one process each is named", text[:600])
     for name, path in (("equal", plug_in(folder, "equal", (10.0, 11.0, 12.0, 13.0), 9000.0)),
-                       ("processes", plug_in(folder, "processes", late, 14600.0, pids=(50, 51, 52, 53))),
                        ("uneven", plug_in(folder, "uneven", late, 14600.0, again=(1, 2)))):
         text = first_lines(path)
         check("Communication" in text and "arrives last" not in text, "no last GPU: " + name, text[:500])
@@ -257,6 +259,27 @@ def threads_that_wait(folder):
         check(parts == {"compute": 10 ** 10} and "lock_waits" not in hot and result["answer"]["culprit"] == "forward" and
               "50 % waiting (mostly wait); most in forward" in result["answer"]["sentence"],
               "a helper that waits all the time is not booked (%s)" % names[1], (result["answer"], parts, hot))
+
+
+def gaps_that_wait(folder):
+    """In gaps of a GPU the thread that launches sits in one Python function: one that only waits is waiting, its look-alikes are work."""
+    for name, waits in (("threading.py(320): wait", True), ("selectors.py(403): select", True),
+                        ("<built-in method sleep of module object at 0x7f01>", True),
+                        ("<built-in method acquire of _thread.lock object at 0x7f01>", True),
+                        ("<built-in method join of str object at 0x7f01>", False), ("worker.py(12): wait_and_merge", False),
+                        ("table.py(88): select", False), ("<method 'join' of 'str' objects>", False), ("cache.py(30): get", False)):
+        trace, now = Trace(), 1000
+        for _ in range(40):
+            trace.slice("python_function", name, now, 5000)
+            now = launched(trace, 4, 60, 55, begin=now + 5010)
+        path = trace.write(folder, "waits.json")
+        sentence = json.loads(run([path], "--format", "json")[1])["result"]["answer"]["sentence"]
+        rows = subprocess.run([PROGRAM, "sql", "-q", "--no-cache", "--format", "json", path,
+                               "SELECT activity, sum(dur) AS ns FROM idle_gaps GROUP BY 1 ORDER BY 2 DESC LIMIT 1"],
+                              capture_output=True, text=True, check=False).stdout
+        check(("off-CPU (waiting)" if waits else '"python"') in rows, "idle while in %s is %s" % (name, "waiting" if waits else "python"),
+              (rows, sentence))
+        check(("while the CPU itself waits, in" in sentence) == waits, "the sentence says so of %s" % name, sentence)
 
 
 def cores_by_maker(folder):
@@ -1325,6 +1348,7 @@ with tempfile.TemporaryDirectory() as scratch:
     windows_are_named(scratch)
     event_loops(scratch)
     threads_that_wait(scratch)
+    gaps_that_wait(scratch)
     cores_by_maker(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)

@@ -2,7 +2,6 @@
 #include "account/accountmake.h"
 #include "base/mem.h"
 #include "timeline/feeder.h"
-#include "timeline/waitname.h"
 
 /* Whether a thread works while it does that; else it waits, or nothing is known. */
 static bool is_work(uint8_t activity)
@@ -31,21 +30,13 @@ static uint8_t *find_workers(const struct nl_account_maker *maker)
     return works;
 }
 
-static bool is_waiting(struct nl_wait_names *waits, const struct nl_did *did)
-{
-    return (did->activity == NL_DID_PYTHON || did->activity == NL_DID_OTHER) &&
-           nl_wait_names_has(waits, did->name);
-}
-
-static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
-                        struct nl_wait_names *waits, size_t group, uint32_t thread)
+static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host, size_t group,
+                        uint32_t thread)
 {
     int64_t now = maker->groups[group].device.start, end = maker->groups[group].device.end;
     for (int64_t until; now < end; now = until) {
         struct nl_did did = nl_hostdid_at(host, thread, now, &until);
         until = until < end ? until : end;
-        if (is_waiting(waits, &did))
-            did.activity = NL_DID_WAITING;
         struct nl_account_row key =
             nl_account_key(group, is_work(did.activity) ? NL_BOOKED_COMPUTE : NL_BOOKED_IDLE);
         key.activity = did.activity;
@@ -57,8 +48,7 @@ static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
     }
 }
 
-static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host,
-                        struct nl_wait_names *waits, uint32_t process)
+static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host, uint32_t process)
 {
     bool others;
     int64_t start, end, rank = maker->trace->process.rank[process];
@@ -78,7 +68,7 @@ static void add_process(struct nl_account_maker *maker, struct nl_hostdid *host,
                                                                 .work_start = start,
                                                                 .wall_ns = end - start},
                                                      .phases = nl_phases_of(&maker->phases, rank)};
-    book_thread(maker, host, waits, group, thread);
+    book_thread(maker, host, group, thread);
 }
 
 void nl_account_cpu(struct nl_account_maker *maker)
@@ -87,13 +77,10 @@ void nl_account_cpu(struct nl_account_maker *maker)
     if (maker->window.has_device)
         return;
     uint8_t *works = find_workers(maker);
-    struct nl_wait_names waits;
-    nl_wait_names_init(&waits, maker->trace);
     nl_hostdid_init(&host, maker->trace, maker->roles);
     for (uint32_t process = 0; process < maker->trace->process.rows; process++)
         if (!works[process])
-            add_process(maker, &host, &waits, process);
+            add_process(maker, &host, process);
     nl_hostdid_release(&host);
-    nl_wait_names_release(&waits);
     nl_free(works);
 }

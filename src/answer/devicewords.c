@@ -10,6 +10,7 @@
 #include "tables/lookup.h"
 #include "tables/scope.h"
 #include "timeline/quantile.h"
+#include "timeline/waitname.h"
 
 #define INSIDE_SHARE_LEAST 0.05 /* of the time: what a finding about computing can win is named */
 #define SPREAD_SHARE_MOST                                                                          \
@@ -418,7 +419,10 @@ void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
     nl_buf_text(out, "Host-bound: ");
     put_place(it, out);
     nl_tell_of(out, " waits ", ns, it->parts.total);
-    put_names(it, out, " for the CPU: ", what, 3);
+    const char *name = first_name(it, what);
+    bool waits = name && nl_is_wait_name(nl_str(name));
+    put_names(it, out, waits ? " while the CPU itself waits, in " : " for the CPU: ", what,
+              waits ? 1 : 3);
     if (it->parts.before > ns / 2 && it->parts.before <= ns)
         nl_tell_time(out, "; before its first work ", it->parts.before);
     if (it->parts.after > ns / 2)

@@ -66,6 +66,13 @@ static uint8_t activity_of(const struct nl_hostdid *host, uint32_t slice)
     return kind_activity[kind] ? (uint8_t)(kind_activity[kind] - 1) : NL_DID_OTHER;
 }
 
+/* A function that only waits, by its name; those of the system are waitcalls.def. */
+static bool is_wait(struct nl_hostdid *host, const struct nl_did *did)
+{
+    return (did->activity == NL_DID_PYTHON || did->activity == NL_DID_OTHER) &&
+           nl_wait_names_has(&host->wait_names, did->name);
+}
+
 /* What `thread`, which is in `slice`, does at `now`, as long as *until tells. */
 static struct nl_did did_at(struct nl_hostdid *host, uint32_t thread, uint32_t slice, int64_t now,
                             int64_t *until)
@@ -75,7 +82,7 @@ static struct nl_did did_at(struct nl_hostdid *host, uint32_t thread, uint32_t s
                          NL_NULL_ROW};
     switch (nl_offcpu_at(&host->off, thread, now, until)) {
     case NL_CPU_UNKNOWN:
-        if (nl_offcpu_is_wait(&host->off, slice))
+        if (nl_offcpu_is_wait(&host->off, slice) || is_wait(host, &did))
             did.activity = NL_DID_WAITING;
         break;
     case NL_CPU_ON: break;
@@ -112,6 +119,7 @@ void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace,
     host->trace = trace;
     nl_host_init(&host->host, trace);
     nl_offcpu_init(&host->off, trace);
+    nl_wait_names_init(&host->wait_names, trace);
     nl_waitfor_init(&host->waits, trace, &host->host, &host->off);
     host->roles = roles;
 }
@@ -119,6 +127,7 @@ void nl_hostdid_init(struct nl_hostdid *host, const struct nl_trace *trace,
 void nl_hostdid_release(struct nl_hostdid *host)
 {
     nl_waitfor_release(&host->waits);
+    nl_wait_names_release(&host->wait_names);
     nl_offcpu_release(&host->off);
     nl_host_release(&host->host);
 }

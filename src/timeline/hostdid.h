@@ -20,6 +20,7 @@
 #include "timeline/hosttime.h"
 #include "timeline/offcpu.h"
 #include "timeline/waitfor.h"
+#include "timeline/waitname.h"
 
 /* The names are in nl_idle_activity_name. */
 enum nl_idle_activity {
@@ -42,7 +43,7 @@ enum nl_idle_activity {
     NL_DID_FUNCTION, /* a function, by CPU samples or sums */
     NL_DID_OTHER,
     NL_DID_OFF,     /* off the processors, why was not recorded */
-    NL_DID_WAITING, /* off the processors, or in a system call that only waits */
+    NL_DID_WAITING, /* off the processors, or in a call or function that only waits */
     NL_DID_READY,   /* off the processors though it could run */
     NL_DID_QUEUED,  /* the launch had returned: the work was on its way, or waited */
     NL_DID_UNKNOWN, /* the launch is not known, or the gap is short */
@@ -66,6 +67,7 @@ struct nl_hostdid {
     struct nl_host host;
     struct nl_offcpu off;
     struct nl_waitfor waits;
+    struct nl_wait_names wait_names;
     const struct nl_api_roles *roles; /* borrowed */
 };
 

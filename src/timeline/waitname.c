@@ -40,10 +40,17 @@ static size_t plain_end(struct nl_str name)
     return end;
 }
 
-/* Of "<method 'acquire' of '_thread.lock' objects>", "<built-in method time.sleep>". */
+/* Of "<method 'acquire' of '_thread.lock' objects>", "<built-in method time.sleep>", "<built-in method acquire of _thread.lock
+ * object at 0x7f01>". */
 static size_t method_end(struct nl_str name)
 {
-    size_t from = 0;
+    static const char builtin[] = "<built-in method ";
+    size_t from = 0, past = sizeof builtin - 1;
+    if (nl_str_starts(name, builtin)) {
+        while (past < name.len && (in_word(name.ptr[past]) || name.ptr[past] == '.'))
+            past++;
+        return past;
+    }
     while (from < name.len && name.ptr[from] != '\'' && name.ptr[from] != '.')
         from++;
     size_t end = from + 1;
