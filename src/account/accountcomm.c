@@ -85,8 +85,9 @@ static size_t list_lanes(const struct nl_trace *trace, struct member *lanes)
         uint32_t lane = trace->slice.lane[trace->collective.slice[row]];
         uint32_t device = trace->lane.device[lane];
         int64_t rank = nl_lane_rank(trace, lane);
-        if (seen[lane]++ || (rank == NL_NULL_I64 && device == NL_NULL_ROW))
+        if (seen[lane] || (rank == NL_NULL_I64 && device == NL_NULL_ROW))
             continue;
+        seen[lane] = 1;
         lanes[count++] = (struct member){
             .rank = rank,
             .ordinal = device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[device],

@@ -363,8 +363,8 @@ static void ignores_waiting_kernels(void)
 
 /* ---- Several ranks ---- */
 
-/* Two all-reduces, to both of which rank 1 comes 30 us late; the compute kernel hides nothing of them. */
-static struct nl_trace *two_ranks(bool numbered)
+/* All-reduces, to each of which rank 1 comes 30 us late; the compute kernel hides nothing of them. */
+static struct nl_trace *two_ranks(bool numbered, int64_t rounds)
 {
     struct nl_builder *builder = nl_builder_new(NULL);
     struct nl_stage *stage = nl_stage_new(builder);
@@ -379,7 +379,7 @@ static struct nl_trace *two_ranks(bool numbered)
         nl_stage_begin(stage, source, 0);
         make.calls = gputrace_lane(&make, NL_LANE_THREAD, -1);
         gputrace_kernel(&make, 7, "gemm", 0, 5, 10, rank ? 80 : 50);
-        for (int64_t i = 0; i < 2; i++) {
+        for (int64_t i = 0; i < rounds; i++) {
             struct nl_collective_row row = nl_collective_row();
             int64_t start = 60 + 60 * i + 30 * rank;
             row.slice = gputrace_kernel(&make, 9, "ncclDevKernel_AllReduce", 6 + i, 1, start,
@@ -397,7 +397,7 @@ static struct nl_trace *two_ranks(bool numbered)
 static void splits_collectives(void)
 {
     for (int numbered = 0; numbered < 2; numbered++) {
-        struct nl_trace *trace = two_ranks(numbered);
+        struct nl_trace *trace = two_ranks(numbered, 2);
         REQUIRE(trace);
         struct nl_account *account = nl_account_new(trace, NULL);
         REQUIRE(account->device_count == 2);
@@ -414,6 +414,20 @@ static void splits_collectives(void)
         nl_account_free(account);
         nl_trace_free(trace);
     }
+}
+
+/* More collectives on a lane than fit into eight bits. */
+static void splits_many_collectives(void)
+{
+    enum { ROUNDS = 20000 };
+    struct nl_trace *trace = two_ranks(true, ROUNDS);
+    REQUIRE(trace);
+    struct nl_account *account = nl_account_new(trace, NULL);
+    REQUIRE(account->device_count == 2);
+    CHECK_INT(sum_part(account, 0, NL_BOOKED_COMM_WAIT), ROUNDS * INT64_C(30000));
+    CHECK_INT(sum_part(account, 1, NL_BOOKED_COMM_TRANSFER), ROUNDS * INT64_C(20000));
+    nl_account_free(account);
+    nl_trace_free(trace);
 }
 
 /* ---- Phases ---- */
@@ -490,6 +504,7 @@ static void starts_up_without_steps(void)
 CHECK_MAIN("account", {"books steps", books_steps},
            {"agrees with single nanoseconds", agrees_with_single_nanoseconds}, {"adds up", adds_up},
            {"books threads", books_threads}, {"ignores waiting kernels", ignores_waiting_kernels},
-           {"splits collectives", splits_collectives}, {"tells phases", tells_phases},
+           {"splits collectives", splits_collectives},
+           {"splits many collectives", splits_many_collectives}, {"tells phases", tells_phases},
            {"follows the device", follows_the_device},
            {"starts up without steps", starts_up_without_steps})
