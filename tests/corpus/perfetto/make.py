@@ -129,6 +129,7 @@ def phases():
         at += 10
     out += packet(f(11, f(16, 5000), f(23, "not interned"), f(6, f(1, 4), f(2, 66))), flags=NEEDED)
     out += packet(f(11, f(16, 5200), f(6, f(2, 88), f(3, 1 << 61))), flags=NEEDED)
+    out += packet(f(11, f(16, 0), f(23, "at the very beginning"), f(6, f(2, 73))), flags=NEEDED)
     out += packet(f(60, f(1, 20), f(2, "bytes"), f(8, f(3, 3), f(4, 1024))), seq=2) + packet(f(60, f(1, 21), f(2, "since"), f(8, f(5, 1))), seq=2)
     out += packet(f(59, f(11, f(11, 30), packed(31, 20, 21))), f(60, f(1, 30), f(2, "carrier")), seq=2, flags=CLEARED)
     for ts, values in (6000000, (1, 5)), (6001000, (2, 6)), (6002000, (3, 7, 8)):
