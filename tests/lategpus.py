@@ -170,7 +170,7 @@ def two_gpus(folder, first, second):
 
 def one_place(tally, folder):
     """Sentence and first finding are about one GPU where two are alike; else the finding says that it is about another."""
-    result, page = two_gpus(folder, (60, 3), (60, 4))
+    result, page = two_gpus(folder, (60, 3), (60, 12))
     tally.check("two alike: sentence and first finding are about one GPU", "GPU 1" in result["answer"]["sentence"]
                 and result["findings"][0]["scope"]["gpu"] == 1 and "not the one above" not in page, (result["answer"], page))
     result, page = two_gpus(folder, (900, 3), (60, 55))

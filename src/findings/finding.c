@@ -103,7 +103,8 @@ static const struct nl_scenes *asked_of(const struct court *court, const struct 
     return cpu ? &court->hosts : &court->devices;
 }
 
-#define AS_LARGE 0.9 /* of the cost where it is largest */
+#define AS_LARGE                                                                                   \
+    0.75 /* of the cost where it is largest: findings of two places do not know what each other wins */
 
 /* What was said of single devices while a cause is judged. */
 struct heard {
