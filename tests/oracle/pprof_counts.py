@@ -17,7 +17,7 @@ from oracle import ROOT, SHARED, Checker, Neurolens
 from protowire import message, packed, signed
 
 UNITS = {"nanoseconds": ("ns", 1), "microseconds": ("ns", 1000), "milliseconds": ("ns", 10 ** 6),
-         "seconds": ("ns", 10 ** 9)}
+         "seconds": ("ns", 10 ** 9), "": (None, 1)}  # that a profile gives no unit is not a unit without a name
 
 
 def modern(data):
