@@ -19,6 +19,35 @@ void chrome_names_release(struct chrome_names *names)
     nl_free(names->slots);
     nl_arena_free(&names->copies);
     nl_buf_release(&names->decoded);
+    nl_idmap_release(&names->repair_of);
+    nl_free(names->repairs);
+}
+
+/* A text is decoded again whenever the cache has forgotten it. */
+static void note_repair(struct chrome_names *names, struct nl_str raw, bool escaped,
+                        const bool faults[CHROME_NAME_FAULTS])
+{
+    uint64_t hash = nl_hash_pair(nl_hash_keyed(raw.ptr, raw.len), escaped);
+    uint32_t next = (uint32_t)names->repair_count;
+    if (nl_idmap_get_or_put(&names->repair_of, hash, next) != next)
+        return;
+    nl_grow(&names->repairs, &names->repair_room, names->repair_count + 1);
+    struct chrome_name_repair *repair = &names->repairs[names->repair_count++];
+    repair->hash = hash;
+    memcpy(repair->faults, faults, sizeof repair->faults);
+}
+
+void chrome_names_count(const struct chrome_names *names, struct nl_idmap *seen,
+                        uint64_t counts[CHROME_NAME_FAULTS])
+{
+    for (size_t i = 0; i < names->repair_count; i++) {
+        const struct chrome_name_repair *repair = &names->repairs[i];
+        if (nl_idmap_get(seen, repair->hash) != NL_NO_ROW)
+            continue;
+        nl_idmap_put(seen, repair->hash, 0);
+        for (size_t fault = 0; fault < CHROME_NAME_FAULTS; fault++)
+            counts[fault] += repair->faults[fault];
+    }
 }
 
 static int hex4(const char *p, const char *end)
@@ -140,28 +169,27 @@ struct nl_str chrome_names_decode(struct chrome_names *names, struct nl_str raw,
     if (is_plain(raw))
         return raw;
     struct nl_buf *buf = &names->decoded;
-    bool bad_utf8 = false, control = false, bad_escape = false;
+    bool faults[CHROME_NAME_FAULTS] = {false};
     nl_buf_clear(buf);
     const char *p = raw.ptr, *end = raw.ptr + raw.len;
     while (p < end) {
         if (escaped && *p == '\\') {
-            p = add_escape(buf, p + 1, end, &bad_escape);
+            p = add_escape(buf, p + 1, end, &faults[CHROME_BAD_ESCAPES]);
             continue;
         }
-        control |= (unsigned char)*p < 0x20;
+        faults[CHROME_CONTROLS] |= escaped && (unsigned char)*p < 0x20;
         size_t len = sequence_length((const unsigned char *)p, (size_t)(end - p));
         if (len) {
             nl_buf_add(buf, p, len);
             p += len;
         } else {
-            bad_utf8 = true;
+            faults[CHROME_BAD_UTF8] = true;
             nl_buf_text(buf, "\xEF\xBF\xBD");
             p++;
         }
     }
-    names->bad_utf8 += bad_utf8;
-    names->controls += control && escaped;
-    names->bad_escapes += bad_escape;
+    if (faults[CHROME_BAD_UTF8] || faults[CHROME_CONTROLS] || faults[CHROME_BAD_ESCAPES])
+        note_repair(names, raw, escaped, faults);
     return (struct nl_str){buf->ptr ? buf->ptr : "", buf->len};
 }
 

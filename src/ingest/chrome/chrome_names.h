@@ -7,11 +7,20 @@
 #ifndef CHROME_NAMES_H
 #define CHROME_NAMES_H
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "store/builder.h"
 
 #define CHROME_NAME_SLOTS 8192
+
+/* What can be wrong with a text; a text may have several. */
+enum chrome_name_fault { CHROME_BAD_UTF8, CHROME_CONTROLS, CHROME_BAD_ESCAPES, CHROME_NAME_FAULTS };
+
+struct chrome_name_repair {
+    uint64_t hash;
+    bool faults[CHROME_NAME_FAULTS];
+};
 
 struct chrome_name_slot {
     uint64_t hash;
@@ -26,8 +35,10 @@ struct chrome_names {
     struct chrome_name_slot *slots;
     struct nl_arena copies;
     struct nl_buf decoded;
-    uint64_t bad_utf8, controls, bad_escapes; /* texts repaired */
-    uint32_t last;                            /* slot of the text that was asked for last */
+    struct nl_idmap repair_of; /* hash of a raw text → its row in: */
+    struct chrome_name_repair *repairs;
+    size_t repair_count, repair_room;
+    uint32_t last; /* slot of the text that was asked for last */
 };
 
 void chrome_names_init(struct chrome_names *names, struct nl_builder *builder,
@@ -40,5 +51,10 @@ uint32_t chrome_names_id(struct chrome_names *names, struct nl_str raw, bool esc
 
 /* The decoded text itself, in a buffer that lives until the next call. */
 struct nl_str chrome_names_decode(struct chrome_names *names, struct nl_str raw, bool escaped);
+
+/* Adds up what was repaired, each text once: `seen` has those that were counted before, here or in the
+ * names of another worker. */
+void chrome_names_count(const struct chrome_names *names, struct nl_idmap *seen,
+                        uint64_t counts[CHROME_NAME_FAULTS]);
 
 #endif

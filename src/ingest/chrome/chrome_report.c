@@ -168,16 +168,24 @@ static void report_keys(struct chrome_load *load, struct chrome_worker *workers,
         }
 }
 
+/* Names that were repaired, each once, whichever workers met it. */
+static void note_names(struct chrome_worker *workers, unsigned count)
+{
+    uint64_t counts[CHROME_NAME_FAULTS] = {0};
+    struct nl_idmap seen = {0};
+    for (unsigned w = 0; w < count; w++) {
+        chrome_names_count(&workers[w].names, &seen, counts);
+        chrome_names_count(&workers[w].shared, &seen, counts);
+    }
+    nl_idmap_release(&seen);
+    workers[0].notes[CHROME_NOTE_UTF8] += counts[CHROME_BAD_UTF8];
+    workers[0].notes[CHROME_NOTE_CONTROL] += counts[CHROME_CONTROLS];
+    workers[0].notes[CHROME_NOTE_ESCAPES] += counts[CHROME_BAD_ESCAPES];
+}
+
 void chrome_report(struct chrome_load *load, struct chrome_worker *workers, unsigned count)
 {
-    for (unsigned w = 0; w < count; w++) { /* repairs of names are counted where they are decoded */
-        workers[w].notes[CHROME_NOTE_UTF8] +=
-            workers[w].names.bad_utf8 + workers[w].shared.bad_utf8;
-        workers[w].notes[CHROME_NOTE_CONTROL] +=
-            workers[w].names.controls + workers[w].shared.controls;
-        workers[w].notes[CHROME_NOTE_ESCAPES] +=
-            workers[w].names.bad_escapes + workers[w].shared.bad_escapes;
-    }
+    note_names(workers, count);
     apply_labels(load, workers, count);
     report_notes(load, workers, count);
     report_phases(load, workers, count);
