@@ -166,7 +166,7 @@ static bool is_between(const struct chrome_feed *feed, const char *cut, bool lin
 
 /* Cuts a block; false when the list ends or reading failed. The scan for cuts is exact for sound
  * text only. Where it meets what sound text has but at the end of the list, the window is taken in
- * place, in this turn, so that damage is read in the same way whatever the number of threads. */
+ * place, in this turn, so that most damage is read in the same way whatever the number of threads. */
 static bool cut_block(struct turns *turns, struct runner *runner, struct block *block)
 {
     struct chrome_feed *feed = turns->feed;
