@@ -69,6 +69,13 @@ enum nl_verdict { NL_CAUSE_ABSENT, NL_CAUSE_FOUND, NL_CAUSE_ABSTAINED };
 /* What a cause is asked about: devices; processes without device work; both. */
 enum nl_cause_on { NL_ON_DEVICE, NL_ON_CPU, NL_ON_BOTH };
 
+/* Whose time a cause saves, where a rank is late (lategain.h). */
+enum nl_cause_saves {
+    NL_SAVES_DEVICE, /* the device's own */
+    NL_SAVES_ALL,    /* that of all ranks: communication */
+    NL_SAVES_WAITS   /* what ranks wait for the last one: it makes them even */
+};
+
 struct nl_cause {
     const char *id;
     enum nl_cause_on on;
@@ -76,6 +83,7 @@ struct nl_cause {
     struct nl_need needs[NL_NEEDS_MAX];
     unsigned need_count;
     bool of_gaps; /* judges times in which nothing was recorded: not where events were taken out */
+    enum nl_cause_saves saves;
     enum nl_verdict (*evaluate)(struct nl_scene *scene, struct nl_finding *finding);
     const char *not_this_if; /* what to do about it: remedies.def */
 };

@@ -183,6 +183,7 @@ const struct nl_cause nl_cause_collective_skew = {
            "the exposed communication. Over 5 % of wall.",
     .needs = {{NL_T_collective, NULL}},
     .need_count = 1,
+    .saves = NL_SAVES_WAITS,
     .evaluate = evaluate,
     .not_this_if = "all collectives of a size take the same (then the link is the limit: "
                    "low_bus_bandwidth), or "

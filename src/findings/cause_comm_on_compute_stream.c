@@ -135,6 +135,7 @@ const struct nl_cause nl_cause_comm_on_compute_stream = {
            "5 % of wall.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
+    .saves = NL_SAVES_ALL,
     .evaluate = evaluate,
     .not_this_if =
         "communication has streams of its own, or depends on all that ran before it (then "

@@ -80,6 +80,7 @@ const struct nl_cause nl_cause_exposed_communication = {
            "wall (TraceLens).",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
+    .saves = NL_SAVES_ALL,
     .evaluate = evaluate,
     .not_this_if =
         "communication runs beside computation; or this rank only waits for a slower one "

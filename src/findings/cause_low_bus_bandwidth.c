@@ -108,6 +108,7 @@ const struct nl_cause nl_cause_low_bus_bandwidth = {
            "(gpus.yaml).",
     .needs = {{NL_T_collective, "bytes"}},
     .need_count = 1,
+    .saves = NL_SAVES_ALL,
     .evaluate = evaluate,
     .not_this_if = "messages are small (latency limits them), the ranks lie on several nodes (the "
                    "network is the "

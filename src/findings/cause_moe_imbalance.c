@@ -196,6 +196,7 @@ const struct nl_cause nl_cause_moe_imbalance = {
            "more than down to the mean of the ranks. Needs the profiles of several ranks.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
+    .saves = NL_SAVES_WAITS,
     .evaluate = evaluate,
     .not_this_if = "all products of the rank are slow (a slow device), or nobody waits for it in "
                    "communication",

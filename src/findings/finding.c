@@ -170,13 +170,13 @@ static void prefer_told(struct judged *judged, struct heard *heard, size_t told)
         nl_intervals_release(&heard->told.where);
 }
 
-static void settle(const struct court *court, struct judged *judged, const struct nl_scenes *scenes,
-                   const int64_t *savings)
+static void settle(const struct court *court, const struct nl_cause *cause, struct judged *judged,
+                   const struct nl_scenes *scenes, const int64_t *savings)
 {
     struct nl_scene *scene = &scenes->items[judged->worst];
     nl_bound_saving(&judged->best, scene, court->account);
     nl_culprit_name(&judged->best, scene, court->account);
-    nl_late_cap(&judged->best, scenes, court->account, savings);
+    nl_late_cap(&judged->best, cause->saves, scenes, court->account, savings);
     nl_intervals_normalise(&judged->best.where);
 }
 
@@ -198,7 +198,7 @@ static void judge(void *context, size_t number, unsigned worker)
         hear_scene(court, cause, judged, &heard, i);
     if (judged->found) {
         prefer_told(judged, &heard, scenes->told);
-        settle(court, judged, scenes, heard.savings);
+        settle(court, cause, judged, scenes, heard.savings);
     }
     nl_free(heard.savings);
 }

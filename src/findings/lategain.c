@@ -1,20 +1,8 @@
 /* lategain — see lategain.h. */
 #include "findings/lategain.h"
 
-#include <string.h>
-
 #include "base/sum.h"
 #include "findings/bound.h"
-
-static bool is_of_all(const char *cause)
-{
-    static const char *const causes[] = {"exposed_communication", "comm_on_compute_stream",
-                                         "collective_skew", "low_bus_bandwidth", "moe_imbalance"};
-    for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
-        if (!strcmp(cause, causes[i]))
-            return true;
-    return false;
-}
 
 /* What the program gains, and what of it the others wait now. */
 static int64_t find_gain(const struct nl_scenes *scenes, const struct nl_account *account,
@@ -35,13 +23,14 @@ static int64_t find_gain(const struct nl_scenes *scenes, const struct nl_account
     return gain;
 }
 
-void nl_late_cap(struct nl_finding *finding, const struct nl_scenes *scenes,
-                 const struct nl_account *account, const int64_t *savings)
+void nl_late_cap(struct nl_finding *finding, enum nl_cause_saves saves,
+                 const struct nl_scenes *scenes, const struct nl_account *account,
+                 const int64_t *savings)
 {
     if (!scenes->late.others || finding->saving_ns[1] <= 0)
         return;
-    if (is_of_all(finding->cause)) {
-        if (!strcmp(finding->cause, "collective_skew") || !strcmp(finding->cause, "moe_imbalance"))
+    if (saves != NL_SAVES_DEVICE) {
+        if (saves == NL_SAVES_WAITS)
             finding->shared_ns = finding->saving_ns[1];
         return;
     }

@@ -11,7 +11,8 @@
 
 /* `savings`: of the cause, per scene; 0 where it was not found. Caps what the finding saves, and keeps in alone_ns what its own
  * device saves. Communication and what balances ranks are left alone: their savings are of all of them. */
-void nl_late_cap(struct nl_finding *finding, const struct nl_scenes *scenes,
-                 const struct nl_account *account, const int64_t *savings);
+void nl_late_cap(struct nl_finding *finding, enum nl_cause_saves saves,
+                 const struct nl_scenes *scenes, const struct nl_account *account,
+                 const int64_t *savings);
 
 #endif
