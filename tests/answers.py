@@ -10,6 +10,7 @@ import glob
 import json
 import marshal
 import os
+import pickle
 import random
 import re
 import shutil
@@ -1202,6 +1203,63 @@ def amd_counters(folder):
         check(("as a kernel profiler measured" in text) != ("Kernels by total time" in text), "kernels stand in one table", text)
 
 
+def replaced_memory(folder):
+    """A step that makes its state anew: what is live of before and of the recording, not their difference; owners are the program's."""
+    def frames(*names):
+        return [{"filename": name, "name": "f", "line": 3} for name in names]
+    mib, kept = 1 << 20, []
+    events = [{"action": "alloc", "addr": 9, "size": 4 * mib, "frames": frames("/tmp/torchinductor_me/ab/cxyz.py", "/src/model.py")}]
+    for i in range(10):  # each block of before is freed after its successor of equal size was made
+        events += [{"action": "alloc", "addr": 1000 + i, "size": 8 * mib, "frames": frames("/src/optimizer.py")},
+                   {"action": "free_completed", "addr": 100 + i, "size": 8 * mib, "frames": frames("/src/optimizer.py")}]
+    events += [{"action": "alloc", "addr": 10, "size": 12 * mib, "frames": frames("/src/model.py")},
+               {"action": "free_completed", "addr": 10, "size": 12 * mib, "frames": []},
+               {"action": "free_completed", "addr": 9, "size": 4 * mib, "frames": []}]
+    for i, event in enumerate(events):
+        event.update(stream=0, time_us=1700000000000000 + i)
+        kept += [event]
+    segment = {"device": 0, "address": 0, "total_size": 200 * mib, "allocated_size": 120 * mib, "active_size": 120 * mib, "stream": 0,
+               "segment_type": "large", "frames": [], "blocks": [{"size": 120 * mib, "requested_size": 120 * mib, "address": 0,
+                                                                  "state": "active_allocated", "frames": []},
+                                                                 {"size": 80 * mib, "requested_size": 0, "address": 120 * mib,
+                                                                  "state": "inactive", "frames": []}]}
+    path = os.path.join(folder, "replaced.pickle")
+    for left, before, says in ((0, "120.0 MiB (88 %)", "Everything that was allocated while recording was freed again."),
+                               (80, "40.00 MiB (29 %)", "Of what was allocated while recording, 80.00 MiB are still live at the end; of what was live before, 80.00 MiB were freed."),
+                               (40, "40.00 MiB (29 %)", "Of what was allocated while recording, 80.00 MiB are still live at the end; of what was live before, 40.00 MiB were freed.")):
+        traced = [event for event in kept if event["addr"] in (9, 10) or event["addr"] >= (1000 if left else 5000) or
+                  left and event["addr"] < 100 + left // 8]
+        with open(path, "wb") as file:
+            pickle.dump({"segments": [segment], "device_traces": [traced], "allocator_settings": {}}, file, 2)
+        answer = json.loads(run([path], "--format", "json")[1])["result"]["answer"]
+        check(says in answer["notes"], "%d MiB of before are freed and 80 are made: what is live at the end" % left, answer)
+        check(before + " from before" in answer["sentence"],
+              "%d MiB of before are freed: what is left of it at the peak" % left, answer["sentence"])
+        check("f (model.py) 16.00 MiB" in answer["sentence"] and "cxyz" not in answer["sentence"], "generated code is not the program's own", answer)
+
+
+def one_dump(folder):
+    """A flight recorder's dump of one rank: what is open first is told, be it a receive, and whom it is from."""
+    def entry(number, group, sequence, name, when, state="scheduled"):
+        return {"record_id": number, "pg_id": 0, "process_group": (group, "PP" if group == "49" else "TP"), "collective_seq_id": sequence,
+                "p2p_seq_id": sequence, "op_id": number, "profiling_name": name, "time_created_ns": when, "input_sizes": [[4]],
+                "input_dtypes": ["Float"], "output_sizes": [[4]], "output_dtypes": ["Float"], "state": state, "time_discovered_started_ns": None,
+                "time_discovered_completed_ns": None, "retired": False, "frames": [], "is_p2p": "<-" in name or "->" in name}
+    groups = {"49": {"name": "49", "desc": "PP", "ranks": "[2, 6, 10, 14]"}, "36": {"name": "36", "desc": "TP", "ranks": "[2, 3]"}}
+    base = 1700000000000000000
+    reduce, receive, send = (lambda when: entry(3, "36", 7, "nccl:all_reduce", base + when), lambda when: entry(1, "49", 5, "nccl:recv 0<-3", base + when),
+                             lambda when: entry(2, "49", 6, "nccl:send 0->1", base + when))
+    for what, entries, says in (
+            ("a receive", [receive(1000), send(2000), reduce(3000)], "3 operations have not completed; the first is recv 5 of PP 49, from rank 14."),
+            ("a send", [send(1000), reduce(3000)], "2 operations have not completed; the first is send 6 of PP 49, to rank 6."),
+            ("a collective", [reduce(500), receive(1000)], "2 operations have not completed; the first is all_reduce 7 of TP 36.")):
+        path = os.path.join(folder, "one_dump_2")
+        with open(path, "wb") as file:
+            pickle.dump({"version": "2.9", "pg_config": groups, "pg_status": {}, "entries": entries}, file, 2)
+        answer = json.loads(run([path], "--format", "json")[1])["result"]["answer"]
+        check(answer["class"] == "hang" and answer["sentence"] == "Hang: " + says, "one dump, first open is " + what, answer)
+
+
 def corrected(verdict):
     """Verdicts that the contract of the command line overrules, with the reason."""
     # A file that cannot be read ends with status 4 and a message on stderr, not with a report (docs: exit statuses).
@@ -1352,6 +1410,8 @@ with tempfile.TemporaryDirectory() as scratch:
     cores_by_maker(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
+    replaced_memory(scratch)
+    one_dump(scratch)
 copies_of_another()
 verdicts()
 screens()

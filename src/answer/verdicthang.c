@@ -1,7 +1,8 @@
 /*
  * verdicthang — dumps of a flight recorder: who hangs. A collective that some ranks of a group wait in and others
  * never began is missing from those others; one that a rank still has open although a peer has completed it is
- * stuck on that rank's device. Sends and receives are left out: they wait for whoever the collectives stop.
+ * stuck on that rank's device. Sends and receives are left out, because they wait for whoever the collectives stop, but where
+ * one dump alone, or no collective, says what is open.
  */
 #include <stdlib.h>
 
@@ -19,12 +20,13 @@ struct entry {
     int64_t rank, sequence, ts;
     uint64_t bytes;
     bool open;
+    int64_t peer; /* of a send or receive: place in the group */
 };
 
 struct hang {
     struct nl_judged *judged;
     struct entry *entries; /* collectives by (group, sequence, rank) */
-    size_t count, cap, open, transfers;
+    size_t count, cap, open;
     uint8_t *dumped; /* per rank: its dump is here */
     uint32_t *missing, *stuck, *pending;
     int64_t ranks; /* highest rank of a dump + 1 */
@@ -33,6 +35,7 @@ struct hang {
     const struct entry **where; /* the same of each rank; NULL without one */
     size_t mismatches;
     const struct entry *mismatch;
+    struct entry transfer; /* the first open send or receive; of no rank without one */
 };
 
 static bool is_flight(const struct nl_trace *trace)
@@ -69,21 +72,29 @@ static void gather(struct hang *hang)
         bool open = trace->slice.flags[slice] & 1;
         hang->open += open;
         hang->pending[rank] += open;
-        if (is_transfer(nl_trace_name(trace, trace->collective.operation[i]))) {
-            hang->transfers += open;
+        struct entry entry = {.group = trace->collective.group_name[i],
+                              .operation = trace->collective.operation[i],
+                              .rank = rank,
+                              .sequence = trace->collective.sequence[i],
+                              .ts = trace->slice.ts[slice],
+                              .bytes = trace->collective.bytes[i],
+                              .open = open,
+                              .peer = trace->collective.peer[i]};
+        if (is_transfer(nl_trace_name(trace, entry.operation))) {
+            if (open && (hang->transfer.rank < 0 || entry.ts < hang->transfer.ts))
+                hang->transfer = entry;
             continue;
         }
         nl_grow(&hang->entries, &hang->cap, hang->count + 1);
-        hang->entries[hang->count++] = (struct entry){.group = trace->collective.group_name[i],
-                                                      .operation = trace->collective.operation[i],
-                                                      .rank = rank,
-                                                      .sequence = trace->collective.sequence[i],
-                                                      .ts = trace->slice.ts[slice],
-                                                      .bytes = trace->collective.bytes[i],
-                                                      .open = open};
+        hang->entries[hang->count++] = entry;
     }
     if (hang->count)
         qsort(hang->entries, hang->count, sizeof *hang->entries, by_place);
+}
+
+static void find_dumps(struct hang *hang)
+{
+    const struct nl_trace *trace = hang->judged->trace;
     for (uint32_t i = 0; i < trace->process.rows; i++) {
         int64_t rank = trace->process.rank[i];
         if (rank < 0 || rank >= MOST_RANKS || hang->dumped[rank])
@@ -372,35 +383,72 @@ static void tell_stuck(struct hang *hang)
     nl_free(first);
 }
 
-/* Everybody is in the same place, or there is one dump alone. */
-static void tell_waiting(struct hang *hang)
+/* The open operation that tells most: the earliest, a send or receive only of one dump alone or without a collective. */
+static const struct entry *first_open(const struct hang *hang)
 {
-    const struct entry *first = NULL;
+    const struct entry *first = NULL, *transfer = &hang->transfer;
     for (size_t i = 0; i < hang->count; i++)
         if (hang->entries[i].open && (!first || hang->entries[i].ts < first->ts))
             first = &hang->entries[i];
+    if (transfer->rank >= 0 && (!first || (hang->dumps < 2 && transfer->ts < first->ts)))
+        return transfer;
+    return first;
+}
+
+/* ", from rank 14". */
+static void put_peer(const struct hang *hang, struct nl_buf *out, const struct entry *entry)
+{
+    const struct nl_trace *trace = hang->judged->trace;
+    struct nl_str list = members_of(trace, entry->group);
+    int64_t rank = -1;
+    size_t at = 0;
+    for (int64_t place = 0; place <= entry->peer; place++) {
+        rank = next_member(list, &at);
+        if (rank < 0)
+            return;
+    }
+    if (rank < 0)
+        return;
+    bool sends = nl_str_find_nocase(nl_trace_name(trace, entry->operation), "send") >= 0;
+    nl_buf_format(out, ", %s rank %lld", sends ? "to" : "from", (long long)rank);
+}
+
+static void tell_what_to_load(struct hang *hang, bool collective)
+{
+    struct nl_buf *out = nl_tell_begin(hang->judged);
+    if (hang->dumps < 2)
+        nl_buf_text(out,
+                    "One dump does not show who the others wait for: load the dumps of all ranks "
+                    "together, the folder.");
+    else if (!collective)
+        nl_buf_text(out, "Only sends and receives are open: look whose partner did not come to "
+                         "its half, on the CPU (py-spy dump --pid) or on the device.");
+    else
+        nl_buf_text(
+            out, "No rank is missing: all of them are in the operation, so look at the device and "
+                 "the network: NCCL_DEBUG=INFO in the next run names transport and errors.");
+    nl_tell_note(hang->judged);
+}
+
+/* Everybody is in the same place, or there is one dump alone. */
+static void tell_waiting(struct hang *hang)
+{
+    const struct entry *first = first_open(hang);
     struct nl_buf *out = nl_tell_begin(hang->judged);
     nl_tell_number(out, "Hang: ", (int64_t)hang->open, "operation has", "operations have");
     nl_buf_text(out, " not completed");
     if (first) {
         nl_buf_text(out, "; the first is ");
         put_entry(hang, out, first);
+        if (first == &hang->transfer)
+            put_peer(hang, out, first);
     }
     nl_buf_char(out, '.');
     nl_tell_end(hang->judged, &hang->judged->verdict->sentence);
     hang->judged->verdict->culprit =
         first ? nl_keep_name(hang->judged, nl_trace_name(hang->judged->trace, first->operation))
               : NULL;
-    out = nl_tell_begin(hang->judged);
-    if (hang->dumps < 2)
-        nl_buf_text(out,
-                    "One dump does not show who the others wait for: load the dumps of all ranks "
-                    "together, the folder.");
-    else
-        nl_buf_text(
-            out, "No rank is missing: all of them are in the operation, so look at the device and "
-                 "the network: NCCL_DEBUG=INFO in the next run names transport and errors.");
-    nl_tell_note(hang->judged);
+    tell_what_to_load(hang, first && first != &hang->transfer);
 }
 
 static void tell_nothing(struct hang *hang)
@@ -443,7 +491,7 @@ bool nl_judge_hang(struct nl_judged *judged)
 {
     if (!is_flight(judged->trace))
         return false;
-    struct hang hang = {.judged = judged};
+    struct hang hang = {.judged = judged, .transfer = {.rank = -1}};
     uint32_t *counts = nl_zalloc(3 * MOST_RANKS * sizeof *counts);
     hang.dumped = nl_zalloc(MOST_RANKS);
     hang.where = nl_zalloc(MOST_RANKS * sizeof *hang.where);
@@ -451,6 +499,7 @@ bool nl_judge_hang(struct nl_judged *judged)
     hang.stuck = counts + MOST_RANKS;
     hang.pending = counts + 2 * MOST_RANKS;
     gather(&hang);
+    find_dumps(&hang);
     regard(&hang);
     judged->verdict->class = NL_VERDICT_HANG;
     if (!hang.open)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "answer/judge.h"
+#include "base/sum.h"
 #include "base/units.h"
 
 #define MOST_OWNERS 256
@@ -31,7 +32,9 @@ struct snapshot {
     struct event *events; /* allocations and frees, by time */
     size_t count, peak;   /* events up to the peak */
     int64_t above, net;   /* highest running sum; sum of all */
+    int64_t live[2];      /* of what was allocated while recording: at the peak, at the end */
     int64_t end, reserved;
+    bool unsure; /* events do not tell their blocks, or frees are missing */
     struct owner owners[MOST_OWNERS];
     size_t owner_count;
     bool categories;
@@ -76,9 +79,11 @@ static void gather(struct snapshot *it)
             it->reserved += trace->memory.bytes[row];
         else if (kind_is(it, row, "snapshot blocks"))
             it->end += trace->memory.bytes[row];
-        if (is_event(it, row))
-            it->events[it->count++] =
-                (struct event){trace->memory.ts[row], trace->memory.address[row], row};
+        if (!is_event(it, row))
+            continue;
+        it->events[it->count++] =
+            (struct event){trace->memory.ts[row], trace->memory.address[row], row};
+        it->unsure |= trace->memory.address[row] == NL_NULL_U64;
     }
     if (it->count)
         qsort(it->events, it->count, sizeof *it->events, by_ts);
@@ -110,9 +115,9 @@ static void add_owner(struct snapshot *it, const char *name, int64_t bytes)
 
 static bool is_library(struct nl_str file)
 {
-    static const char *const parts[] = {"site-packages", "dist-packages", "/lib/python",
-                                        "<frozen",       "/torch/",       "torch\\",
-                                        "<eval_with_key"};
+    static const char *const parts[] = {"site-packages",  "dist-packages", "/lib/python",
+                                        "<frozen",        "/torch/",       "torch\\",
+                                        "<eval_with_key", "torchinductor_"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (nl_str_contains(file, parts[i]))
             return true;
@@ -203,20 +208,37 @@ static void own_by_stack(struct snapshot *it, uint32_t row, int64_t bytes)
     add_owner(it, text, bytes);
 }
 
-/* Blocks that were allocated before the peak and not freed until then. */
-static void own_live(struct snapshot *it)
+/* Bytes of the blocks that the first `count` events allocate and do not free; `own` finds whose they are. */
+static int64_t live_after(struct snapshot *it, size_t count, bool own)
 {
-    struct event *upto = nl_alloc((it->peak + 1) * sizeof *upto);
-    memcpy(upto, it->events, it->peak * sizeof *upto);
-    if (it->peak)
-        qsort(upto, it->peak, sizeof *upto, by_address);
-    for (size_t i = 0; i < it->peak; i++) {
+    int64_t live = 0;
+    struct event *upto = nl_alloc((count + 1) * sizeof *upto);
+    memcpy(upto, it->events, count * sizeof *upto);
+    if (count)
+        qsort(upto, count, sizeof *upto, by_address);
+    for (size_t i = 0; i < count; i++) {
         int64_t bytes = it->trace->memory.bytes[upto[i].row];
-        bool last = i + 1 == it->peak || upto[i + 1].address != upto[i].address;
-        if (last && bytes > 0)
+        bool last = i + 1 == count || upto[i + 1].address != upto[i].address;
+        it->unsure |= !last && bytes > 0 && it->trace->memory.bytes[upto[i + 1].row] > 0;
+        if (!last || bytes <= 0)
+            continue;
+        nl_sum_add(&live, bytes);
+        if (own)
             own_by_stack(it, upto[i].row, bytes);
     }
     nl_free(upto);
+    return live;
+}
+
+/* What was there before the recording may be freed in it: the running sum alone does not say what is live of the rest. */
+static void own_live(struct snapshot *it)
+{
+    it->live[0] = live_after(it, it->peak, true);
+    it->live[1] = live_after(it, it->count, false);
+    if (!it->unsure)
+        return;
+    it->live[0] = it->above;
+    it->live[1] = it->net > 0 ? it->net : 0;
 }
 
 static void own_categories(struct snapshot *it)
@@ -262,9 +284,10 @@ static void put_owners(struct snapshot *it, struct nl_buf *out, const char *befo
 static void tell(struct snapshot *it)
 {
     struct nl_verdict_words *verdict = it->judged->verdict;
-    int64_t base = it->end > it->net ? it->end - it->net : 0;
-    base = it->categories ? 0 : base;
-    int64_t peak = base + it->above;
+    int64_t before = it->end > it->net && !it->categories ? it->end - it->net : 0;
+    int64_t peak = before + it->above; /* what is known to be live is no less */
+    peak = it->live[0] > peak ? it->live[0] : peak;
+    int64_t base = it->categories ? 0 : peak - it->live[0];
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_size(out, "Memory: at the peak ", (uint64_t)peak);
     nl_buf_text(out, " are live");
@@ -277,11 +300,11 @@ static void tell(struct snapshot *it)
         nl_buf_text(out, ") from before the recording, such as weights");
     }
     put_owners(it, out, base ? "; allocated since then by " : ": ",
-               it->categories ? peak : it->above);
+               it->categories ? peak : it->live[0]);
     nl_buf_char(out, '.');
     nl_tell_end(it->judged, &verdict->sentence);
     verdict->class = NL_VERDICT_MEMORY_SNAPSHOT;
-    if (base * 2 > peak && base > it->above)
+    if (base * 2 > peak)
         verdict->culprit = "weights and other memory from before the recording";
     else
         verdict->culprit = it->owner_count ? it->owners[0].name : NULL;
@@ -298,9 +321,13 @@ static void tell_more(struct snapshot *it)
         nl_tell_note(it->judged);
     }
     out = nl_tell_begin(it->judged);
-    if (it->net > 0 && !it->categories) {
-        nl_tell_size(out, "Of what was allocated while recording, ", (uint64_t)it->net);
-        nl_buf_text(out, " are still live at the end.");
+    if (it->live[1] && !it->categories) {
+        nl_tell_size(out, "Of what was allocated while recording, ", (uint64_t)it->live[1]);
+        nl_buf_text(out, " are still live at the end");
+        if (it->live[1] > it->net)
+            nl_tell_size(out, "; of what was live before, ",
+                         (uint64_t)it->live[1] - (uint64_t)it->net);
+        nl_buf_text(out, it->live[1] > it->net ? " were freed." : ".");
     } else if (!it->categories) {
         nl_buf_text(out, "Everything that was allocated while recording was freed again.");
     } else {
