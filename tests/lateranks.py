@@ -4,6 +4,7 @@ and what the answer says of who is late, why, and what can be won is held to wha
 them programs in which no rank is late, though all wait."""
 import json
 import os
+import re
 
 from answertraces import Trace
 from harness import Tally, neurolens, scratch
@@ -121,6 +122,10 @@ def apart(tally, folder):
     tally.check("input is late on both ranks: all findings together win no more", total <= won * 1050, (won, findings))
     text = ask(folder, them, "--format", "text")
     tally.check("input is late on both ranks: where it must be done is said", "done on both ranks" in text, text)
+    them = play(only(0, {"fetch": 3000, "gap": 120, "kernel": 20}, {"fetch": 1000, "gap": 60, "kernel": 20}), 2)[0]
+    text = ask(folder, them, "--format", "text")
+    tally.check("operators and input are late on both ranks: where it must be done is said beside what others save",
+                re.search(r"besides the others, [0-9.]+ ms alone, done on both ranks", text), text)
 
 
 def own_trouble(tally, folder):

@@ -45,6 +45,23 @@ static const char *one_of(const struct nl_finding *finding)
     return finding->rank == NL_NULL_I64 ? "device" : "rank";
 }
 
+/* ", done on all 4 ranks": what is won where a rank is late, and every one must be quicker for it. */
+static void put_where_done(struct nl_buf *line, const struct nl_finding *finding)
+{
+    if (finding->alone_ns == NL_NULL_I64)
+        return;
+    if (finding->devices == finding->of_devices) {
+        nl_buf_text(line, ", done on ");
+        if (finding->devices == 2)
+            nl_buf_text(line, "both");
+        else
+            nl_buf_format(line, "all %zu", finding->devices);
+        nl_buf_format(line, " %ss", one_of(finding));
+    } else if (finding->alone_ns > finding->saving_ns[1]) {
+        nl_buf_format(line, ", then another %s is the last", one_of(finding));
+    }
+}
+
 /* " · saves up to 3.963 s (26.2 % of 15.12 s)". What other findings save already is promised once: " · saves up to
  * 1.2 s (8.0 %) besides the others, 3.963 s alone". */
 static void put_saving(struct brief *brief, const struct nl_finding *finding, bool titled)
@@ -60,20 +77,13 @@ static void put_saving(struct brief *brief, const struct nl_finding *finding, bo
         nl_buf_format(line, " · saves up to %s", nl_format_ns(text, wins));
         put_share(brief, finding, wins);
         nl_buf_format(line, " besides the others, %s alone", nl_format_ns(text, alone));
+        put_where_done(line, finding);
         return;
     }
     bool all = titled && has_time(finding->title, (double)alone);
     nl_buf_format(line, " · saves up to %s", all ? "all of it" : nl_format_ns(text, alone));
     put_share(brief, finding, alone);
-    if (finding->alone_ns != NL_NULL_I64 && finding->devices == finding->of_devices) {
-        nl_buf_text(line, ", done on ");
-        if (finding->devices == 2)
-            nl_buf_text(line, "both");
-        else
-            nl_buf_format(line, "all %zu", finding->devices);
-        nl_buf_format(line, " %ss", one_of(finding));
-    } else if (finding->alone_ns != NL_NULL_I64 && finding->alone_ns > finding->saving_ns[1])
-        nl_buf_format(line, ", then another %s is the last", one_of(finding));
+    put_where_done(line, finding);
 }
 
 /* Where it is about another device than the sentence above: on how many it holds. Who waits for a late one names both. */
