@@ -16,7 +16,6 @@
 
 #define LEAST_SHARE    0.05
 #define CRITICAL_SHARE 0.20
-#define MOST_WAVES     4.0
 #define MOST_USE       0.8
 
 struct tails {
@@ -48,7 +47,7 @@ static void add_kernel(struct nl_scene *scene, uint32_t kernel, struct tails *ta
     if (!nl_launch_fit(trace, scene->device->device, kernel, &fit))
         return;
     nl_sum_add(&tails->fitted, ns);
-    if (fit.waves <= 1 || fit.waves >= MOST_WAVES || use_of(fit.waves) >= MOST_USE)
+    if (fit.waves <= 1 || use_of(fit.waves) >= MOST_USE) /* four waves and more are used so */
         return;
     tails->kernels++;
     nl_sum_add(&tails->ns, ns);

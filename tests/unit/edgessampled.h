@@ -5,7 +5,7 @@
 #ifndef EDGESSAMPLED_H
 #define EDGESSAMPLED_H
 
-#include "edgesfit.h"
+#include "edgeslinks.h"
 
 static inline uint32_t edge_frame_of(struct gputrace *make, const char *name, uint32_t parent)
 {
