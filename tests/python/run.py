@@ -381,6 +381,10 @@ def coverage(path):
     return {item: detail for item, detail in sql(path, "SELECT item, detail FROM coverage")}
 
 
+def processes(path):
+    return sql(path, "SELECT pid, name FROM processes")
+
+
 def switched_off(python):
     """-I, -E, -S, a cleared environment, another PYTHONPATH: a line of coverage each, with what to do; -P and a safe path do not matter."""
     runs = [([python, "-I"], {}, "without -I"), ([python, "-Es"], {}, "without -E"), ([python, "-S"], {}, "without -S"),
@@ -390,12 +394,30 @@ def switched_off(python):
         path, done = record(words + ["-c", "print(42)"], ["-q"], extra=variables)
         said = coverage(path).get(HOOKS) if os.path.exists(path) else None
         if done.status != 0 or done.stdout != "42\n" or done.stderr or (want not in (said or "") if want else said):
-            return "%s: %s, coverage %s" % (words, done.describe(), said)
+            return "%s: %s, coverage %s, processes %s" % (words, done.describe(), coverage(path) if os.path.exists(path) else None,
+                                                          processes(path) if os.path.exists(path) else None)
     path, done = record(["env", "-i", python, "-c", "import time; time.sleep(0.5)"])
     if "LD_PRELOAD" not in coverage(path).get(HOOKS, "") or "env -i" not in done.stderr:
         return "env -i: %s, coverage %s" % (done.describe(), coverage(path))
     path, done = record([python, "--version"], ["-q"])
     return "--version: %s" % coverage(path) if os.path.exists(path) and HOOKS in coverage(path) else None
+
+
+def slow_recorder(python):
+    """The recorder is not done with a process's file when the hooks want it: the process makes its own, and is one process that was hooked."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return None
+    shim, race = os.path.join(scratch(), "slowrecorder.so"), os.path.join(scratch(), "race%s" % record.count)
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", shim, program("slowrecorder.c"), "-ldl"], check=True)
+    os.mkdir(race)
+    code = "import nlens, os\nwith nlens.scope('made'): pass\nopen(os.path.join(os.environ['RACE'], 'done'), 'w').close(); print(42)"
+    path, done = record([os.path.realpath(python), "-c", code], ["-q"], extra={"LD_PRELOAD": shim, "RACE": race})
+    met = os.path.exists(os.path.join(race, "begun"))
+    made = sql(path, "SELECT count(*) FROM slices WHERE name = 'made'")
+    if done.status != 0 or done.stdout != "42\n" or not met or len(processes(path)) != 1 or coverage(path) or made != [["1"]]:
+        return "%s, met %s, processes %s, coverage %s, %s" % (done.describe(), met, processes(path), coverage(path), made)
+    return None
 
 
 def no_extension(python):
@@ -600,7 +622,7 @@ def main():
         tally.skip("all", "the package is not built (no Python headers?)")
     for version, python in sorted(pythons.items(), key=lambda item: int(item[0].split(".")[1])):
         for test in (api, without, calls, c_calls, another_profile, nesting, limit, same, garbage, heap, no_heap, broken, problems,
-                     tasks, task_cost, call_cost, unmeasured, environments, switched_off, no_extension, namespace):
+                     tasks, task_cost, call_cost, unmeasured, environments, switched_off, slow_recorder, no_extension, namespace):
             if len(sys.argv) < 2 or test.__name__ in sys.argv[1:] or version in sys.argv[1:]:
                 check("%s %s" % (version, test.__name__), test, python)
     for python in sorted(glob.glob(os.path.expanduser("~/.pyenv/versions/3.[678].*/bin/python3"))):

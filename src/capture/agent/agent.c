@@ -23,7 +23,7 @@
 #define RETRY_TICKS  ((uint64_t)4000000) /* 1 to 4 ms */
 #define THREAD_BYTES 4096u
 #define COMM_BYTES   16u
-#define CLAIM_YIELDS 100000u /* then the recorder was killed while it made the file */
+#define CLAIM_YIELDS 100000u /* then the recorder was killed while it made the file, or is slow */
 #define THREAD_CELLS 2u
 #define SCRIPT_WORDS 2u /* an option of the interpreter, and the script */
 
@@ -157,6 +157,11 @@ static bool claim_file(struct agent *agent, bool *refused)
         sched_yield();
         told = __atomic_load_n(&control->announced[place], __ATOMIC_ACQUIRE);
     }
+    /* Still: the place is taken back, and a recorder that is only slow throws its file away. */
+    if (told == NL_ANNOUNCED_MAKING &&
+        __atomic_compare_exchange_n(&control->announced[place], &told, NL_ANNOUNCED_OWN, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return false;
     *refused = told == NL_ANNOUNCED_REFUSED;
     return told == NL_ANNOUNCED_MADE && recfile_claim(&agent->file, agent->folder, control, place);
 }

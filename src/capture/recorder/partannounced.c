@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "capture/recorder/parts.h"
 #include "capture/shared/recfile.h"
@@ -66,11 +67,16 @@ static void make(struct parts *parts, uint32_t place)
     if (made) {
         fill(file.head, told, place);
         told->number = file.number;
-        recfile_forget(&file);
     }
-    __atomic_fetch_add(made ? &control->attached : &control->refused, 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&control->announced[place], made ? NL_ANNOUNCED_MADE : NL_ANNOUNCED_REFUSED,
-                     __ATOMIC_RELEASE);
+    state = NL_ANNOUNCED_MAKING;
+    if (__atomic_compare_exchange_n(&control->announced[place], &state,
+                                    made ? NL_ANNOUNCED_MADE : NL_ANNOUNCED_REFUSED, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        __atomic_fetch_add(made ? &control->attached : &control->refused, 1, __ATOMIC_RELEASE);
+    else if (made)
+        unlink(file.path); /* it did not wait any longer and made its own */
+    if (made)
+        recfile_forget(&file);
 }
 
 void parts_announced(struct parts *parts)

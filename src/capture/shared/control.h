@@ -23,7 +23,8 @@
 
 /* A process says that it is there; the recorder makes its file in the next round, so that a program which
  * starts thousands of others does not wait for that. One that has an event before takes the place back
- * and makes the file itself; one that has an event later goes on with the recorder's. */
+ * and makes the file itself; one that has an event later goes on with the recorder's. One that finds the
+ * recorder at it waits a little, then takes the place back all the same, and the recorder throws its file away. */
 enum nl_announced {
     NL_ANNOUNCED_FREE,
     NL_ANNOUNCED_TAKEN, /* by a process that is writing the rest */
