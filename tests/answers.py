@@ -216,7 +216,8 @@ def event_loops(folder):
                        (sampled(folder, "mach_msg_trap"), True), (sampled(folder, "mach_msg_trapeze"), False),
                        (sampled(folder, "runtime.netpoll"), True), (sampled(folder, "parking_lot"), False)):
         text = first_lines(path)
-        check(text.startswith("Waiting: ") == says and (says or "CPU-only profile" in text), "event loop: %s" % os.path.basename(path), text[:300])
+        check(text.startswith("Waiting: ") == says and (says or ("No GPU work was recorded" if path.endswith(".json") else "CPU-only profile") in text),
+              "event loop: %s" % os.path.basename(path), text[:300])
 
 
 def threads_that_wait(folder):
@@ -1260,6 +1261,44 @@ def one_dump(folder):
         check(answer["class"] == "hang" and answer["sentence"] == "Hang: " + says, "one dump, first open is " + what, answer)
 
 
+def kernels_missing(folder):
+    """Launches without kernels, a cut file, a GPU that is named: no profile of the CPU alone, and the first line says what is missing."""
+    launched = "GPU work was launched in 40 calls (cudaLaunchKernel), but its kernels are not in the file"
+    lost = "The end of the file is missing, and GPU work with it if there was any: "
+    for what, calls, waits, gpu, cut, kernels, says in (
+            ("launches", True, False, True, False, False, launched + ". The CPU alone: "),
+            ("launches, cut", True, False, True, True, False, launched + ", of which the end is missing. The CPU alone: "),
+            ("launches and waiting", True, True, True, False, False, launched + ". Waiting: the program does nothing for "),
+            ("a GPU's name", False, False, True, False, False, "No GPU work was recorded, "),
+            ("a GPU's name, cut", False, False, True, True, False, lost),
+            ("nothing, cut", False, False, False, True, False, lost),
+            ("nothing", False, False, False, False, False, "CPU-only profile, "),
+            ("all", True, False, True, False, True, "")):
+        trace = Trace()
+        for i in range(40):
+            now = 1000 + i * 1000
+            if not waits:
+                trace.slice("cpu_op", "aten::mm", now, 500)
+            if kernels:
+                trace.launch(now + 10, 20, now + 40, 400, "gemm")
+            elif calls:
+                trace.slice("cuda_runtime", "cudaLaunchKernel", now + 10, 20)
+            if waits:
+                trace.slice("python_function", "<method 'acquire' of '_thread.lock' objects>", now + 100, 880)
+        trace.slice("cpu_op", "aten::add", 42000, 5)
+        path = trace.write(folder, "missing.json")
+        with open(path) as file:
+            document = json.load(file)
+        document.pop("deviceProperties", None)
+        if gpu:
+            document = {"deviceProperties": [{"id": 0, "name": "NVIDIA A100", "computeMajor": 8, "computeMinor": 0, "numSms": 108}], **document}
+        text = json.dumps(document)
+        with open(path, "w") as file:
+            file.write(text[:text.rindex("}, {")] + "}, {" if cut else text)
+        sentence = json.loads(run([path], "--format", "json")[1])["result"]["answer"]["sentence"]
+        check(sentence.startswith(says) and ("not in the file" in sentence) == ("not in the file" in says), "of GPU work the file has " + what, sentence)
+
+
 def corrected(verdict):
     """Verdicts that the contract of the command line overrules, with the reason."""
     # A file that cannot be read ends with status 4 and a message on stderr, not with a report (docs: exit statuses).
@@ -1410,6 +1449,7 @@ with tempfile.TemporaryDirectory() as scratch:
     cores_by_maker(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
+    kernels_missing(scratch)
     replaced_memory(scratch)
     one_dump(scratch)
 copies_of_another()

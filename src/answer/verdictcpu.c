@@ -7,6 +7,7 @@
 #include "answer/clockgap.h"
 #include "answer/devicewords.h"
 #include "answer/outermost.h"
+#include "answer/unseenwork.h"
 #include "base/sum.h"
 #include "tables/leftout.h"
 #include "tables/lookup.h"
@@ -231,6 +232,7 @@ static bool judge_waiting(struct cpu_case *it)
     int64_t whole =
         self <= it->span ? it->span : it->whole; /* of several threads: of all they take */
     struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_unseen_launched(it->judged, out);
     nl_buf_text(out, "Waiting: the program does nothing for ");
     nl_tell_time(out, "", self);
     nl_tell_time(out, " of ", whole);
@@ -266,6 +268,7 @@ static bool judge_messages(struct cpu_case *it)
     if (sum <= 0 || (double)sum < MAIN_SHARE_LEAST * (double)it->whole)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_unseen_launched(it->judged, out);
     nl_tell_time(out, "Communication: the program spends ", sum);
     nl_tell_time(out, " of ", it->whole);
     nl_tell_ratio(out, " (", sum, it->whole);
@@ -300,6 +303,7 @@ static bool judge_startup(struct cpu_case *it)
         (double)first < MAIN_SHARE_LEAST * (double)it->span)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_unseen_launched(it->judged, out);
     nl_tell_time(out, "Start-up: the first step begins after ", first);
     nl_tell_time(out, " of ", it->span);
     nl_tell_ratio(out, " (", first, it->span);
@@ -401,7 +405,8 @@ static void tell_inclusive(struct cpu_case *it)
 static void tell_busy(struct cpu_case *it)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
-    put_head(it, out, "CPU-only profile, ");
+    put_head(it, out,
+             nl_unseen_launched(it->judged, out) ? "The CPU alone: " : nl_unseen_head(it->judged));
     if (nl_judge_runs(it->judged, out, it->span))
         return;
     size_t top = top_row(it, it->rows, 0);

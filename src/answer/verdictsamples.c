@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "answer/judge.h"
+#include "answer/unseenwork.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"
@@ -258,6 +259,16 @@ static void tell_callers(struct nl_judged *judged, const struct nl_result *rows,
     nl_tell_note(judged);
 }
 
+static void put_samples(const struct nl_judged *judged, struct nl_buf *out)
+{
+    const struct nl_trace *trace = judged->trace;
+    bool calls = trace->source.rows == 1 &&
+                 nl_str_is(nl_trace_name(trace, trace->source.format[0]), "pstats");
+    bool launched = nl_unseen_launched(judged, out);
+    nl_buf_text(out, launched ? "The CPU alone: " : nl_unseen_head(judged));
+    nl_buf_text(out, calls ? "time of functions: " : "samples: ");
+}
+
 /* What the weights count: time, memory, or waiting for locks. */
 static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct nl_result *rows,
                      struct nl_str event)
@@ -280,11 +291,7 @@ static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct 
         judged->verdict->class = NL_VERDICT_IDLE;
         nl_buf_text(out, "Contention profile, waiting for locks by where: ");
     } else {
-        bool calls =
-            judged->trace->source.rows == 1 &&
-            nl_str_is(nl_trace_name(judged->trace, judged->trace->source.format[0]), "pstats");
-        nl_buf_text(out, calls ? "CPU-only profile, time of functions: "
-                               : "CPU-only profile, samples: ");
+        put_samples(judged, out);
     }
 }
 

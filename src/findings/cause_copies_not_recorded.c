@@ -2,7 +2,8 @@
  * copies_not_recorded — the recording has calls that copy, and not one copy: what looks idle beside them may be copying.
  *
  * Signal: calls that copy (hipMemcpy…, cudaMemcpy…), no row of copies on any device, and over 1 % of wall idle while the
- * launching thread is inside such a call. About the measurement: costs nothing. rocprofv3 --kernel-trace --hip-trace
+ * launching thread is inside such a call. On AMD kernels copy, too (__amd_rocclr_copyBuffer): where they are as many as the calls,
+ * these are the copies. About the measurement: costs nothing. rocprofv3 --kernel-trace --hip-trace
  * without --memory-copy-trace records so.
  */
 #include "findings/bookcause.h"
@@ -52,15 +53,19 @@ static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
-    uint64_t calls = 0;
+    uint64_t calls = 0, copied = 0;
     if (trace->copy.rows || trace->graph.rows)
         return NL_CAUSE_ABSENT;
     if (nl_scene_only_kernels(scene))
         return judge_kernels(scene, finding);
     for (uint32_t row = 0; row < trace->api.rows; row++)
         calls += nl_api_slice_role(scene->roles, trace, trace->api.slice[row]) == NL_API_COPY;
+    for (uint32_t row = 0; row < trace->kernel.rows; row++)
+        copied += trace->kernel.class[row] == NL_CLASS_COPY;
+    if (copied >= calls) /* or nothing copies */
+        return NL_CAUSE_ABSENT;
     struct nl_booked idle = nl_booked_sum(scene, is_copying);
-    if (!calls || nl_scene_share(scene, idle.ns) <= LEAST_SHARE)
+    if (nl_scene_share(scene, idle.ns) <= LEAST_SHARE)
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_WARNING;
@@ -83,14 +88,16 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                   .query = "SELECT count(*) FROM api WHERE api_role(name) = 'copy'",
                                   .meaning = NL_MEANS_COUNT,
                                   .value = (double)calls},
-             "%s calls copy, and the recording has no copy", nl_say_count(scene, calls));
+             copied ? "%s calls copy, and the recording has only the copies that kernels make"
+                    : "%s calls copy, and the recording has no copy",
+             nl_say_count(scene, calls));
     return NL_CAUSE_FOUND;
 }
 
 const struct nl_cause nl_cause_copies_not_recorded = {
     .id = "copies_not_recorded",
-    .doc = "About the measurement: calls that copy were recorded, but no copy, and over 1 % of "
-           "wall is idle while the "
+    .doc = "About the measurement: calls that copy were recorded, but no copy (nor as many "
+           "kernels that copy), and over 1 % of wall is idle while the "
            "launching thread is inside such a call; or a tool of ROCm recorded kernels alone and "
            "over 10 % of wall is idle. Costs nothing: that time is unknown, not idle.",
     .needs = {{NL_T_kernel, NULL}},

@@ -180,5 +180,20 @@ static inline void copies_unseen(struct gputrace *make)
         gputrace_kernel(make, 7, "h16816gemm", i * 1500 + 496, 4, i * 1500 + 502, 990);
     }
 }
+/* The same where every second, or every one, is a kernel that copies. */
+static inline void copies_are_kernels_each(struct gputrace *make, int64_t each)
+{
+    copies_unseen(make);
+    for (int64_t i = 0; i < ROUNDS; i += each)
+        gputrace_kernel(make, 8, "__amd_rocclr_copyBuffer", i * 1500 + 10, 5, i * 1500 + 20, 10);
+}
+static inline void copies_are_kernels(struct gputrace *make)
+{
+    copies_are_kernels_each(make, 1);
+}
+static inline void copies_are_half_kernels(struct gputrace *make)
+{
+    copies_are_kernels_each(make, 2);
+}
 
 #endif
