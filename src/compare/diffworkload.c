@@ -199,7 +199,7 @@ static void put_shapes(struct diff_workload *w, const struct nl_trace *base,
             nl_arena_format(arena, "%.0f", best.first[1]), DIFF_DECIDES);
     } else if (both) {
         put(w, "input shapes", nl_arena_format(arena, "%zu operators", both),
-            other ? nl_arena_format(arena, "others in %zu of them", other)
+            other ? nl_arena_format(arena, "other shapes in %zu of them", other)
                   : nl_arena_format(arena, "%zu operators", both),
             DIFF_TOLD);
     }
