@@ -96,6 +96,12 @@ void nl_profile_free(struct nl_profile *profile)
     nl_free(profile);
 }
 
+const char *nl_profile_files_word(const struct nl_profile *profile)
+{
+    bool recording = profile->format_count == 1 && strcmp(profile->formats[0], "recording") == 0;
+    return recording ? "processes" : "files";
+}
+
 void nl_profile_put_window(const struct nl_profile *profile, struct nl_buf *out)
 {
     const struct nl_window *window = &profile->window;

@@ -40,18 +40,19 @@ static void find_common(const struct nl_result *files, size_t *head, size_t *tai
 const char *nl_page_title(const struct nl_profile *profile, struct nl_arena *arena)
 {
     const struct nl_result *files = profile->files;
+    const char *word = nl_profile_files_word(profile);
     if (!files->rows || !base_name(files, 0).len)
-        return nl_arena_format(arena, "%u files", profile->file_count);
+        return nl_arena_format(arena, "%u %s", profile->file_count, word);
     struct nl_str name = base_name(files, 0);
     if (profile->file_count == 1)
         return nl_arena_text(arena, name.ptr, name.len);
     size_t head, tail;
     find_common(files, &head, &tail);
     if (head == name.len)
-        return nl_arena_format(arena, "%.*s (%u files)", (int)name.len, name.ptr,
-                               profile->file_count);
+        return nl_arena_format(arena, "%.*s (%u %s)", (int)name.len, name.ptr, profile->file_count,
+                               word);
     if (head + tail < LEAST_COMMON || !head)
-        return nl_arena_format(arena, "%u files", profile->file_count);
-    return nl_arena_format(arena, "%.*s*%.*s (%u files)", (int)head, name.ptr, (int)tail,
-                           name.ptr + name.len - tail, profile->file_count);
+        return nl_arena_format(arena, "%u %s", profile->file_count, word);
+    return nl_arena_format(arena, "%.*s*%.*s (%u %s)", (int)head, name.ptr, (int)tail,
+                           name.ptr + name.len - tail, profile->file_count, word);
 }

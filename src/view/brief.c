@@ -121,7 +121,7 @@ static void put_profile(struct brief *brief)
     if (profile->file_count == 1 && name && name->type == NL_CELL_TEXT)
         nl_buf_add(line, name->text.ptr, name->text.len);
     else
-        nl_buf_format(line, "%u files", profile->file_count);
+        nl_buf_format(line, "%u %s", profile->file_count, nl_profile_files_word(profile));
     add_joined(line, profile->formats, profile->format_count);
     add_joined(line, profile->tools, profile->tool_count);
     if (profile->rank_count > 1)

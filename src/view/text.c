@@ -236,12 +236,6 @@ static void add_joined(struct nl_buf *out, const char *const *texts, size_t coun
     }
 }
 
-/* A recording, which is one file for whoever made it, has a source for each process. */
-static bool is_recording(const struct nl_profile *profile)
-{
-    return profile->format_count == 1 && strcmp(profile->formats[0], "recording") == 0;
-}
-
 /* "trace.json · kineto · 2 ranks · 12,345 slices · 435.6 ms", after its letter in a comparison. */
 static void put_profile(struct page *page, const struct nl_profile *profile, const char *letter)
 {
@@ -254,8 +248,7 @@ static void put_profile(struct page *page, const struct nl_profile *profile, con
                                    ? nl_result_cell(profile->files, 0, 0)->text
                                    : nl_str("(unnamed)"));
     else
-        nl_buf_format(line, "%u %s", profile->file_count,
-                      is_recording(profile) ? "processes" : "files");
+        nl_buf_format(line, "%u %s", profile->file_count, nl_profile_files_word(profile));
     add_joined(line, profile->formats, profile->format_count);
     add_joined(line, profile->tools, profile->tool_count);
     if (profile->rank_count)
