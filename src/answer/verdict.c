@@ -30,6 +30,7 @@ void nl_verdict_make(struct nl_report *report, const struct nl_trace *trace,
         .report = report, .trace = trace, .options = options, .verdict = verdict};
     verdict->saving_ns = verdict->saving_ns_per_step = NL_NULL_I64;
     nl_buf_init(&judged.out, 1);
+    nl_judge_starved(&judged);
     for (size_t i = 0; i < sizeof judges / sizeof judges[0]; i++)
         if (judges[i](&judged))
             break;

@@ -82,30 +82,37 @@ static const struct {
     {"30 events of the CPU", functions, "", 29, 30, "Too few events", "CPU-only profile"},
 };
 
-/* What the page of the row's profile with that number begins with is `words`. */
-static void asks(size_t row, int64_t x, const char *words)
+/* The page of what `fill` makes with x; the caller releases it. */
+static void make_page(struct nl_buf *page, void (*fill)(struct gputrace *, int64_t, const char *),
+                      int64_t x, const char *arg)
 {
     struct gputrace make;
     const struct nl_analyze_options options = {0};
     struct nl_err err = {0};
-    struct nl_buf page;
     gputrace_open(&make);
-    rows[row].fill(&make, x, rows[row].arg);
+    fill(&make, x, arg);
     struct nl_trace *trace = gputrace_close(&make);
     REQUIRE(trace);
     struct nl_profile *profile = nl_profile_new(trace, &options.window);
     struct nl_report *report = nl_report_new(trace, "analyze", &options, NULL, &err);
     REQUIRE(report);
-    nl_buf_init(&page, 1 << 20);
-    nl_brief_page(&page, profile, report, &(struct nl_view_options){.width = 100});
-    nl_buf_char(&page, '\0');
+    nl_buf_init(page, 1 << 20);
+    nl_brief_page(page, profile, report, &(struct nl_view_options){.width = 100});
+    nl_buf_char(page, '\0');
+    nl_report_free(report);
+    nl_profile_free(profile);
+    nl_trace_free(trace);
+}
+
+/* What the page of the row's profile with that number begins with is `words`. */
+static void asks(size_t row, int64_t x, const char *words)
+{
+    struct nl_buf page;
+    make_page(&page, rows[row].fill, x, rows[row].arg);
     char begins[32] = "";
     snprintf(begins, sizeof begins, "%.*s", (int)strlen(words), page.ptr);
     CHECK_TEXT(begins, words);
     nl_buf_release(&page);
-    nl_report_free(report);
-    nl_profile_free(profile);
-    nl_trace_free(trace);
 }
 
 static void changes_at_limits(void)
@@ -117,4 +124,19 @@ static void changes_at_limits(void)
     }
 }
 
-CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_limits})
+/* Off the processors though ready, from a fifth of the time on, is said before the findings. */
+static void tells_starving(void)
+{
+    static const char said[] = "\nNot running: the thread that does the work is ready, but has no "
+                               "processor 20 % of the time.\n";
+    struct nl_buf page;
+    make_page(&page, edge_starved, 19999, "");
+    CHECK(!strstr(page.ptr, "Not running"));
+    nl_buf_release(&page);
+    make_page(&page, edge_starved, 20000, "");
+    CHECK(strstr(page.ptr, said) && strstr(page.ptr, said) < strstr(page.ptr, "\n1. "));
+    nl_buf_release(&page);
+}
+
+CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_limits},
+           {"a program without a processor is said to be one", tells_starving})
