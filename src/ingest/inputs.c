@@ -238,6 +238,12 @@ static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *
         add(inputs, path, false);
         return true;
     }
+    if (errno == ENOENT && strstr(path, "://")) {
+        nl_err_at(err, path, -1);
+        return nl_fail(err, NL_IO,
+                       "this is an address, and only files are read; fetch it first, or "
+                       "pipe it: curl -L ADDRESS | neurolens analyze -");
+    }
     if (errno == ENOENT && strpbrk(path, "*?["))
         return add_glob(inputs, path, err);
     int reason = errno;
