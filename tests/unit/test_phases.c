@@ -1,5 +1,5 @@
 /*
- * Phases of a run (account/phase.c) and where start-up ends without steps (account/startup.c): every limit from both sides.
+ * Phases of a run (account/phase.c), steps unlike the rest (timeline/stepphase.c) and where start-up ends without steps (account/startup.c): every limit from both sides.
  * Lengths, medians and shares are worked out by hand; times in microseconds.
  */
 #include "check.h"
@@ -297,5 +297,77 @@ static void limits_of_startup(void)
     }
 }
 
+/* ---- Steps unlike the rest (timeline/stepphase.c) ---- */
+
+/* Lengths in ns with what is loaded in them; phases before and after: s steady, w warm-up, c compile. */
+static const struct {
+    const char *what;
+    int64_t lengths[9], loads[9];
+    const char *before, *after;
+} unlike[] = {
+    {"of three steps none", {500000, 100000, 100000}, {0}, "sss", "sss"},
+    {"the first of four", {500000, 100000, 100000, 100000}, {0}, "ssss", "wsss"},
+    /* 1 % of the median counts as what steps differ by: 3.5 % is the limit, to both sides */
+    {"3.5 % longer", {103500, 100000, 100000, 100000, 100000}, {0}, "sssss", "sssss"},
+    {"a little more", {103501, 100000, 100000, 100000, 100000}, {0}, "sssss", "wssss"},
+    {"3.5 % shorter", {96500, 100000, 100000, 100000, 100000}, {0}, "sssss", "sssss"},
+    {"a little less", {96499, 100000, 100000, 100000, 100000}, {0}, "sssss", "wssss"},
+    /* median 100, median deviation 20: 3.5 * 1.4826 * 20 = 103.782 */
+    {"203.781 where steps differ by 20",
+     {203781, 80000, 80000, 100000, 100000, 100000, 120000, 120000},
+     {0},
+     "ssssssss",
+     "ssssssss"},
+    {"203.783 where steps differ by 20",
+     {203783, 80000, 80000, 100000, 100000, 100000, 120000, 120000},
+     {0},
+     "ssssssss",
+     "wsssssss"},
+    {"three of seven", {900, 800, 700, 100, 100, 100, 100}, {0}, "sssssss", "wwwssss"},
+    {"up to the first that is alike",
+     {500, 100, 500, 100, 100, 100, 100},
+     {0},
+     "sssssss",
+     "wssssss"},
+    {"what is warm-up already is not looked at", {100, 500, 100, 100, 100}, {0}, "wssss", "wwsss"},
+    {"of four with one of warming up none", {100, 500, 100, 100}, {0}, "wsss", "wsss"},
+    /* a twentieth in loading */
+    {"5 % of it", {100000, 100000, 100000, 100000}, {0, 5000, 0, 0}, "ssss", "scss"},
+    {"less", {100000, 100000, 100000, 100000}, {0, 4999, 0, 0}, "ssss", "ssss"},
+    {"in two of four", {100, 100, 100, 100}, {50, 50, 0, 0}, "ssss", "ccss"},
+    {"in three of four: then every step does",
+     {100, 100, 100, 100},
+     {50, 50, 50, 0},
+     "ssss",
+     "ssss"},
+    {"in one of warming up", {900, 100, 100, 100}, {450, 0, 0, 0}, "ssss", "csss"},
+};
+
+static enum nl_step_phase phase_told(char letter)
+{
+    return letter == 'w' ? NL_STEP_WARM_UP : letter == 'c' ? NL_STEP_COMPILE : NL_STEP_STEADY;
+}
+
+static void steps_unlike_the_rest(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(unlike); i++) {
+        struct nl_found_step steps[9] = {0};
+        size_t count = strlen(unlike[i].before);
+        int64_t at = 1000;
+        for (size_t k = 0; k < count; k++) {
+            steps[k] = (struct nl_found_step){.start = at,
+                                              .end = at + unlike[i].lengths[k],
+                                              .load_ns = unlike[i].loads[k],
+                                              .phase = phase_told(unlike[i].before[k])};
+            at = steps[k].end + 10;
+        }
+        nl_steps_set_phases(steps, count);
+        check_case(unlike[i].what);
+        for (size_t k = 0; k < count; k++)
+            CHECK_INT(steps[k].phase, phase_told(unlike[i].after[k]));
+    }
+}
+
 CHECK_MAIN("phases", {"phases from steps", limits_of_phases},
-           {"start-up without steps", limits_of_startup})
+           {"start-up without steps", limits_of_startup},
+           {"steps unlike the rest", steps_unlike_the_rest})
