@@ -19,9 +19,23 @@ static const struct nl_cause *cause_of(const char *id)
     return NULL;
 }
 
+/* Whether a finding says so, in its title or in what proves it. */
+static bool says(const struct nl_finding *finding, const char *words)
+{
+    bool found = finding->title && strstr(finding->title, words);
+    for (size_t i = 0; i < finding->evidence_count; i++)
+        found |= finding->evidence[i].says && strstr(finding->evidence[i].says, words);
+    return found;
+}
+
+struct question {
+    const char *id, *words;
+    bool said; /* the words */
+};
+
 /* The finding of the scene that loses most; false without one. Its texts are gone. */
 static bool ask_scenes(const struct nl_cause *cause, const struct nl_scenes *scenes,
-                       struct nl_finding *worst)
+                       struct question *question, struct nl_finding *worst)
 {
     bool found = false;
     for (size_t i = 0; i < scenes->count; i++) {
@@ -31,6 +45,7 @@ static bool ask_scenes(const struct nl_cause *cause, const struct nl_scenes *sce
             (!found || finding.cost_ns > worst->cost_ns)) {
             *worst = finding;
             found = true;
+            question->said = question->words && says(&finding, question->words);
         }
         nl_intervals_release(&finding.where);
     }
@@ -38,11 +53,11 @@ static bool ask_scenes(const struct nl_cause *cause, const struct nl_scenes *sce
 }
 
 /* What a cause says of a profile, which is given up. */
-static bool ask_trace(const char *id, struct nl_trace *trace, struct nl_finding *finding)
+static bool ask_trace(struct question *question, struct nl_trace *trace, struct nl_finding *finding)
 {
     struct nl_arena arena;
     struct nl_scenes devices, hosts = {0};
-    const struct nl_cause *cause = cause_of(id);
+    const struct nl_cause *cause = cause_of(question->id);
     if (!check_true(trace && cause, "trace && cause", __FILE__, __LINE__))
         return false;
     struct nl_analyze_options options = {0};
@@ -51,7 +66,7 @@ static bool ask_trace(const char *id, struct nl_trace *trace, struct nl_finding 
     nl_scenes_init(&devices, trace, &options, &arena, 1);
     if (!devices.count)
         nl_scenes_init_cpu(&hosts, trace, &options, &arena);
-    bool found = ask_scenes(cause, devices.count ? &devices : &hosts, finding);
+    bool found = ask_scenes(cause, devices.count ? &devices : &hosts, question, finding);
     nl_scenes_release(&devices);
     nl_scenes_release(&hosts);
     nl_memo_free(options.memo);
@@ -66,7 +81,8 @@ enum said { SILENT, SAID, CRITICAL };
 static enum said ask(size_t row, int64_t x)
 {
     struct nl_finding finding;
-    if (!ask_trace(edges[row].cause, edge_build(row, x), &finding))
+    struct question question = {edges[row].cause, NULL, false};
+    if (!ask_trace(&question, edge_build(row, x), &finding))
         return SILENT;
     return finding.severity == NL_SEVERITY_CRITICAL ? CRITICAL : SAID;
 }
@@ -186,7 +202,8 @@ static void promises_what_can_be_won(void)
         check_case(label);
         gputrace_open(&make);
         promises[i].fill(&make, promises[i].x, promises[i].arg);
-        bool found = ask_trace(promises[i].cause, gputrace_close(&make), &finding);
+        struct question question = {promises[i].cause, NULL, false};
+        bool found = ask_trace(&question, gputrace_close(&make), &finding);
         CHECK(found);
         if (!found)
             continue;
@@ -197,5 +214,61 @@ static void promises_what_can_be_won(void)
     }
 }
 
+/* ---- What is said ---- */
+
+/* Twenty gaps of x, each in a call that launches what ends it. */
+static void launches_of(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    for (int64_t i = 0; i < 20; i++)
+        gputrace_kernel(make, 7, "h16816gemm", AT + i * 5000 - (i ? x : 0), i ? x : 1,
+                        AT + i * 5000, 5000 - x);
+}
+/* x of 20 gaps of 1 ms are in one operator, the rest in another. */
+static void operators_of(struct gputrace *make, int64_t x, const char *arg)
+{
+    for (int64_t i = 0; i < 20; i++) {
+        edge_late(make, "h16816gemm", i * 5000, 4000);
+        gputrace_op(make, i < x ? arg : "aten::add", AT + i * 5000 + 4000, 1000);
+    }
+    edge_late(make, "h16816gemm", 100000, 1000);
+}
+
+static const struct {
+    const char *cause, *names; /* of the constants that it is about */
+    void (*fill)(struct gputrace *make, int64_t x, const char *arg);
+    const char *arg;
+    int64_t x;
+    const char *words;
+    bool said;
+} sayings[] = {
+    {"gpu_idle", "SLOW_LAUNCH_NS", launches_of, "", 1000, "launch calls that take milliseconds",
+     true},
+    {"gpu_idle", "SLOW_LAUNCH_NS", launches_of, "", 999, "launch calls that take milliseconds",
+     false},
+    {"gpu_idle", "ONE_GAP", one_long_gap, "", 16001, "one single gap is", true},
+    {"gpu_idle", "ONE_GAP", one_long_gap, "", 16000, "one single gap", false},
+    {"gpu_idle", "", operators_of, "aten::mul", 11,
+     "mostly while the CPU is in aten::mul (operator)", true},
+    {"gpu_idle", "", operators_of, "aten::mul", 10, "mostly while the CPU is in operators", true},
+    {"gpu_idle", "", operators_of, "aten::mul", 9,
+     "mostly while the CPU is in aten::add (operator)", true},
+};
+
+static void says_what_is_so(void)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(sayings); i++) {
+        struct gputrace make;
+        struct nl_finding finding;
+        struct question question = {sayings[i].cause, sayings[i].words, false};
+        gputrace_open(&make);
+        sayings[i].fill(&make, sayings[i].x, sayings[i].arg);
+        check_case(sayings[i].words);
+        CHECK(ask_trace(&question, gputrace_close(&make), &finding));
+        CHECK_INT(question.said, sayings[i].said);
+    }
+}
+
 CHECK_MAIN("edges", {"causes begin where their thresholds are", begins_where_it_says},
-           {"costs and savings are those worked out by hand", promises_what_can_be_won})
+           {"costs and savings are those worked out by hand", promises_what_can_be_won},
+           {"what is said", says_what_is_so})
