@@ -1,5 +1,5 @@
 /*
- * check — the whole test framework: one header, one program per module.
+ * check — the whole test framework: one header, one program per module. They are one file under many names (alltests.c), linked once.
  *
  *     #include "check.h"
  *
@@ -151,12 +151,26 @@ static inline int check_run(const char *module, const struct check_test *tests, 
     return failed ? 1 : 0;
 }
 
+/* The program of a source: alltests.c finds it by the name of the file, among those that the linker puts side by side. */
+struct check_program {
+    const char *file; /* …/test_sums.c */
+    int (*run)(int argc, char **argv);
+};
+
+#define CHECK_PROGRAM(function)                                                                    \
+    static const struct check_program check_program = {__FILE__, function};                        \
+    __attribute__((                                                                                \
+        used,                                                                                      \
+        section("check_programs"))) static const struct check_program *const check_program_here =  \
+        &check_program;
+
 #define CHECK_MAIN(module, ...)                                                                    \
-    int main(int argc, char **argv)                                                                \
+    static int check_main(int argc, char **argv)                                                   \
     {                                                                                              \
         static const struct check_test tests[] = {__VA_ARGS__};                                    \
         (void)check_folder;                                                                        \
         return check_run(module, tests, CHECK_LENGTH(tests), argc > 1 ? argv[1] : NULL);           \
-    }
+    }                                                                                              \
+    CHECK_PROGRAM(check_main)
 
 #endif

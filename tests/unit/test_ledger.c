@@ -425,7 +425,7 @@ static void refuses_names_that_lead_elsewhere(void)
     CHECK(!nl_digest_is_text("0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef"));
 }
 
-int main(int argc, char **argv)
+static int in_a_folder(int argc, char **argv)
 {
     static const struct check_test tests[] = {
         {"opens what is not there", opens_what_is_not_there},
@@ -449,3 +449,5 @@ int main(int argc, char **argv)
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return status;
 }
+
+CHECK_PROGRAM(in_a_folder)
