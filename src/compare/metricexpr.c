@@ -50,11 +50,6 @@ static const struct {
 } columns[] = {{"p50", "median_ns"}, {"median", "median_ns"}, {"p95", "p95_ns"},
                {"min", "min_ns"},    {"max", "max_ns"},       {"total", "total_ns"}};
 
-const char *nl_metric_name(size_t place)
-{
-    return place < NAMES ? names[place].name : NULL;
-}
-
 static bool in_name(char c)
 {
     return isalnum((unsigned char)c) || c == '_' || c == '.';

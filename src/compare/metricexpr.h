@@ -42,7 +42,4 @@ struct nl_metric {
 NL_MUST_CHECK bool nl_metric_parse(const char *text, size_t *at, struct nl_metric *metric,
                                    struct nl_arena *arena, struct nl_err *err);
 
-/* The name of a metric by its place; NULL behind the last. */
-const char *nl_metric_name(size_t place);
-
 #endif

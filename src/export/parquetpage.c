@@ -21,11 +21,6 @@ static void field_of(struct thrift *thrift, int number, unsigned type)
     bytes_zigzag(thrift->out, number);
 }
 
-void thrift_field(struct thrift *thrift, int number, enum thrift_type type)
-{
-    field_of(thrift, number, type);
-}
-
 void thrift_i16(struct thrift *thrift, int number, int64_t value)
 {
     field_of(thrift, number, THRIFT_I16);

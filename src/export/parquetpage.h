@@ -32,7 +32,6 @@ static inline struct thrift thrift_over(struct bytes *out)
     return (struct thrift){.out = out};
 }
 
-void thrift_field(struct thrift *thrift, int number, enum thrift_type type);
 void thrift_i16(struct thrift *thrift, int number, int64_t value);
 void thrift_i32(struct thrift *thrift, int number, int64_t value);
 void thrift_i64(struct thrift *thrift, int number, int64_t value);

@@ -135,17 +135,6 @@ const char *nl_booked_sql(const struct nl_scene *scene, const char *what, const 
                   condition, nl_scene_place(scene, ""));
 }
 
-const char *nl_booked_name(const struct nl_scene *scene, const struct nl_account_row *row)
-{
-    struct nl_buf text;
-    nl_buf_init(&text, PROVE_MOST);
-    nl_account_culprit(scene->account, row, &text);
-    const char *name =
-        nl_say(scene, "%.*s", (int)(text.len < NAME_MOST ? text.len : NAME_MOST), text.ptr);
-    nl_buf_release(&text);
-    return name;
-}
-
 /* ---- names ---- */
 
 bool nl_marks_in(struct nl_marks marks, struct nl_str name)

@@ -69,9 +69,6 @@ int64_t nl_booked_late(const struct nl_scene *scene);
 /* "SELECT <what> FROM account(…) WHERE <condition> AND <place>" */
 const char *nl_booked_sql(const struct nl_scene *scene, const char *what, const char *condition);
 
-/* What the row is called, shortened for a title. */
-const char *nl_booked_name(const struct nl_scene *scene, const struct nl_account_row *row);
-
 /* ---- names ---- */
 
 /* Texts of which one must stand in a name; no characters that GLOB knows. */

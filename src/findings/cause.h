@@ -104,8 +104,6 @@ double nl_scene_share(const struct nl_scene *scene, int64_t ns); /* of wall; 0 w
 /* Conditions for rows of this device that start in the window, with columns after `alias` ("k." or
  * ""): "k.device = 0 AND k.rank = 1". Never empty. */
 const char *nl_scene_on(const struct nl_scene *scene, const char *alias);
-/* The same for rows of calls, which have no device; "1" when there is nothing to say. */
-const char *nl_scene_host(const struct nl_scene *scene, const char *alias);
 /* " AND ts >= 10 AND ts < 20" with a window of time, else "". */
 const char *nl_scene_during(const struct nl_scene *scene, const char *alias);
 /* "(1000, 2000)" with a window of time, else "": arguments of time_breakdown, idle_gaps, …. */

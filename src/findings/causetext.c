@@ -140,14 +140,6 @@ const char *nl_scene_on(const struct nl_scene *scene, const char *alias)
     return nl_say(scene, "%s%s", nl_scene_place(scene, alias), nl_scene_during(scene, alias));
 }
 
-const char *nl_scene_host(const struct nl_scene *scene, const char *alias)
-{
-    const char *rank = scene->device->rank == NL_NULL_I64
-                           ? "1"
-                           : number(scene, alias, "rank", scene->device->rank);
-    return nl_say(scene, "%s%s", rank, nl_scene_during(scene, alias));
-}
-
 const char *nl_scene_args(const struct nl_scene *scene)
 {
     if (!scene->window->has_time)

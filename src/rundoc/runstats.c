@@ -8,11 +8,6 @@
 
 static const unsigned percents[RUN_QUANTILES] = {50, 90, 95, 99};
 
-void run_samples_init(struct run_samples *samples)
-{
-    *samples = (struct run_samples){0};
-}
-
 void run_samples_release(struct run_samples *samples)
 {
     nl_free(samples->keys);

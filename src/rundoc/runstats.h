@@ -1,8 +1,7 @@
 /*
  * runstats — statistics of many samples under a key, with all the quantiles that the document has.
  *
- *     struct run_samples samples;
- *     run_samples_init(&samples, expected);
+ *     struct run_samples samples = {0};
  *     per row:  run_samples_add(&samples, key, length);
  *     struct run_group *groups = run_samples_group(&samples, &count);   // by key
  *     run_samples_release(&samples);  nl_free(groups);
@@ -39,7 +38,6 @@ struct run_samples {
     size_t count, key_cap, value_cap;
 };
 
-void run_samples_init(struct run_samples *samples);
 void run_samples_release(struct run_samples *samples);
 void run_samples_add(struct run_samples *samples, uint32_t key, int64_t value);
 

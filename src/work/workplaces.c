@@ -20,12 +20,6 @@ static uint32_t step_in(const struct nl_found_steps *steps, const struct nl_step
     return low > group->first && ts < steps->items[low - 1].end ? (uint32_t)(low - 1) : NL_NULL_ROW;
 }
 
-uint32_t nl_step_at(const struct nl_found_steps *steps, int64_t rank, int64_t ts)
-{
-    const struct nl_step_group *group = group_of(steps, rank);
-    return group ? step_in(steps, group, ts) : NL_NULL_ROW;
-}
-
 void nl_work_places_init(struct nl_work_places *places, const struct nl_op_works *works,
                          const struct nl_rangetree *layers, const uint32_t *owner,
                          const struct nl_found_steps *steps)

@@ -27,7 +27,4 @@ void nl_work_places_init(struct nl_work_places *places, const struct nl_op_works
                          const struct nl_found_steps *steps);
 void nl_work_places_release(struct nl_work_places *places);
 
-/* Index of the step of a rank's group that holds the moment, NL_NULL_ROW when none does. */
-uint32_t nl_step_at(const struct nl_found_steps *steps, int64_t rank, int64_t ts);
-
 #endif
