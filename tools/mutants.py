@@ -59,10 +59,10 @@ BEYOND = {
     "work": ["graphjoin.py", "work.py", "roofs.py"], "tables": ["shares.py", "rank.py", "agree.py", "planted.py"],
     "findings": ["lateranks.py", "lategpus.py", "planted.py", "agree.py", "answers.py"],
     "answer": ["lateranks.py", "lategpus.py", "rank.py", "planted.py", "answers.py"],
-    "ingest": ["recordings.py", "graphjoin.py", "cache.py", "archives.py", "robust.py"], "parse": ["robust.py"], "sql": ["sqllimits.py"], "store": ["spill.py", "graphjoin.py", "secrets.py"],
+    "ingest": ["recordings.py", "graphjoin.py", "apart.py", "cache.py", "archives.py", "robust.py"], "parse": ["robust.py"], "sql": ["sqllimits.py"], "store": ["spill.py", "graphjoin.py", "secrets.py"],
     "compare": ["check.py", "trend.py", "compare.py"], "rundoc": ["trend.py", "compare.py"], "fingerprint": ["compare.py"],
 }
-SECONDS = {"shares.py": 2, "lateranks.py": 2, "lategpus.py": 2, "cache.py": 6, "recordings.py": 1, "rank.py": 2, "check.py": 6, "archives.py": 9, "graphjoin.py": 3, "trend.py": 3, "agree.py": 5, "planted.py": 6, "spill.py": 4, "work.py": 7,
+SECONDS = {"shares.py": 2, "lateranks.py": 2, "lategpus.py": 2, "cache.py": 6, "recordings.py": 1, "apart.py": 3, "rank.py": 2, "check.py": 6, "archives.py": 9, "graphjoin.py": 3, "trend.py": 3, "agree.py": 5, "planted.py": 6, "spill.py": 4, "work.py": 7,
            "roofs.py": 8, "robust.py": 12, "compare.py": 14, "secrets.py": 16, "sqllimits.py": 17, "answers.py": 27, **CHECK}
 SLOW_UNITS = {"test_clockmap": 12, "test_nsysfiles": 4, "test_sqlrace": 4, "test_redact": 3, "test_reportfile": 3}
 HEAP_CHECK = "/lib/x86_64-linux-gnu/libc_malloc_debug.so.0"  # of glibc
@@ -78,7 +78,7 @@ def is_only_room(plain, match):
     before, after = plain[:match.start()], plain[match.end():]
     if re.match(r"\s+[\w ]+ \*?\w+\[\w+ \+ $", before) and after.startswith("];"):
         return True
-    return bool(re.search(r"alloc\([^;]*\(\w[\w.>-]*(?:\[\w+\])? \+ $", before) and re.match(r"\) \* sizeof", after))
+    return bool(re.search(r"alloc\([^;]*\((?:\(\w+\))?\w[\w.>-]*(?:\[\w+\])? \+ $", before) and re.match(r"\) \* sizeof", after))
 
 
 def is_sign(head, plain, match):
