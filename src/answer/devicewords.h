@@ -56,7 +56,4 @@ void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class)
 
 const char *nl_device_top_collective(struct nl_judged *judged);
 
-/* Whether there are too few events to judge; then that is the answer, with what the file holds. */
-bool nl_device_tell_few(struct nl_judged *judged);
-
 #endif

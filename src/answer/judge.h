@@ -25,6 +25,8 @@ typedef bool nl_judge(struct nl_judged *judged);
 nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_judge_cpu,
     nl_judge_sums, nl_judge_samples, nl_judge_layers, nl_judge_rates, nl_judge_energy,
     nl_judge_nothing;
+/* Of a timeline with too few events to judge, asked by the judges of devices and of the CPU. */
+nl_judge nl_judge_few;
 
 /* Of several files: what is to be said first about them, as the first note. */
 void nl_judge_files(struct nl_judged *judged);

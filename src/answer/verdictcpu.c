@@ -444,7 +444,7 @@ static bool samples_say_more(const struct cpu_case *it)
 /* What is reported of a timeline whose table is known. */
 static bool judge_timeline(struct cpu_case *it)
 {
-    if (nl_device_tell_few(it->judged))
+    if (nl_judge_few(it->judged))
         return true;
     if (samples_say_more(it))
         return false;

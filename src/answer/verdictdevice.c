@@ -22,8 +22,6 @@
 #define CONFIDENCE_LEAST  0.85
 #define STEPS             5   /* that make a steady part */
 #define IN_STEPS          0.9 /* of the device's work: then one marked step is enough */
-#define FEW_SLICES        50
-#define TEST_NS           1000 /* whole profiles shorter than that are made up */
 
 struct group {
     enum nl_verdict_class class;
@@ -200,72 +198,6 @@ static struct group choose(const struct nl_device_case *it)
     if (compute >= best.ns && (!weighty || wins_more))
         return (struct group){NL_VERDICT_COMPUTE, compute};
     return best;
-}
-
-/* ---- profiles that cannot be judged ---- */
-
-static uint64_t device_rows(const struct nl_trace *trace)
-{
-    return (uint64_t)trace->kernel.rows + trace->copy.rows + trace->memset.rows + trace->graph.rows;
-}
-
-/* Work that names its launch, of all. */
-static double linked(const struct nl_judged *judged)
-{
-    const struct nl_owners *owners = nl_memo_owners(judged->options->memo);
-    uint32_t known = 0;
-    for (uint32_t i = 0; i < owners->count; i++)
-        known += owners->launch[i] != NL_NULL_ROW;
-    return owners->count ? (double)known / owners->count : 0;
-}
-
-static bool is_cut(const struct nl_judged *judged)
-{
-    const struct nl_trace *trace = judged->trace;
-    int64_t span = trace->last_ts - trace->first_ts;
-    if (judged->options->window.has_time || trace->slice.rows >= FEW_SLICES)
-        return false;
-    return span < TEST_NS || (device_rows(trace) && device_rows(trace) <= 2) ||
-           trace->slice.rows < (device_rows(trace) ? 20 : 30) ||
-           (trace->api.rows && linked(judged) < 0.5);
-}
-
-static void put_longest(struct nl_judged *judged, struct nl_buf *out)
-{
-    static const char *const tables[] = {"nvtx", "ops", "others", "api", "kernels"};
-    size_t said = 0;
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        const struct nl_result *rows = nl_judged_part(judged, tables[i]);
-        for (size_t row = 0; rows && row < rows->rows && row < 3; row++) {
-            nl_tell_name(out, said++ ? ", " : "The longest: ", nl_lookup_text(rows, row, "name"));
-            nl_tell_time(out, " ", nl_lookup_i64(rows, row, "total_ns"));
-        }
-    }
-    if (said)
-        nl_buf_char(out, '.');
-}
-
-bool nl_device_tell_few(struct nl_judged *judged)
-{
-    const struct nl_trace *trace = judged->trace;
-    if (!is_cut(judged))
-        return false;
-    struct nl_buf *out = nl_tell_begin(judged);
-    nl_tell_number(out, "Too few events for a verdict: ", trace->slice.rows, "event", "events");
-    nl_tell_time(out, " over ", trace->last_ts - trace->first_ts);
-    if (trace->kernel.rows)
-        nl_tell_number(out, ", ", trace->kernel.rows, "kernel", "kernels");
-    if (trace->copy.rows)
-        nl_tell_number(out, ", ", trace->copy.rows, "copy", "copies");
-    nl_buf_text(out, trace->last_ts - trace->first_ts < TEST_NS
-                         ? ". Such lengths are test data."
-                         : ". The file is cut, filtered, or a small example.");
-    nl_tell_end(judged, &judged->verdict->sentence);
-    judged->verdict->class = NL_VERDICT_NONE;
-    out = nl_tell_begin(judged);
-    put_longest(judged, out);
-    nl_tell_note(judged);
-    return true;
 }
 
 /* NCCL's profiler plug-in: its calls are the library's own, which launch collectives. */
@@ -575,5 +507,5 @@ bool nl_judge_device(struct nl_judged *judged)
 {
     if (!nl_judged_part(judged, "breakdown"))
         return false;
-    return nl_device_tell_few(judged) || judge_filtered(judged) || judge_timeline(judged);
+    return nl_judge_few(judged) || judge_filtered(judged) || judge_timeline(judged);
 }

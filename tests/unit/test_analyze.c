@@ -507,7 +507,7 @@ static void serves_profiles_without_a_device(void)
     struct nl_report *report = report_of(trace, "analyze");
     REQUIRE(report->headline_count >= 2);
     CHECK(strstr(report->headlines[0], "Too few events") != NULL);
-    CHECK(strstr(report->headlines[1], "The longest: ") != NULL);
+    CHECK(strstr(report->headlines[1], "Most time: ") != NULL);
     CHECK_INT(nl_report_result(report, "breakdown")->rows, 0);
     CHECK_INT(nl_report_result(report, "threads")->rows, 1);
     nl_report_free(report);

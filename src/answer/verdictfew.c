@@ -1,0 +1,98 @@
+/* verdictfew — the answer about timelines with too few events for one: what there is, and which names take most. */
+#include "answer/judge.h"
+#include "tables/lookup.h"
+#include "tables/memo.h"
+
+#define FEW_SLICES 50
+#define TEST_NS    1000 /* whole profiles shorter than that are made up */
+
+static uint64_t device_rows(const struct nl_trace *trace)
+{
+    return (uint64_t)trace->kernel.rows + trace->copy.rows + trace->memset.rows + trace->graph.rows;
+}
+
+/* Work that names its launch, of all. */
+static double linked(const struct nl_judged *judged)
+{
+    const struct nl_owners *owners = nl_memo_owners(judged->options->memo);
+    uint32_t known = 0;
+    for (uint32_t i = 0; i < owners->count; i++)
+        known += owners->launch[i] != NL_NULL_ROW;
+    return owners->count ? (double)known / owners->count : 0;
+}
+
+static bool is_cut(const struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    int64_t span = trace->last_ts - trace->first_ts;
+    if (judged->options->window.has_time || trace->slice.rows >= FEW_SLICES)
+        return false;
+    return span < TEST_NS || (device_rows(trace) && device_rows(trace) <= 2) ||
+           trace->slice.rows < (device_rows(trace) ? 20 : 30) ||
+           (trace->api.rows && linked(judged) < 0.5);
+}
+
+#define NAMES_MOST 5 /* to be told */
+
+struct name_time {
+    struct nl_str name;
+    int64_t ns, count;
+};
+
+/* Keeps the names that take most, the longest first; of equal ones the first. */
+static void keep_longest(struct name_time *best, size_t *kept, struct name_time name)
+{
+    size_t at = *kept < NAMES_MOST ? (*kept)++ : NAMES_MOST;
+    for (; at && best[at - 1].ns < name.ns; at--)
+        if (at < NAMES_MOST)
+            best[at] = best[at - 1];
+    if (at < NAMES_MOST)
+        best[at] = name;
+}
+
+static void put_longest(struct nl_judged *judged, struct nl_buf *out)
+{
+    static const char *const tables[] = {"nvtx", "ops", "python", "others", "api", "kernels"};
+    struct name_time best[NAMES_MOST];
+    size_t kept = 0;
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        const struct nl_result *rows = nl_judged_part(judged, tables[i]);
+        for (size_t row = 0; rows && row < rows->rows; row++)
+            if (nl_lookup_i64(rows, row, "total_ns") > 0)
+                keep_longest(best, &kept,
+                             (struct name_time){nl_lookup_text(rows, row, "name"),
+                                                nl_lookup_i64(rows, row, "total_ns"),
+                                                nl_lookup_i64(rows, row, "count")});
+    }
+    for (size_t i = 0; i < kept; i++) {
+        nl_tell_name(out, i ? ", " : "Most time: ", best[i].name);
+        nl_tell_time(out, " ", best[i].ns);
+        if (best[i].count > 1)
+            nl_tell_number(out, " in ", best[i].count, "call", "calls");
+    }
+    if (kept)
+        nl_buf_char(out, '.');
+}
+
+bool nl_judge_few(struct nl_judged *judged)
+{
+    const struct nl_trace *trace = judged->trace;
+    if (!is_cut(judged))
+        return false;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Too few events for a verdict: ", trace->slice.rows, "event", "events");
+    nl_tell_time(out, " over ", trace->last_ts - trace->first_ts);
+    if (trace->kernel.rows)
+        nl_tell_number(out, ", ", trace->kernel.rows, "kernel", "kernels");
+    if (trace->copy.rows)
+        nl_tell_number(out, ", ", trace->copy.rows, "copy", "copies");
+    nl_buf_text(out, trace->last_ts - trace->first_ts < TEST_NS
+                         ? ". Such lengths are test data."
+                         : ". The file is cut, filtered, or a small example.");
+    nl_tell_end(judged, &judged->verdict->sentence);
+    judged->verdict->class = NL_VERDICT_NONE;
+    out = nl_tell_begin(judged);
+    put_longest(judged, out);
+    nl_tell_note(judged);
+    return true;
+}
