@@ -515,6 +515,47 @@ def one_of_two(folder):
           ("tensor cores" in answer["sentence"]) <= (number == 1), "a sentence about one GPU has its own kernels", answer)
 
 
+def copies_of_several(folder):
+    """Sentence, title and the remark beside a finding name the GPU, where there are several and it is another one."""
+    def make(devices, first, second):
+        trace = Trace()
+        for device, ways in zip(range(devices), (first, second)):
+            for i in range(60):
+                now = 1000 + 1000 * i
+                trace.launch(now + device, 1, now + 10, 300, "gemm_kernel", stream=7 + 10 * device, device=device)
+                for way, length in zip(("HtoD", "DtoH"), ways):
+                    if length:
+                        trace.launch(now + 3 + device, 1, now + (320 if way == "HtoD" else 660), length,
+                                     "Memcpy %s (%s)" % (way, "Pinned -> Device" if way == "HtoD" else "Device -> Pinned"), call="cudaMemcpyAsync",
+                                     stream=7 + 10 * device, device=device, cat="gpu_memcpy", bytes=length * 10000)
+        result = json.loads(run([trace.write(folder, "ways.json")], "--format", "json")[1])["result"]
+        return result["answer"]["sentence"], [finding["title"] for finding in result["findings"] if "opies" in finding["title"]]
+    sentence, titles = make(2, (100, 0), (330, 330))
+    check("on GPU 1: " in sentence and any(title.startswith("Copies between host and device are exposed (not overlapped with compute) on GPU 1: ")
+                                           for title in titles), "copies of one of two GPUs: it is named", (sentence, titles))
+    sentence, titles = make(1, (330, 330), ())
+    check(sentence.startswith("Copy-bound") and " on GPU" not in sentence and titles and " on GPU" not in titles[0],
+          "copies of the only GPU: it need not be named", (sentence, titles))
+
+
+def placed_remark(folder):
+    """A finding whose title names no GPU, about another one than the sentence's: the remark beside it names it."""
+    trace = Trace()
+    for device, length in ((0, 900), (1, 500)):
+        for i in range(100):
+            now = 1000 + 1000 * i
+            trace.launch(now + device, 1, now + 10, length, "gemm_kernel", stream=7 + device, device=device)
+            if device and i % 10 == 5:
+                trace.launch(now + 3, 1, now + 520, 450, "Memcpy HtoD (Pinned -> Device)", call="cudaMemcpyAsync", stream=8, device=1,
+                             cat="gpu_memcpy", bytes=4 << 20)
+    path = trace.write(folder, "placed.json")
+    page = " ".join(run([path], "-n", "9")[1].split())
+    parts = re.split(r" \d\. ", page)
+    slow = [part for part in parts if part.startswith("Large copies run at")]
+    check(page.startswith("Compute-bound: GPU 0 ") and slow and "on GPU 1 alone, not the one above" in slow[0],
+          "a finding about another GPU names it", (page[:100], slow))
+
+
 def one_idle(folder):
     """The idle share of the sentence is the whole idle share that the bar shows."""
     trace, now = Trace(), 1000
@@ -1013,7 +1054,7 @@ def copies_of_another():
         print("skipped: copies of another device, no ../shared")
         skipped += 1
         return
-    check("): host-to-device copies and device-to-host copies." in first_lines(path)[:400], "directions of another device's copies", first_lines(path)[:400])
+    check(") on TPU 1: host-to-device copies and device-to-host copies." in first_lines(path)[:400], "directions of another device's copies", first_lines(path)[:400])
 
 
 def bare_addresses(folder):
@@ -1434,6 +1475,8 @@ with tempfile.TemporaryDirectory() as scratch:
     waits_own_little(scratch)
     profilers_start(scratch)
     one_of_two(scratch)
+    copies_of_several(scratch)
+    placed_remark(scratch)
     one_idle(scratch)
     hot(scratch)
     layers_of_runs(scratch)

@@ -210,6 +210,8 @@ void nl_device_tell_copy(struct nl_device_case *it, int64_t ns)
     nl_tell_time(out, " of ", it->parts.total);
     nl_tell_ratio(out, " (", ns, it->parts.total);
     nl_buf_text(out, ")");
+    if (it->devices > 1)
+        nl_device_put_place(it, out, " on ");
     if (copies) {
         put_directions(it, out, copies);
         put_others(it, out, copies);

@@ -35,6 +35,11 @@ static void put_place(struct nl_device_case *it, struct nl_buf *out)
     tell_place(it, out, "", it->row.rank, it->row.ordinal);
 }
 
+void nl_device_put_place(const struct nl_device_case *it, struct nl_buf *out, const char *before)
+{
+    tell_place(it, out, before, it->row.rank, it->row.ordinal);
+}
+
 bool nl_device_is_place(const struct nl_device_case *it, const struct nl_finding *finding)
 {
     return finding->rank == it->row.rank && finding->device == it->row.ordinal;

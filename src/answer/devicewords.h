@@ -29,6 +29,9 @@ struct nl_device_case {
 /* Whether the finding's time is that of the device that the sentence is about. */
 bool nl_device_is_place(const struct nl_device_case *it, const struct nl_finding *finding);
 
+/* "GPU 0", "rank 3 GPU 0": the device that the sentence is about. */
+void nl_device_put_place(const struct nl_device_case *it, struct nl_buf *out, const char *before);
+
 /* Each writes sentence and culprit about `ns` of the device's time. */
 void nl_device_tell_compute(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_comm(struct nl_device_case *it, int64_t ns);

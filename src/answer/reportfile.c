@@ -13,7 +13,7 @@
 #include "store/hostroofs.h"
 
 #define MAGIC     "NLREPORT"
-#define FORMAT    4u
+#define FORMAT    5u
 #define MOST_BODY ((size_t)256 << 20)
 #define TEXTS(n)  ((n) * sizeof(uint64_t)) /* bytes that n texts take at least: their lengths */
 
@@ -243,6 +243,7 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     for (size_t i = 0; i < NL_FINDING_ALTERNATIVES; i++)
         put_remark(tape, &finding->alternatives[i], arena);
     put_remark(tape, &finding->not_this_if, arena);
+    put_remark(tape, &finding->place, arena);
     put_remark(tape, &finding->explained_by, arena);
     put_remark(tape, &finding->reason, arena);
     finding->severity =

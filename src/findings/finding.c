@@ -65,6 +65,7 @@ static void place_finding(const struct nl_scene *scene, struct nl_finding *findi
 {
     finding->rank = scene->device->rank;
     finding->device = scene->device->ordinal;
+    finding->place = nl_scene_name(scene);
     finding->steps[0] = scene->first_step;
     finding->steps[1] = scene->last_step;
 }

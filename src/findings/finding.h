@@ -73,6 +73,7 @@ struct nl_finding {
     int64_t alone_ns, shared_ns;
     /* The place that loses most, or nearly most where the answer is about it; NL_NULL_I64 unknown. */
     int64_t rank, device;
+    const char *place;          /* "rank 3 GPU 0", as it stands in titles */
     size_t devices, of_devices; /* holds on `devices` of `of_devices` */
     int64_t steps[2];           /* first and last step; NL_NULL_I64 without steps */
     struct nl_evidence evidence[NL_FINDING_EVIDENCE];

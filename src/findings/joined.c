@@ -97,8 +97,9 @@ static void join_directions(struct nl_findings *findings, struct nl_finding *to,
     to->title = nl_arena_format(
         &findings->arena,
         "Copies between host and device are exposed (not overlapped with "
-        "compute): %s, %s of the time; %s to the device, %s to the host%s%s",
-        all, share, down, up, to->culprit ? ", copied by " : "", to->culprit ? to->culprit : "");
+        "compute)%s%s: %s, %s of the time; %s to the device, %s to the host%s%s",
+        to->of_devices > 1 ? " on " : "", to->of_devices > 1 ? to->place : "", all, share, down, up,
+        to->culprit ? ", copied by " : "", to->culprit ? to->culprit : "");
     add_evidence(to, from, 2);
     add_also(to, from->cause);
 }

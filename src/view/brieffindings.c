@@ -2,6 +2,7 @@
 #include "view/briefparts.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/sum.h"
 #include "base/units.h"
@@ -86,6 +87,18 @@ static void put_saving(struct brief *brief, const struct nl_finding *finding, bo
     put_where_done(line, finding);
 }
 
+/* Whether the title says where: "Rank 3 GPU 1 …" of "rank 3 GPU 1", and not of "rank 3 GPU 10". */
+static bool says_place(const struct nl_finding *finding)
+{
+    if (!finding->place || !finding->place[0])
+        return true;
+    const char *rest = finding->place + 1;
+    for (const char *at = strstr(finding->title, rest); at; at = strstr(at + 1, rest))
+        if (at[strlen(rest)] < '0' || at[strlen(rest)] > '9')
+            return true;
+    return false;
+}
+
 /* Where it is about another device than the sentence above: on how many it holds. Who waits for a late one names both. */
 static void put_place(struct brief *brief, const struct nl_finding *finding)
 {
@@ -94,11 +107,13 @@ static void put_place(struct brief *brief, const struct nl_finding *finding)
     if (!verdict->whole || is_above || finding->of_devices < 2 || finding->device == NL_NULL_I64 ||
         !strcmp(finding->cause, "collective_skew"))
         return;
+    bool named = says_place(finding);
     if (finding->devices == 1)
-        nl_buf_text(&brief->line, " · on this device alone, not the one above");
+        nl_buf_format(&brief->line, " · on %s alone, not the one above",
+                      named ? "this device" : finding->place);
     else
-        nl_buf_format(&brief->line, " · on %zu of %zu devices, most on this one", finding->devices,
-                      finding->of_devices);
+        nl_buf_format(&brief->line, " · on %zu of %zu devices, most on %s", finding->devices,
+                      finding->of_devices, named ? "this one" : finding->place);
 }
 
 /* The first piece of evidence with a number that is not in the title. */
