@@ -265,7 +265,8 @@ def threads_that_wait(folder):
 
 def gaps_that_wait(folder):
     """In gaps of a GPU the thread that launches sits in one Python function: one that only waits is waiting, its look-alikes are work."""
-    for name, waits in (("threading.py(320): wait", True), ("selectors.py(403): select", True),
+    for name, waits in (("threading.py(320): wait", True), ("queue.py(154): get", True), ("/usr/lib/python3.11/queue.py(154): get", True),
+                        ("job_queue.py(154): get", False), ("queue.py(122): put", False), ("selectors.py(403): select", True),
                         ("<built-in method sleep of module object at 0x7f01>", True),
                         ("<built-in method acquire of _thread.lock object at 0x7f01>", True),
                         ("<built-in method join of str object at 0x7f01>", False), ("worker.py(12): wait_and_merge", False),

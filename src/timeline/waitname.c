@@ -68,6 +68,16 @@ static struct nl_str without_place(struct nl_str name)
     return name;
 }
 
+/* Of "threading.py(359): wait" the file. */
+static struct nl_str place_of(struct nl_str name, struct nl_str function)
+{
+    struct nl_str file = {name.ptr, name.len - function.len};
+    while (file.len && file.ptr[file.len - 1] != '(')
+        file.len--;
+    file.len -= file.len > 0;
+    return file;
+}
+
 /* Without what marks a symbol as internal: "__GI___poll" is "poll". */
 static struct nl_str plain_word(struct nl_str word)
 {
@@ -130,8 +140,23 @@ static bool is_file(struct nl_str path, const char *end)
     return !from || strchr("/\\", path.ptr[from - 1]);
 }
 
+/* Of "get (/usr/lib/python3.12/queue.py:171)" the file, and the function into *name; the file that is known, else none. */
+static struct nl_str file_behind(struct nl_str *name, struct nl_str file)
+{
+    size_t open = plain_end(*name), end = name->len;
+    if (file.len || open + 2 >= end || name->ptr[open] != ' ' || name->ptr[open + 1] != '(')
+        return file;
+    while (end > open + 2 && name->ptr[end - 1] != ':')
+        end--;
+    end -= end > open + 2;
+    file = (struct nl_str){name->ptr + open + 2, end - open - 2};
+    name->len = open;
+    return file;
+}
+
 static bool is_frame(struct nl_str name, struct nl_str file)
 {
+    file = file_behind(&name, file);
     for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++)
         if (nl_str_is(name, frames[i].function) && is_file(file, frames[i].file))
             return true;
@@ -140,11 +165,11 @@ static bool is_frame(struct nl_str name, struct nl_str file)
 
 bool nl_is_wait_frame(struct nl_str name, struct nl_str file)
 {
-    if (is_frame(name, file))
-        return true;
     struct nl_str function = without_place(name);
     if (function.ptr != name.ptr && !file.len)
-        file = (struct nl_str){name.ptr, name.len - function.len};
+        file = place_of(name, function);
+    if (is_frame(function, file))
+        return true;
     size_t end = plain_end(function), start;
     if (!end && function.len)
         end = method_end(function);

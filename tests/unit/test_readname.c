@@ -74,6 +74,9 @@ static void knows_waiting(void)
                                         "<built-in method posix.waitpid>",
                                         "threading.py(359): wait",
                                         "selectors.py(451): select",
+                                        "queue.py(154): get",
+                                        "/usr/lib/python3.12/queue.py(154): get",
+                                        "get (/usr/lib/python3.12/queue.py:171)",
                                         "connection.py(929): wait",
                                         "multiprocessing/connection.py(390): _recv",
                                         "nanosleep",
@@ -104,6 +107,10 @@ static void knows_waiting(void)
                                         "<method 'read' of '_io.BufferedReader' objects>",
                                         "<method 'get' of 'dict' objects>",
                                         "car.park",
+                                        "job_queue.py(154): get",
+                                        "get (job_queue.py:154)",
+                                        "get (",
+                                        "queue.py(122): put",
                                         "waiter"};
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
         (void)check_true(nl_is_wait_name(nl_str(waits[i])), waits[i], __FILE__, __LINE__);
