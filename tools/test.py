@@ -110,8 +110,8 @@ def has_fuzzer():
 def build_parts():
     """The builds; the first compiles with all cores, as everything waits for it. Where clang makes the one with sanitizers, that holds
     the code to clang's warnings and linker too; else a build of its own does, on which nothing runs, so that it need not optimise.
-    Sanitizers need the lines of functions, not what a debugger needs. To optimise instrumented code costs more than it saves. At a
-    fixed address a program of many globals starts sooner: nothing is relocated."""
+    Sanitizers need the lines of functions, not what a debugger needs. To optimise instrumented code costs more than it saves, but
+    in the lowest rooms (meson.build). At a fixed address a program of many globals starts sooner: nothing is relocated."""
     few_symbols = ["-Doptimization=0", "-Ddebug=true"]
     asan = few_symbols + [WERROR, "-Dc_args=-g1 -fno-sanitize-recover=all", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Db_pie=false"]
     quick_linker = {"CC_LD": "gold"} if shutil.which("ld.gold") else {}
