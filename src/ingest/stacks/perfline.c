@@ -212,8 +212,8 @@ bool perfline_frame(struct nl_str line, struct perfline_frame *frame)
         frame->module = (struct nl_str){line.ptr + open, line.len - open - 1};
         line = cut_space((struct nl_str){line.ptr, open - 1});
     }
-    frame->symbol = without_offset(line);
-    return frame->symbol.len > 0 || open;
+    frame->symbol = without_offset(line); /* empty where a module follows at once */
+    return true;
 }
 
 bool perfline_is_trouble(struct nl_str line)
