@@ -118,6 +118,19 @@ def joined(folder):
               any("holds the lock" in text for text in advice) != joins, "advice for waiting in " + name, advice)
 
 
+def work_named_like_waiting(folder):
+    """A function that works and is called like one that waits is a hot spot; one that waits is none."""
+    for name, hot in (("frame.py(9729): join", True), ("visitor.py(12): accept", True), ("query.py(3): select", True),
+                      ("threading.py(1053): join", False), ("selectors.py(451): select", False), ("waits.py(3): wait", False)):
+        trace = Trace()
+        for turn in range(20):
+            trace.slice("python_function", "model.py(3): part", 1000 + turn * 2000, 600)
+            trace.slice("python_function", name, 1600 + turn * 2000, 1400)
+        findings = json.loads(run([trace.write(folder, "like.json")], "--format", "json")[1])["result"]["findings"]
+        found = [finding["culprit"] or finding["title"] for finding in findings if finding["cause"] == "cpu_hotspot"]
+        check(any(name in text for text in found) == hot, "%s is %s" % (name, "a hot spot" if hot else "none"), (found, findings))
+
+
 def heavy_samples(folder):
     """Weights that no 64 bits hold together stay the largest number there is: they had become negative, and no thread waited."""
     path = os.path.join(folder, "heavy.folded")
@@ -1464,6 +1477,7 @@ with tempfile.TemporaryDirectory() as scratch:
     recursion(scratch)
     holders(scratch)
     joined(scratch)
+    work_named_like_waiting(scratch)
     heavy_samples(scratch)
     slow_start(scratch)
     rates(scratch)

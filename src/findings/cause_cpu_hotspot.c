@@ -7,6 +7,7 @@
  */
 #include "findings/bookcause.h"
 #include "findings/cpunames.h"
+#include "timeline/waitname.h"
 #include "base/sum.h"
 
 #define LEAST_SHARE    0.40
@@ -49,8 +50,8 @@ static bool is_work(const struct nl_scene *scene, const struct nl_account_row *r
     bool function = row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
                     row->activity == NL_DID_LAYER || row->activity == NL_DID_FUNCTION ||
                     (row->activity == NL_DID_RANGE && only_ranges(scene->trace));
-    return row->part == NL_BOOKED_COMPUTE && function && !nl_is_lock(name) &&
-           !nl_is_file_io(name) && !nl_is_pause(name) && !nl_str_starts(name, "<module>") &&
+    return row->part == NL_BOOKED_COMPUTE && function && !nl_is_wait_name(name) &&
+           !nl_is_file_io(name) && !nl_str_starts(name, "<module>") &&
            !nl_str_is(name, "[unknown]");
 }
 

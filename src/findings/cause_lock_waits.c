@@ -1,18 +1,19 @@
 /*
  * lock_waits — the main thread waits for locks or for other threads.
  *
- * Signal: rows of the account of a process without device work whose function waits for a lock, by its name (cpunames),
+ * Signal: rows of the account of a process without device work whose function waits for a lock, by its name (waitname.h),
  * over 5 % of wall. What only sleeps or polls waits for something outside and does not count.
  */
 #include "findings/bookcause.h"
-#include "findings/cpunames.h"
+#include "timeline/waitname.h"
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.30
 
 static bool is_wanted(const struct nl_scene *scene, const struct nl_account_row *row)
 {
-    return row->part == NL_BOOKED_IDLE && nl_is_lock(nl_account_name(scene->account, row->name));
+    return row->part == NL_BOOKED_IDLE &&
+           nl_is_lock_name(nl_account_name(scene->account, row->name));
 }
 
 /* Whoever joins waits for the work of others, and no lock is held too long. */

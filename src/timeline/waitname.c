@@ -8,9 +8,9 @@
 
 static const struct {
     const char *word;
-    bool sure;
+    bool sure, lock;
 } waits[] = {
-#define NL_WAIT_NAME(word, sure) {word, sure},
+#define NL_WAIT_NAME(word, sure, lock) {word, sure, lock},
 #include "timeline/waitnames.def"
 };
 
@@ -163,8 +163,10 @@ static bool is_frame(struct nl_str name, struct nl_str file)
     return false;
 }
 
-bool nl_is_wait_frame(struct nl_str name, struct nl_str file)
+/* Whether it waits, and whether for a lock or another thread. */
+static bool find_wait(struct nl_str name, struct nl_str file, bool *lock)
 {
+    *lock = false;
     struct nl_str function = without_place(name);
     if (function.ptr != name.ptr && !file.len)
         file = place_of(name, function);
@@ -179,9 +181,24 @@ bool nl_is_wait_frame(struct nl_str name, struct nl_str file)
     if (is_of_socket(function, word))
         return true;
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
-        if (nl_str_is(plain, waits[i].word))
-            return waits[i].sure || is_told(function, file, word);
+        if (nl_str_is(plain, waits[i].word)) {
+            bool found = waits[i].sure || is_told(function, file, word);
+            *lock = found && waits[i].lock;
+            return found;
+        }
     return false;
+}
+
+bool nl_is_wait_frame(struct nl_str name, struct nl_str file)
+{
+    bool lock;
+    return find_wait(name, file, &lock);
+}
+
+bool nl_is_lock_name(struct nl_str name)
+{
+    bool lock;
+    return find_wait(name, (struct nl_str){NULL, 0}, &lock) && lock;
 }
 
 bool nl_is_wait_name(struct nl_str name)

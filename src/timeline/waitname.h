@@ -12,6 +12,7 @@
 #include "store/trace.h"
 
 bool nl_is_wait_name(struct nl_str name);
+bool nl_is_lock_name(struct nl_str name); /* of these, for a lock, a condition, another thread */
 /* The same of the innermost frame of a stack, where its file is known; it may be empty. */
 bool nl_is_wait_frame(struct nl_str name, struct nl_str file);
 

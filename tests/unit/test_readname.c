@@ -116,6 +116,16 @@ static void knows_waiting(void)
         (void)check_true(nl_is_wait_name(nl_str(waits[i])), waits[i], __FILE__, __LINE__);
     for (size_t i = 0; i < sizeof works / sizeof works[0]; i++)
         (void)check_true(!nl_is_wait_name(nl_str(works[i])), works[i], __FILE__, __LINE__);
+    static const char *const locks[] = {"acquire", "threading.py(1053): join", "__lll_lock_wait",
+                                        "futex", "pthread_cond_wait@@GLIBC_2.3.2"};
+    static const char *const others[] = {
+        "threading.py(359): wait",          "poll",
+        "<built-in method time.sleep>",     "queue.py(154): get",
+        "<method 'join' of 'str' objects>", "frame.py(9729): join"};
+    for (size_t i = 0; i < sizeof locks / sizeof locks[0]; i++)
+        (void)check_true(nl_is_lock_name(nl_str(locks[i])), locks[i], __FILE__, __LINE__);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        (void)check_true(!nl_is_lock_name(nl_str(others[i])), others[i], __FILE__, __LINE__);
     CHECK(nl_is_wait_frame(nl_str("join"), nl_str("/usr/lib/python3.12/threading.py")));
     CHECK(nl_is_wait_frame(nl_str("select"), nl_str("selectors.py")));
     CHECK(!nl_is_wait_frame(nl_str("join"), nl_str("site-packages/pandas/core/frame.py")));
