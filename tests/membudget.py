@@ -16,6 +16,7 @@ import gzip
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import subprocess
@@ -46,13 +47,28 @@ COMMANDS = {
 }
 
 
-def children_of(pid):
-    """Empty where the kernel does not tell (CONFIG_PROC_CHILDREN)."""
-    try:
-        with open("/proc/%d/task/%d/children" % (pid, pid), "rb") as file:
-            return [int(child) for child in file.read().split()]
-    except OSError:
-        return []
+class Proc:
+    """A file of /proc, opened once: watching must not take the processor's time from what is watched. Empty where there is none, as
+    that of children without CONFIG_PROC_CHILDREN, or when the process is gone."""
+
+    def __init__(self, pid, name):
+        try:
+            self.file = os.open("/proc/%d/%s" % (pid, name), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self.file = -1
+
+    def read(self):
+        try:
+            return os.pread(self.file, 8192, 0) if self.file >= 0 else b""
+        except OSError:
+            return b""
+
+    def close(self):
+        if self.file >= 0:
+            os.close(self.file)
+
+
+OWN = re.compile(rb"\nVmHWM:\s*(\d+).*?\nRssAnon:\s*(\d+)", re.S)
 
 
 class Run:
@@ -78,33 +94,27 @@ class Run:
     def watch(self):
         """Until the process has no memory any more. Risky files are read in a child: what both have counts."""
         pid = self.process.pid
-        try:
-            with open("/proc/%d/status" % pid, "rb", buffering=0) as file:
-                while True:
-                    anonymous = self.look(file)
-                    if anonymous is None:
-                        return
-                    anonymous += sum(self.look_at(child) or 0 for child in children_of(pid))
-                    self.anonymous = max(self.anonymous, anonymous)
-                    time.sleep(0.0005)
-        except OSError:
-            pass
+        status, children = Proc(pid, "status"), Proc(pid, "task/%d/children" % pid)
+        while True:
+            anonymous = self.look(status)
+            if anonymous is None:
+                break
+            for child in children.read().split():
+                own = Proc(int(child), "status")
+                anonymous += self.look(own) or 0
+                own.close()
+            self.anonymous = max(self.anonymous, anonymous)
+            time.sleep(0.0005)
+        status.close()
+        children.close()
 
-    def look(self, file):
+    def look(self, status):
         """Bytes of its own of the process whose status that is; None when it has ended."""
-        file.seek(0)
-        facts = dict(line.split(b":", 1) for line in file.read().splitlines())
-        if b"RssAnon" not in facts:
+        found = OWN.search(status.read())
+        if not found:
             return None
-        self.resident = max(self.resident, 1024 * int(facts[b"VmHWM"].split()[0]))
-        return 1024 * int(facts[b"RssAnon"].split()[0])
-
-    def look_at(self, pid):
-        try:
-            with open("/proc/%d/status" % pid, "rb", buffering=0) as file:
-                return self.look(file)
-        except OSError:
-            return None
+        self.resident = max(self.resident, 1024 * int(found[1]))
+        return 1024 * int(found[2])
 
 
 def attempt(words, output, budget, home):
