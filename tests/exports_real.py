@@ -349,8 +349,10 @@ def go_pprof(name, profile):
     if name != "h100":
         return
     path = export(profile, "pprof", name + ".pb.gz")
-    # Go compiles pprof at its first use (30 s): once per build folder, not in every scratch home.
-    cache = os.environ.get("GOCACHE") or os.path.join(ROOT, "build", "go-cache")
+    # Go compiles pprof at its first use, 45 s of the processor: once for whoever runs this, not in every scratch home or tree.
+    cache = subprocess.run(["go", "env", "GOCACHE"], stdout=subprocess.PIPE, text=True).stdout.strip()
+    if not os.path.isabs(cache) or not os.access(os.path.dirname(os.path.dirname(cache)), os.W_OK):
+        cache = os.path.join(ROOT, "build", "go-cache")
     done = subprocess.run(["go", "tool", "pprof", "-top", "-unit=ns", "-nodecount=5", path], timeout=300,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, HOME=scratch(), GOCACHE=cache))
     text = done.stdout.decode()
