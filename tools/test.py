@@ -319,6 +319,18 @@ def failures(part):
         details = details + [line] if line.startswith("    ") else []
 
 
+def group_of(part):
+    """What a part's processor time is summed up under: builds, kinds of parts that are many, the dearest by their names."""
+    if part.makes:
+        return part.makes
+    kind = part.name.split(" ")[0].rstrip(":")
+    if kind in ("unit", "oracle", "fuzz"):
+        return kind
+    if kind == "sanitizers" and part.name.startswith("sanitizers: test_"):
+        return "unit with sanitizers"
+    return part.name if part.used >= 15 else "others"
+
+
 def summary(parts, seconds):
     skipped = collections.Counter(re.sub(r"^skipped ", "", line) for p in parts for line in p.lines if line.startswith("skipped "))
     reasons = collections.defaultdict(list)
@@ -336,6 +348,11 @@ def summary(parts, seconds):
     slow = sorted((p for p in parts if p.seconds >= 10), key=lambda p: -p.seconds)[:12]
     if slow:
         print("slowest: " + ", ".join("%s %.0f s" % (p.name, p.seconds) for p in slow))
+    groups = collections.Counter()
+    for p in parts:
+        groups[group_of(p)] += p.used
+    if len(groups) > 1:
+        print("of the processor: " + ", ".join("%s %.0f s" % each for each in groups.most_common()))
     print("took %.0f s, and %.0f s of the processor" % (seconds, sum(p.used for p in parts)))
     sums = [sum(p.sums[i] for p in parts) for i in range(3)]
     print("%d passed, %d failed, %d skipped" % tuple(sums))
