@@ -76,6 +76,8 @@ def is_only_room(plain, match):
     if re.search(r"\b(\w+(?:->|\.))?(cap|room|size|small_size)\b \? .* \* 2 : \d+", plain) or "__builtin_prefetch" in plain:
         return True
     before, after = plain[:match.start()], plain[match.end():]
+    if re.search(r"sizeof \*?\w+\[$", before) and after.startswith("]"):
+        return True  # every element of an array has one size
     if re.match(r"\s+[\w ]+ \*?\w+\[\w+ \+ $", before) and after.startswith("];"):
         return True
     return bool(re.search(r"alloc\([^;]*\((?:\(\w+\))?\w[\w.>-]*(?:\[\w+\])? \+ $", before) and re.match(r"\) \* sizeof", after))

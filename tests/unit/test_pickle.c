@@ -67,6 +67,33 @@ static void lost_memos_are_refused(void)
     }
 }
 
+/* Every way to write a number, one after the other in a list, so that what follows is not nought. */
+static void numbers_have_their_own_length(void)
+{
+    static const char numbers[] = "\x80\x02](K\xff"
+                                  "M\xfe\xff"
+                                  "J\x01\x02\x03\x84"
+                                  "J\x01\x02\x03\x04"
+                                  "K\x05"
+                                  "\x8a\x00"
+                                  "\x8a\x02\xff\xfe"
+                                  "\x8b\x02\0\0\0\xff\x7e"
+                                  "\x8a\x08\x01\0\0\0\0\0\0\x80"
+                                  "M\x01\x01"
+                                  "e.";
+    static const int64_t want[] = {255, 65534, -2080177663, 67305985,      5,
+                                   0,   -257,  32511,       INT64_MIN + 1, 257};
+    struct pickle pickle;
+    struct nl_err err;
+    nl_err_clear(&err);
+    REQUIRE(pickle_read(&pickle, numbers, sizeof numbers - 1, NULL, &err));
+    REQUIRE(pickle_count(&pickle, pickle.root) == CHECK_LENGTH(want));
+    for (uint32_t i = 0; i < CHECK_LENGTH(want); i++)
+        CHECK_INT(pickle_i64(&pickle, pickle_item(&pickle, pickle.root, i)), want[i]);
+    pickle_free(&pickle);
+}
+
 CHECK_MAIN("pickle", {"keys are found wherever they are", keys_are_found_wherever_they_are},
            {"cut programs hold less", cut_programs_hold_less},
-           {"lost memos are refused", lost_memos_are_refused})
+           {"lost memos are refused", lost_memos_are_refused},
+           {"numbers have their own length", numbers_have_their_own_length})
