@@ -131,6 +131,25 @@ def work_named_like_waiting(folder):
         check(any(name in text for text in found) == hot, "%s is %s" % (name, "a hot spot" if hot else "none"), (found, findings))
 
 
+def steps_of_merged(folder):
+    """Processes of one file without ranks each mark every step: it is one step; those that mark in turn have steps of their own."""
+    for what, lag, steps in (("at the same time", 137, 12), ("in turn", 20000, 24)):
+        trace = Trace()
+        for number in range(2):
+            for i in range(12):
+                begin = 1000 + i * 1000 + number * lag
+                trace.slice("user_annotation", "ProfilerStep#%d" % (i + number * 12 if steps > 12 else i), begin, 990, pid=1000 + number)
+                for k in range(10):
+                    trace.slice("cpu_op", "aten::mm", begin + k * 90, 40, pid=1000 + number)
+                    trace.slice("cuda_runtime", "cudaLaunchKernel", begin + k * 90 + 5, 5, pid=1000 + number, correlation=trace.next)
+                    trace.slice("kernel", "gemm", begin + k * 90 + 20, 60, pid=number, device=number, stream=7, correlation=trace.next)
+                    trace.next += 1
+        result = json.loads(run([trace.write(folder, "merged.json")], "--format", "json")[1])["result"]
+        lengths = sorted(step["dur_ns"] for step in result["steps"])
+        check(len(lengths) == steps and 900000 <= lengths[len(lengths) // 2] <= 1010000,
+              "two processes mark their steps %s" % what, (lengths, result["answer"]["notes"]))
+
+
 def heavy_samples(folder):
     """Weights that no 64 bits hold together stay the largest number there is: they had become negative, and no thread waited."""
     path = os.path.join(folder, "heavy.folded")
@@ -1478,6 +1497,7 @@ with tempfile.TemporaryDirectory() as scratch:
     holders(scratch)
     joined(scratch)
     work_named_like_waiting(scratch)
+    steps_of_merged(scratch)
     heavy_samples(scratch)
     slow_start(scratch)
     rates(scratch)

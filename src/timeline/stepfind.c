@@ -72,12 +72,56 @@ static int64_t rank_of_lane(const struct nl_trace *trace, uint32_t lane)
     return lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane);
 }
 
+static uint32_t process_of_lane(const struct nl_trace *trace, uint32_t lane)
+{
+    uint32_t thread = lane == NL_NULL_ROW ? NL_NULL_ROW : trace->lane.thread[lane];
+    return thread == NL_NULL_ROW ? NL_NULL_ROW : trace->thread.process[thread];
+}
+
+static bool is_mark_of(const struct nl_trace *trace, uint32_t row, int64_t rank)
+{
+    return trace->step.dur[row] != NL_NULL_I64 &&
+           rank_of_lane(trace, trace->step.lane[row]) == rank;
+}
+
+/* Several processes of which no rank is known (files that were merged) mark each step, each for itself: whose marks to take, those
+ * of the one that has most. NL_NULL_ROW: all, where the steps of two never overlap. */
+static uint32_t marking_process(const struct nl_trace *trace, int64_t rank)
+{
+    const struct nl_step_table *table = &trace->step;
+    struct nl_keyed *marks = nl_alloc((2 * (size_t)table->rows + 1) * sizeof *marks);
+    uint64_t *counts = nl_zalloc(((size_t)trace->process.rows + 1) * sizeof *counts);
+    size_t count = 0;
+    for (uint32_t row = 0; row < table->rows; row++)
+        if (is_mark_of(trace, row, rank) && process_of_lane(trace, table->lane[row]) != NL_NULL_ROW)
+            marks[count++] = (struct nl_keyed){nl_sort_key(table->ts[row]), row};
+    nl_sort_keyed(marks, marks + count, count);
+    int64_t end = INT64_MIN;
+    uint32_t last = NL_NULL_ROW, best = NL_NULL_ROW;
+    bool shared = false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t row = marks[i].row, process = process_of_lane(trace, table->lane[row]);
+        shared |= table->ts[row] < end && process != last;
+        if (table->ts[row] + table->dur[row] > end) {
+            end = table->ts[row] + table->dur[row];
+            last = process;
+        }
+        if (++counts[process] > (best == NL_NULL_ROW ? 0 : counts[best]))
+            best = process;
+    }
+    nl_free(counts);
+    nl_free(marks);
+    return shared ? best : NL_NULL_ROW;
+}
+
 static bool find_marked(const struct nl_trace *trace, int64_t rank, struct nl_found_steps *found)
 {
     const struct nl_step_table *table = &trace->step;
     struct nl_step_group *group = NULL;
+    uint32_t only = table->rows ? marking_process(trace, rank) : NL_NULL_ROW;
     for (uint32_t row = 0; row < table->rows; row++) {
-        if (table->dur[row] == NL_NULL_I64 || rank_of_lane(trace, table->lane[row]) != rank)
+        if (!is_mark_of(trace, row, rank) ||
+            (only != NL_NULL_ROW && process_of_lane(trace, table->lane[row]) != only))
             continue;
         if (!group)
             group = add_group(found, rank, NL_STEPS_MARKED, MARKED_CONFIDENCE);

@@ -6,6 +6,7 @@
  *              device work also ranges that come round in turn (stepcycle.h)
  *   launches   nothing marked: the launch sequence of the busiest device repeats (stepdetect.h)
  *
+ * Marks of several processes of one rank (or of none) that overlap are those of the process that has most.
  * The first of them that answers is taken. Steps of a rank are in order of time and do not
  * overlap. Warm-up and compile steps are recognised and stay in the list with their phase. The table
  * step itself is not changed.
