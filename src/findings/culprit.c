@@ -23,7 +23,7 @@ enum about {
 static const struct {
     const char *cause;
     enum about about;
-    const char *words; /* before the name; NULL: the title stays as it is */
+    const char *words; /* before the name */
     bool waits_bound;  /* no more can be saved than the idle time after waits */
 } rows[] = {
     {"h2d_in_critical_path", ABOUT_HTOD, ", copied by ", false},
@@ -36,13 +36,8 @@ static const struct {
     {"item_scalar_readback", ABOUT_WAITS, ": ", false},
     {"cpu_dispatch_overhead", ABOUT_OPS, ", most in ", false},
     {"launch_bound_small_kernels", ABOUT_OPS, ", most in ", false},
-    {"cuda_graph_absent", ABOUT_OPS, NULL, false},
     {"allocator_churn", ABOUT_ALLOCATION, ": ", false},
     {"jit_compile_in_loop", ABOUT_CODE, ": ", false},
-    {"launch_api_slow", ABOUT_OPS, NULL, false},
-    {"launch_latency_gap", ABOUT_OPS, NULL, false},
-    {"gpu_idle", ABOUT_OPS, NULL, false},
-    {"dataloader_stall", ABOUT_OPS, NULL, false},
 };
 
 enum field { FIELD_PLACE, FIELD_WAIT, FIELD_NAME };
@@ -149,8 +144,7 @@ void nl_culprit_name(struct nl_finding *finding, const struct nl_scene *scene,
         bound_by_waits(finding, account, device);
     struct share best = largest(account, device, rows[i].about, &whole);
     struct nl_str name = best.name ? nl_account_name(account, best.name) : (struct nl_str){"", 0};
-    if (!rows[i].words || !name.len || says_copy(name) ||
-        (double)best.ns < CULPRIT_SHARE_LEAST * (double)whole)
+    if (!name.len || says_copy(name) || (double)best.ns < CULPRIT_SHARE_LEAST * (double)whole)
         return;
     finding->culprit =
         nl_say(scene, "%.*s", (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr);

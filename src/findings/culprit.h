@@ -1,7 +1,6 @@
 /*
- * culprit — what the account says about a finding: who is to blame, for its title, and how much can be
- * saved at most. A cause that claims idle time cannot save more than is idle, one that claims copies no more than
- * is exposed, and a blocking call no more than running ahead would have hidden.
+ * culprit — what the account says about a finding: who is to blame, for its title. Copies that
+ * block save no more than the waits for them (bound.h has what bounds all causes).
  */
 #ifndef NL_CULPRIT_H
 #define NL_CULPRIT_H
