@@ -1,7 +1,7 @@
 /*
  * many_small_copies — a device fed with teaspoons.
  *
- * Signal: copies between host and device under 64 KB, more than 50 per step (proposal of
+ * Signal: copies between host and device under 64 KiB, more than 50 per step (proposal of
  * TraceLens: more than 10 per direction), and count × 10 µs over 2 % of
  * wall, 10 µs being what one copy costs in launch and latency. Cost is limited to the time that could
  * be won: exposed time of those copies and idle time.
@@ -40,9 +40,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_title(scene, finding, "%s small copies cost %s about %s", nl_say_count(scene, sums.count),
              nl_scene_name(scene), nl_say_ns(scene, cost));
     const char *from = nl_say(scene,
-                              "FROM copies WHERE kind IN ('HtoD', 'DtoH') AND bytes < 65536 "
+                              "FROM copies WHERE kind IN ('HtoD', 'DtoH') AND bytes < %d "
                               "AND %s",
-                              nl_scene_on(scene, ""));
+                              SMALL_BYTES, nl_scene_on(scene, ""));
     nl_evidence(finding,
                 (struct nl_evidence){
                     .metric = "small_copies",
@@ -51,7 +51,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                          nl_say_count(scene, sums.count), per_step)
                                 : nl_say(scene, "%s host-device copies under 64 KiB",
                                          nl_say_count(scene, sums.count)),
-                    .threshold = "> 50 per step",
+                    .threshold = scene->steps > 1 ? nl_say(scene, "> %d per step", PER_STEP)
+                                                  : nl_say(scene, "> %d", WITHOUT_STEPS),
                     .query = nl_say(scene, "SELECT count(*) %s", from),
                     .meaning = NL_MEANS_COUNT,
                     .value = (double)sums.count});
