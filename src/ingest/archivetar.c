@@ -155,10 +155,11 @@ static bool begin_file(struct tar *tar, const unsigned char *head, struct nl_arc
     return true;
 }
 
-/* Links, devices and folders have no bytes, whatever size they tell. */
+/* Links, devices, folders and pipes have no bytes, whatever size they tell; types that nobody knows have (POSIX: they are
+ * to be read as files). */
 static bool has_bytes(char type)
 {
-    return !type || strchr("07SgK", type) != NULL;
+    return !type || strchr("123456", type) == NULL;
 }
 
 static bool take_file(struct tar *tar, const unsigned char *head, uint64_t size, bool *cut,
