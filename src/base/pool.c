@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "base/pool.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,6 +12,8 @@
 
 #include "base/mem.h"
 #include "base/plainlocale.h"
+
+#define MOST_PROCESSORS ((size_t)1 << 20)
 
 struct loop {
     nl_run_fn *run;
@@ -46,11 +49,8 @@ void nl_parallel(unsigned threads, size_t count, nl_run_fn *run, void *context)
     struct loop loop = {.run = run, .context = context, .count = count};
     if (threads > count)
         threads = (unsigned)count;
-    if (threads <= 1) {
-        for (size_t i = 0; i < count; i++)
-            run(context, i, 0);
-        return;
-    }
+    if (threads < 1)
+        threads = 1;
     struct worker *workers = nl_zalloc(threads * sizeof *workers);
     for (unsigned i = 0; i < threads; i++) {
         workers[i].loop = &loop;
@@ -67,11 +67,15 @@ void nl_parallel(unsigned threads, size_t count, nl_run_fn *run, void *context)
 
 unsigned nl_processors(void)
 {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        int count = CPU_COUNT(&set);
-        if (count > 0)
-            return (unsigned)count;
+    int count = 0;
+    bool small = true; /* a kernel for more processors than the set has room for says EINVAL */
+    for (size_t room = CPU_SETSIZE; small && room <= MOST_PROCESSORS; room *= 2) {
+        cpu_set_t *set = CPU_ALLOC(room);
+        size_t size = CPU_ALLOC_SIZE(room);
+        bool done = set && sched_getaffinity(0, size, set) == 0;
+        small = set && !done && errno == EINVAL;
+        count = done ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
     }
-    return 1;
+    return count > 0 ? (unsigned)count : 1;
 }
