@@ -3,8 +3,10 @@
 #include "ledger/ledgershare.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -41,6 +43,13 @@ bool nl_ledger_share(const char *folder, struct nl_err *err)
 void nl_ledger_share_path(const char *folder, const char *path)
 {
     struct stat info;
-    if (nl_ledger_shared(folder) && lstat(path, &info) == 0 && !S_ISLNK(info.st_mode))
-        (void)!chmod(path, S_ISDIR(info.st_mode) ? NL_SHARED_FOLDER : NL_SHARED_FILE);
+    if (!nl_ledger_shared(folder))
+        return;
+    /* By its descriptor: others may write in the folder, and could put a link to a private file there between two looks. */
+    int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return;
+    if (fstat(file, &info) == 0 && (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)))
+        (void)!fchmod(file, S_ISDIR(info.st_mode) ? NL_SHARED_FOLDER : NL_SHARED_FILE);
+    close(file);
 }
