@@ -17,14 +17,14 @@ static const struct architecture {
     uint32_t major, minor;
     double half, single; /* operations per multiprocessor and clock: FP16 products, FP32 */
     double boost_hz;     /* where the clock is not told: that of its largest product */
-    bool bf16;
+    bool bf16, tf32;
 } architectures[] = {
-    {NULL, 7, 0, 1024, 128, 1.53e9, false}, {NULL, 7, 5, 1024, 128, 1.59e9, false},
-    {NULL, 8, 0, 2048, 128, 1.41e9, true},  {NULL, 8, 6, 1024, 256, 1.695e9, true},
-    {NULL, 8, 9, 1024, 256, 2.52e9, true},  {NULL, 9, 0, 4096, 256, 1.83e9, true},
-    {NULL, 10, 0, 8192, 256, 1.85e9, true}, {NULL, 10, 3, 8192, 256, 1.85e9, true},
-    {NULL, 12, 0, 1024, 256, 2.4e9, true},  {"amd", 9, 0, 1024, 256, 1.7e9, true},
-    {"amd", 9, 4, 2048, 256, 2.1e9, true},  {"amd", 9, 5, 4096, 256, 2.4e9, true},
+    {NULL, 7, 0, 1024, 128, 1.53e9, false, false}, {NULL, 7, 5, 1024, 128, 1.59e9, false, false},
+    {NULL, 8, 0, 2048, 128, 1.41e9, true, true},   {NULL, 8, 6, 1024, 256, 1.695e9, true, true},
+    {NULL, 8, 9, 1024, 256, 2.52e9, true, true},   {NULL, 9, 0, 4096, 256, 1.83e9, true, true},
+    {NULL, 10, 0, 8192, 256, 1.85e9, true, true},  {NULL, 10, 3, 8192, 256, 1.85e9, true, true},
+    {NULL, 12, 0, 1024, 256, 2.4e9, true, true},   {"amd", 9, 0, 1024, 256, 1.7e9, true, false},
+    {"amd", 9, 4, 2048, 256, 2.1e9, true, true},   {"amd", 9, 5, 4096, 256, 2.4e9, true, false},
 };
 
 struct held {
@@ -80,10 +80,10 @@ static void estimate(struct nl_device_peaks *peaks, const struct nl_trace *trace
     peaks->figures[GPU_FP16] = sms * clock * a->half / (is_geforce(trace, device) ? 2 : 1);
     if (isnan(peaks->figures[GPU_FP32]))
         peaks->figures[GPU_FP32] = sms * clock * a->single;
-    if (a->bf16) {
+    if (a->bf16)
         peaks->figures[GPU_BF16] = peaks->figures[GPU_FP16];
+    if (a->tf32)
         peaks->figures[GPU_TF32] = peaks->figures[GPU_FP16] / 2;
-    }
     peaks->estimated = peaks->known = true;
     peaks->source = nl_arena_format(
         arena,
@@ -162,13 +162,13 @@ static bool is_product(const struct nl_host_roof *roof, const char *product)
 }
 
 /* The largest of what was measured becomes the figure: with fewer threads, or beside other programs, it is less. */
-static void lift(double *figure, double value, bool first)
+static void lift(double *figure, double value, bool replace)
 {
-    if (value == value && (first || isnan(*figure) || value > *figure))
+    if (!isnan(value) && (replace || isnan(*figure) || value > *figure))
         *figure = value;
 }
 
-/* Of the rows that `device` (NULL: the processors) has; most of each figure. */
+/* Of the rows of that product, or of the processors; most of each figure. */
 static const struct nl_host_roof *take_measured(struct nl_device_peaks *peaks,
                                                 const struct nl_host_roofs *roofs,
                                                 const char *product, bool processors)

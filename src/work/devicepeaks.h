@@ -40,7 +40,7 @@ void nl_device_peaks_free(struct nl_device_peaks *peaks);
 double nl_peak_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix);
 /* The same by the maker's figures, which MFU and HFU are defined by. */
 double nl_nominal_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix);
-/* The clock at which the device does its peak in 16-bit products (FP16 or BF16, the maker's figure), by its multiprocessors
+/* The clock at which the device does its peak in FP16 products (the maker's figure), by its multiprocessors
  * and their operations per clock; NaN unknown. Peaks grow and fall with the clock. */
 double nl_clock_of_peak(const struct nl_trace *trace, uint32_t device,
                         const struct nl_device_peaks *peaks);
