@@ -122,6 +122,19 @@ static void write_steps(struct writer *writer, const struct nl_result *steps)
     }
 }
 
+/* "rank_0_gpu_1"; what is unknown is left out. */
+static void put_device(char *text, size_t room, int64_t rank, int64_t device)
+{
+    if (rank != INT64_MIN && device != INT64_MIN)
+        snprintf(text, room, "rank_%" PRId64 "_gpu_%" PRId64, rank, device);
+    else if (rank != INT64_MIN)
+        snprintf(text, room, "rank_%" PRId64, rank);
+    else if (device != INT64_MIN)
+        snprintf(text, room, "gpu_%" PRId64, device);
+    else
+        snprintf(text, room, "device");
+}
+
 static void write_breakdown(struct writer *writer, const struct nl_result *result)
 {
     static const struct {
@@ -131,16 +144,15 @@ static void write_breakdown(struct writer *writer, const struct nl_result *resul
                  {"exposed_comm_ns", "exposed_communication_ms"},
                  {"exposed_copy_ns", "exposed_copy_ms"},
                  {"idle_ns", "idle_ms"}};
-    char tag[96];
+    char tag[160], device[64];
     for (size_t row = 0; row < result->rows; row++) {
-        int64_t rank = nl_lookup_i64(result, row, "rank");
-        int64_t device = nl_lookup_i64(result, row, "device");
+        put_device(device, sizeof device, nl_lookup_i64(result, row, "rank"),
+                   nl_lookup_i64(result, row, "device"));
         for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
             int64_t value = nl_lookup_i64(result, row, parts[i].column);
             if (value == INT64_MIN)
                 continue;
-            snprintf(tag, sizeof tag, "device_time/rank_%" PRId64 "_gpu_%" PRId64 "/%s",
-                     rank == INT64_MIN ? 0 : rank, device == INT64_MIN ? 0 : device, parts[i].name);
+            snprintf(tag, sizeof tag, "device_time/%s/%s", device, parts[i].name);
             write_scalar(writer, tag, (double)value / 1e6, 0);
         }
     }
