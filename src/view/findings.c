@@ -133,16 +133,28 @@ static void put_savings(struct nl_buf *line, const struct nl_finding *finding)
                       most > 0 ? ", but then another is the last" : "");
 }
 
+/* " (21.5 % of 1.103 s)": what the share is of differs from cause to cause. */
+static void put_share(struct nl_buf *line, const struct nl_finding *finding)
+{
+    char text[NL_UNIT_TEXT];
+    nl_buf_format(line, " (%s of ", nl_format_percent(text, finding->cost_share));
+    if (finding->cost_share > 0)
+        nl_buf_format(line, "%s)",
+                      nl_format_ns(text, llround((double)finding->cost_ns / finding->cost_share)));
+    else
+        nl_buf_text(line, "wall)");
+}
+
 static void put_weight(struct note *note, const struct nl_finding *finding)
 {
-    char text[NL_UNIT_TEXT], more[NL_UNIT_TEXT];
+    char text[NL_UNIT_TEXT];
     struct nl_buf *line = &note->line;
     nl_buf_format(line, "%s%s", note->width ? "   " : "", nl_severity_name(finding->severity));
     bool timed = !finding->validity && !finding->timeless;
     if (timed)
         nl_buf_format(line, " · costs %s", nl_format_ns(text, finding->cost_ns));
     if (timed && !isnan(finding->cost_share))
-        nl_buf_format(line, " (%s of wall)", nl_format_percent(more, finding->cost_share));
+        put_share(line, finding);
     if (timed && finding->beyond_ns < finding->cost_ns / 20 * 19)
         nl_buf_format(line, ", %s of them not counted above",
                       nl_format_ns(text, finding->beyond_ns));
@@ -351,6 +363,21 @@ static void put_note(struct note *note, const struct nl_finding *finding, size_t
     put_advice(note, finding);
 }
 
+/* The finding with a number in which the time of this one is counted: that of what explains it, and so on. */
+static size_t told_in(const struct nl_findings *findings, size_t at)
+{
+    for (size_t steps = 0; findings->items[at].explained_by && steps < findings->count; steps++)
+        for (size_t i = 0; i < findings->count; i++)
+            if (!strcmp(findings->items[i].id, findings->items[at].explained_by)) {
+                at = i;
+                break;
+            }
+    size_t number = 0;
+    for (size_t i = 0; i <= at; i++)
+        number += !findings->items[i].explained_by;
+    return number;
+}
+
 /* "also …": findings whose time others account for take one line. */
 static void put_explained(struct note *note, const struct nl_findings *findings)
 {
@@ -360,9 +387,8 @@ static void put_explained(struct note *note, const struct nl_findings *findings)
             continue;
         nl_buf_text(&note->line, note->width ? "Also: " : "- Also: ");
         put(note, finding->title);
-        nl_buf_text(&note->line, " — counted above already, most of it in ");
-        put(note, finding->explained_by);
-        nl_buf_char(&note->line, '.');
+        nl_buf_format(&note->line, " — counted already, most of it in finding %zu.",
+                      told_in(findings, i));
         end_line(note, 6);
     }
 }
