@@ -14,6 +14,12 @@ bool nl_str_starts(struct nl_str text, const char *prefix)
     return text.len >= len && memcmp(text.ptr, prefix, len) == 0;
 }
 
+bool nl_str_ends(struct nl_str text, const char *suffix)
+{
+    size_t len = strlen(suffix);
+    return text.len >= len && memcmp(text.ptr + text.len - len, suffix, len) == 0;
+}
+
 bool nl_str_contains(struct nl_str text, const char *part)
 {
     return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;

@@ -34,6 +34,7 @@ static inline bool nl_str_is(struct nl_str a, const char *text)
 }
 
 bool nl_str_starts(struct nl_str text, const char *prefix);
+bool nl_str_ends(struct nl_str text, const char *suffix);
 bool nl_str_contains(struct nl_str text, const char *part);
 bool nl_str_starts_nocase(struct nl_str text, const char *prefix); /* ASCII case ignored */
 /* Like strcasestr on a view: position of `part` (ASCII case ignored), or -1. */

@@ -31,12 +31,6 @@ static const struct {
                    {"commit", "run.git_commit"},
                    {"host", "hardware.host_name"}};
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t a = strlen(text), b = strlen(end);
-    return a >= b && strcmp(text + a - b, end) == 0;
-}
-
 enum nl_meaning nl_runfield_meaning(const char *name, const char *unit)
 {
     static const struct {
@@ -47,7 +41,8 @@ enum nl_meaning nl_runfield_meaning(const char *name, const char *unit)
                  {"0..1", "_share", NL_MEANS_SHARE},
                  {"bytes/s", "_bytes_per_s", NL_MEANS_RATE}};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (unit ? strcmp(unit, rules[i].unit) == 0 : name && ends_with(name, rules[i].ending))
+        if (unit ? strcmp(unit, rules[i].unit) == 0
+                 : name && nl_str_ends(nl_str(name), rules[i].ending))
             return rules[i].meaning;
     return NL_MEANS_ANY;
 }

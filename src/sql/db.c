@@ -116,12 +116,6 @@ void nl_db_close(struct nl_db *db)
 
 /* ---- Answers ---- */
 
-static bool ends_with(const char *name, const char *end)
-{
-    size_t a = strlen(name), b = strlen(end);
-    return a >= b && strcmp(name + a - b, end) == 0;
-}
-
 /* What a column's numbers mean: from its declared type, else from the unit its name ends with. */
 static enum nl_meaning meaning_of(const char *type, const char *name)
 {
@@ -136,7 +130,7 @@ static enum nl_meaning meaning_of(const char *type, const char *name)
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         if (rules[i].type && type && strcmp(rules[i].type, type) == 0)
             return rules[i].meaning;
-        if (rules[i].ending && ends_with(name, rules[i].ending))
+        if (rules[i].ending && nl_str_ends(nl_str(name), rules[i].ending))
             return rules[i].meaning;
     }
     return NL_MEANS_ANY;

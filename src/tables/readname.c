@@ -19,15 +19,9 @@ static bool in_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool ends_with(struct nl_str text, const char *end)
-{
-    size_t len = strlen(end);
-    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
 static struct nl_str cut_end(struct nl_str text, const char *end)
 {
-    if (ends_with(text, end))
+    if (nl_str_ends(text, end))
         text.len -= strlen(end);
     return text;
 }
@@ -78,7 +72,7 @@ static struct nl_str functor_of(struct nl_str word)
             return (struct nl_str){word.ptr + mark + 1, word.len - (size_t)mark - 1};
     }
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (ends_with(word, ends[i]) && word.len > strlen(ends[i]))
+        if (nl_str_ends(word, ends[i]) && word.len > strlen(ends[i]))
             return cut_end(word, ends[i]);
     if (nl_str_is(word, "plus") || nl_str_is(word, "multiplies") || nl_str_is(word, "minus"))
         return word;

@@ -75,12 +75,6 @@ static void add(struct dump *dump, struct nl_str owner, struct nl_str name, stru
     nl_stage_counter(worker->stage, &dump->row);
 }
 
-static bool ends_with(struct nl_str text, const char *end)
-{
-    size_t len = strlen(end);
-    return text.len >= len && memcmp(text.ptr + text.len - len, end, len) == 0;
-}
-
 /* Members of other names are flags and what one operating system alone tells. */
 static void read_totals(struct dump *dump, const struct chrome_value *totals)
 {
@@ -88,7 +82,7 @@ static void read_totals(struct dump *dump, const struct chrome_value *totals)
     struct nl_str key;
     struct chrome_value value;
     while (next(&members, &key, &value))
-        if (ends_with(key, "_bytes"))
+        if (nl_str_ends(key, "_bytes"))
             add(dump, nl_str(""), key, nl_str("bytes"), &value);
 }
 
