@@ -312,7 +312,7 @@ static void put_tables(struct brief *brief, size_t lines)
 
 /* ---- the end ---- */
 
-/* "Not recorded: … ; record with: …", the most telling ones. */
+/* "Not recorded: layers (record with …); python (…).", the most telling ones. */
 static void put_missing(struct brief *brief)
 {
     const struct nl_result *missing = nl_report_result(brief->report, "missing");
@@ -325,8 +325,8 @@ static void put_missing(struct brief *brief)
         if (!what.len || !record.len)
             continue;
         nl_buf_text(&brief->line, shown++ ? "; " : "Not recorded: ");
-        nl_buf_format(&brief->line, "%.*s (%.*s)", (int)what.len, what.ptr, (int)record.len,
-                      record.ptr);
+        nl_buf_format(&brief->line, shown == 1 ? "%.*s (record with %.*s)" : "%.*s (%.*s)",
+                      (int)what.len, what.ptr, (int)record.len, record.ptr);
     }
     if (shown) {
         nl_buf_char(&brief->line, '.');

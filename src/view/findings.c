@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/sum.h"
 #include "base/units.h"
 #include "view/celltext.h"
 #include "view/notes.h"
@@ -139,8 +140,9 @@ static void put_share(struct nl_buf *line, const struct nl_finding *finding)
     char text[NL_UNIT_TEXT];
     nl_buf_format(line, " (%s of ", nl_format_percent(text, finding->cost_share));
     if (finding->cost_share > 0)
-        nl_buf_format(line, "%s)",
-                      nl_format_ns(text, llround((double)finding->cost_ns / finding->cost_share)));
+        nl_buf_format(
+            line, "%s)",
+            nl_format_ns(text, nl_whole_i64((double)finding->cost_ns / finding->cost_share)));
     else
         nl_buf_text(line, "wall)");
 }

@@ -67,11 +67,10 @@ static const char *reason(uint32_t python)
         if (python & reasons[i].bit)
             return reasons[i].text;
     return "the hooks did not run: another sitecustomize is found before theirs, or python ended "
-           "while it "
-           "started";
+           "while it started";
 }
 
-/* A program came next in this process that loaded the library, and tells of itself. */
+/* Whether a later program in this process (after exec) loaded the library, and reports for itself. */
 static bool has_next(const struct source_run *run, const struct part *part)
 {
     size_t count;

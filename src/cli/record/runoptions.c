@@ -14,7 +14,7 @@ static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 
 const struct nl_option nl_run_options[] = {
     {"policy", 0, NL_OPTION_CHOICE, TARGET(run.policy), "WORD",
-     "when memory is full: spill to disk (default), wrap or stop", policy_names},
+     "when the buffer of events is full: spill to disk (default), wrap or stop", policy_names},
     {"buffer", 0, NL_OPTION_SIZE, TARGET(run.buffer_bytes), "SIZE",
      "event buffer, for all processes together (default 1GiB)", NULL},
     {"delay", 0, NL_OPTION_TIME, TARGET(run.delay_ns), "TIME",
