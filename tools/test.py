@@ -113,12 +113,11 @@ def build_parts():
     Sanitizers need the lines of functions, not what a debugger needs. To optimise instrumented code costs more than it saves, but
     in the lowest rooms (meson.build). At a fixed address a program of many globals starts sooner: nothing is relocated."""
     few_symbols = ["-Doptimization=0", "-Ddebug=true"]
-    asan = few_symbols + [WERROR, "-Dc_args=-g1 -fno-sanitize-recover=all", "-Db_sanitize=address,undefined", "-Db_lundef=false", "-Db_pie=false",
-                           "-Dc_link_args=-no-pie"]
+    asan = few_symbols + [WERROR, "-Dc_args=-g1 -fno-sanitize-recover=all", "-Db_sanitize=address,undefined", "-Db_lundef=false"]
     quick_linker = {"CC_LD": "gold"} if shutil.which("ld.gold") else {}
     rows = [("build", GCC, [WERROR], CORES, True, {})]
     if has_fuzzer():
-        rows += [("build-asan", CLANG, asan + ["-Dfuzz=true"], 1, False, quick_linker)]
+        rows += [("build-asan", CLANG, asan + ["-Dfuzz=true", "-Db_pie=false", "-Dc_link_args=-no-pie"], 1, False, quick_linker)]
     else:
         rows += [("build-asan", GCC, asan, 1, False, quick_linker),
                  ("build-clang", CLANG, [WERROR, "-Doptimization=0"], 1, False, {})]
