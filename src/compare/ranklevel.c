@@ -79,7 +79,7 @@ static void list_nodes(struct nodes *nodes, struct rank_level *level, size_t can
     nodes->first[candidates] = nodes->count;
 }
 
-/* Several that stand for many say nothing: then each is a row of its own. */
+/* A row that joins several parts of both sides, more than JOINED_MOST in all, is too vague: each part keeps its own row. */
 static bool *rows_too_wide(const struct nodes *nodes, size_t base, size_t other, size_t rows)
 {
     bool *wide = nl_zalloc((rows + 1) * sizeof *wide);
@@ -405,8 +405,8 @@ const struct rank_level *rank_telling_level(const struct ranking *r)
     return &r->levels[r->levels[RANK_TYPES].count ? RANK_TYPES : RANK_OPERATORS];
 }
 
-/* The candidates' own parts, which stay theirs. */
-static void borrow_parts(struct ranking *r, struct rank_level *level)
+/* Moves the candidates' parts into the level, which frees them: RANK_TYPES must have been made of them before. */
+static void move_parts(struct ranking *r, struct rank_level *level)
 {
     for (size_t i = 0; i < r->count; i++) {
         level->parts[i] = r->items[i].parts;
@@ -425,7 +425,7 @@ void rank_levels_find(struct ranking *r)
         by_operator |= made && at == RANK_OPERATORS;
         bool names = by_operator ? at == RANK_KERNELS : at == RANK_OPERATORS;
         if (names) /* without operators the first table is of whatever was measured */
-            borrow_parts(r, level);
+            move_parts(r, level);
         if (!made && !names)
             continue;
         list_nodes(&nodes, level, r->count);

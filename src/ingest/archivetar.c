@@ -14,6 +14,17 @@
 #define META_MOST ((uint64_t)1 << 20) /* of "L" and "x" */
 #define STEP      65536u
 
+/* Fields of a head (POSIX ustar): where they begin, and their bytes. */
+#define NAME_BYTES   100
+#define SIZE_AT      124
+#define SIZE_BYTES   12
+#define SUM_AT       148
+#define SUM_BYTES    8
+#define TYPE_AT      156
+#define MAGIC_AT     257
+#define PREFIX_AT    345
+#define PREFIX_BYTES 155
+
 struct tar {
     struct nl_unpack *unpack;
     struct nl_stream *stream;
@@ -45,10 +56,10 @@ static bool number(const unsigned char *field, size_t len, uint64_t *value)
 bool nl_archive_is_tar(const unsigned char *block)
 {
     uint64_t told, sum = 0;
-    if (!block[0] || !number(block + 148, 8, &told))
+    if (!block[0] || !number(block + SUM_AT, SUM_BYTES, &told))
         return false;
     for (size_t i = 0; i < BLOCK; i++)
-        sum += i >= 148 && i < 156 ? ' ' : block[i];
+        sum += i >= SUM_AT && i < SUM_AT + SUM_BYTES ? ' ' : block[i];
     return sum == told;
 }
 
@@ -110,12 +121,13 @@ static bool take_meta(struct tar *tar, char type, uint64_t size, struct nl_err *
 static void name_of(struct tar *tar, const unsigned char *head)
 {
     char text[256 + 1];
-    size_t prefix =
-        memcmp(head + 257, "ustar", 6) == 0 ? strnlen((const char *)head + 345, 155) : 0;
-    size_t len = strnlen((const char *)head, 100);
+    size_t prefix = memcmp(head + MAGIC_AT, "ustar", 6) == 0
+                        ? strnlen((const char *)head + PREFIX_AT, PREFIX_BYTES)
+                        : 0;
+    size_t len = strnlen((const char *)head, NAME_BYTES);
     if (tar->name[0])
         return;
-    memcpy(text, head + 345, prefix);
+    memcpy(text, head + PREFIX_AT, prefix);
     if (prefix)
         text[prefix++] = '/';
     memcpy(text + prefix, head, len);
@@ -145,7 +157,7 @@ static bool copy_bytes(struct tar *tar, struct nl_archive_out *out, uint64_t siz
 static bool begin_file(struct tar *tar, const unsigned char *head, struct nl_archive_out *out,
                        struct nl_err *err)
 {
-    char type = (char)head[156];
+    char type = (char)head[TYPE_AT];
     bool regular = type == '0' || type == 0 || type == '7';
     size_t len = strlen(tar->name);
     bool folder = type == '5' || (len > 0 && tar->name[len - 1] == '/');
@@ -168,7 +180,7 @@ static bool take_file(struct tar *tar, const unsigned char *head, uint64_t size,
     struct nl_archive_out out = {.unpack = tar->unpack, .fd = -1};
     name_of(tar, head);
     bool done = begin_file(tar, head, &out, err) &&
-                (!has_bytes((char)head[156]) || copy_bytes(tar, &out, size, cut, err));
+                (!has_bytes((char)head[TYPE_AT]) || copy_bytes(tar, &out, size, cut, err));
     tar->unpack->told.damaged += done && *cut && out.fd >= 0;
     if (done)
         done = nl_archive_end(&out, err); /* looks at the name */
@@ -192,12 +204,12 @@ static bool take_entry(struct tar *tar, bool *ended, struct nl_err *err)
     *ended = head[0] == 0;
     if (*ended)
         return true;
-    if (!nl_archive_is_tar(head) || !number(head + 124, 12, &size)) {
+    if (!nl_archive_is_tar(head) || !number(head + SIZE_AT, SIZE_BYTES, &size)) {
         *ended = true;
         tar->unpack->told.damaged++;
         return true;
     }
-    char type = (char)head[156];
+    char type = (char)head[TYPE_AT];
     if ((type == 'L' || type == 'x') && size <= META_MOST) {
         *ended = !take_meta(tar, type, size, err);
         tar->unpack->told.cut += *ended;

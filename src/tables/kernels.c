@@ -8,8 +8,6 @@
 #include "base/sum.h"
 #include "base/units.h"
 
-#define PLAIN_COLUMNS (5 + NL_STATS_COUNT) /* without those of measurements */
-
 #define COLUMNS(C)                                                                                 \
     C(name, "kernel", TEXT)                                                                        \
     C(class, NULL, TEXT)                                                                           \
@@ -60,9 +58,9 @@ static struct measured *add_measured(const struct nl_trace *trace, const struct 
 
 static void put_measured(struct nl_cell *cells, const struct measured *sum)
 {
-    cells[AT_name] = nl_answer_count(sum->launches);
+    cells[AT_with_measurement] = nl_answer_count(sum->launches);
     for (int v = 0; v < VALUES; v++)
-        cells[1 + v] =
+        cells[AT_achieved_occupancy + v] =
             nl_cell_f64(sum->counts[v] ? sum->sums[v] / (double)sum->counts[v] : NL_NULL_F64);
 }
 
@@ -107,8 +105,8 @@ static struct nl_result *kernels_run(const struct nl_trace *trace,
     const struct nl_kernel_table *kernel = &trace->kernel;
     uint32_t *examples = examples_of(trace);
     struct measured *measured = add_measured(trace, &options->window);
-    struct nl_result *result = nl_result_new(
-        "kernels", NULL, columns, measured ? sizeof columns / sizeof columns[0] : PLAIN_COLUMNS);
+    struct nl_result *result =
+        nl_result_new("kernels", NULL, columns, measured ? AT_COUNT : AT_with_measurement);
     int64_t whole = 0;
     for (size_t i = 0; i < count; i++)
         nl_sum_add(&whole, stats[i].total_ns);
@@ -119,11 +117,10 @@ static struct nl_result *kernels_run(const struct nl_trace *trace,
         cells[AT_class] = nl_answer_enum(NL_ENUM_class, kernel->class[example]);
         cells[AT_category] = nl_answer_enum(NL_ENUM_category, kernel->category[example]);
         nl_answer_stats(&cells[AT_count], &stats[i], whole);
-        cells[3 + NL_STATS_COUNT] =
-            nl_answer_enum(NL_ENUM_tensorcore, kernel->tensor_core[example]);
-        cells[4 + NL_STATS_COUNT] = nl_answer_name(result, trace, kernel->dtype[example]);
+        cells[AT_tensor_core] = nl_answer_enum(NL_ENUM_tensorcore, kernel->tensor_core[example]);
+        cells[AT_dtype] = nl_answer_name(result, trace, kernel->dtype[example]);
         if (measured)
-            put_measured(&cells[PLAIN_COLUMNS], &measured[stats[i].name]);
+            put_measured(cells, &measured[stats[i].name]);
     }
     nl_answer_settle(result, "total_ns");
     if (options->window.has_time)
