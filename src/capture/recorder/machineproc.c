@@ -1,6 +1,6 @@
 /*
  * Processes and the system from /proc. Per process and refresh one file, stat; the command line once, when the process is
- * first met; of recorded ones the head of their recording (machinerec.c). Kernel threads (no command line) are left out.
+ * first met; of recorded ones the head of their recording (machinerec.c). Kernel threads are left out.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,6 +16,9 @@
 
 #define PROCESSES_MOST 32768u
 #define ARGUMENTS      4096u /* bytes of a command line that are looked at */
+#define SYSTEM_TEXT                                                                                \
+    ((size_t)1 << 20) /* of /proc/stat: some 100 bytes a processor, and the interrupts */
+#define KERNEL_THREAD 0x00200000u /* PF_KTHREAD of <linux/sched.h> */
 
 size_t machine_slurp(const struct machine *machine, const char *name, char *text, size_t room)
 {
@@ -37,7 +40,7 @@ static void make_plain(char *text, size_t len)
             text[i] = ' ';
 }
 
-/* False: it has none, as kernel threads. */
+/* False: it has none, as a process that has ended. */
 static bool read_command(const struct machine *machine, struct machine_process *process)
 {
     char name[48], text[ARGUMENTS];
@@ -60,10 +63,12 @@ static bool read_command(const struct machine *machine, struct machine_process *
     return true;
 }
 
-/* Fields 3, 14, 15, 20, 22 and 24 of stat, counted from 1; the name in brackets may hold anything. */
+/* Fields 3, 9, 14, 15, 20, 22 and 24 of stat, counted from 1; the name in brackets may hold anything. False: a kernel thread, or
+ * nothing to read. */
 static bool read_stat(const struct machine *machine, struct machine_process *process)
 {
     char name[48], text[1024];
+    unsigned flags;
     unsigned long long user, system, started;
     long long threads, pages;
     (void)snprintf(name, sizeof name, "%lld/stat", (long long)process->pid);
@@ -72,9 +77,10 @@ static bool read_stat(const struct machine *machine, struct machine_process *pro
     const char *rest = strrchr(text, ')');
     if (!rest ||
         sscanf(rest + 1,
-               " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %lld "
+               " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %lld "
                "%*d %llu %*u %lld",
-               &process->state, &user, &system, &threads, &started, &pages) != 6)
+               &process->state, &flags, &user, &system, &threads, &started, &pages) != 7 ||
+        flags & KERNEL_THREAD)
         return false;
     process->cpu_ticks = user + system;
     process->threads = (uint64_t)threads;
@@ -96,7 +102,7 @@ static struct machine_process *find(struct machine_process *list, size_t count, 
     return count ? bsearch(&key, list, count, sizeof *list, by_pid) : NULL;
 }
 
-/* What is known of a process from the refresh before. */
+/* What is known of a process from the refresh before; of a new one what is read once. False: it has no command line. */
 static bool carry_over(struct machine *machine, struct machine_process *process,
                        const struct machine_process *before)
 {
@@ -104,8 +110,10 @@ static bool carry_over(struct machine *machine, struct machine_process *process,
     double seconds = (double)(machine->now_ns - machine->last_ns) / 1e9;
     process->processors = -1;
     if (!before || before->started != process->started) {
+        if (!read_command(machine, process))
+            return false;
         machine_find_recording(machine, process);
-        return read_command(machine, process);
+        return true;
     }
     process->folder = before->folder;
     memcpy(process->command, before->command, sizeof process->command);
@@ -179,22 +187,22 @@ static uint64_t kilobytes(const char *text, const char *name)
     return at ? strtoull(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-void machine_read_system(struct machine *machine)
+/* `text` has SYSTEM_TEXT bytes of room. */
+static void read_system(struct machine *machine, char *text)
 {
-    char text[32768];
     struct machine_system *system = &machine->system;
     unsigned long long t[8] = {0};
     double load;
     system->load =
-        machine_slurp(machine, "loadavg", text, sizeof text) && sscanf(text, "%lf", &load) == 1
+        machine_slurp(machine, "loadavg", text, SYSTEM_TEXT) && sscanf(text, "%lf", &load) == 1
             ? load
             : -1;
-    (void)machine_slurp(machine, "meminfo", text, sizeof text);
+    (void)machine_slurp(machine, "meminfo", text, SYSTEM_TEXT);
     system->memory_total = kilobytes(text, "MemTotal:");
     system->memory_free = kilobytes(text, "MemAvailable:");
     system->processors = 0;
     system->busy = -1;
-    if (!machine_slurp(machine, "stat", text, sizeof text) ||
+    if (!machine_slurp(machine, "stat", text, SYSTEM_TEXT) ||
         sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2], &t[3],
                &t[4], &t[5], &t[6], &t[7]) < 4)
         return;
@@ -210,4 +218,11 @@ void machine_read_system(struct machine *machine)
         system->busy = 0;
     system->cpu_total = total;
     system->cpu_idle = idle;
+}
+
+void machine_read_system(struct machine *machine)
+{
+    char *text = nl_alloc(SYSTEM_TEXT);
+    read_system(machine, text);
+    nl_free(text);
 }
