@@ -36,6 +36,15 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
              "The CPU works %s of %s before it launches the first work of %s, most in %s",
              nl_say_ns(scene, own.ns), nl_say_ns(scene, whole), nl_scene_name(scene),
              finding->culprit);
+    nl_prove(
+        scene, finding,
+        (struct nl_evidence){.metric = "before_work_ns",
+                             .threshold = "> 5 % of the steps",
+                             .query = nl_booked_sql(scene, "sum(ns)", NL_BOOKED_OWN_BEFORE_SQL),
+                             .meaning = NL_MEANS_NS,
+                             .value = (double)own.ns},
+        "%s in functions of the program in front of the first work of the steps",
+        nl_say_ns(scene, own.ns));
     nl_prove(scene, finding,
              (struct nl_evidence){.metric = "device_wall_ns",
                                   .query = nl_say(scene,
@@ -46,15 +55,6 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                                   .value = (double)scene->wall_ns},
              "from its first work to its last the device takes %s",
              nl_say_ns(scene, scene->wall_ns));
-    nl_prove(
-        scene, finding,
-        (struct nl_evidence){.metric = "before_work_ns",
-                             .threshold = "> 5 % of the steps",
-                             .query = nl_booked_sql(scene, "sum(ns)", NL_BOOKED_OWN_BEFORE_SQL),
-                             .meaning = NL_MEANS_NS,
-                             .value = (double)own.ns},
-        "%s in functions of the program in front of the first work of the steps",
-        nl_say_ns(scene, own.ns));
     nl_prove(scene, finding,
              (struct nl_evidence){
                  .metric = "before_work_top_ns",
