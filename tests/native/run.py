@@ -331,12 +331,19 @@ def not_listed(run, by_thread, times):
     return None
 
 
+SWITCHING = 20e-6  # between a switch as the scheduler accounts it and as it is reported; 15 us were seen
+
+
 def short_threads():
+    """300 threads, each of which ends when its own clock says 0.1 ms. Of every stretch on a processor the switches are missing."""
     run = Run([program("many"), "short", "300"], ["--sample-rate", "997", "--switches", "on"])
-    times = ran(run.path)
+    times = {int(r[0]): (int(r[1]) / SECOND, int(r[2])) for r in
+             rows(run.path, "SELECT t.tid, sum(s.dur), count(*) FROM slices s JOIN lanes l ON l.id = s.lane JOIN threads t ON "
+                            "t.id = l.thread WHERE s.kind = 'sched' GROUP BY 1")}
     unknown = [item for item in run.coverage if "lost" in item or "processor" in item]
-    if len(times) != 301 or min(times.values()) < 0.0001 or unknown:
-        return "%d threads, shortest %s, %s" % (len(times), min(times.values()), run.coverage)
+    short = {tid: time for tid, time in times.items() if time[0] + SWITCHING * time[1] < 0.0001}
+    if len(times) != 301 or short or sum(time for time, _ in times.values()) < 300 * 0.0001 or unknown:
+        return "%d threads, too short %s, %s" % (len(times), short, run.coverage)
     return None
 
 
