@@ -11,6 +11,7 @@ import glob
 import json
 import os
 import random
+import re
 import string
 import subprocess
 import sys
@@ -163,12 +164,24 @@ def shapes():
     return found + texts()
 
 
+def in_ids_alone(piece, secret, text):
+    """Ids and digests are hexadecimal, and new ones each time: whether six such letters stand in those alone, of which no eight are the secret's."""
+    if not re.fullmatch("[0-9a-f]+", piece):
+        return False
+    for match in re.finditer("[0-9a-f]*" + piece + "[0-9a-f]*", text):
+        word = match.group()
+        if len(word) < 16 or any(word[at:at + 8] in secret for at in range(len(word) - 7)):
+            return False
+    return True
+
+
 def seen(secrets, text):
     """Six letters of a secret that stand in a text."""
     for secret in secrets:
         for at in range(max(1, len(secret) - 5)):
-            if secret[at:at + 6] in text and not secret[at:at + 6].isdigit():  # times are digits, too
-                return secret[at:at + 6]
+            piece = secret[at:at + 6]
+            if piece in text and not piece.isdigit() and not in_ids_alone(piece, secret, text):  # times are digits, too
+                return piece
     return None
 
 
