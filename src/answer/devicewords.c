@@ -30,11 +30,6 @@ static void tell_place(const struct nl_device_case *it, struct nl_buf *out, cons
         nl_buf_format(out, "%s %lld", word, (long long)ordinal);
 }
 
-static void put_place(struct nl_device_case *it, struct nl_buf *out)
-{
-    tell_place(it, out, "", it->row.rank, it->row.ordinal);
-}
-
 void nl_device_put_place(const struct nl_device_case *it, struct nl_buf *out, const char *before)
 {
     tell_place(it, out, before, it->row.rank, it->row.ordinal);
@@ -205,7 +200,7 @@ void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Compute-bound: ");
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " computes ", ns, it->parts.total);
     put_kernels(it, out);
     put_inside(it, out);
@@ -250,7 +245,7 @@ void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
     const struct nl_result *rows = nl_judged_part(it->judged, "collectives");
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Communication-bound: ");
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " spends ", ns, it->parts.total);
     nl_buf_text(out, " in exposed communication");
     if (rows && nl_lookup_text(rows, 0, "operation").len)
@@ -292,7 +287,7 @@ void nl_device_tell_launch(struct nl_device_case *it, int64_t ns)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Launch-bound: ");
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " waits for the CPU to launch work ", ns, it->parts.total);
     put_kernel_lengths(it, out);
     put_names(it, out, "; the CPU is in ", NL_TIME_DISPATCH, 3);
@@ -313,7 +308,7 @@ void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
     const char *name = first_name(it, NL_TIME_INPUT);
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Input-bound: ");
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " waits for input data ", ns, it->parts.total);
     const struct nl_time_name *most = most_inside_input(it, ns);
     bool first = most && most->ns > it->parts.parts[NL_TIME_INPUT].names[0].ns;
@@ -338,7 +333,7 @@ static void tell_held(struct nl_device_case *it, int64_t ns)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Synchronisation: ");
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " is idle ", ns, it->parts.total);
     put_names(it, out, " while the CPU sits in ", NL_TIME_HELD, 2);
     nl_buf_text(
@@ -356,7 +351,7 @@ void nl_device_tell_sync(struct nl_device_case *it, int64_t ns)
     }
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Synchronisation: ");
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " is idle ", ns, it->parts.total);
     nl_buf_text(out, " while the CPU still sits in a blocking call");
     put_names(it, out, ": ", NL_TIME_SYNC, 2);
@@ -422,7 +417,7 @@ void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
             : NL_TIME_HOST;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_buf_text(out, "Host-bound: ");
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " waits ", ns, it->parts.total);
     const char *name = first_name(it, what);
     bool waits = name && nl_is_wait_name(nl_str(name));
@@ -439,7 +434,7 @@ void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
 void nl_device_tell_idle(struct nl_device_case *it, int64_t ns)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
-    put_place(it, out);
+    nl_device_put_place(it, out, "");
     nl_tell_of(out, " is idle ", it->parts.idle > ns ? it->parts.idle : ns, it->parts.total);
     if (it->parts.parts[NL_TIME_UNKNOWN].ns > ns / 2) {
         nl_buf_text(out, "; why is not in the file: launches were not recorded");
