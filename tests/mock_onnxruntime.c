@@ -210,7 +210,8 @@ static void *run(const void *session, const void *options, const char *const *na
             pause();
     if (mode("fail in run"))
         return fail(2, "indices element out of data bounds");
-    busy((mode("slow") ? 120000 : 200) + (session == &profiled_session ? 20 : 0)); /* profiling costs something */
+    busy((mode("slow") ? 120000 : 200) +
+         (session == &profiled_session ? 20 : 0)); /* profiling costs something */
     profiled_runs += session == &profiled_session;
     return NULL;
 }
