@@ -6,28 +6,13 @@
 
 #include "check.h"
 
-#include "ingest/ingest.h"
+#include "loadtext.h"
 
 static struct nl_err err;
 
 static struct nl_trace *load_bytes(const char *text, size_t len, unsigned threads)
 {
-    struct nl_job job = {.threads = threads};
-    struct nl_input input = {
-        .path = "-", .name = "t.json", .encoding = "plain", .rank = NL_NULL_I64};
-    nl_err_clear(&err);
-    struct nl_stream *stream = nl_stream_memory(text, len, &err);
-    if (!stream)
-        return NULL;
-    struct nl_builder *builder = nl_builder_new(&job);
-    uint32_t source = nl_builder_source(builder, "t.json", "kineto");
-    struct nl_reading reading = {builder, source, &input, &job, stream, NULL};
-    bool ok = nl_format_kineto.load(&reading, &err);
-    nl_stream_close(stream);
-    if (ok)
-        return nl_builder_finish(builder, &err);
-    nl_builder_free(builder);
-    return NULL;
+    return loadtext(&nl_format_kineto, text, len, threads, &err);
 }
 
 static struct nl_trace *load(const char *text)

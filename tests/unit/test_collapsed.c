@@ -6,31 +6,12 @@
 
 #include <stdlib.h>
 
-#include "ingest/ingest.h"
+#include "loadtext.h"
 
 static struct nl_trace *load(const char *text)
 {
-    struct nl_job job = {.threads = 1};
     struct nl_err err;
-    struct nl_input input = {.path = "-",
-                             .name = "t.txt",
-                             .encoding = "plain",
-                             .rank = NL_NULL_I64,
-                             .head = (const unsigned char *)text,
-                             .head_len = strlen(text)};
-    nl_err_clear(&err);
-    struct nl_stream *stream = nl_stream_memory(text, strlen(text), &err);
-    if (!stream)
-        return NULL;
-    struct nl_builder *builder = nl_builder_new(&job);
-    uint32_t source = nl_builder_source(builder, "t.txt", "collapsed");
-    struct nl_reading reading = {builder, source, &input, &job, stream, NULL};
-    bool ok = nl_format_collapsed.load(&reading, &err);
-    nl_stream_close(stream);
-    if (ok)
-        return nl_builder_finish(builder, &err);
-    nl_builder_free(builder);
-    return NULL;
+    return loadtext(&nl_format_collapsed, text, strlen(text), 1, &err);
 }
 
 static int64_t covered(const struct nl_trace *t, const char *item)

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "ingest/ingest.h"
+#include "loadtext.h"
 #include "ingest/telemetry/gputelemetry.h"
 
 /* ---- Times ---- */
@@ -144,28 +144,11 @@ static void kinds(void)
 
 static struct nl_trace *load(const char *text)
 {
-    struct nl_job job = {.threads = 1};
     struct nl_err err;
-    struct nl_input input = {.path = "-",
-                             .name = "t.txt",
-                             .encoding = "plain",
-                             .rank = NL_NULL_I64,
-                             .head = (const unsigned char *)text,
-                             .head_len = strlen(text)};
-    nl_err_clear(&err);
-    struct nl_stream *stream = nl_stream_memory(text, strlen(text), &err);
-    if (!stream)
-        return NULL;
-    struct nl_builder *builder = nl_builder_new(&job);
-    uint32_t source = nl_builder_source(builder, "t.txt", "gpu-telemetry");
-    struct nl_reading reading = {builder, source, &input, &job, stream, NULL};
-    bool ok = nl_format_gputelemetry.load(&reading, &err);
-    nl_stream_close(stream);
-    if (ok)
-        return nl_builder_finish(builder, &err);
-    printf("    %s\n", err.text);
-    nl_builder_free(builder);
-    return NULL;
+    struct nl_trace *trace = loadtext(&nl_format_gputelemetry, text, strlen(text), 1, &err);
+    if (!trace)
+        printf("    %s\n", err.text);
+    return trace;
 }
 
 static int by_text(const void *a, const void *b)
