@@ -52,6 +52,22 @@ static uint64_t launches(const struct nl_trace *trace, uint32_t *most)
     return sum;
 }
 
+bool nl_unseen_unasked(const struct nl_trace *trace)
+{
+    struct nl_api_roles roles;
+    bool asked = !trace->api.rows;
+    nl_api_roles_init(&roles, trace);
+    for (uint32_t row = 0; row < trace->api.rows && !asked; row++) {
+        uint32_t slice = trace->api.slice[row];
+        enum nl_api_role role = nl_api_slice_role(&roles, trace, slice);
+        asked = role == NL_API_LAUNCH || role == NL_API_GRAPH_LAUNCH || role == NL_API_COPY ||
+                role == NL_API_FILL ||
+                !nl_str_starts(nl_trace_name(trace, trace->slice.name[slice]), "cu");
+    }
+    nl_api_roles_release(&roles);
+    return !asked;
+}
+
 bool nl_unseen_launched(const struct nl_judged *judged, struct nl_buf *out)
 {
     const struct nl_trace *trace = judged->trace;

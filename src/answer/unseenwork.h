@@ -11,6 +11,10 @@
  * where nothing was launched or work of a device is there. */
 bool nl_unseen_launched(const struct nl_judged *judged, struct nl_buf *out);
 
+/* Whether all calls are CUDA's, and none of them launches, copies or fills: then no device work is missing. (HSA launches without a
+ * call.) */
+bool nl_unseen_unasked(const struct nl_trace *trace);
+
 /* How a sentence about the CPU of a profile that launches nothing begins: "CPU-only profile, ", or what is missing. */
 const char *nl_unseen_head(const struct nl_judged *judged);
 

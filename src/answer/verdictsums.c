@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "answer/judge.h"
+#include "answer/unseenwork.h"
 #include "base/sum.h"
 #include "base/units.h"
 #include "findings/recordadvice.h"
@@ -212,10 +213,14 @@ static void tell_how(struct nl_judged *judged)
     const struct nl_trace *trace = judged->trace;
     const char *record = nl_advice_record(trace, &(struct nl_need){NL_T_kernel, NULL});
     struct nl_buf *out = nl_tell_begin(judged);
-    if (trace->api.rows)
+    if (nl_unseen_unasked(trace))
+        nl_buf_text(out,
+                    "None of the calls launches or copies anything: the program ended before it "
+                    "did, or does it in a process that was not traced.");
+    else if (trace->api.rows)
         nl_buf_text(out, "Calls were traced, device work was not delivered or is in another file: "
-                         "record until the "
-                         "program has ended, and see what the profiler says about its buffers.");
+                         "record until the program has ended, and see what the profiler says about "
+                         "its buffers.");
     else if (record && trace->slice.rows)
         nl_buf_format(out, "To have device work, record with: %s.", record);
     nl_tell_note(judged);

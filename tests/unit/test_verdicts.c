@@ -149,6 +149,33 @@ static void lists_few(void)
     nl_buf_release(&page);
 }
 
+/* Two calls of 1 ms, the second of that name. */
+static void two_calls(struct gputrace *make, int64_t x, const char *name)
+{
+    (void)x;
+    gputrace_call(make, "cuInit", 0, 1000);
+    gputrace_call(make, name, 2000, 1000);
+}
+
+/* Device work is missing where a call asked for some. */
+static void misses_what_was_asked(void)
+{
+    static const struct {
+        const char *name;
+        bool asked;
+    } calls[] = {{"cuStreamCreate", false}, {"cuLaunchKernel", true}, {"cudaMemcpyAsync", true},
+                 {"cudaMemset", true},      {"cuMemAlloc_v2", false}, {"hsa_init", true}};
+    for (size_t i = 0; i < CHECK_LENGTH(calls); i++) {
+        struct nl_buf page;
+        check_case(calls[i].name);
+        make_page(&page, two_calls, 0, calls[i].name);
+        CHECK(!strstr(page.ptr, "device work was not delivered") == !calls[i].asked);
+        CHECK(!strstr(page.ptr, "None of the calls launches or copies") == calls[i].asked);
+        nl_buf_release(&page);
+    }
+}
+
 CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_limits},
            {"a program without a processor is said to be one", tells_starving},
-           {"few events are listed by their time", lists_few})
+           {"few events are listed by their time", lists_few},
+           {"device work is missing where it was asked for", misses_what_was_asked})
