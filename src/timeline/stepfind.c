@@ -72,6 +72,7 @@ static int64_t rank_of_lane(const struct nl_trace *trace, uint32_t lane)
     return lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane);
 }
 
+/* Of a thread's lane: marks on lanes of devices (XPlane) are those of each device. */
 static uint32_t process_of_lane(const struct nl_trace *trace, uint32_t lane)
 {
     uint32_t thread = lane == NL_NULL_ROW ? NL_NULL_ROW : trace->lane.thread[lane];
