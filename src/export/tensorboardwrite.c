@@ -8,6 +8,7 @@
 #include "answer/profile.h"
 #include "answer/report.h"
 #include "base/crc.h"
+#include "base/utf8.h"
 #include "export/bytes.h"
 #include "export/export.h"
 #include "tables/lookup.h"
@@ -175,9 +176,10 @@ static bool write_report(struct writer *writer, struct nl_err *err)
     if (memory)
         fclose(memory);
     if (done && len > REPORT_MOST)
-        nl_export_lost(export, len - REPORT_MOST, "bytes at the end of the report");
+        nl_export_lost(export, len - nl_utf8_cut(text, len, REPORT_MOST),
+                       "bytes at the end of the report");
     if (done)
-        write_text(writer, "report", (struct nl_str){text, len < REPORT_MOST ? len : REPORT_MOST});
+        write_text(writer, "report", (struct nl_str){text, nl_utf8_cut(text, len, REPORT_MOST)});
     nl_free(text);
     nl_profile_free(profile);
     nl_report_free(report);

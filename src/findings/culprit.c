@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "findings/bookcause.h"
 #include "findings/bound.h"
 
 #define CULPRIT_SHARE_LEAST 0.3 /* of the rows' time: less is no culprit */
-#define NAME_MOST           60
 #define MOST_SEEN           64
 
 enum about {
@@ -146,7 +146,6 @@ void nl_culprit_name(struct nl_finding *finding, const struct nl_scene *scene,
     struct nl_str name = best.name ? nl_account_name(account, best.name) : (struct nl_str){"", 0};
     if (!name.len || says_copy(name) || (double)best.ns < CULPRIT_SHARE_LEAST * (double)whole)
         return;
-    finding->culprit =
-        nl_say(scene, "%.*s", (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr);
+    finding->culprit = nl_booked_text(scene, best.name);
     finding->title = nl_say(scene, "%s%s%s", finding->title, rows[i].words, finding->culprit);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define MAGIC     0x50464c4eu /* "NLFP" */
 #define TEXT_MOST 1000        /* bytes of a name that are kept; hashes are of the whole */
@@ -21,9 +22,7 @@ static void put(struct nl_buf *out, const void *bytes, size_t size)
 static void put_text(struct nl_buf *out, const char *text)
 {
     struct nl_str whole = nl_str(text);
-    uint16_t len = (uint16_t)(whole.len < TEXT_MOST ? whole.len : TEXT_MOST);
-    while (len < whole.len && len && ((unsigned char)whole.ptr[len] & 0xC0) == 0x80)
-        len--; /* not inside of a character */
+    uint16_t len = (uint16_t)nl_utf8_cut(whole.ptr, whole.len, TEXT_MOST);
     put(out, &len, sizeof len);
     put(out, whole.ptr ? whole.ptr : "", len);
 }

@@ -1,6 +1,8 @@
 /* pagetitle — what a page is called: the file, or what the names of many files have in common. */
 #include "report/page.h"
 
+#include "base/utf8.h"
+
 #define LEAST_COMMON 4 /* letters that all names have; fewer say nothing */
 
 static struct nl_str base_name(const struct nl_result *files, size_t row)
@@ -31,8 +33,7 @@ static void find_common(const struct nl_result *files, size_t *head, size_t *tai
     }
     if (*head + *tail > first.len)
         *tail = first.len - *head;
-    while (*head < first.len && *head && ((unsigned char)first.ptr[*head] & 0xc0) == 0x80)
-        --*head;
+    *head = nl_utf8_cut(first.ptr, first.len, *head);
     while (*tail && ((unsigned char)first.ptr[first.len - *tail] & 0xc0) == 0x80)
         --*tail;
 }

@@ -10,6 +10,7 @@
 
 #include "base/jsoncheck.h"
 #include "base/stream.h"
+#include "base/utf8.h"
 #include "parse/jsonpull.h"
 
 #define SHOWN       60 /* bytes of a value in a message */
@@ -99,15 +100,13 @@ static unsigned type_of(struct check *check)
 /* The value as messages show it: scalars by their text, cut. */
 static const char *shown(const struct jsonpull *reader, char text[SHOWN + 8])
 {
-    size_t length = reader->text.len < SHOWN ? reader->text.len : SHOWN;
+    size_t length = nl_utf8_cut(reader->text.ptr, reader->text.len, SHOWN);
     if (reader->type == JSONPULL_ARRAY || reader->type == JSONPULL_OBJECT)
         return reader->type == JSONPULL_ARRAY ? "an array" : "an object";
     if (reader->type == JSONPULL_NULL)
         return "null";
     bool text_like = reader->type == JSONPULL_STRING || reader->type == JSONPULL_KEY;
     const char *quote = text_like ? "\"" : "";
-    while (length < reader->text.len && length && (reader->text.ptr[length] & 0xC0) == 0x80)
-        length--; /* no half character */
     snprintf(text, SHOWN + 8, "%s%.*s%s%s", quote, (int)length, reader->text.ptr,
              length < reader->text.len ? "..." : "", quote);
     return text;

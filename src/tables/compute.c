@@ -3,6 +3,7 @@
 
 #include "base/sum.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "tables/answer.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
@@ -289,7 +290,7 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
     const char *says = nl_arena_format(
         &result->arena, "%s of %s at %.0f %% of the roofs; most: %.*s (%s, at %.0f %%) %s",
         nl_format_ns(won, headroom), nl_format_ns(whole, all), 100 * NL_ROOF_TARGET,
-        (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr, type ? type : "?",
+        (int)nl_utf8_cut(name.ptr, name.len, NAME_MOST), name.ptr, type ? type : "?",
         100 * nl_roof_share(first), nl_format_ns(most, first->headroom_ns));
     add(result, "headroom", (double)headroom / (double)all, says);
 }

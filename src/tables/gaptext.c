@@ -3,6 +3,7 @@
 
 #include "tables/shortname.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #define NAME_BYTES 40
 
@@ -27,12 +28,7 @@ struct nl_str nl_gap_fold(struct nl_str name)
 
 static void put_cut(struct nl_buf *out, struct nl_str name, size_t width)
 {
-    size_t len = name.len;
-    if (len > width) {
-        len = width;
-        while (len && ((unsigned char)name.ptr[len] & 0xC0) == 0x80)
-            len--;
-    }
+    size_t len = nl_utf8_cut(name.ptr, name.len, width);
     nl_buf_add(out, name.ptr, len);
     if (len < name.len)
         nl_buf_text(out, "…");

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 
+#include "base/utf8.h"
+
 /* Position of the parenthesis that opens what the last character closes, or -1. */
 static ptrdiff_t opening(struct nl_str name)
 {
@@ -41,10 +43,8 @@ void nl_elide_name(struct nl_buf *out, struct nl_str name, size_t width)
 {
     size_t head = name.len, tail = name.len;
     if (name.len > width) {
-        head = width * 2 / 3;
+        head = nl_utf8_cut(name.ptr, name.len, width * 2 / 3);
         tail = name.len - width / 3;
-        while (head && ((unsigned char)name.ptr[head] & 0xC0) == 0x80)
-            head--;
         while (tail < name.len && ((unsigned char)name.ptr[tail] & 0xC0) == 0x80)
             tail++;
     }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
+#include "base/utf8.h"
 #include "tables/answer.h"
 #include "tables/scope.h"
 
@@ -88,9 +89,9 @@ static const char *rest_of(struct nl_result *result, const struct nl_op_works *w
                                100 * alone);
     if (most < LEAST_REST)
         return "";
-    return nl_arena_format(
-        &result->arena, "; the largest operator of unknown work is %.*s (%.1f %%)",
-        (int)(name.len < NAME_MOST ? name.len : NAME_MOST), name.ptr, 100 * most);
+    return nl_arena_format(&result->arena,
+                           "; the largest operator of unknown work is %.*s (%.1f %%)",
+                           (int)nl_utf8_cut(name.ptr, name.len, NAME_MOST), name.ptr, 100 * most);
 }
 
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works)

@@ -232,6 +232,30 @@ static void keeps_to_windows(void)
     nl_trace_free(trace);
 }
 
+#define NAME_OF_59 "a_name_of_an_operator_whose_sixtieth_byte_begins_a_letter__"
+
+static void copies_by_accents(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++)
+        gputrace_op(make, NAME_OF_59 "\xc3\xa9_upload", i * 10, 5);
+    copies_exposed(make);
+}
+
+/* A name is cut between two characters. */
+static void cuts_culprits(void)
+{
+    struct nl_err err = {0};
+    struct nl_trace *trace = build(copies_by_accents);
+    REQUIRE(trace);
+    struct nl_findings *findings =
+        nl_findings_new(trace, &(struct nl_analyze_options){0}, NULL, &err);
+    REQUIRE(findings && findings->count);
+    CHECK_TEXT(findings->items[0].cause, "h2d_in_critical_path");
+    CHECK_TEXT(findings->items[0].culprit, NAME_OF_59);
+    nl_findings_free(findings);
+    nl_trace_free(trace);
+}
+
 static void is_documented(void)
 {
     static const struct nl_cause *const causes[] = {
@@ -263,4 +287,5 @@ CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", kno
            {"weighs clocks", weighs_clocks}, {"promises by bytes", promises_by_bytes},
            {"knows tensor cores", knows_tensor_cores}, {"parts gaps", parts_gaps},
            {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
-           {"keeps to windows", keeps_to_windows}, {"is documented", is_documented})
+           {"keeps to windows", keeps_to_windows}, {"cuts culprits", cuts_culprits},
+           {"is documented", is_documented})

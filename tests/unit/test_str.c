@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 static void views_compare(void)
 {
@@ -132,7 +133,19 @@ static void grows(void)
     nl_free(numbers);
 }
 
+/* "a", an e with an accent (2 bytes), a euro sign (3), a clef (4). */
+static void cuts_between_characters(void)
+{
+    static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9d\x84\x9e";
+    static const size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10};
+    for (size_t most = 0; most < CHECK_LENGTH(kept); most++)
+        CHECK_INT(nl_utf8_cut(text, sizeof text - 1, most), kept[most]);
+    CHECK_INT(nl_utf8_cut("\x80\x80\x80", 3, 2), 0);
+    CHECK_INT(nl_utf8_cut(NULL, 0, 5), 0);
+}
+
 CHECK_MAIN("str", {"views compare", views_compare}, {"finds without case", finds_without_case},
            {"starts without case", starts_without_case}, {"builder appends", builder_appends},
            {"builder is bounded", builder_is_bounded}, {"hashes differ", hashes_differ},
+           {"cuts between characters", cuts_between_characters},
            {"arena keeps texts", arena_keeps_texts}, {"arrays grow", grows})

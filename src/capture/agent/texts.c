@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/utf8.h"
+
 #define SLOTS       (1u << 20)
 #define COUNT_MOST  (SLOTS / 4 * 3)
 #define BYTES_MOST  ((uint64_t)128 << 20)
@@ -117,12 +119,10 @@ static void lock(uint32_t *word, uint32_t pid)
     }
 }
 
-/* Where to cut a text that is too long: not inside a character. */
-static size_t cut(const char *text, char *room)
+/* A text that is too long, its end left out; how many bytes. */
+static size_t cut(const char *text, size_t bytes, char room[NL_REC_NAME_MOST])
 {
-    size_t keep = NL_REC_NAME_MOST - 3;
-    while (keep && ((unsigned char)text[keep] & 0xc0) == 0x80)
-        keep--;
+    size_t keep = nl_utf8_cut(text, bytes, NL_REC_NAME_MOST - 3);
     memcpy(room, text, keep);
     memcpy(room + keep, "\xe2\x80\xa6", 3);
     return keep + 3;
@@ -140,7 +140,7 @@ uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, s
     char room[NL_REC_NAME_MOST];
     bool is_cut = bytes > NL_REC_NAME_MOST;
     if (is_cut) {
-        bytes = cut(text, room);
+        bytes = cut(text, bytes, room);
         text = room;
     }
     uint64_t sum = hash(text, bytes);

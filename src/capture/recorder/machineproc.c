@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "capture/recorder/machine.h"
 #include "store/redact.h"
 
@@ -54,9 +55,7 @@ static bool read_command(const struct machine *machine, struct machine_process *
     make_plain(text, len);
     nl_buf_init(&out, ARGUMENTS * 2);
     (void)nl_redact_text(&out, (struct nl_str){text, len});
-    size_t kept = out.len < MACHINE_COMMAND ? out.len : MACHINE_COMMAND - 1;
-    while (kept && kept < out.len && (out.ptr[kept] & 0xc0) == 0x80)
-        kept--; /* not within a character */
+    size_t kept = nl_utf8_cut(out.ptr, out.len, MACHINE_COMMAND - 1);
     memcpy(process->command, out.ptr, kept);
     process->command[kept] = '\0';
     nl_buf_release(&out);

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cli/hostfacts.h"
 #include "cli/record/gitfacts.h"
 #include "cli/record/pythonfacts.h"
@@ -37,7 +38,7 @@ static void put(FILE *out, const char *key, const char *value)
     for (size_t i = 0; i < safe.len; i++)
         if ((unsigned char)safe.ptr[i] < ' ')
             safe.ptr[i] = ' ';
-    fprintf(out, "%s\t%.*s\n", key, (int)(safe.len < TEXT_MAX ? safe.len : TEXT_MAX),
+    fprintf(out, "%s\t%.*s\n", key, (int)nl_utf8_cut(safe.ptr, safe.len, TEXT_MAX),
             safe.ptr ? safe.ptr : "");
     nl_buf_release(&safe);
 }

@@ -6,6 +6,7 @@
  * (2024-) files, but repeats the correlation id in those between. Which one a file is shows only
  * when all of it was read, so the ids are stored and counted here, and chrome_finish decides.
  */
+#include "base/utf8.h"
 #include "ingest/chrome/chrome_nsys.h"
 #include "ingest/chrome/chrome_rows.h"
 
@@ -123,9 +124,7 @@ uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *nam
     if (text.len <= 2)
         return NL_NO_NAME;
     if (text.len > CHROME_ARGS_MOST) {
-        text.len = CHROME_ARGS_MOST;
-        while (text.len && ((unsigned char)text.ptr[text.len] & 0xC0) == 0x80)
-            text.len--;
+        text.len = nl_utf8_cut(text.ptr, text.len, CHROME_ARGS_MOST);
         chrome_note(worker, CHROME_NOTE_ARGS_CUT);
     }
     return chrome_names_id(names, text, false);

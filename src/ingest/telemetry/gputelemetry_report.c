@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "parse/csvread.h"
 #include "ingest/telemetry/gputelemetry.h"
 #include "parse/textlines.h"
@@ -47,7 +48,7 @@ static void push(struct report *r, struct nl_str name, size_t indent)
         return;
     }
     struct level *level = &r->path[r->depth++];
-    level->len = name.len < NAME_MOST ? name.len : NAME_MOST;
+    level->len = nl_utf8_cut(name.ptr, name.len, NAME_MOST);
     memcpy(level->name, name.ptr, level->len);
     level->indent = indent;
     level->valued = false;
@@ -199,8 +200,7 @@ static void take_counter(struct report *r, struct nl_str key, struct nl_str valu
         memcpy(name + len + r->path[i].len, ": ", 2);
         len += r->path[i].len + 2;
     }
-    if (key.len > NAME_MOST)
-        key.len = NAME_MOST;
+    key.len = nl_utf8_cut(key.ptr, key.len, NAME_MOST);
     memcpy(name + len, key.ptr, key.len);
     if (nl_str_is(value, "Active")) /* reasons why clocks are low, and the like */
         value = nl_str("1");
