@@ -6,9 +6,9 @@ refused with one line and 4.
     tests/corpus_expect/run.py                 all
     tests/corpus_expect/run.py --accept WORD   write what is expected of the files whose path contains WORD, anew
 
-What is expected of a file stands in tests/corpus_expect under its path + ".txt": per table and column
-how many values there are, the least and greatest, and a sum (of numbers modulo 1000003, of lengths of
-texts); then its coverage. Columns without values are left out. Whoever accepts reads the difference
+What is expected of a file stands in tests/corpus_expect under its path + ".txt": per table its rows and a checksum of all its texts and
+whole numbers, row by row, so that none changes or moves to another row unseen; per column how many values there are, the least and greatest,
+and a sum (of numbers modulo 1000003, of lengths of texts); then its coverage. Columns without values are left out. Whoever accepts reads the difference
 first: it is the reader's answer, held against the file by hand or by an oracle. What all analyses say of the file stands
 beside it under ".answers" (jsonsums.py): these are not proved by it, only kept from changing unseen.
 """
@@ -17,6 +17,7 @@ import io
 import json
 import os
 import sys
+import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from harness import TESTS, Tally, accepting, meant, neurolens, one_line_error  # noqa: E402
@@ -35,25 +36,28 @@ def files(folder):
 
 
 def tables(path):
-    """The tables of the program and their columns: {table: [(column, is text)]}."""
+    """The tables of the program and their columns: {table: [(column, its type)]}."""
     result = neurolens(["sql", "--no-cache", "--format", "csv", "-n", "100000", path,
                         "SELECT m.name, t.name, t.type FROM sqlite_master m, pragma_table_info(m.name) t WHERE m.type = 'table'"], timeout=20)
     found = {}
     for table, column, kind in list(csv.reader(io.StringIO(result.stdout)))[1:]:
         if table != "sources":
-            found.setdefault(table, []).append((column, kind.startswith("TEXT")))
+            found.setdefault(table, []).append((column, kind))
     return found
 
 
 def question(table, columns):
     """One statement that sums up a table."""
     wanted = ["count(*)"]
-    for column, text in columns:
-        name = '"%s"' % column
+    for column, kind in columns:
+        name, text = '"%s"' % column, kind.startswith("TEXT")
         value = "length(%s)" % name if text else "%s %% 1000003" % name
         wanted += ["count(%s)" % name, "min(%s)" % name, "max(%s)" % name, "sum(%s)" % value]
         if text:
             wanted[-1] += " || '/' || count(DISTINCT %s)" % name
+    # fractions are not the same to the last digit on every machine
+    whole = ["coalesce(\"%s\", '-')" % column for column, kind in columns if not kind.startswith(("REAL", "SHARE"))]
+    wanted.append("group_concat(%s, char(10))" % " || char(9) || ".join(whole))
     return "SELECT %s FROM %s;" % (", ".join(wanted), table)
 
 
@@ -78,8 +82,8 @@ def describe(path, known):
         if table == "coverage" and begin == starts[-2]:
             lines += ["coverage %s: %s%s" % (item, count, " (%s)" % short(detail) if detail else "") for item, count, detail in body[1:]]
         elif len(body) > 1 and body[1][0] != "0":
-            lines.append("%s %s" % (table, body[1][0]))
-            cells = body[1][1:]
+            lines.append("%s %s ~%08x" % (table, body[1][0], zlib.crc32(body[1][-1].encode("utf-8", "surrogateescape"))))
+            cells = body[1][1:-1]
             for (column, _), at in zip(known[table], range(0, len(cells), 4)):
                 count, least, most, total = cells[at:at + 4]
                 if count != "0":

@@ -251,6 +251,61 @@ def rocm():
     return out + packet(event(2, 3), ts=400)
 
 
+def arguments():
+    """An argument of each type, twice: as a value and as its opposite; names of 127 and 128 bytes (127 are kept), the same by number;
+    11 levels of lists, and 12, which are one too many; no name, no value, values of types that nobody knows."""
+    names = f(12, f(3, f(1, 1), f(2, "by number")), f(29, f(1, 1), f(2, "interned")), f(29, f(1, 2), f(2, "another")))
+    out = packet(names, ts=0, flags=CLEARED) + packet(f(60, f(1, 2), f(4, f(1, 77), f(2, 78), f(5, "main"))))
+    values = (f(2, 0), f(2, 1), f(3, 0), f(3, (1 << 64) - 1), f(4, -(1 << 63)), f(4, (1 << 63) - 1), f(5, 0.5), f(5, -1e300), f(6, "text"), f(6, ""),
+              f(7, 4096), f(9, "{\"a\": 1}"), f(17, 1), f(17, 2), f(17, 3), f(16, "type") + f(3, 5), f(13, 9) + f(3, 6), f(8, "message"), b"")
+    for i, value in enumerate(values):
+        out += packet(event(3, 2, f(23, "each"), f(4, f(10, "of %d" % i), value), f(4, f(1, 1), value)), ts=1000 + i, flags=NEEDED)
+    out += packet(event(3, 2, f(23, "all"), *(f(4, f(10, "of %d" % i), value) for i, value in enumerate(values))), ts=2000, flags=NEEDED)
+    for i, long in enumerate((127, 128, 129)):
+        out += packet(event(3, 2, f(23, "long"), f(4, f(10, "n" * long), f(3, 1))), ts=3000 + i)
+    for depth in 10, 11, 12:
+        inner, mixed = f(3, 7), f(3, 8)
+        for level in range(depth):
+            inner = f(12, inner)
+            mixed = f(12, mixed) if level % 2 else f(11, f(10, "k"), mixed)
+        out += packet(event(3, 2, f(23, "deep"), f(4, f(10, "list"), inner), f(4, f(10, "mixed"), mixed)), ts=4000 + depth)
+    many = f(12, f(3, 1)) + f(12, f(3, 2)) + f(12, f(11, f(10, "k"), f(3, 3))) + f(12, f(12, f(2, 1)), f(12, f(2, 0)))
+    return out + packet(event(3, 2, f(23, "several"), f(4, f(10, "list"), many), f(4, f(3, 9))), ts=5000)
+
+
+def impossible():
+    """Times that are none, each beside one that is: 13 are told so. Packets that do not inflate: 4; messages that are no protobuf: 2."""
+    far = 1 << 62
+    # clock 64 began 1.5 * 2^62 before the trace's: what it tells lies before zero
+    out = packet(f(6, f(1, f(1, 6), f(2, 1000)), f(1, f(1, 3), f(2, 1000)), f(1, f(1, 64), f(2, far + far // 2))), ts=0, flags=CLEARED)
+    out += packet(f(60, f(1, 2), f(4, f(1, 77), f(2, 78), f(5, "main")))) + packet(f(60, f(1, 3), f(5, 2), f(2, "states"), f(18)))
+    out += packet(event(1, 2, f(23, "too long")), f(58, 64), ts=0) + packet(event(2, 2), ts=far)                       # 1: a slice
+    out += packet(event(5, 3, f(23, "too long")), f(58, 64), ts=0) + packet(event(5, 3), ts=far)                       # 2: a state
+    out += packet(event(3, 2, f(23, "beyond all")), ts=1 << 63)                                             # 3
+    out += packet(f(11, f(1, 5), f(23, "since when"), f(6, f(2, 73))), seq=2, flags=CLEARED)                           # 4: no reference
+    out += packet(f(44, f(1, 5), f(2, 6), f(5, "old"), f(6, (1 << 63) - 1)), seq=3, flags=CLEARED)
+    out += packet(f(11, f(1, 1), f(23, "beyond all"), f(6, f(2, 73))), seq=3)                                          # 5
+    out += packet(f(44, f(1, 5), f(2, 6), f(5, "old"), f(6, 1000)), seq=4, flags=CLEARED)
+    out += packet(f(11, f(16, -1), f(23, "before zero"), f(6, f(2, 73))), seq=4)                                       # 6
+    out += packet(f(11, f(16, (1 << 63) // 1000 + 1), f(23, "beyond all"), f(6, f(2, 73))), seq=4)                     # 7
+    out += packet(f(11, f(16, 7), f(23, "below zero long"), f(6, f(2, 88), f(3, -5))), seq=4)                          # 8
+    out += packet(f(11, f(16, 8), f(23, "0 long"), f(6, f(2, 88), f(3, 0))), seq=4)
+    out += packet(f(11, f(1, 9), f(23, "from 1000 on"), f(6, f(2, 73))), seq=4)
+    stack = f(12, f(5, f(1, 1), f(2, "main")), f(6, f(1, 1), f(2, 1)), f(7, f(1, 1), f(2, 1)))
+    out += packet(stack, f(54, f(1, 1), f(2, 10)), seq=5, flags=CLEARED)                                               # 9: no reference
+    out += packet(stack, f(44, f(1, 9), f(2, 10), f(5, "chrome"), f(6, 600)), seq=6, flags=CLEARED)
+    out += packet(f(54, f(1, 1), f(1, 1), f(1, 1), f(2, 10), f(2, -1000), f(2, -610)), seq=6)                          # 10: below zero
+    out += packet(f(54, f(1, 1), f(1, 1), f(2, 1)), seq=6)                                                             # 11: a stack more than times
+    names = f(5, "worker")
+    out += packet(f(1, f(1, 0), f(4, names, packed(1, 5000, 1 << 63), packed(2, 0, 1), packed(3, 11, 0), packed(6, 0, 0))))     # 12
+    out += packet(f(1, f(1, 1), f(2, f(1, 1 << 63), f(2, 11), f(3, f(2, "B|10|x"))), f(2, f(1, 1100), f(2, 11), f(3, f(2, "B|10|y")))))  # 13
+    out += packet(f(1, f(1, 0), f(4, f(1, b"\x05\x80"), packed(2, 0, 1), packed(3, 11, 0), packed(6, 0, 0))))
+    good = zlib.compress(packet(event(3, 2, f(23, "inflated")), ts=9000))
+    out += packet(f(50, good)) + packet(f(50, good[:5])) + packet(f(50, b"\x79" + good[1:])) + packet(f(50, b"\x78\x9c" + b"\xff" * 8))
+    out += packet(f(50, zlib.compress(packet(f(50, good)))))
+    return out + packet(b"\x0b\xff") + packet(event(3, 2, f(23, "after damage")), ts=9100)
+
+
 def write(folder, name, data):
     with open(os.path.join(folder, name), "wb") as file:
         file.write(data)
@@ -266,6 +321,8 @@ def main():
     write(HERE, "kernel.pftrace", kernel())
     for make in (phases, states, samples, counters, rocm, correlated, stages):
         write(HERE, make.__name__ + ".pftrace", make())
+    write(HERE, "impossible.pftrace", impossible())
+    write(HERE, "arguments.pftrace", arguments())
     write(REJECT, "cut-in-first-packet.pftrace", whole[:20])
     write(REJECT, "other-messages.pb", f(1, f(2000, "x")) * 8)
     write(REJECT, "other-fields.pb", f(2, "abc") * 8)
