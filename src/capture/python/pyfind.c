@@ -7,7 +7,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "capture/recorder/programfile.h"
 
 #define HEADS_MOST   64u
 #define DYNAMIC_MOST 256u
@@ -132,12 +133,10 @@ static const char *first_of_file(char *line, uint64_t *begin)
 /* Beginnings of the program's file and of what is called libpython3…; 0 with errno. */
 static size_t find_modules(int64_t pid, struct module modules[MODULES_MOST])
 {
-    char path[64], program[4096] = "", line[LINE_MOST];
+    char path[64], program[PROGRAMFILE_PATH], line[LINE_MOST];
     size_t count = 0;
     uint64_t begin;
-    (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
-    ssize_t len = readlink(path, program, sizeof program - 1);
-    program[len > 0 ? len : 0] = '\0';
+    (void)programfile_of(pid, program);
     (void)snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
     FILE *maps = fopen(path, "re");
     if (!maps)

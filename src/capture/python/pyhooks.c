@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "capture/recorder/programfile.h"
 #include "capture/recorder/source.h"
 #include "store/recpython.h"
 
@@ -24,12 +25,8 @@ static bool start(struct source_run *run)
 /* The program that the process is now, by its file. */
 static bool is_python(int64_t pid)
 {
-    char path[64], target[4096];
-    (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
-    ssize_t bytes = readlink(path, target, sizeof target - 1);
-    target[bytes > 0 ? bytes : 0] = '\0';
-    const char *slash = strrchr(target, '/');
-    return strncmp(slash ? slash + 1 : target, "python", 6) == 0;
+    char path[PROGRAMFILE_PATH];
+    return strncmp(programfile_of(pid, path), "python", 6) == 0;
 }
 
 static void poll_parts(struct source_run *run)

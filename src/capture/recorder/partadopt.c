@@ -9,18 +9,8 @@
 #include <unistd.h>
 
 #include "capture/recorder/parts.h"
+#include "capture/recorder/programfile.h"
 #include "capture/shared/rechead.h"
-
-/* Base name of the program; "" when it is unknown. */
-static void program_of(int64_t pid, char *program, size_t room)
-{
-    char path[64], target[4096];
-    (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
-    ssize_t len = readlink(path, target, sizeof target - 1);
-    target[len > 0 ? len : 0] = '\0';
-    const char *slash = strrchr(target, '/');
-    (void)snprintf(program, room, "%.255s", slash ? slash + 1 : target);
-}
 
 static int64_t parent_of(int64_t pid)
 {
@@ -51,16 +41,15 @@ static uint64_t threads_of(int64_t pid)
 
 static bool write_head(int file, struct nl_control *control, int64_t pid)
 {
-    char program[256], host[64] = "";
+    char program[PROGRAMFILE_PATH], host[64] = "";
     if (posix_fallocate(file, 0, NL_REC_HEAD_BYTES) != 0)
         return false;
     struct nl_rec_head *head =
         mmap(NULL, NL_REC_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (head == MAP_FAILED)
         return false;
-    program_of(pid, program, sizeof program);
     (void)gethostname(host, sizeof host - 1);
-    struct recfile_facts facts = {.program = program,
+    struct recfile_facts facts = {.program = programfile_of(pid, program),
                                   .host = host,
                                   .pid = pid,
                                   .parent = parent_of(pid),
