@@ -23,6 +23,11 @@ struct module {
     uint64_t base, bias, symbols, texts, hash;
 };
 
+/* DT_GNU_HASH begins with this; then come the words of the filter (64 bits each), the buckets and the chains. */
+struct gnu_hash {
+    uint32_t buckets, first_symbol, filter_words, filter_shift;
+};
+
 /* ---- symbols ---- */
 
 /* Addresses of the dynamic section are relocated by glibc, but not by every loader. */
@@ -94,22 +99,25 @@ static uint64_t symbol_if(struct pymem *mem, const struct module *module, uint32
 /* Address of a symbol that the module defines; 0 = none. */
 static uint64_t find_symbol(struct pymem *mem, const struct module *module, const char *name)
 {
-    uint32_t head[4], number, hash = hash_name(name), link;
-    if (!pymem_get(mem, module->hash, head, sizeof head) || !head[0])
+    struct gnu_hash table;
+    uint32_t number, hash = hash_name(name), chained;
+    if (!pymem_get(mem, module->hash, &table, sizeof table) || !table.buckets)
         return 0;
-    uint64_t buckets = module->hash + sizeof head + (uint64_t)head[2] * sizeof(uint64_t);
-    uint64_t chains = buckets + (uint64_t)head[0] * sizeof number;
-    if (!pymem_get(mem, buckets + (uint64_t)(hash % head[0]) * sizeof number, &number,
+    uint64_t buckets =
+        module->hash + sizeof table + (uint64_t)table.filter_words * sizeof(uint64_t);
+    uint64_t chains = buckets + (uint64_t)table.buckets * sizeof number;
+    if (!pymem_get(mem, buckets + (uint64_t)(hash % table.buckets) * sizeof number, &number,
                    sizeof number))
         return 0;
-    for (unsigned i = 0; number >= head[1] && i < CHAIN_MOST; i++, number++) {
+    for (unsigned i = 0; number >= table.first_symbol && i < CHAIN_MOST; i++, number++) {
         uint64_t address;
-        if (!pymem_get(mem, chains + (uint64_t)(number - head[1]) * sizeof link, &link,
-                       sizeof link))
+        if (!pymem_get(mem, chains + (uint64_t)(number - table.first_symbol) * sizeof chained,
+                       &chained, sizeof chained))
             return 0;
-        if ((link | 1) == (hash | 1) && (address = symbol_if(mem, module, number, name)) != 0)
+        /* The lowest bit is no part of the hash: it marks the last of a bucket. */
+        if ((chained | 1) == (hash | 1) && (address = symbol_if(mem, module, number, name)) != 0)
             return address;
-        if (link & 1)
+        if (chained & 1)
             return 0;
     }
     return 0;
@@ -178,7 +186,8 @@ static enum pyfind_state cannot_read(struct pyfind *found, int64_t pid, int fail
     if (failure == ESRCH)
         return PYFIND_GONE;
     if (failure == ENOSYS)
-        return refused(found, "the kernel or a sandbox has no process_vm_readv");
+        return refused(found, "the kernel or a sandbox has no process_vm_readv: run neurolens "
+                              "outside of the sandbox, or allow it that call");
     if (failure != EPERM && failure != EACCES)
         return PYFIND_NONE;
     return refused(
@@ -234,8 +243,10 @@ enum pyfind_state pyfind_look(struct pymem *mem, struct pyfind *found)
         found->runtime = find_symbol(mem, &modules[i], "_PyRuntime");
         found->code_type = find_symbol(mem, &modules[i], "PyCode_Type");
         if ((!found->runtime || !found->code_type) &&
-            find_symbol(mem, &modules[i], "Py_GetVersion"))
-            return refused(found, "CPython before 3.9 is not known; 3.9 to 3.14 are sampled");
+            find_symbol(mem, &modules[i], "Py_GetVersion")) {
+            (void)pylayout_for(&found->layout, 0, NULL, found->why, sizeof found->why);
+            return PYFIND_REFUSED;
+        }
         if (!found->runtime || !found->code_type)
             continue;
         found->version = version_of(mem, &modules[i]);
