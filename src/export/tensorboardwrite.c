@@ -1,7 +1,6 @@
 /*
  * TensorBoard's event file: lengths of steps, where the time of each device went, and the report as text.
  * A file of TFRecords, each a length and data with masked CRC-32C checksums; data is an Event message.
- * Schemas: tensorflow/core/util/event.proto, framework/summary.proto.
  */
 #include <inttypes.h>
 
@@ -14,14 +13,24 @@
 #include "tables/lookup.h"
 #include "view/view.h"
 
-#define FLOAT       1 /* DataType */
-#define STRING      7
 #define REPORT_MOST ((size_t)8 << 20)
+
+/* Numbers of fields, by message: tensorflow/core/util/event.proto; tensorflow/core/framework: summary.proto, tensor.proto,
+ * tensor_shape.proto, types.proto. */
+enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5 };
+enum { SUMMARY_VALUE = 1 };
+enum { VALUE_TAG = 1, VALUE_TENSOR = 8, VALUE_METADATA = 9 }; /* Summary.Value */
+enum { METADATA_PLUGIN_DATA = 1 };                            /* SummaryMetadata */
+enum { PLUGIN_NAME = 1 };                                     /* SummaryMetadata.PluginData */
+enum { TENSOR_DTYPE = 1, TENSOR_SHAPE = 2, TENSOR_FLOAT_VAL = 5, TENSOR_STRING_VAL = 8 };
+enum { SHAPE_DIM = 2 };
+enum { DIM_SIZE = 1 };
+enum { DT_FLOAT = 1, DT_STRING = 7 }; /* DataType */
 
 struct writer {
     struct nl_export *export;
     double wall; /* of all events: seconds since 1970 */
-    struct bytes event, summary, value, tensor, shape;
+    struct bytes event, summary, value, metadata, plugin, tensor, shape, dimension, floats;
 };
 
 /* ---- records ---- */
@@ -46,27 +55,26 @@ static void write_record(struct writer *writer)
 static void begin_event(struct writer *writer, int64_t step)
 {
     bytes_clear(&writer->event);
-    bytes_tag_f64(&writer->event, 1, writer->wall);
+    bytes_tag_f64(&writer->event, EVENT_WALL_TIME, writer->wall);
     if (step)
-        bytes_tag_varint(&writer->event, 2, (uint64_t)step);
+        bytes_tag_varint(&writer->event, EVENT_STEP, (uint64_t)step);
 }
 
 /* The tensor as the one value of a summary. */
 static void write_value(struct writer *writer, const char *tag, const char *plugin, int64_t step)
 {
-    struct bytes *shape = &writer->shape; /* reused: plugin data, then metadata */
-    bytes_clear(shape);
-    bytes_tag_text(shape, 1, nl_str(plugin));
-    bytes_clear(&writer->summary);
-    bytes_tag_message(&writer->summary, 1, shape);
+    bytes_clear(&writer->plugin);
+    bytes_tag_text(&writer->plugin, PLUGIN_NAME, nl_str(plugin));
+    bytes_clear(&writer->metadata);
+    bytes_tag_message(&writer->metadata, METADATA_PLUGIN_DATA, &writer->plugin);
     bytes_clear(&writer->value);
-    bytes_tag_text(&writer->value, 1, nl_str(tag));
-    bytes_tag_message(&writer->value, 8, &writer->tensor);
-    bytes_tag_message(&writer->value, 9, &writer->summary);
+    bytes_tag_text(&writer->value, VALUE_TAG, nl_str(tag));
+    bytes_tag_message(&writer->value, VALUE_TENSOR, &writer->tensor);
+    bytes_tag_message(&writer->value, VALUE_METADATA, &writer->metadata);
     bytes_clear(&writer->summary);
-    bytes_tag_message(&writer->summary, 1, &writer->value);
+    bytes_tag_message(&writer->summary, SUMMARY_VALUE, &writer->value);
     begin_event(writer, step);
-    bytes_tag_message(&writer->event, 5, &writer->summary);
+    bytes_tag_message(&writer->event, EVENT_SUMMARY, &writer->summary);
     write_record(writer);
 }
 
@@ -75,27 +83,27 @@ static void write_scalar(struct writer *writer, const char *tag, double value, i
     float number = (float)value;
     uint32_t bits;
     memcpy(&bits, &number, sizeof bits);
+    bytes_clear(&writer->floats);
+    bytes_u32(&writer->floats, bits);
+    bytes_clear(&writer->shape); /* a scalar: no dimensions */
     bytes_clear(&writer->tensor);
-    bytes_tag_varint(&writer->tensor, 1, FLOAT);
-    bytes_tag_bytes(&writer->tensor, 2, "", 0); /* a scalar: a shape without dimensions */
-    bytes_clear(&writer->shape);
-    bytes_u32(&writer->shape, bits);
-    bytes_tag_message(&writer->tensor, 5, &writer->shape);
+    bytes_tag_varint(&writer->tensor, TENSOR_DTYPE, DT_FLOAT);
+    bytes_tag_message(&writer->tensor, TENSOR_SHAPE, &writer->shape);
+    bytes_tag_message(&writer->tensor, TENSOR_FLOAT_VAL, &writer->floats);
     write_value(writer, tag, "scalars", step);
 }
 
 static void write_text(struct writer *writer, const char *tag, struct nl_str text)
 {
-    struct bytes dimension = {0};
-    bytes_clear(&writer->tensor);
-    bytes_tag_varint(&writer->tensor, 1, STRING);
-    bytes_tag_varint(&dimension, 1, 1); /* size 1 */
+    bytes_clear(&writer->dimension);
+    bytes_tag_varint(&writer->dimension, DIM_SIZE, 1);
     bytes_clear(&writer->shape);
-    bytes_tag_message(&writer->shape, 2, &dimension);
-    bytes_tag_message(&writer->tensor, 2, &writer->shape);
-    bytes_tag_text(&writer->tensor, 8, text);
+    bytes_tag_message(&writer->shape, SHAPE_DIM, &writer->dimension);
+    bytes_clear(&writer->tensor);
+    bytes_tag_varint(&writer->tensor, TENSOR_DTYPE, DT_STRING);
+    bytes_tag_message(&writer->tensor, TENSOR_SHAPE, &writer->shape);
+    bytes_tag_text(&writer->tensor, TENSOR_STRING_VAL, text);
     write_value(writer, tag, "text", 0);
-    bytes_release(&dimension);
 }
 
 /* ---- what is written ---- */
@@ -186,6 +194,15 @@ static bool write_report(struct writer *writer, struct nl_err *err)
     return done;
 }
 
+static void release(struct writer *writer)
+{
+    struct bytes *all[] = {&writer->event,    &writer->summary,   &writer->value,
+                           &writer->metadata, &writer->plugin,    &writer->tensor,
+                           &writer->shape,    &writer->dimension, &writer->floats};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        bytes_release(all[i]);
+}
+
 bool nl_export_tensorboard(struct nl_export *export, struct nl_err *err)
 {
     struct writer writer = {.export = export};
@@ -196,7 +213,7 @@ bool nl_export_tensorboard(struct nl_export *export, struct nl_err *err)
     bool done = steps != NULL;
     if (done) {
         begin_event(&writer, 0);
-        bytes_tag_text(&writer.event, 3, nl_str("brain.Event:2"));
+        bytes_tag_text(&writer.event, EVENT_FILE_VERSION, nl_str("brain.Event:2"));
         write_record(&writer);
         write_steps(&writer, steps);
         write_breakdown(&writer, breakdown);
@@ -204,10 +221,6 @@ bool nl_export_tensorboard(struct nl_export *export, struct nl_err *err)
     }
     nl_result_free(breakdown);
     nl_result_free(steps);
-    bytes_release(&writer.event);
-    bytes_release(&writer.summary);
-    bytes_release(&writer.value);
-    bytes_release(&writer.tensor);
-    bytes_release(&writer.shape);
+    release(&writer);
     return done && nl_export_goes_on(export, err);
 }
