@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 enum expected {
@@ -31,11 +32,6 @@ static bool wrong(struct scan *scan, const char *says)
     return false;
 }
 
-static bool is_hex(unsigned char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 static bool escape(struct scan *scan)
 {
     if (scan->end - scan->at < 2)
@@ -47,9 +43,8 @@ static bool escape(struct scan *scan)
         scan->at += 2;
         return true;
     }
-    for (int i = 2; i < 6; i++)
-        if (scan->end - scan->at <= i || !is_hex(scan->at[i]))
-            return wrong(scan, "\\u is not followed by four hex digits");
+    if (nl_hex_unit((const char *)scan->at + 2, (const char *)scan->end) < 0)
+        return wrong(scan, "\\u is not followed by four hex digits");
     scan->at += 6;
     return true;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/hex.h"
 
 #define LINE_BYTES 4400 /* of /proc/self/maps: numbers and a path */
 
@@ -28,14 +29,9 @@ void nl_busguard_temporary(const char *path)
 static const char *read_hex(const char *at, uintptr_t *value)
 {
     *value = 0;
-    for (;; at++) {
-        unsigned digit = *at >= '0' && *at <= '9'   ? (unsigned)(*at - '0')
-                         : *at >= 'a' && *at <= 'f' ? (unsigned)(*at - 'a' + 10)
-                                                    : 16;
-        if (digit == 16)
-            return at;
-        *value = *value * 16 + digit;
-    }
+    for (; nl_hex_digit(*at) >= 0; at++)
+        *value = *value << 4 | (uintptr_t)nl_hex_digit(*at);
+    return at;
 }
 
 /* The path of "from-to perms offset dev inode   path" when `address` is in it; NULL otherwise. */

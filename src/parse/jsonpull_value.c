@@ -2,33 +2,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/hex.h"
 #include "base/units.h"
 #include "parse/jsonpull.h"
 
 /* ---- Escapes ---- */
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* The four hex digits after \u, or -1. */
-static int32_t code_unit(const char *p, const char *end)
-{
-    int32_t unit = 0;
-    if (end - p < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
-        if (digit < 0)
-            return -1;
-        unit = unit << 4 | digit;
-    }
-    return unit;
-}
 
 static void put_utf8(struct nl_buf *out, uint32_t code)
 {
@@ -52,12 +30,12 @@ static void put_utf8(struct nl_buf *out, uint32_t code)
 /* \uXXXX, a surrogate pair as one; gives the place behind it, NULL when it is none. */
 static const char *put_unicode(struct nl_buf *out, const char *p, const char *end)
 {
-    int32_t unit = code_unit(p, end);
+    int32_t unit = nl_hex_unit(p, end);
     if (unit < 0)
         return NULL;
     p += 4;
     if (unit >= 0xD800 && unit < 0xDC00 && end - p >= 6 && p[0] == '\\' && p[1] == 'u') {
-        int32_t low = code_unit(p + 2, end);
+        int32_t low = nl_hex_unit(p + 2, end);
         if (low >= 0xDC00 && low < 0xE000) {
             put_utf8(out, 0x10000u + ((uint32_t)(unit - 0xD800) << 10) + (uint32_t)(low - 0xDC00));
             return p + 6;

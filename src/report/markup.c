@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "base/digest.h"
+#include "base/hex.h"
 #include "view/celltext.h"
 
 void nl_markup_html(FILE *out, struct nl_str text)
@@ -57,11 +58,6 @@ void nl_markup_base64(struct nl_buf *out, const unsigned char *bytes, size_t siz
     }
 }
 
-static unsigned nibble(char digit)
-{
-    return (unsigned)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-}
-
 bool nl_markup_hash(char text[NL_MARKUP_HASH], const void *bytes, size_t size, struct nl_err *err)
 {
     char hex[NL_DIGEST_TEXT], *to = text;
@@ -73,7 +69,7 @@ bool nl_markup_hash(char text[NL_MARKUP_HASH], const void *bytes, size_t size, s
          i += 6) { /* 3 bytes, 6 digits, 4 letters; the last 2 bytes are 3 letters */
         unsigned bits = 0;
         for (size_t j = 0; j < 6; j++)
-            bits = bits << 4 | (i + j < 64 ? nibble(hex[i + j]) : 0);
+            bits = bits << 4 | (i + j < 64 ? (unsigned)nl_hex_digit(hex[i + j]) : 0);
         for (int shift = 18; shift >= 0; shift -= 6)
             *to++ = letters[bits >> shift & 63];
     }

@@ -3,6 +3,7 @@
  */
 #include "timeline/fold.h"
 
+#include "base/hex.h"
 #include "base/mem.h"
 
 #define CODE_LETTERS 20 /* no word of a program's author is so long without a '_' */
@@ -37,7 +38,7 @@ static bool is_letter(char c)
 
 static bool is_hex(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return nl_hex_digit(c) >= 0;
 }
 
 static char lower(char c)

@@ -1,6 +1,7 @@
 /* str: views, the bounded builder, hashes; and arenas, which the texts live in. */
 #include "check.h"
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -144,8 +145,29 @@ static void cuts_between_characters(void)
     CHECK_INT(nl_utf8_cut(NULL, 0, 5), 0);
 }
 
+static void reads_hexadecimal(void)
+{
+    static const char digits[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
+    uint64_t value;
+    for (int c = -128; c < 128; c++) {
+        const char *low = c ? strchr(digits, c) : NULL, *high = c ? strchr(upper, c) : NULL;
+        CHECK_INT(nl_hex_digit((char)c), low ? low - digits : high ? high - upper : -1);
+    }
+    CHECK(nl_hex_u64(nl_str("fEdcBA9876543210"), &value) && value == 0xfedcba9876543210u);
+    CHECK(nl_hex_u64(nl_str("0"), &value) && value == 0);
+    CHECK(!nl_hex_u64(nl_str(""), &value));
+    CHECK(!nl_hex_u64(nl_str("0x1"), &value));
+    CHECK(!nl_hex_u64(nl_str("12 "), &value));
+    CHECK(!nl_hex_u64(nl_str("00000000000000001"), &value));
+    static const char unit[] = "20aCx";
+    CHECK_INT(nl_hex_unit(unit, unit + 4), 0x20ac);
+    CHECK_INT(nl_hex_unit(unit, unit + 3), -1);
+    CHECK_INT(nl_hex_unit(unit + 1, unit + 5), -1);
+}
+
 CHECK_MAIN("str", {"views compare", views_compare}, {"finds without case", finds_without_case},
            {"starts without case", starts_without_case}, {"builder appends", builder_appends},
            {"builder is bounded", builder_is_bounded}, {"hashes differ", hashes_differ},
            {"cuts between characters", cuts_between_characters},
-           {"arena keeps texts", arena_keeps_texts}, {"arrays grow", grows})
+           {"reads hexadecimal", reads_hexadecimal}, {"arena keeps texts", arena_keeps_texts},
+           {"arrays grow", grows})

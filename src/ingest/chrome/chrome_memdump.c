@@ -10,6 +10,7 @@
  * Each becomes a counter of the process. Allocators are a tree; two levels of it are read, below which
  * they are heaps and pages by the thousand, with addresses in their names.
  */
+#include "base/hex.h"
 #include "ingest/chrome/chrome_rows.h"
 
 struct dump {
@@ -35,20 +36,14 @@ static bool next(struct members *members, struct nl_str *key, struct chrome_valu
     return members->at && chrome_member(&members->at, members->end, key, value);
 }
 
-static bool read_hex(const struct chrome_value *value, double *number)
+/* Texts are hexadecimal. */
+static bool read_number(const struct chrome_value *value, double *number)
 {
-    uint64_t sum = 0;
+    uint64_t sum;
     if (value->type != CHROME_STRING)
         return chrome_number(value, number);
-    if (value->len == 0 || value->len > 16)
+    if (!nl_hex_u64(chrome_text(value), &sum))
         return false;
-    for (uint32_t i = 0; i < value->len; i++) {
-        int c = value->ptr[i] | 0x20;
-        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0)
-            return false;
-        sum = sum << 4 | (uint64_t)digit;
-    }
     *number = (double)sum;
     return true;
 }
@@ -59,7 +54,7 @@ static void add(struct dump *dump, struct nl_str owner, struct nl_str name, stru
 {
     struct chrome_worker *worker = dump->worker;
     struct nl_buf *buf = &worker->text;
-    if (!read_hex(value, &dump->row.value)) {
+    if (!read_number(value, &dump->row.value)) {
         chrome_note(worker, CHROME_NOTE_BAD_COUNTER);
         return;
     }

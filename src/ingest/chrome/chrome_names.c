@@ -1,6 +1,8 @@
 /* Decoding and interning of names. */
 #include "ingest/chrome/chrome_names.h"
 
+#include "base/hex.h"
+
 #define COPY_MOST   4096               /* longer texts are not cached */
 #define COPIES_MOST ((size_t)16 << 20) /* of all copies; then the cache starts again */
 #define NAME_MOST   ((size_t)64 << 20)
@@ -50,21 +52,6 @@ void chrome_names_count(const struct chrome_names *names, struct nl_idmap *seen,
     }
 }
 
-static int hex4(const char *p, const char *end)
-{
-    int value = 0;
-    if (end - p < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        int c = (unsigned char)p[i], low = c | 0x20;
-        int digit = c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-        if (digit < 0)
-            return -1;
-        value = value << 4 | digit;
-    }
-    return value;
-}
-
 static void add_code_point(struct nl_buf *buf, unsigned code)
 {
     char text[4];
@@ -90,7 +77,7 @@ static void add_code_point(struct nl_buf *buf, unsigned code)
 /* \uXXXX at p (after the 'u'), with its partner when it is a surrogate; returns where it ends. */
 static const char *add_unicode(struct nl_buf *buf, const char *p, const char *end, bool *bad)
 {
-    int high = hex4(p, end);
+    int high = nl_hex_unit(p, end);
     if (high < 0) {
         *bad = true;
         nl_buf_text(buf, "\\u");
@@ -99,7 +86,7 @@ static const char *add_unicode(struct nl_buf *buf, const char *p, const char *en
     p += 4;
     unsigned code = (unsigned)high;
     if (code >= 0xD800 && code < 0xE000) {
-        int low = end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? hex4(p + 2, end) : -1;
+        int low = end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? nl_hex_unit(p + 2, end) : -1;
         if (code < 0xDC00 && low >= 0xDC00 && low < 0xE000) {
             code = 0x10000 + ((code - 0xD800) << 10) + ((unsigned)low - 0xDC00);
             p += 6;

@@ -6,6 +6,7 @@
  * N/A, None, 0x1f, commas missing or too many. A quote ends a string only where the text behind it
  * looks like what follows a string. All else is given up on; the caller skips the event.
  */
+#include "base/hex.h"
 #include "ingest/chrome/chrome_work.h"
 
 #define DEPTH_MOST 512
@@ -63,25 +64,13 @@ static bool ends_string(const struct repair *r, const char *p, bool key)
     return close == ']' || p == r->end || *p == '"' || *p == close;
 }
 
-static bool is_hex4(const char *p, const char *end)
-{
-    for (int i = 0; i < 4; i++) {
-        if (p + i >= end)
-            return false;
-        int c = p[i] | 0x20;
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
-            return false;
-    }
-    return true;
-}
-
 /* An escape at r->p (a backslash): copied when valid, else the backslash itself is escaped. */
 static void copy_escape(struct repair *r)
 {
     const char *p = r->p + 1;
     bool unicode = p < r->end && *p == 'u';
-    bool valid =
-        p < r->end && *p && (unicode ? is_hex4(p + 1, r->end) : strchr("\"\\/bfnrt", *p) != NULL);
+    bool valid = p < r->end && *p &&
+                 (unicode ? nl_hex_unit(p + 1, r->end) >= 0 : strchr("\"\\/bfnrt", *p) != NULL);
     if (valid) {
         nl_buf_add(r->out, r->p, 2);
         r->p += 2;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/hex.h"
 #include "base/units.h"
 #include "ingest/chrome/chrome_event.h"
 
@@ -25,16 +26,10 @@ bool chrome_time(const struct chrome_value *value, int64_t *ns)
 
 static bool hex_integer(const char *p, const char *end, int64_t *number)
 {
-    uint64_t sum = 0;
-    if (end - p < 3 || end - p > 18 || p[0] != '0' || (p[1] | 0x20) != 'x')
+    uint64_t sum;
+    if (end - p < 3 || p[0] != '0' || (p[1] | 0x20) != 'x' ||
+        !nl_hex_u64((struct nl_str){p + 2, (size_t)(end - p) - 2}, &sum))
         return false;
-    for (p += 2; p < end; p++) {
-        int c = *p | 0x20;
-        int digit = is_digit(*p) ? *p - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-        if (digit < 0)
-            return false;
-        sum = sum << 4 | (uint64_t)digit;
-    }
     *number = (int64_t)sum;
     return true;
 }

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/map.h"
 
@@ -121,15 +122,10 @@ static bool next_line(struct legacy *l, struct nl_str *line)
     return true;
 }
 
-static int digit_of(char c)
+/* Over 15: none. */
+static unsigned digit_of(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return 16;
+    return (unsigned)nl_hex_digit(c);
 }
 
 /* A number at the start of the text, taken off it with the blanks before. */
@@ -142,8 +138,8 @@ static bool take_number(struct nl_str *text, unsigned base, uint64_t *number)
     if (base == 16 && at + 2 < text->len && text->ptr[at] == '0' && text->ptr[at + 1] == 'x')
         at += 2;
     size_t start = at;
-    while (at < text->len && digit_of(text->ptr[at]) < (int)base && at - start < 19)
-        sum = sum * base + (uint64_t)digit_of(text->ptr[at++]);
+    while (at < text->len && digit_of(text->ptr[at]) < base && at - start < 19)
+        sum = sum * base + digit_of(text->ptr[at++]);
     text->ptr += at;
     text->len -= at;
     *number = sum;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/units.h"
 #include "ingest/lib/cpuprofile.h"
 #include "ingest/recording/recording.h"
@@ -65,15 +66,13 @@ static struct nl_str file_name(struct nl_str path)
     return path;
 }
 
-static uint64_t read_hex(struct nl_str text)
+/* "0x12ab"; 0 where it is damaged. */
+static uint64_t offset_of(struct nl_str text)
 {
-    uint64_t value = 0;
-    for (size_t i = 2; i < text.len && i < 18; i++) {
-        char c = text.ptr[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : (unsigned)(c - 'a') + 10;
-        value = value << 4 | (digit & 15);
-    }
-    return value;
+    uint64_t value;
+    bool good = nl_str_starts(text, "0x") &&
+                nl_hex_u64((struct nl_str){text.ptr + 2, text.len - 2}, &value);
+    return good ? value : 0;
 }
 
 /* "py::function:/path/file.py": CPython's trampoline of a Python function (PYTHONPERFSUPPORT). */
@@ -100,7 +99,7 @@ static void take_machine_code(struct rec_samples *samples, struct nl_stack_row *
 {
     struct cpuprofile *profile = &samples->profile;
     struct symbols_place place;
-    bool named = symbols_find(samples->symbols, module, id, read_hex(offset), &place);
+    bool named = symbols_find(samples->symbols, module, id, offset_of(offset), &place);
     if (named && take_trampoline(profile, frame, place.function))
         return;
     frame->module = cpuprofile_name(profile, module);

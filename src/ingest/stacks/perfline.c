@@ -1,6 +1,7 @@
 /* See perfline.h. A header is matched from its first number on; comm is what stands before it. */
 #include "ingest/stacks/perfline.h"
 
+#include "base/hex.h"
 #include "base/units.h"
 #include "store/schema.h"
 
@@ -172,21 +173,11 @@ bool perfline_header(struct nl_str line, struct perfline_header *header)
     return false;
 }
 
-static bool is_hex(struct nl_str word)
-{
-    for (size_t i = 0; i < word.len; i++) {
-        char c = word.ptr[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
-            return false;
-    }
-    return word.len > 0 && word.len <= 16;
-}
-
 /* Takes "+0x1a" off the end. */
 static struct nl_str without_offset(struct nl_str symbol)
 {
     size_t at = symbol.len;
-    while (at && is_hex((struct nl_str){symbol.ptr + at - 1, 1}))
+    while (at && nl_hex_digit(symbol.ptr[at - 1]) >= 0)
         at--;
     if (at > 3 && at < symbol.len && memcmp(symbol.ptr + at - 3, "+0x", 3) == 0)
         symbol.len = at - 3;
@@ -196,9 +187,10 @@ static struct nl_str without_offset(struct nl_str symbol)
 bool perfline_frame(struct nl_str line, struct perfline_frame *frame)
 {
     struct nl_str address = take_word(&line);
+    uint64_t at;
     line = cut_space(skip_space(line));
     *frame = (struct perfline_frame){0};
-    if (!is_hex(address) || !line.len)
+    if (!nl_hex_u64(address, &at) || !line.len)
         return false;
     size_t open = line.len, gone = sizeof " (deleted))" - 1;
     if (line.len > gone && memcmp(line.ptr + line.len - gone, " (deleted))", gone) == 0)

@@ -5,6 +5,7 @@
  */
 #include "ingest/stacks/speedscope.h"
 
+#include "base/hex.h"
 #include "base/units.h"
 
 #define DEPTH_MOST 4096
@@ -52,10 +53,7 @@ static int64_t id_after(struct nl_str name, const char *word)
         i += 2;
     }
     for (; i < name.len && digits < 15; i++, digits++) {
-        char c = name.ptr[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : 99;
-        if (base == 16 && (c | 32) >= 'a' && (c | 32) <= 'f')
-            digit = (unsigned)((c | 32) - 'a' + 10);
+        unsigned digit = (unsigned)nl_hex_digit(name.ptr[i]); /* none: more than any */
         if (digit >= base)
             break;
         id = id * base + digit;

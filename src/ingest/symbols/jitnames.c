@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/mem.h"
 #include "base/search.h"
 
@@ -46,15 +47,6 @@ static char *read_file(const char *path, int64_t begin, int64_t end, size_t *len
     return text;
 }
 
-/* 16 = none. */
-static unsigned digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    char lower = (char)(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? (unsigned)(lower - 'a') + 10 : 16;
-}
-
 /* A number and the space behind it. */
 static bool take_hex(const char **at, const char *end, uint64_t *value)
 {
@@ -62,9 +54,10 @@ static bool take_hex(const char **at, const char *end, uint64_t *value)
     if (end - from > 2 && from[0] == '0' && from[1] == 'x')
         from += 2;
     const char *first = from;
-    for (*value = 0; from < end && from - first < 16 && digit_of(*from) < 16; from++)
-        *value = *value << 4 | digit_of(*from);
-    bool good = from > first && from < end && *from == ' ';
+    while (from < end && from - first < 16 && nl_hex_digit(*from) >= 0)
+        from++;
+    bool good = nl_hex_u64((struct nl_str){first, (size_t)(from - first)}, value) && from < end &&
+                *from == ' ';
     *at = good ? from + 1 : from;
     return good;
 }
