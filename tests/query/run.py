@@ -7,7 +7,8 @@
 A file tests/query/NAME.test has lines of prose (what it proves), then parts that begin with a line
 `--- WORD`:
 
-    --- trace       Chrome/Kineto JSON, once
+    --- trace       Chrome/Kineto JSON, once; with a name (`--- trace gpu.csv`) a file of any text format, which may contain escapes such as \\t when the
+                    name is followed by `escaped`
     --- sql         one statement; more words on the line are options of `neurolens sql`
     --- expect      the answer as --format csv gives it, or after a failure `error: ` and the message
     --- sql …
@@ -25,15 +26,17 @@ PART = re.compile(r"^--- (trace|sql|expect)( .*)?\n", re.M)
 
 
 def read(path):
-    """Prose, trace and the questions as [options, sql, expected]."""
+    """Prose, (name, bytes) of the trace, its line and body as they stand, and the questions as [options, sql, expected]."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     places = list(PART.finditer(text))
-    trace, questions = "", []
+    trace, questions = ["trace.json", b"", ""], []
     for place, after in zip(places, places[1:] + [None]):
         body = text[place.end():after.start() if after else len(text)]
         if place.group(1) == "trace":
-            trace = body
+            words = (place.group(2) or "").split()
+            data = body.encode().decode("unicode_escape").encode("latin-1") if "escaped" in words else body.encode()
+            trace = [words[0] if words else "trace.json", data, text[place.start():place.end()] + body]
         elif place.group(1) == "sql":
             questions.append([(place.group(2) or "").split(), body.strip(), ""])
         else:
@@ -43,7 +46,7 @@ def read(path):
 
 def write(path, prose, trace, questions):
     with open(path, "w", encoding="utf-8") as file:
-        file.write(prose + "--- trace\n" + trace)
+        file.write(prose + trace[2])
         for options, sql, expected in questions:
             file.write("--- sql%s\n%s\n--- expect\n%s" %
                        ("".join(" " + option for option in options), sql, expected))
@@ -64,9 +67,9 @@ def run(tally, name, accept):
     path = os.path.join(HERE, name)
     prose, trace, questions = read(path)
     with tempfile.TemporaryDirectory() as folder:
-        profile = os.path.join(folder, "trace.json")
-        with open(profile, "w", encoding="utf-8") as file:
-            file.write(trace)
+        profile = os.path.join(folder, trace[0])
+        with open(profile, "wb") as file:
+            file.write(trace[1])
         for question in questions:
             got = answer(profile, question[0], question[1])
             if accept:
