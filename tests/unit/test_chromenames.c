@@ -1,0 +1,84 @@
+/*
+ * Names of Chrome traces (ingest/chrome/chrome_names.c): UTF-8 beside a second reader, which decodes each sequence and asks what it
+ * may not be (RFC 3629: overlong, a surrogate, beyond U+10FFFF); nothing behind the name is looked at.
+ */
+#include "check.h"
+
+#include "ingest/chrome/chrome_work.h"
+
+/* Length of the sequence at p, 0: none. By its number, not by ranges of bytes. */
+static size_t sequence(const unsigned char *p, size_t room)
+{
+    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80       ? 1
+                 : p[0] >> 5 == 6  ? 2
+                 : p[0] >> 4 == 14 ? 3
+                 : p[0] >> 3 == 30 ? 4
+                                   : 0;
+    unsigned long code = len == 1 ? p[0] : p[0] & (0x7Fu >> len);
+    if (!len || len > room)
+        return 0;
+    for (size_t i = 1; i < len; i++) {
+        if (p[i] >> 6 != 2)
+            return 0;
+        code = code << 6 | (p[i] & 63);
+    }
+    return code < least[len] || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF ? 0 : len;
+}
+
+static struct nl_str by_hand(const char *text, size_t len, char *out)
+{
+    size_t room = 0;
+    for (size_t at = 0; at < len;) {
+        size_t is = sequence((const unsigned char *)text + at, len - at);
+        memcpy(out + room, is ? text + at : "\xEF\xBF\xBD", is ? is : 3);
+        room += is ? is : 3;
+        at += is ? is : 1;
+    }
+    return (struct nl_str){out, room};
+}
+
+/* The name stands between two others: what reads on meets a byte that would go on with a sequence. */
+static void same(struct chrome_names *names, const unsigned char *bytes, size_t len)
+{
+    char text[16] = "", out[64];
+    for (int behind = 0; behind < 2; behind++) {
+        memset(text, behind ? 0x80 : 'z', sizeof text);
+        memcpy(text, bytes, len);
+        struct nl_str want = by_hand(text, len, out);
+        struct nl_str got = chrome_names_decode(names, (struct nl_str){text, len}, false);
+        if (got.len != want.len || memcmp(got.ptr, want.ptr, got.len) != 0) {
+            snprintf(text, sizeof text, "%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2], bytes[3]);
+            check_case(text);
+            CHECK(!"the same");
+            check_case(NULL);
+        }
+    }
+}
+
+static void all_sequences(void)
+{
+    static const unsigned char edges[] = {0x00, 0x20, 0x7F, 0x80, 0x81, 0x8F, 0x90, 0x9F,
+                                          0xA0, 0xBF, 0xC0, 0xC2, 0xE0, 0xF0, 0xFF};
+    for (unsigned first = 0x20; first < 256; first++) {
+        struct chrome_names names; /* anew: it keeps what it repaired */
+        unsigned char bytes[4] = {(unsigned char)first};
+        chrome_names_init(&names, NULL, NULL);
+        for (unsigned second = 0; second < 256; second++) {
+            bytes[1] = (unsigned char)second;
+            same(&names, bytes, 1);
+            same(&names, bytes, 2);
+            for (size_t i = 0; i < CHECK_LENGTH(edges); i++) {
+                bytes[2] = edges[i];
+                same(&names, bytes, 3);
+                for (size_t k = 0; k < CHECK_LENGTH(edges) && first >= 0xE0; k++) {
+                    bytes[3] = edges[k];
+                    same(&names, bytes, 4);
+                }
+            }
+        }
+        chrome_names_release(&names);
+    }
+}
+
+CHECK_MAIN("chromenames", {"all sequences of UTF-8", all_sequences})
