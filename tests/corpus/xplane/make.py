@@ -260,6 +260,53 @@ def hlo_loop():
     return m.encode() + d.encode()
 
 
+def windows():
+    """Convolutions in one dimension, named after what they cost: twice the places of kernel and output that meet an element of
+    the input, counted one by one (those that lie in a gap of a dilated input or outside meet none). Then windows at the limits of what is
+    counted, 2^30, and one beyond, which are unknown, each in a program of its own."""
+    dims = (field(7, 0) + field(8, 2) + field(11, 1) + field(3, 1) + field(4, 2) + field(6, 0) + field(9, 0) + field(10, 2) + field(12, 1))
+
+    def convolution(number, name, inputs, kernels, outputs, stride, low, dilation, base):
+        window = field(1, field(1, kernels) + field(2, stride) + field(3, low) + field(5, dilation) + field(6, base))
+        return (instruction(number, "in%d" % number, "parameter", shape(11, 1, inputs, 1)) +
+                instruction(number + 1, "kernel%d" % number, "parameter", shape(11, kernels, 1, 1)) +
+                instruction(number + 2, name, "convolution", shape(11, 1, outputs, 1), (number, number + 1),
+                            fields=[(15, window), (16, dims)]))
+
+    def counted(inputs, kernels, outputs, stride, low, dilation, base):
+        met = 0
+        for kernel in range(kernels):
+            for output in range(outputs):
+                at = kernel * dilation - low + output * stride
+                met += any(at == element * base for element in range(inputs))
+        return 2 * met
+
+    programs, names = [], []
+    cases = [(inputs, kernels, outputs, stride, low, dilation, base) for inputs in (1, 5) for kernels in (1, 3) for outputs in (1, 4)
+             for stride in (1, 2, 3) for low in (-1, 0, 2) for dilation in (1, 2) for base in (1, 2, 3)][::5]
+    body = b""
+    for number, case in enumerate(cases):
+        names.append(("conv%d of %d" % (number, counted(*case)), 30))
+        body += convolution(3 * number, names[-1][0], *case)
+    programs.append((30, body))
+    most = 1 << 30
+    for what, place in ("stride", 3), ("low", 4), ("dilation", 5), ("base", 6):
+        for value in (0, 1, most, most + 1, -most, -most - 1):
+            case = [5, 1, 1, 1, 0, 1, 1]
+            case[place] = value
+            good = abs(value) <= most and (value > 0 or what == "low")
+            name = "%s %d of %s" % (what, value, counted(*case) if good else "unknown")
+            names.append((name, 31 + len(programs)))
+            programs.append((31 + len(programs), convolution(0, name, *case)))
+    d = Plane("/device:TPU:0").about()
+    d.line(3, "XLA Ops", 0, *[d.event(d.meta(name, name, program_id=program_id), 1000000 * i, 1000)
+                              for i, (name, program_id) in enumerate(names)])
+    m = Plane("/host:metadata")
+    for program_id, body in programs:
+        m.meta("jit_f(%d)" % program_id, hlo_proto=program("jit_f", computation(3, "main", 0, body)))
+    return m.encode() + d.encode()
+
+
 def write(path, data):
     with open(path, "wb") as file:
         file.write(data)
@@ -272,6 +319,7 @@ def main():
     write(os.path.join(HERE, "links.xplane.pb"), links())
     write(os.path.join(HERE, "hlo.xplane.pb"), hlo())
     write(os.path.join(HERE, "hlo-loop.xplane.pb"), hlo_loop())
+    write(os.path.join(HERE, "hlo-windows.xplane.pb"), windows())
     write(os.path.join(HERE, "cut.xplane.pb"), whole[:len(whole) // 2])
     write(os.path.join(HERE, "no-events.xplane.pb"),
           Plane("/device:GPU:0").encode() + Plane("/host:CPU").encode())
