@@ -4,27 +4,15 @@
 
 #include "base/hex.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "parse/jsonpull.h"
 
 /* ---- Escapes ---- */
 
 static void put_utf8(struct nl_buf *out, uint32_t code)
 {
-    if (code < 0x80) {
-        nl_buf_char(out, (char)code);
-    } else if (code < 0x800) {
-        nl_buf_char(out, (char)(0xC0 | code >> 6));
-        nl_buf_char(out, (char)(0x80 | (code & 63)));
-    } else if (code < 0x10000) {
-        nl_buf_char(out, (char)(0xE0 | code >> 12));
-        nl_buf_char(out, (char)(0x80 | (code >> 6 & 63)));
-        nl_buf_char(out, (char)(0x80 | (code & 63)));
-    } else {
-        nl_buf_char(out, (char)(0xF0 | code >> 18));
-        nl_buf_char(out, (char)(0x80 | (code >> 12 & 63)));
-        nl_buf_char(out, (char)(0x80 | (code >> 6 & 63)));
-        nl_buf_char(out, (char)(0x80 | (code & 63)));
-    }
+    char text[4];
+    nl_buf_add(out, text, nl_utf8_put(text, code));
 }
 
 /* \uXXXX, a surrogate pair as one; gives the place behind it, NULL when it is none. */

@@ -145,6 +145,23 @@ static void cuts_between_characters(void)
     CHECK_INT(nl_utf8_cut(NULL, 0, 5), 0);
 }
 
+/* First and last of each length, put and measured. */
+static void puts_characters(void)
+{
+    static const uint32_t codes[] = {0x80, 0x7ff, 0x800, 0xffff, 0x10000, 0x10ffff};
+    static const char *const texts[] = {"\xc2\x80",     "\xdf\xbf",         "\xe0\xa0\x80",
+                                        "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
+    char text[5];
+    CHECK_INT(nl_utf8_put(text, 'a'), 1);
+    CHECK_INT(text[0], 'a');
+    for (size_t i = 0; i < CHECK_LENGTH(codes); i++) {
+        size_t len = nl_utf8_put(text, codes[i]);
+        text[len] = 0;
+        CHECK_TEXT(text, texts[i]);
+        CHECK_INT(nl_utf8_length((const unsigned char *)text, len), len);
+    }
+}
+
 static void reads_hexadecimal(void)
 {
     static const char digits[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
@@ -169,5 +186,5 @@ CHECK_MAIN("str", {"views compare", views_compare}, {"finds without case", finds
            {"starts without case", starts_without_case}, {"builder appends", builder_appends},
            {"builder is bounded", builder_is_bounded}, {"hashes differ", hashes_differ},
            {"cuts between characters", cuts_between_characters},
-           {"reads hexadecimal", reads_hexadecimal}, {"arena keeps texts", arena_keeps_texts},
-           {"arrays grow", grows})
+           {"puts characters", puts_characters}, {"reads hexadecimal", reads_hexadecimal},
+           {"arena keeps texts", arena_keeps_texts}, {"arrays grow", grows})

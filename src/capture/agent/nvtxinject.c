@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "base/utf8.h"
 #include "capture/agent/agent.h"
 #include "capture/agent/hookcost.h"
 #include "capture/agent/nvtxabi.h"
@@ -25,19 +26,6 @@ static uint32_t name_a(const char *text)
     return text ? agent_name(text, strlen(text)) : 0;
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    size_t bytes = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = bytes - 1; i > 0; i--, c >>= 6)
-        to[i] = (char)(0x80 | (c & 0x3f));
-    to[0] = (char)((0xf00 >> bytes & 0xff) | c);
-    return bytes;
-}
-
 static uint32_t name_w(const wchar_t *text)
 {
     char bytes[NL_REC_NAME_MOST + 8];
@@ -46,7 +34,7 @@ static uint32_t name_w(const wchar_t *text)
         return 0;
     for (; *text && used <= NL_REC_NAME_MOST; text++) {
         uint32_t c = (uint32_t)*text;
-        used += put_utf8(bytes + used, c > 0x10ffff || (c & 0xfffff800u) == 0xd800 ? 0xfffd : c);
+        used += nl_utf8_put(bytes + used, c > 0x10ffff || (c & 0xfffff800u) == 0xd800 ? 0xfffd : c);
     }
     return agent_name(bytes, used);
 }

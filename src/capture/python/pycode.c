@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/utf8.h"
 #include "capture/python/pylines.h"
 
 #define HEAD_MOST    512u
@@ -89,22 +90,11 @@ static const char *keep_text(struct pycode *code, const char *text, size_t len)
 
 static void add_utf8(struct nl_buf *buf, uint32_t point)
 {
-    if (point < 0x20 || point == 0x7f)
+    char text[4];
+    if (point < 0x20 || point == 0x7f) {
         nl_buf_char(buf, ' '); /* tabs part the fields */
-    else if (point < 0x80)
-        nl_buf_char(buf, (char)point);
-    else if (point < 0x800) {
-        nl_buf_char(buf, (char)(0xc0 | point >> 6));
-        nl_buf_char(buf, (char)(0x80 | (point & 0x3f)));
-    } else if (point < 0x10000 && (point < 0xd800 || point > 0xdfff)) {
-        nl_buf_char(buf, (char)(0xe0 | point >> 12));
-        nl_buf_char(buf, (char)(0x80 | (point >> 6 & 0x3f)));
-        nl_buf_char(buf, (char)(0x80 | (point & 0x3f)));
-    } else if (point >= 0x10000 && point < 0x110000) {
-        nl_buf_char(buf, (char)(0xf0 | point >> 18));
-        nl_buf_char(buf, (char)(0x80 | (point >> 12 & 0x3f)));
-        nl_buf_char(buf, (char)(0x80 | (point >> 6 & 0x3f)));
-        nl_buf_char(buf, (char)(0x80 | (point & 0x3f)));
+    } else if (point < 0x110000 && (point < 0xd800 || point > 0xdfff)) {
+        nl_buf_add(buf, text, nl_utf8_put(text, point));
     } else {
         nl_buf_char(buf, '?'); /* half of a pair: bytes that were not UTF-8 */
     }

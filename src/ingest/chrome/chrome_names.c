@@ -2,6 +2,7 @@
 #include "ingest/chrome/chrome_names.h"
 
 #include "base/hex.h"
+#include "base/utf8.h"
 
 #define COPY_MOST   4096               /* longer texts are not cached */
 #define COPIES_MOST ((size_t)16 << 20) /* of all copies; then the cache starts again */
@@ -55,23 +56,7 @@ void chrome_names_count(const struct chrome_names *names, struct nl_idmap *seen,
 static void add_code_point(struct nl_buf *buf, unsigned code)
 {
     char text[4];
-    size_t len = 0;
-    if (code < 0x80) {
-        text[len++] = (char)code;
-    } else if (code < 0x800) {
-        text[len++] = (char)(0xC0 | code >> 6);
-        text[len++] = (char)(0x80 | (code & 63));
-    } else if (code < 0x10000) {
-        text[len++] = (char)(0xE0 | code >> 12);
-        text[len++] = (char)(0x80 | (code >> 6 & 63));
-        text[len++] = (char)(0x80 | (code & 63));
-    } else {
-        text[len++] = (char)(0xF0 | code >> 18);
-        text[len++] = (char)(0x80 | (code >> 12 & 63));
-        text[len++] = (char)(0x80 | (code >> 6 & 63));
-        text[len++] = (char)(0x80 | (code & 63));
-    }
-    nl_buf_add(buf, text, len);
+    nl_buf_add(buf, text, nl_utf8_put(text, code));
 }
 
 /* \uXXXX at p (after the 'u'), with its partner when it is a surrogate; returns where it ends. */
@@ -115,33 +100,6 @@ static const char *add_escape(struct nl_buf *buf, const char *p, const char *end
     return p + 1;
 }
 
-/* Sequences by their first byte, and the range of their second one (RFC 3629, table 3-7). */
-static const struct {
-    unsigned char first, last, len, low, high;
-} sequences[] = {
-    {0x00, 0x7F, 1, 0x00, 0x00}, {0xC2, 0xDF, 2, 0x80, 0xBF}, {0xE0, 0xE0, 3, 0xA0, 0xBF},
-    {0xE1, 0xEC, 3, 0x80, 0xBF}, {0xED, 0xED, 3, 0x80, 0x9F}, {0xEE, 0xEF, 3, 0x80, 0xBF},
-    {0xF0, 0xF0, 4, 0x90, 0xBF}, {0xF1, 0xF3, 4, 0x80, 0xBF}, {0xF4, 0xF4, 4, 0x80, 0x8F},
-};
-
-/* Length of the well-formed UTF-8 sequence at p, 0 when it is none. */
-static size_t sequence_length(const unsigned char *p, size_t room)
-{
-    size_t i = 0;
-    while (i < sizeof sequences / sizeof sequences[0] && p[0] > sequences[i].last)
-        i++;
-    if (i == sizeof sequences / sizeof sequences[0] || p[0] < sequences[i].first ||
-        sequences[i].len > room)
-        return 0;
-    size_t len = sequences[i].len;
-    if (len > 1 && (p[1] < sequences[i].low || p[1] > sequences[i].high))
-        return 0;
-    for (size_t k = 2; k < len; k++)
-        if ((p[k] & 0xC0) != 0x80)
-            return 0;
-    return len;
-}
-
 /* Are all bytes plain ASCII without controls and backslashes? */
 static bool is_plain(struct nl_str raw)
 {
@@ -165,7 +123,8 @@ struct nl_str chrome_names_decode(struct chrome_names *names, struct nl_str raw,
             continue;
         }
         faults[CHROME_CONTROLS] |= escaped && (unsigned char)*p < 0x20;
-        size_t len = sequence_length((const unsigned char *)p, (size_t)(end - p));
+        bool ascii = (unsigned char)*p < 0x80;
+        size_t len = ascii ? 1 : nl_utf8_length((const unsigned char *)p, (size_t)(end - p));
         if (len) {
             nl_buf_add(buf, p, len);
             p += len;
