@@ -1335,6 +1335,14 @@ def one_dump(folder):
         check(answer["class"] == "hang" and answer["sentence"] == "Hang: " + says, "one dump, first open is " + what, answer)
 
 
+def says_cut():
+    """The line about the profile says where its end is missing, in whatever words the reader counted it; long arguments are no end."""
+    for name, cut in (("nsys/cut-in-half.sqlite", True), ("recording/gpu.nlrec", True), ("chrome/cut_in_event.json", True),
+                      ("perfetto/cut.pftrace", True), ("perfetto/arguments.pftrace", False), ("perfetto/counters.pftrace", False)):
+        text = run([os.path.join(TESTS, "corpus", name)])[1]
+        check(("cut: its end is missing" in text) == cut, name + (" is cut" if cut else " is whole"), text[:400])
+
+
 def kernels_missing(folder):
     """Launches without kernels, a cut file, a GPU that is named: no profile of the CPU alone, and the first line says what is missing."""
     launched = "GPU work was launched in 40 calls (cudaLaunchKernel), but its kernels are not in the file"
@@ -1527,6 +1535,7 @@ with tempfile.TemporaryDirectory() as scratch:
     cores_by_maker(scratch)
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
+    says_cut()
     kernels_missing(scratch)
     replaced_memory(scratch)
     one_dump(scratch)

@@ -8,15 +8,6 @@ static bool has_work(const struct nl_trace *trace)
     return trace->kernel.rows || trace->copy.rows || trace->graph.rows;
 }
 
-/* Coverage has a line that begins so where a file ends too early (all readers). */
-static bool is_cut(const struct nl_trace *trace)
-{
-    for (uint32_t row = 0; row < trace->coverage.rows; row++)
-        if (nl_str_starts(nl_trace_name(trace, trace->coverage.item[row]), "truncated"))
-            return true;
-    return false;
-}
-
 static bool names_gpu(const struct nl_trace *trace)
 {
     for (uint32_t row = 0; row < trace->device.rows; row++)
@@ -79,7 +70,7 @@ bool nl_unseen_launched(const struct nl_judged *judged, struct nl_buf *out)
     nl_tell_name(out, " (", nl_trace_name(trace, most));
     nl_buf_format(out, "), but its kernels are not in the %s%s. ",
                   trace->source.rows > 1 ? "files" : "file",
-                  is_cut(trace) ? ", of which the end is missing" : "");
+                  nl_trace_is_cut(trace) ? ", of which the end is missing" : "");
     return true;
 }
 
@@ -88,7 +79,7 @@ const char *nl_unseen_head(const struct nl_judged *judged)
     const struct nl_trace *trace = judged->trace;
     if (has_work(trace))
         return "CPU-only profile, ";
-    if (is_cut(trace) && (names_gpu(trace) || is_kineto(trace)))
+    if (nl_trace_is_cut(trace) && (names_gpu(trace) || is_kineto(trace)))
         return "The end of the file is missing, and GPU work with it if there was any: ";
     return names_gpu(trace) ? "No GPU work was recorded, " : "CPU-only profile, ";
 }

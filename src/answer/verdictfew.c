@@ -21,7 +21,7 @@ static double linked(const struct nl_judged *judged)
     return owners->count ? (double)known / owners->count : 0;
 }
 
-static bool is_cut(const struct nl_judged *judged)
+static bool is_piece(const struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
     int64_t span = trace->last_ts - trace->first_ts;
@@ -77,7 +77,7 @@ static void put_longest(struct nl_judged *judged, struct nl_buf *out)
 bool nl_judge_few(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
-    if (!is_cut(judged))
+    if (!is_piece(judged))
         return false;
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Too few events for a verdict: ", trace->slice.rows, "event", "events");

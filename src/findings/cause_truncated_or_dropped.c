@@ -24,12 +24,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     const struct nl_trace *trace = scene->trace;
     double missing = 1 - scene->linked;
     bool many = scene->linked < 1 - MOST_UNLINKED; /* 1 - 0.95 is over 0.05 */
-    int64_t cut = 0;
-    for (uint32_t row = 0; row < trace->coverage.rows; row++) {
-        struct nl_str item = nl_trace_name(trace, trace->coverage.item[row]);
-        if (nl_str_starts(item, "truncated") || nl_str_contains(item, "cut short"))
-            cut += trace->coverage.count[row] > 0 ? trace->coverage.count[row] : 1;
-    }
+    bool cut = nl_trace_is_cut(trace);
     if (!trace->api.rows && !cut)
         return nl_abstain(finding, "no calls were recorded");
     if (!cut && !tells_launches(scene))

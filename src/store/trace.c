@@ -80,6 +80,16 @@ const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *
     return NULL;
 }
 
+bool nl_trace_is_cut(const struct nl_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->coverage.rows; row++) {
+        struct nl_str item = nl_trace_name(trace, trace->coverage.item[row]);
+        if (nl_str_starts(item, "truncated") || nl_str_contains(item, "cut short"))
+            return true;
+    }
+    return false;
+}
+
 int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice)
 {
     uint32_t process = nl_slice_process(trace, slice);

@@ -76,6 +76,10 @@ const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *
  * one after another. What follows from where they lie (idle time, overlap) is not known. */
 #define NL_COVERS_NO_STARTS "not recorded: start times of kernels"
 
+/* Ends a file, or what a process recorded, before what it tells of does? Readers count that as an item of coverage that begins with
+ * "truncated" or says "cut short"; what is kept but shortened (long arguments, deep stacks) they call otherwise. */
+bool nl_trace_is_cut(const struct nl_trace *trace);
+
 /* Lane, process rank and device of a slice, NL_NULL_ROW / NL_NULL_I64 when unknown. */
 static inline uint32_t nl_slice_process(const struct nl_trace *trace, uint32_t slice)
 {

@@ -98,20 +98,6 @@ static void add_joined(struct nl_buf *out, const char *const *texts, size_t coun
         nl_buf_format(out, i ? ", %s" : " · %s", texts[i]);
 }
 
-/* Coverage has a line that begins so where a file ends too early (all readers). */
-static bool is_cut(const struct nl_profile *profile)
-{
-    const struct nl_result *rows = profile->coverage;
-    for (size_t row = 0; rows && row < rows->rows; row++)
-        for (size_t column = 0; column < rows->column_count; column++) {
-            const struct nl_cell *cell = nl_result_cell(rows, row, column);
-            if (cell->type == NL_CELL_TEXT && !strcmp(rows->columns[column].name, "item") &&
-                nl_str_starts(cell->text, "truncated"))
-                return true;
-        }
-    return false;
-}
-
 static void put_profile(struct brief *brief)
 {
     char text[NL_UNIT_TEXT];
@@ -134,7 +120,7 @@ static void put_profile(struct brief *brief)
                                          : most->many);
     if (most->span_ns)
         nl_buf_format(line, " · %s", nl_format_ns(text, most->span_ns));
-    if (is_cut(profile))
+    if (profile->cut)
         nl_buf_text(line, " · cut: its end is missing, see `neurolens info`");
     nl_brief_line(brief, DIM, 2);
     nl_profile_put_window(profile, line);

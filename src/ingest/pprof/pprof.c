@@ -196,7 +196,7 @@ static void cover(struct pprof *p)
     cpuprofile_cover(profile, "not loaded: comments", p->comments,
                      "programs write command lines and environments there");
     cpuprofile_cover(profile, "unknown: values out of range", p->overflow, NULL);
-    cpuprofile_cover(profile, "truncated: stacks too deep", p->deep, NULL);
+    cpuprofile_cover(profile, "shortened: stacks too deep", p->deep, NULL);
     cpuprofile_cover(profile, "not loaded: values without a type", p->extra, NULL);
 }
 

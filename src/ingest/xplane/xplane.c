@@ -164,7 +164,7 @@ static const struct {
                                   "their shapes and costs are not known"},
     [XPLANE_NOTE_STEPS] = {"steps of devices kept as annotations only",
                            "steps come from the host's marks, or else from the first device"},
-    [XPLANE_NOTE_CUT_ARGS] = {"truncated: long arguments", "cut at 4096 bytes"},
+    [XPLANE_NOTE_CUT_ARGS] = {"shortened: long arguments", "cut at 4096 bytes"},
 };
 
 static void cover(struct xplane_load *load)
