@@ -17,6 +17,7 @@
 
 #include "ingest/ingest.h"
 #include "base/map.h"
+#include "base/pool.h"
 #include "ingest/lib/gpurows.h"
 #include "ingest/nsys/nsysids.h"
 
@@ -56,9 +57,8 @@ struct nsys_chains {
 /* Where the nodes lie in the worker's unit; those of another stamp are not staged. */
 struct nsys_chain_rows {
     const struct nsys_chains *of;
-    size_t unit;
+    size_t unit, path_cap;
     uint32_t *row, *stamps, *path;
-    size_t path_cap;
     uint32_t stamp;
 };
 
@@ -83,6 +83,7 @@ struct nsys_worker {
     uint32_t nvtx_domain; /* name of the domain asked for last */
     int64_t nvtx_number;
     uint64_t nvtx_process;
+    NL_APART;
 };
 
 struct nsys_load {
