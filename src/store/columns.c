@@ -222,6 +222,16 @@ struct table_run {
     struct even_run *even; /* per column */
 };
 
+/* Columns that finishing writes to, row by row, once they are made (class_kernels): pages of a pattern would be
+ * made again then, one by one, each with an interrupt of all other processors. */
+static bool is_written_later(const struct table_run *run, size_t c)
+{
+    const struct nl_kernel_table *kernel = &run->f->trace->kernel;
+    const void *array = nl_column_array(run->f->trace, &nl_columns[run->def->first + c]);
+    return array == &kernel->class || array == &kernel->category || array == &kernel->tensor_core ||
+           array == &kernel->dtype;
+}
+
 /* Columns in which nothing is known cost no memory: zeros are left as fresh pages are, and never
  * touched; others are a few pages many times. */
 static void find_unknown(struct table_run *run)
@@ -230,7 +240,8 @@ static void find_unknown(struct table_run *run)
     const struct nl_column_def *first = &nl_columns[run->def->first];
     bool few = run->rows < NL_FEW_ROWS;
     for (size_t c = 0; c < run->def->count; c++)
-        run->unknown[c] = nl_is_stored(&first[c]) && (!few || first[c].type == NL_TYPE_NAME);
+        run->unknown[c] = nl_is_stored(&first[c]) && (!few || first[c].type == NL_TYPE_NAME) &&
+                          !is_written_later(run, c);
     for (size_t i = 0; i < run->count; i++)
         for (size_t c = 0; c < run->def->count; c++)
             if (run->unknown[c])
@@ -343,7 +354,8 @@ static void end_even(struct table_run *run, unsigned c, size_t to)
     if (!even->open)
         return;
     even->open = false;
-    if (nl_pagepool_repeat_part(pool, cells, &first, &last, even->value, &run->touched[c])) {
+    if (!is_written_later(run, c) &&
+        nl_pagepool_repeat_part(pool, cells, &first, &last, even->value, &run->touched[c])) {
         nl_fill_cells(cells + even->from, column->size, (first - even->from) / column->size,
                       even->value);
         nl_fill_cells(cells + last, column->size, (to - last) / column->size, even->value);

@@ -27,6 +27,7 @@ struct nl_finish {
     uint32_t *name, *lane;
     uint8_t *kind, *flags;
     uint32_t slices;
+    bool flagged;                  /* some slice has flags */
     bool numbered[NL_TABLE_COUNT]; /* its names have their ids before it is built */
     atomic_uint_fast64_t clamped_times, negative;
     uint64_t unfinished;

@@ -17,6 +17,7 @@
 struct flat_segment {
     uint32_t at;         /* its first row */
     bool unfinished;     /* some have no end */
+    bool flagged;        /* some have flags */
     int64_t first, last; /* earliest start as recorded; latest end */
 };
 
@@ -28,14 +29,16 @@ struct flatten {
 };
 
 /* Most segments have none, and untouched pages of zeros cost nothing. */
-static void read_flags(struct nl_finish *f, const struct nl_segment *segment, uint32_t at)
+static void read_flags(struct nl_finish *f, const struct nl_segment *segment,
+                       struct flat_segment *flat)
 {
     uint8_t flags[NL_CHUNK_ROWS], any = 0;
     READ_SLICES(segment, flags, flags);
     for (uint32_t i = 0; i < segment->count; i++)
         any |= flags[i];
+    flat->flagged = any;
     if (any)
-        memcpy(f->flags + at, flags, segment->count);
+        memcpy(f->flags + flat->at, flags, segment->count);
 }
 
 /* Ends; overlong slices are cut at the limit. */
@@ -64,7 +67,7 @@ static void flatten_segment(struct nl_finish *f, const struct nl_segment *segmen
     READ_SLICES(segment, dur, f->dur + at);
     READ_SLICES(segment, lane, f->lane + at);
     READ_SLICES(segment, kind, f->kind + at);
-    read_flags(f, segment, at);
+    read_flags(f, segment, flat);
     for (uint32_t i = at; i < end; i++)
         f->ts[i] = nl_shifted(f, f->ts[i] == NL_NULL_I64 ? 0 : f->ts[i], offset);
     for (uint32_t i = at; i < end; i++)
@@ -140,6 +143,7 @@ static void settle_ends(const struct flatten *flatten)
     for (size_t i = 0; i < flatten->count; i++)
         last = flatten->flat[i].last > last ? flatten->flat[i].last : last;
     for (size_t s = 0; s < flatten->count; s++) {
+        f->flagged |= flatten->flat[s].flagged || flatten->flat[s].unfinished;
         uint32_t at = flatten->flat[s].at, end = at + flatten->segments[s].count;
         for (uint32_t i = at; flatten->flat[s].unfinished && i < end; i++) {
             if (f->dur[i] != NL_NULL_I64)
@@ -260,14 +264,19 @@ static void place_slices(struct nl_finish *f)
     f->nest.depth = NULL;
     f->nest.parent = NULL;
     nl_pagepool_give(&f->b->pages, f->lane, n * sizeof *f->lane);
+    /* Flags that are zero are so in any order. Their pages, which were never written, must not get into the
+     * pool: the first write to each would interrupt all other processors. */
+    bool flagged = f->flagged || f->nest.unnested;
+    slice->flags = flagged ? NULL : f->flags;
     /* Those that fold best first: the large ones take their pages. */
     struct move moves[] = {
         {f, f->flags, (void **)&slice->flags, 1}, {f, f->kind, (void **)&slice->kind, 1},
         {f, NULL, (void **)&slice->depth, 2},     {f, NULL, (void **)&slice->lane, 4},
         {f, NULL, (void **)&slice->parent, 4},    {f, f->name, (void **)&slice->name, 4},
         {f, f->ts, (void **)&slice->ts, 8},       {f, f->dur, (void **)&slice->dur, 8}};
+    size_t first = flagged ? 0 : 1, count = sizeof moves / sizeof moves[0];
     if (n)
-        nl_parallel(nl_job_threads(f->b->job), sizeof moves / sizeof moves[0], move_column, moves);
+        nl_parallel(nl_job_threads(f->b->job), count - first, move_column, moves + first);
     slice->link = no_links(f, n);
     slice->detail = nl_pagepool_take(&f->b->pages, n * sizeof *slice->detail);
     nl_fill_cells(slice->detail, sizeof *slice->detail, n, NL_NULL_ROW);
