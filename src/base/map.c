@@ -33,7 +33,7 @@ static void widen_map(struct nl_idmap *map)
 {
     struct nl_idmap old = *map;
     map->room = old.room ? old.room * 2 : FIRST_SLOTS;
-    map->slots = nl_zalloc(map->room * sizeof *map->slots);
+    map->slots = nl_ztable(map->room * sizeof *map->slots);
     for (size_t i = 0; i < old.room; i++)
         if (old.slots[i].row)
             *slot_of(map, old.slots[i].key) = old.slots[i];
@@ -138,7 +138,7 @@ void nl_lookup_add(struct nl_lookup *lookup, uint64_t hash, uint32_t row)
     if (lookup->count * 2 >= lookup->room) {
         struct nl_lookup old = *lookup;
         lookup->room = old.room ? old.room * 2 : FIRST_SLOTS;
-        lookup->slots = nl_zalloc(lookup->room * sizeof *lookup->slots);
+        lookup->slots = nl_ztable(lookup->room * sizeof *lookup->slots);
         for (size_t i = 0; i < old.room; i++)
             if (old.slots[i].row)
                 place(lookup, old.slots[i]);

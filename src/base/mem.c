@@ -37,7 +37,8 @@
 #define HUGE_ARRAY  ((size_t)4 << 20)  /* from here on, huge pages are worth while in the heap */
 #define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
 #define SPILLED     ((size_t)2 << 20)  /* from here on, arrays lie in files once that has begun */
-#define ALIGNED     ((uintptr_t)4096)  /* as arrays in files are, and one of 256 others */
+#define LARGE_TABLE ((size_t)256 << 10)
+#define ALIGNED     ((uintptr_t)4096) /* as arrays in files are, and one of 256 others */
 
 struct nl_arena_block {
     struct nl_arena_block *next;
@@ -81,6 +82,32 @@ void *nl_zalloc(size_t bytes)
         memory = calloc(1, bytes ? bytes : 1);
     if (!memory)
         nl_memory_exhausted(bytes);
+    return memory;
+}
+
+/* Asks for huge pages where whole ones are inside. */
+static void advise_huge(void *memory, size_t bytes)
+{
+    uintptr_t from = ((uintptr_t)memory + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    uintptr_t to = ((uintptr_t)memory + bytes) & ~(HUGE_PAGE - 1);
+    if (from < to)
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+}
+
+void nl_touch(void *memory, size_t bytes)
+{
+    volatile char *page = memory;
+    for (size_t at = 0; at < bytes; at += ALIGNED)
+        page[at] = 0;
+}
+
+void *nl_ztable(size_t bytes)
+{
+    void *memory = nl_zalloc(bytes);
+    if (bytes < LARGE_TABLE || may_be_spilled(memory))
+        return memory;
+    advise_huge(memory, bytes);
+    nl_touch(memory, bytes);
     return memory;
 }
 

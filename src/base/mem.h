@@ -14,6 +14,15 @@
 
 void *nl_alloc(size_t bytes);  /* never NULL; contents undefined */
 void *nl_zalloc(size_t bytes); /* never NULL; zeroed */
+
+/* Zeroed, for a table that will be read and written all over: its pages are made now, large ones where
+ * there is room. A page that is read before it is written to is made twice, the second time with an
+ * interrupt of all other processors. */
+void *nl_ztable(size_t bytes);
+
+/* Makes the pages of fresh memory, all zeros, for the same reason. */
+void nl_touch(void *memory, size_t bytes);
+
 void *nl_realloc(void *old, size_t bytes);
 void nl_free(void *memory); /* NULL is fine */
 char *nl_strdup(const char *text);

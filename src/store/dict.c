@@ -25,7 +25,7 @@ static void place(struct nl_dict *dict, uint64_t hash, uint32_t id)
 static void rehash(struct nl_dict *dict, uint32_t slots)
 {
     nl_free(dict->slots);
-    dict->slots = nl_zalloc(slots * sizeof *dict->slots);
+    dict->slots = nl_ztable(slots * sizeof *dict->slots);
     dict->slot_count = slots;
     for (uint32_t id = 1; id < dict->count; id++)
         place(dict, dict->hashes[id], id);

@@ -126,6 +126,7 @@ static void make_slots(struct call_table *table)
     table->mask = size - 1;
     table->size = table->dense ? last - first + 1 : size;
     table->slots = nl_pages(table->size * sizeof *table->slots);
+    nl_touch(table->slots, table->size * sizeof *table->slots);
 }
 
 static void index_calls(struct call_table *table)
