@@ -118,6 +118,62 @@ static void execution_traces(void)
     }
 }
 
-CHECK_MAIN("format marks", {"memory snapshots", memory_snapshots},
+/* Dumps that are JSON say of entries what they are: by a name of a collective, or by the state of groups and the entries together. */
+static void flight_records_as_json(void)
+{
+#define BOTH "\"pg_config\": {}, \"nccl_version\": \"2\""
+    static const struct {
+        const char *text;
+        int score;
+    } cases[] = {{"{" BOTH ", \"pg_status\": {}, \"entries\": []}", 95},
+                 {" \n{" BOTH ", \"profiling_name\": 1}", 95},
+                 {"{" BOTH ", \"pg_status\": {}}", 0},
+                 {"{" BOTH ", \"entries\": []}", 0},
+                 {"{" BOTH "}", 0},
+                 {"[" BOTH ", \"profiling_name\": 1}", 0},
+                 {"{" BOTH ", \"profiling_name\": 1, \"traceEvents\": []}", 0},
+                 {"{" BOTH ", \"profiling_name\": 1, \"schemaVersion\": 1}", 0},
+                 {"{\"profiling_name\": 1}", 0},
+                 {"{\"profiling_name\": 1, \"pg_config\": 1}", 95}};
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        const char *why;
+        check_case(cases[i].text);
+        CHECK_INT(score_of(&nl_format_flightrec, cases[i].text, strlen(cases[i].text), &why),
+                  cases[i].score);
+    }
+}
+
+/* The head of ncu's table begins a line, at the start, behind a byte order mark or below messages. */
+static void pages_of_ncu(void)
+{
+#define HEAD "\"ID\",\"Process ID\",\"Process Name\"\n"
+    static const struct {
+        const char *text;
+        int score;
+    } cases[] = {{HEAD, 92},
+                 {"ID,Process ID,x\n", 92},
+                 {"\n" HEAD, 92},
+                 {"a\n" HEAD, 92},
+                 {"\xef\xbb\xbf" HEAD, 92},
+                 {"\xef\xbb\xbfID,Process ID,x\n", 92},
+                 {"x" HEAD, 0},
+                 {"abc" HEAD, 0},
+                 {"\xef\xbb\xbf " HEAD, 0},
+                 {"==PROF== Connected\n", 60},
+                 {"==PROF== Connected\n" HEAD, 92},
+                 {" ==PROF== Connected\n", 0},
+                 {"Launch Settings\n", 0},
+                 {"\"ID\",\"Process\",\n", 0}};
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        const char *why;
+        check_case(cases[i].text);
+        CHECK_INT(score_of(&nl_format_ncucsv, cases[i].text, strlen(cases[i].text), &why),
+                  cases[i].score);
+        CHECK((why != NULL) == nl_str_starts(nl_str(cases[i].text), "Launch Settings"));
+    }
+}
+
+CHECK_MAIN("format marks", {"flight records as JSON", flight_records_as_json},
+           {"pages of ncu", pages_of_ncu}, {"memory snapshots", memory_snapshots},
            {"flight records", flight_records}, {"execution traces", execution_traces},
            {"nothing of any format", nothing_of_any_format})

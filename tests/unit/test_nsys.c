@@ -558,7 +558,34 @@ static void odd_times_and_unknown_tables(void)
     nl_trace_free(t);
 }
 
-CHECK_MAIN("nsys", {"API names", api_names}, {"kernels and launches", kernels_and_their_launches},
+/* A hundred are listed, the others counted together. */
+static void many_warnings(void)
+{
+    for (int count = 100; count <= 103; count += 3) {
+        char sql[2000];
+        snprintf(sql, sizeof sql,
+                 STRINGS KERNEL
+                 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(100,150,0,1,7,1," P5
+                 ",1,2,1,1,NULL,NULL);"
+                 "CREATE TABLE DIAGNOSTIC_EVENT(severity INTEGER, text TEXT);"
+                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)"
+                 " INSERT INTO DIAGNOSTIC_EVENT SELECT 2, 'warning ' || i || '.' FROM n;"
+                 "INSERT INTO DIAGNOSTIC_EVENT VALUES(1, 'x'), (4, 'x'), (3, '');",
+                 count);
+        struct nl_trace *t = load_sql(sql);
+        REQUIRE(t);
+        CHECK_INT(nsysmake_coverage(t, "nsys warning: warning 1."), 1);
+        CHECK_INT(nsysmake_coverage(t, "nsys warning: warning 100."), 1);
+        CHECK_INT(nsysmake_coverage(t, "nsys warning: warning 101."), -1);
+        CHECK_INT(nsysmake_coverage(t, "nsys warning: x"), -1);
+        CHECK_INT(nsysmake_coverage(t, "nsys error"), -1);
+        CHECK_INT(nsysmake_coverage(t, "more warnings of nsys"), count == 100 ? -1 : 3);
+        nl_trace_free(t);
+    }
+}
+
+CHECK_MAIN("nsys", {"many warnings", many_warnings}, {"API names", api_names},
+           {"kernels and launches", kernels_and_their_launches},
            {"files without processes", files_without_processes_link_by_correlation_alone},
            {"text where ids belong", text_where_ids_belong},
            {"enumerations", enumerations_come_from_the_file}, {"NVTX", nvtx_ranges},

@@ -51,6 +51,30 @@ static void cut_programs_hold_less(void)
     CHECK_INT(before, 6);
 }
 
+/* Numbers may be left out of the memo, 65,536 in a row and no more, whether or not the entry is asked for. */
+static void memos_have_few_gaps(void)
+{
+    static const struct {
+        const char *program;
+        bool good;
+    } programs[] = {{"\x80\x02]r\x01\x01\x01\x01.", false},
+                    {"\x80\x02]r\x01\x01\x01\x00.", false},
+                    {"\x80\x02]r\x01\x00\x01\x00.", false},
+                    {"\x80\x02]r\x00\x00\x01\x00.", true},
+                    {"\x80\x02]q\xff.", true}};
+    for (size_t i = 0; i < CHECK_LENGTH(programs); i++) {
+        struct pickle pickle;
+        struct nl_err err;
+        size_t len = i < 4 ? 9 : 6;
+        nl_err_clear(&err);
+        CHECK_INT(pickle_read(&pickle, programs[i].program, len, NULL, &err), programs[i].good);
+        if (programs[i].good)
+            pickle_free(&pickle);
+        else
+            CHECK_INT(err.code, NL_FORMAT);
+    }
+}
+
 /* Memo entries that are not there. */
 static void lost_memos_are_refused(void)
 {
@@ -95,5 +119,6 @@ static void numbers_have_their_own_length(void)
 
 CHECK_MAIN("pickle", {"keys are found wherever they are", keys_are_found_wherever_they_are},
            {"cut programs hold less", cut_programs_hold_less},
+           {"memos have few gaps", memos_have_few_gaps},
            {"lost memos are refused", lost_memos_are_refused},
            {"numbers have their own length", numbers_have_their_own_length})

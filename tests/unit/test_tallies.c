@@ -81,6 +81,7 @@ static const struct {
     {"[" X(""), X(",\"args\":{\"k\":1 \"l\":2}"), "]", "repaired: missing comma", 1, 3},
     {"[" X(""), X(",\"pid\":1"), "]", "repaired: key twice in one event", 1, 3},
     {"{", "5,", "\"traceEvents\":[" X("") "{}]}", "skipped: malformed top-level value", 1, 1},
+    {"{", "5", "\"traceEvents\":[" X("") "{}]}", "skipped: malformed top-level value", 1, 1},
     /* arguments by their names, in letters that any terminal shows */
     {"[" X(""), X(",\"cat\":\"cpu_op\",\"args\":{\"a\x7f~ z\":1}"), "]",
      "not stored: argument a?~ z", 1, 3},
