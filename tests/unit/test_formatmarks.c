@@ -62,7 +62,9 @@ static void memory_snapshots(void)
 
 static void flight_records(void)
 {
-    static const char *const marks[] = {"pg_config", "pg_status", "nccl_version"};
+    static const char *const marks[] = {"pg_config",       "pg_status",         "nccl_version",
+                                        "profiling_name",  "collective_seq_id", "time_created_ns",
+                                        "comm_lib_version"};
     each_counts(&nl_format_flightrec, "\x80\x04", marks, CHECK_LENGTH(marks), 2);
 }
 
