@@ -10,6 +10,7 @@
 #include "account/accountmake.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "store/copykind.h"
 
 enum sort { COMPUTE, COMM, COPY, MIGRATION, MEMSET, SORTS };
 
@@ -53,12 +54,7 @@ static enum sort sort_of(const struct nl_trace *trace, const struct nl_work *wor
         return MEMSET;
     if (kind != NL_KIND_MEMCPY || detail >= trace->copy.rows)
         return COPY;
-    switch (trace->copy.kind[detail]) {
-    case NL_COPY_UVM_HTOD:
-    case NL_COPY_UVM_DTOH:
-    case NL_COPY_UVM_DTOD: return MIGRATION;
-    default: return COPY;
-    }
+    return nl_copykind_moves_pages(trace->copy.kind[detail]) ? MIGRATION : COPY;
 }
 
 /* ---- Whose work ---- */

@@ -2,21 +2,10 @@
 #include "export/nsyswords.h"
 
 const struct nsysdb_word nsysdb_copy_kinds[] = {
-    {NL_COPY_UNKNOWN, 0, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},
-    {NL_COPY_HTOD, 1, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
-    {NL_COPY_DTOH, 2, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},
-    {NL_COPY_HTOA, 3, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array"},
-    {NL_COPY_ATOH, 4, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host"},
-    {NL_COPY_ATOA, 5, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array"},
-    {NL_COPY_ATOD, 6, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device"},
-    {NL_COPY_DTOA, 7, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array"},
-    {NL_COPY_DTOD, 8, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"},
-    {NL_COPY_HTOH, 9, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
-    {NL_COPY_PTOP, 10, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},
-    {NL_COPY_UVM_HTOD, 11, "CUDA_MEMCPY_KIND_UVM_HTOD", "Unified Host-to-Device"},
-    {NL_COPY_UVM_DTOH, 12, "CUDA_MEMCPY_KIND_UVM_DTOH", "Unified Device-to-Host"},
-    {NL_COPY_UVM_DTOD, 13, "CUDA_MEMCPY_KIND_UVM_DTOD", "Unified Device-to-Device"},
-    {0, 0, NULL, NULL}};
+#define NL_COPYKIND(identifier, text, number, label, pages)                                        \
+    [number] = {NL_COPY_##identifier, number, "CUDA_MEMCPY_KIND_" #identifier, label},
+#include "store/copykind.def"
+    [NL_COPY_COUNT] = {0, 0, NULL, NULL}};
 const struct nsysdb_word nsysdb_memory_kinds[] = {
     {NL_MEMORY_PAGEABLE, 0, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},
     {NL_MEMORY_PINNED, 1, "CUDA_MEMOPR_MEMORY_KIND_PINNED", "Pinned"},

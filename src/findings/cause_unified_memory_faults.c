@@ -6,14 +6,14 @@
  */
 #include "findings/copycause.h"
 #include "base/sum.h"
+#include "store/copykind.h"
 
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.20
 
 static bool is_migration(const struct nl_trace *trace, uint32_t copy)
 {
-    unsigned kind = trace->copy.kind[copy];
-    return kind == NL_COPY_UVM_HTOD || kind == NL_COPY_UVM_DTOH || kind == NL_COPY_UVM_DTOD;
+    return nl_copykind_moves_pages(trace->copy.kind[copy]);
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)

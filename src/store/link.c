@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "store/build.h"
+#include "store/copykind.h"
 
 struct scopes {
     const struct nl_trace *trace;
@@ -196,13 +197,9 @@ static void join(struct nl_trace *t, struct call_table *table)
 static uint64_t moved_by_driver(const struct nl_trace *t)
 {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < t->copy.rows; i++) {
-        uint8_t kind = t->copy.kind[i];
-        bool pages =
-            kind == NL_COPY_UVM_HTOD || kind == NL_COPY_UVM_DTOH || kind == NL_COPY_UVM_DTOD;
-        count += pages && t->copy.slice[i] != NL_NULL_ROW &&
+    for (uint32_t i = 0; i < t->copy.rows; i++)
+        count += nl_copykind_moves_pages(t->copy.kind[i]) && t->copy.slice[i] != NL_NULL_ROW &&
                  t->slice.link[t->copy.slice[i]] == NL_NULL_ROW;
-    }
     return count;
 }
 

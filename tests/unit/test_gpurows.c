@@ -3,6 +3,7 @@
 #include "fabricate.h"
 
 #include "ingest/lib/gpurows.h"
+#include "store/copykind.h"
 
 static void keeps_the_first_value(void)
 {
@@ -77,7 +78,7 @@ static void knows_words_of_copies(void)
                  {"", NL_COPY_UNKNOWN}};
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
         check_case(cases[i].word);
-        CHECK_INT(gpurows_copy_kind(nl_str(cases[i].word)), cases[i].kind);
+        CHECK_INT(nl_copykind_of_text(nl_str(cases[i].word)), cases[i].kind);
     }
 }
 
@@ -100,14 +101,14 @@ static void knows_numbers_of_cupti(void)
                                     [4] = NL_SYNC_CONTEXT,
                                     [5] = NL_SYNC_UNKNOWN};
     for (size_t i = 0; i < CHECK_LENGTH(copies); i++)
-        CHECK_INT(gpurows_cupti_copy((int64_t)i), copies[i]);
+        CHECK_INT(nl_copykind_of_cupti((int64_t)i), copies[i]);
     for (size_t i = 0; i < CHECK_LENGTH(memories); i++)
         CHECK_INT(gpurows_cupti_memory((int64_t)i), memories[i]);
     for (size_t i = 0; i < CHECK_LENGTH(syncs); i++)
         CHECK_INT(gpurows_cupti_sync((int64_t)i), syncs[i]);
     static const int64_t others[] = {-1, 255, 256 + 1, INT64_MAX, INT64_MIN, NL_NULL_I64};
     for (size_t i = 0; i < CHECK_LENGTH(others); i++) {
-        CHECK_INT(gpurows_cupti_copy(others[i]), NL_COPY_UNKNOWN);
+        CHECK_INT(nl_copykind_of_cupti(others[i]), NL_COPY_UNKNOWN);
         CHECK_INT(gpurows_cupti_memory(others[i]), NL_MEMORY_UNKNOWN);
         CHECK_INT(gpurows_cupti_sync(others[i]), NL_SYNC_UNKNOWN);
     }

@@ -9,6 +9,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "ingest/amd/rocagent.h"
+#include "store/copykind.h"
 
 bool rocpd_each(struct rocpd *load, const char *table, const char *const *columns,
                 sqlitepages_row_fn *row)
@@ -22,7 +23,7 @@ bool rocpd_each(struct rocpd *load, const char *table, const char *const *column
 static uint32_t tag_of(struct nl_str text)
 {
     if (nl_str_starts(text, "MEMORY_COPY_"))
-        return (uint32_t)gpurows_copy_kind(text) << 8;
+        return (uint32_t)nl_copykind_of_text(text) << 8;
     if (nl_str_starts(text, "HIP_") || nl_str_starts(text, "HSA_"))
         return ROCPD_API;
     if (nl_str_starts(text, "MARKER"))

@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "ingest/amd/rocprof.h"
+#include "store/copykind.h"
 
 /* ---- Dispatches ---- */
 
@@ -177,7 +178,7 @@ void rocprof_copy_row(struct rocprof *load)
     int64_t from = rocprof_agent(load, C_FROM), to = rocprof_agent(load, C_TO);
     int64_t pid = rocprof_pid(load, C_PID);
     struct nl_copy_row copy = nl_copy_row();
-    copy.kind = (uint8_t)gpurows_copy_kind(rocprof_text(load, C_NAME));
+    copy.kind = (uint8_t)nl_copykind_of_text(rocprof_text(load, C_NAME));
     copy.correlation = rocprof_correlation(load, C_CORRELATION, pid);
     if (copy.kind == NL_COPY_DTOD) {
         copy.src_device = from;

@@ -13,6 +13,7 @@
 #include "ingest/ingest.h"
 #include "ingest/lib/gpurows.h"
 #include "parse/textlines.h"
+#include "store/copykind.h"
 
 /* An end looks through them: more at once is no program's. */
 #define OPEN_RANGES_MOST 4096u
@@ -141,7 +142,7 @@ static void side_row(struct roctext *load, const struct nl_slice_row *slice, str
         struct nl_copy_row copy = nl_copy_row();
         copy.slice = row;
         copy.correlation = correlation;
-        copy.kind = (uint8_t)gpurows_copy_kind(name);
+        copy.kind = (uint8_t)nl_copykind_of_text(name);
         if (launch && launch->bytes >= 0)
             copy.bytes = (uint64_t)launch->bytes;
         nl_stage_copy(stage, &copy);

@@ -5,6 +5,7 @@
  * arguments, by call. Views of the database are not used: `top` folds equal rows.
  */
 #include "ingest/lib/dbrows.h"
+#include "store/copykind.h"
 
 #include <stdlib.h>
 
@@ -31,7 +32,7 @@ static uint32_t tag_of(struct nl_str text)
     if (nl_str_starts(text, "hipExt") || nl_str_starts(text, "hipHcc"))
         return TAG_ITEMS;
     if (nl_str_starts(text, "Copy"))
-        return TAG_COPY + (uint32_t)gpurows_copy_kind(text);
+        return TAG_COPY + (uint32_t)nl_copykind_of_text(text);
     return TAG_NONE;
 }
 

@@ -4,6 +4,7 @@
  * Every launch-shape argument is optional: ROCm leaves most of them out.
  */
 #include "ingest/chrome/chrome_rows.h"
+#include "store/copykind.h"
 #include "store/kernelclass.h"
 
 /* "External id" of device work; how often it repeats the correlation id tells the file's era. */
@@ -66,34 +67,6 @@ void chrome_row_kernel(struct chrome_worker *worker, const struct chrome_cat *ca
 
 static const struct {
     const char *text;
-    enum nl_copykind kind;
-} copy_kinds[] = {
-    {"HtoD", NL_COPY_HTOD},
-    {"DtoH", NL_COPY_DTOH},
-    {"DtoD", NL_COPY_DTOD},
-    {"PtoP", NL_COPY_PTOP},
-    {"HtoH", NL_COPY_HTOH},
-    {"HtoA", NL_COPY_HTOA},
-    {"AtoH", NL_COPY_ATOH},
-    {"AtoA", NL_COPY_ATOA},
-    {"AtoD", NL_COPY_ATOD},
-    {"DtoA", NL_COPY_DTOA},
-    {"HostToDevice", NL_COPY_HTOD},
-    {"DeviceToHost", NL_COPY_DTOH},
-    {"DeviceToDevice", NL_COPY_DTOD},
-    {"PeerToPeer", NL_COPY_PTOP},
-    {"HostToHost", NL_COPY_HTOH},
-    {"HOST_TO_DEVICE", NL_COPY_HTOD},
-    {"DEVICE_TO_HOST", NL_COPY_DTOH},
-    {"DEVICE_TO_DEVICE", NL_COPY_DTOD},
-    {"Host-to-Device", NL_COPY_HTOD},
-    {"Device-to-Host", NL_COPY_DTOH},
-    {"Device-to-Device", NL_COPY_DTOD},
-    {"Peer-to-Peer", NL_COPY_PTOP},
-};
-
-static const struct {
-    const char *text;
     enum nl_memory memory;
 } memories[] = {
     {"Pageable", NL_MEMORY_PAGEABLE},
@@ -105,14 +78,6 @@ static const struct {
     {"Array", NL_MEMORY_ARRAY},
     {"Unified", NL_MEMORY_MANAGED},
 };
-
-static enum nl_copykind copy_kind(struct nl_str text)
-{
-    for (size_t i = 0; i < sizeof copy_kinds / sizeof copy_kinds[0]; i++)
-        if (nl_str_contains(text, copy_kinds[i].text))
-            return copy_kinds[i].kind;
-    return NL_COPY_UNKNOWN;
-}
 
 static enum nl_memory memory_kind(struct nl_str text)
 {
@@ -158,11 +123,11 @@ static enum nl_copykind event_copy_kind(const struct chrome_event *event)
     static const enum chrome_arg keys[] = {CHROME_ARG_KIND, CHROME_ARG_DIRECTION};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const struct chrome_value *value = chrome_arg(event, keys[i]);
-        enum nl_copykind kind = value ? copy_kind(chrome_text(value)) : NL_COPY_UNKNOWN;
+        enum nl_copykind kind = value ? nl_copykind_of_text(chrome_text(value)) : NL_COPY_UNKNOWN;
         if (kind)
             return kind;
     }
-    return copy_kind(event_text(event));
+    return nl_copykind_of_text(event_text(event));
 }
 
 void chrome_row_copy(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,

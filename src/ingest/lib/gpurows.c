@@ -190,52 +190,11 @@ struct nl_str gpurows_kernel_name(struct nl_str name)
     return name;
 }
 
-enum nl_copykind gpurows_copy_kind(struct nl_str text)
-{
-    static const struct {
-        const char *word;
-        enum nl_copykind kind;
-    } words[] = {
-        {"HOST_TO_DEVICE", NL_COPY_HTOD},
-        {"DEVICE_TO_HOST", NL_COPY_DTOH},
-        {"DEVICE_TO_DEVICE", NL_COPY_DTOD},
-        {"HOST_TO_HOST", NL_COPY_HTOH},
-        {"HostToDevice", NL_COPY_HTOD},
-        {"DeviceToHost", NL_COPY_DTOH},
-        {"DeviceToDevice", NL_COPY_DTOD},
-        {"HostToHost", NL_COPY_HTOH},
-        {"PeerToPeer", NL_COPY_PTOP},
-        {"HtoD", NL_COPY_HTOD},
-        {"DtoH", NL_COPY_DTOH},
-        {"DtoD", NL_COPY_DTOD},
-        {"HtoH", NL_COPY_HTOH},
-        {"PtoP", NL_COPY_PTOP},
-        {"HtoA", NL_COPY_HTOA},
-        {"AtoH", NL_COPY_ATOH},
-        {"DtoA", NL_COPY_DTOA},
-        {"AtoD", NL_COPY_ATOD},
-        {"AtoA", NL_COPY_ATOA},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (nl_str_find_nocase(text, words[i].word) >= 0)
-            return words[i].kind;
-    return NL_COPY_UNKNOWN;
-}
-
 /* ---- CUPTI's numbers ---- */
 
 static uint8_t mapped(int64_t number, const uint8_t *map, size_t count)
 {
     return number >= 0 && number < (int64_t)count ? map[number] : 0;
-}
-
-uint8_t gpurows_cupti_copy(int64_t number)
-{
-    static const uint8_t kinds[] = {
-        NL_COPY_UNKNOWN, NL_COPY_HTOD,     NL_COPY_DTOH,     NL_COPY_HTOA,    NL_COPY_ATOH,
-        NL_COPY_ATOA,    NL_COPY_ATOD,     NL_COPY_DTOA,     NL_COPY_DTOD,    NL_COPY_HTOH,
-        NL_COPY_PTOP,    NL_COPY_UVM_HTOD, NL_COPY_UVM_DTOH, NL_COPY_UVM_DTOD};
-    return mapped(number, kinds, sizeof kinds);
 }
 
 uint8_t gpurows_cupti_memory(int64_t number)

@@ -79,11 +79,7 @@ void gpurows_work_items(struct nl_kernel_row *kernel, const uint32_t items[3],
 /* The name without what ROCm puts after it: " [clone .kd]", ".kd". */
 struct nl_str gpurows_kernel_name(struct nl_str name);
 
-/* HostToDevice, MEMORY_COPY_HOST_TO_DEVICE, HtoD, "[CUDA memcpy HtoD]", … */
-enum nl_copykind gpurows_copy_kind(struct nl_str text);
-
-/* CUPTI's numbers of kinds of copies, memory and waits as the store's; 0 what it does not know. */
-uint8_t gpurows_cupti_copy(int64_t number);
+/* CUPTI's numbers of kinds of memory and waits as the store's (of copies: store/copykind.h); 0 what it does not know. */
 uint8_t gpurows_cupti_memory(int64_t number);
 uint8_t gpurows_cupti_sync(int64_t number);
 

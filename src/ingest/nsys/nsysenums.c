@@ -26,20 +26,9 @@ static const struct known {
     uint8_t number, value;
     const char *symbol, *label;
 } known[] = {
-    {NSYS_COPY_KIND, 0, NL_COPY_UNKNOWN, "CUDA_MEMCPY_KIND_UNKNOWN", "Unknown"},
-    {NSYS_COPY_KIND, 1, NL_COPY_HTOD, "CUDA_MEMCPY_KIND_HTOD", "Host-to-Device"},
-    {NSYS_COPY_KIND, 2, NL_COPY_DTOH, "CUDA_MEMCPY_KIND_DTOH", "Device-to-Host"},
-    {NSYS_COPY_KIND, 3, NL_COPY_HTOA, "CUDA_MEMCPY_KIND_HTOA", "Host-to-Array"},
-    {NSYS_COPY_KIND, 4, NL_COPY_ATOH, "CUDA_MEMCPY_KIND_ATOH", "Array-to-Host"},
-    {NSYS_COPY_KIND, 5, NL_COPY_ATOA, "CUDA_MEMCPY_KIND_ATOA", "Array-to-Array"},
-    {NSYS_COPY_KIND, 6, NL_COPY_ATOD, "CUDA_MEMCPY_KIND_ATOD", "Array-to-Device"},
-    {NSYS_COPY_KIND, 7, NL_COPY_DTOA, "CUDA_MEMCPY_KIND_DTOA", "Device-to-Array"},
-    {NSYS_COPY_KIND, 8, NL_COPY_DTOD, "CUDA_MEMCPY_KIND_DTOD", "Device-to-Device"},
-    {NSYS_COPY_KIND, 9, NL_COPY_HTOH, "CUDA_MEMCPY_KIND_HTOH", "Host-to-Host"},
-    {NSYS_COPY_KIND, 10, NL_COPY_PTOP, "CUDA_MEMCPY_KIND_PTOP", "Peer-to-Peer"},
-    {NSYS_COPY_KIND, 11, NL_COPY_UVM_HTOD, "CUDA_MEMCPY_KIND_UVM_HTOD", "Unified Host-to-Device"},
-    {NSYS_COPY_KIND, 12, NL_COPY_UVM_DTOH, "CUDA_MEMCPY_KIND_UVM_DTOH", "Unified Device-to-Host"},
-    {NSYS_COPY_KIND, 13, NL_COPY_UVM_DTOD, "CUDA_MEMCPY_KIND_UVM_DTOD", "Unified Device-to-Device"},
+#define NL_COPYKIND(identifier, text, number, label, pages)                                        \
+    {NSYS_COPY_KIND, number, NL_COPY_##identifier, "CUDA_MEMCPY_KIND_" #identifier, label},
+#include "store/copykind.def"
 
     {NSYS_MEMORY_KIND, 0, NL_MEMORY_PAGEABLE, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},
     {NSYS_MEMORY_KIND, 1, NL_MEMORY_PINNED, "CUDA_MEMOPR_MEMORY_KIND_PINNED", "Pinned"},

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "parse/csvread.h"
 #include "ingest/lib/gpurows.h"
+#include "store/copykind.h"
 
 enum {
     T_START,
@@ -266,7 +267,7 @@ static void stage_copy(struct nvprofcsv *load, uint32_t slice, uint64_t id, stru
     double bytes = size_of(load, T_SIZE);
     copy.slice = slice;
     copy.correlation = id;
-    copy.kind = (uint8_t)gpurows_copy_kind(name);
+    copy.kind = (uint8_t)nl_copykind_of_text(name);
     copy.bytes = bytes < 0 ? NL_NULL_U64 : (uint64_t)bytes;
     copy.src_memory = memory_of(load, T_FROM);
     copy.dst_memory = memory_of(load, T_TO);

@@ -3,6 +3,7 @@
  * number (cbid), owners of markers and overheads as packed bytes, ranges as two rows.
  */
 #include "ingest/nvprof/nvprof.h"
+#include "store/copykind.h"
 
 #define CALLS 2048
 static const char *const runtime_calls[CALLS] = {
@@ -170,7 +171,7 @@ static void copy_row(void *context, dbfile_cells cells)
     struct nl_copy_row copy = nl_copy_row();
     if (!device_slice(load, cells, NL_KIND_MEMCPY, &slice))
         return;
-    copy.kind = gpurows_cupti_copy(dbcell_i64(&cells[C_KIND]));
+    copy.kind = (uint8_t)nl_copykind_of_cupti(dbcell_i64(&cells[C_KIND]));
     slice.name = gpurows_copy_name(rows, copy.kind);
     copy.slice = nl_stage_slice(rows->stage, &slice);
     copy.correlation = dbcell_id(&cells[K_CORRELATION]);

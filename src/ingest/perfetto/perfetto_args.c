@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "ingest/perfetto/perfetto.h"
 #include "ingest/perfetto/perfettofields.h"
+#include "store/copykind.h"
 
 #define DEPTH_MOST 12
 
@@ -64,7 +65,7 @@ static void note_launch(struct nl_str name, const struct wire_field *value,
     if (value->number == ANNOTATION_DOUBLE_VALUE && nl_str_is(name, "occupancy"))
         launch->occupancy = wire_f64(value);
     if (value->number == ANNOTATION_STRING_VALUE && nl_str_is(name, "kind"))
-        launch->direction = (uint8_t)gpurows_copy_kind(wire_str(value));
+        launch->direction = (uint8_t)nl_copykind_of_text(wire_str(value));
     if (!wire_is_varint(value))
         return;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {

@@ -5,6 +5,7 @@
 #include "ingest/lib/gpurows.h"
 #include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"
+#include "store/copykind.h"
 
 struct event {
     struct nl_str name, category;
@@ -381,7 +382,7 @@ void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *pa
     record.args = perfetto_args(load, packet->sequence, wire_inside(data), &event.tag,
                                 record.role ? &launch : NULL);
     if (record.role == ROLE_COPY && !launch.direction)
-        launch.direction = (uint8_t)gpurows_copy_kind(event.name);
+        launch.direction = (uint8_t)nl_copykind_of_text(event.name);
     if (record.role && record.type != PERFETTO_END)
         record.launch = add_launch(load, &launch);
     if (record.type == PERFETTO_COMPLETE &&

@@ -7,6 +7,7 @@
 
 #include "ingest/lib/gpurows.h"
 #include "ingest/recording/recording.h"
+#include "store/copykind.h"
 #include "store/recgpu.h"
 
 #define WORDS_MOST 256u /* kinds of notes, and facts: what writes recordings has a dozen */
@@ -133,7 +134,7 @@ static void stage_copy(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
     struct nl_copy_row row = nl_copy_row();
     if (!on_stream(gpu, cell, work, NL_KIND_MEMCPY, &slice))
         return;
-    row.kind = gpurows_cupti_copy(cell->depth);
+    row.kind = (uint8_t)nl_copykind_of_cupti(cell->depth);
     slice.name = gpurows_copy_name(&gpu->rows, row.kind);
     row.slice = nl_stage_slice(gpu->rows.stage, &slice);
     row.correlation = id_of(work->correlation);
