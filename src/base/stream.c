@@ -1,7 +1,8 @@
 /*
  * A stream is three layers: raw bytes (a descriptor or memory), a decoder (none, gzip, zstd), and,
  * for compressed files, a thread that decodes ahead into a ring of RING_SLOTS buffers. Inflate is the
- * bottleneck of compressed input, so it must never wait for the parser, and the other way round.
+ * bottleneck of compressed input, so it must never wait for the parser, and the other way round: a
+ * buffer that is lent leaves the ring, and another takes its place.
  */
 #define _GNU_SOURCE
 #include "base/stream.h"
@@ -28,6 +29,7 @@
 
 enum encoding { PLAIN, GZIP, ZSTD };
 
+/* A buffer of the ring: its bytes lie between room for those who borrow it. */
 struct slot {
     unsigned char *bytes;
     size_t len;
@@ -52,12 +54,14 @@ struct nl_stream {
     size_t raw_len, raw_at;
     const char *damage;
     /* ring; filled and taken under the lock */
-    bool threaded, producer_done, stop;
+    bool has_lock, threaded, producer_done, stop;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot ring[RING_SLOTS];
     size_t filled, taken, taken_at;
+    unsigned char **spare; /* buffers that were given back */
+    size_t spare_count, spare_cap;
     struct nl_err err;
 };
 
@@ -201,6 +205,25 @@ static ssize_t decode(struct nl_stream *s, unsigned char *out, size_t room)
     return (ssize_t)got;
 }
 
+static unsigned char *new_buffer(void)
+{
+    return (unsigned char *)nl_alloc(NL_STREAM_BEFORE + RING_BYTES + NL_STREAM_BEHIND) +
+           NL_STREAM_BEFORE;
+}
+
+static void free_buffer(unsigned char *bytes)
+{
+    if (bytes)
+        nl_free(bytes - NL_STREAM_BEFORE);
+}
+
+/* Gives a slot a buffer, unless it has one: its bytes were copied then. The lock is held. */
+static void fit_buffer(struct nl_stream *s, struct slot *slot)
+{
+    if (!slot->bytes)
+        slot->bytes = s->spare_count ? s->spare[--s->spare_count] : new_buffer();
+}
+
 static void *produce(void *argument)
 {
     struct nl_stream *s = argument;
@@ -209,10 +232,12 @@ static void *produce(void *argument)
         while (s->filled - s->taken == RING_SLOTS && !s->stop)
             pthread_cond_wait(&s->changed, &s->lock);
         bool stop = s->stop;
+        struct slot *slot = &s->ring[s->filled % RING_SLOTS];
+        if (!stop)
+            fit_buffer(s, slot);
         pthread_mutex_unlock(&s->lock);
         if (stop)
             return NULL;
-        struct slot *slot = &s->ring[s->filled % RING_SLOTS];
         ssize_t got = decode(s, slot->bytes, RING_BYTES);
         pthread_mutex_lock(&s->lock);
         if (got > 0) {
@@ -230,10 +255,9 @@ static void *produce(void *argument)
 
 static void start_thread(struct nl_stream *s)
 {
-    for (size_t i = 0; i < RING_SLOTS; i++)
-        s->ring[i].bytes = nl_alloc(RING_BYTES);
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
+    s->has_lock = true;
     s->threaded = pthread_create(&s->thread, NULL, produce, s) == 0;
 }
 
@@ -336,12 +360,15 @@ void nl_stream_close(struct nl_stream *s)
         pthread_mutex_unlock(&s->lock);
         pthread_join(s->thread, NULL);
     }
-    if (s->ring[0].bytes) {
+    if (s->has_lock) {
         pthread_mutex_destroy(&s->lock);
         pthread_cond_destroy(&s->changed);
     }
     for (size_t i = 0; i < RING_SLOTS; i++)
-        nl_free(s->ring[i].bytes);
+        free_buffer(s->ring[i].bytes);
+    for (size_t i = 0; i < s->spare_count; i++)
+        free_buffer(s->spare[i]);
+    nl_free(s->spare);
     if (s->fd > 0)
         close(s->fd);
     ZSTD_freeDStream(s->zstd);
@@ -351,15 +378,21 @@ void nl_stream_close(struct nl_stream *s)
     nl_free(s);
 }
 
+/* Waits until the ring holds something; false at the end. The lock is held. */
+static bool wait_filled(struct nl_stream *s)
+{
+    while (s->filled == s->taken && !s->producer_done)
+        pthread_cond_wait(&s->changed, &s->lock);
+    return s->filled != s->taken;
+}
+
 /* Copies what the ring holds; waits for at least one byte or the end. */
 static ssize_t take(struct nl_stream *s, unsigned char *to, size_t room)
 {
     pthread_mutex_lock(&s->lock);
-    while (s->filled == s->taken && !s->producer_done)
-        pthread_cond_wait(&s->changed, &s->lock);
-    bool empty = s->filled == s->taken;
+    bool filled = wait_filled(s);
     pthread_mutex_unlock(&s->lock);
-    if (empty)
+    if (!filled)
         return s->err.code == NL_OK ? 0 : -1;
     struct slot *slot = &s->ring[s->taken % RING_SLOTS];
     size_t n = slot->len - s->taken_at < room ? slot->len - s->taken_at : room;
@@ -373,6 +406,41 @@ static ssize_t take(struct nl_stream *s, unsigned char *to, size_t room)
         pthread_mutex_unlock(&s->lock);
     }
     return (ssize_t)n;
+}
+
+struct nl_stream_piece nl_stream_lend(struct nl_stream *s)
+{
+    struct nl_stream_piece piece = {0};
+    if (!s->threaded)
+        return piece;
+    pthread_mutex_lock(&s->lock);
+    if (wait_filled(s)) {
+        struct slot *slot = &s->ring[s->taken % RING_SLOTS];
+        piece = (struct nl_stream_piece){(char *)slot->bytes + s->taken_at, slot->len - s->taken_at,
+                                         slot->bytes};
+        slot->bytes = NULL;
+        s->taken++;
+        s->taken_at = 0;
+        pthread_cond_signal(&s->changed);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return piece;
+}
+
+void nl_stream_return(struct nl_stream *s, struct nl_stream_piece *piece)
+{
+    if (piece->bytes) {
+        pthread_mutex_lock(&s->lock);
+        nl_grow(&s->spare, &s->spare_cap, s->spare_count + 1);
+        s->spare[s->spare_count++] = piece->buffer;
+        pthread_mutex_unlock(&s->lock);
+    }
+    *piece = (struct nl_stream_piece){0};
+}
+
+bool nl_stream_is_ahead(const struct nl_stream *s)
+{
+    return s->threaded;
 }
 
 ssize_t nl_stream_read(struct nl_stream *s, void *buffer, size_t room, struct nl_err *err)

@@ -42,6 +42,27 @@ void nl_stream_close(struct nl_stream *stream);
 /* Reads up to `room` bytes; as many as there are unless the end comes. 0 = end, -1 = error. */
 ssize_t nl_stream_read(struct nl_stream *stream, void *buffer, size_t room, struct nl_err *err);
 
+/* What was decoded ahead, where it lies. NL_STREAM_BEFORE bytes before `bytes` and NL_STREAM_BEHIND behind
+ * `len` of them may be written to. */
+#define NL_STREAM_BEFORE ((size_t)64 << 10)
+#define NL_STREAM_BEHIND 64
+struct nl_stream_piece {
+    char *bytes; /* NULL: nothing is lent */
+    size_t len;
+    void *buffer;
+};
+
+/* The next bytes without a copy, until they are given back; from any thread, one at a time. Nothing is lent when
+ * bytes are not decoded ahead, at the end and after errors: nl_stream_read says which. */
+struct nl_stream_piece nl_stream_lend(struct nl_stream *stream);
+
+/* Gives a piece back, also from another thread; *piece lends nothing then. All pieces are given back before the
+ * stream is closed. */
+void nl_stream_return(struct nl_stream *stream, struct nl_stream_piece *piece);
+
+/* Whether a thread of its own decodes ahead. */
+bool nl_stream_is_ahead(const struct nl_stream *stream);
+
 /* The whole file added to `out`, decompressed. NL_FORMAT when compressed data is cut or damaged,
  * NL_LIMIT when it does not fit in out->max. */
 NL_MUST_CHECK bool nl_stream_read_all(struct nl_buf *out, const char *path, struct nl_err *err);

@@ -201,7 +201,76 @@ static void files_and_early_close(void)
     nl_free(out);
 }
 
+enum { HELD = 9, COPIES = 5 }; /* more than the ring has, and so many bytes that it goes round */
+
+/* Reads and pieces in turn, several pieces at a time, with all of the room around them written to. */
+static void lends_and_reads(struct nl_stream *stream, const unsigned char *bytes)
+{
+    struct nl_stream_piece held[HELD] = {0};
+    unsigned char part[70000];
+    struct nl_err err;
+    size_t at = 0;
+    nl_err_clear(&err);
+    for (unsigned round = 0; at < COPIES * PLAIN_BYTES; round++) {
+        struct nl_stream_piece *piece = &held[round % HELD];
+        nl_stream_return(stream, piece);
+        CHECK(piece->bytes == NULL);
+        if (round % 5 == 2) {
+            ssize_t got = nl_stream_read(stream, part, sizeof part, &err);
+            REQUIRE(got > 0);
+            CHECK(memcmp(part, bytes + at, (size_t)got) == 0);
+            at += (size_t)got;
+            continue;
+        }
+        *piece = nl_stream_lend(stream);
+        REQUIRE(piece->bytes && piece->len && piece->len <= COPIES * PLAIN_BYTES - at);
+        memset(piece->bytes - NL_STREAM_BEFORE, 'x', NL_STREAM_BEFORE);
+        memset(piece->bytes + piece->len, 'x', NL_STREAM_BEHIND);
+        CHECK(memcmp(piece->bytes, bytes + at, piece->len) == 0);
+        at += piece->len;
+    }
+    for (size_t i = 0; i < HELD; i++)
+        nl_stream_return(stream, &held[i]);
+    CHECK(nl_stream_lend(stream).bytes == NULL);
+    CHECK_INT(nl_stream_read(stream, part, sizeof part, &err), 0);
+    CHECK(nl_stream_damage(stream) == NULL);
+}
+
+static void lends_what_is_decoded_ahead(void)
+{
+    char path[] = "/tmp/neurolens-stream-XXXXXX";
+    struct nl_err err;
+    unsigned char *some = some_bytes(), *bytes = nl_alloc(COPIES * PLAIN_BYTES);
+    int fd = mkstemp(path);
+    REQUIRE(fd >= 0);
+    for (size_t i = 0; i < COPIES; i++)
+        memcpy(bytes + i * PLAIN_BYTES, some, PLAIN_BYTES);
+    for (size_t e = 0; e < CHECK_LENGTH(encodings); e++) {
+        struct packed packed = {0};
+        check_case(encodings[e].name);
+        for (size_t i = 0; i < COPIES; i++)
+            encodings[e].add(&packed, some, PLAIN_BYTES);
+        CHECK(ftruncate(fd, 0) == 0);
+        CHECK(pwrite(fd, packed.bytes, packed.len, 0) == (ssize_t)packed.len);
+        nl_err_clear(&err);
+        struct nl_stream *stream = nl_stream_open(path, NULL, &err);
+        REQUIRE(stream != NULL);
+        CHECK(nl_stream_is_ahead(stream) == (e != 0));
+        if (e != 0)
+            lends_and_reads(stream, bytes);
+        else
+            CHECK(nl_stream_lend(stream).bytes == NULL);
+        nl_stream_close(stream);
+        nl_free(packed.bytes);
+    }
+    close(fd);
+    unlink(path);
+    nl_free(some);
+    nl_free(bytes);
+}
+
 CHECK_MAIN("stream", {"reads encodings", reads_encodings},
            {"cut files give their start", cut_files_give_their_start},
            {"damaged files end", damaged_files_end},
-           {"files and early close", files_and_early_close})
+           {"files and early close", files_and_early_close},
+           {"lends what is decoded ahead", lends_what_is_decoded_ahead})

@@ -1,4 +1,4 @@
-/* The window: one buffer, filled in large reads. */
+/* The window: one buffer, filled in large reads, or the pieces that a stream lends. */
 #include "ingest/chrome/chrome_feed.h"
 
 #include <string.h>
@@ -30,6 +30,7 @@ void chrome_feed_init(struct chrome_feed *feed, struct nl_stream *stream)
 
 void chrome_feed_release(struct chrome_feed *feed)
 {
+    nl_stream_return(feed->stream, &feed->piece);
     nl_free(feed->bytes);
     feed->bytes = NULL;
 }
@@ -61,17 +62,66 @@ char *chrome_feed_swap(struct chrome_feed *feed, const char *cut, char *bytes, s
     return old;
 }
 
+/* The feed's own buffer, with room for what is left from `from` on, becomes the window. */
+static void move_to_own(struct chrome_feed *feed, const char *from)
+{
+    size_t left = (size_t)(feed->end - from), room = feed->room;
+    while (room <= left)
+        room *= 2;
+    if (room > feed->room) {
+        nl_free(feed->bytes);
+        feed->bytes = chrome_feed_buffer(room);
+    }
+    move_to(feed, from, feed->bytes, room);
+}
+
+struct nl_stream_piece chrome_feed_take_piece(struct chrome_feed *feed, const char *cut)
+{
+    struct nl_stream_piece piece = feed->piece;
+    char *old_cut = feed->at + (cut - feed->at);
+    feed->offset += (uint64_t)(cut - feed->at);
+    move_to_own(feed, cut);
+    feed->piece = (struct nl_stream_piece){0};
+    pad(old_cut);
+    return piece;
+}
+
+/* Makes the next piece the window, behind what is left of this one. False when there is none, or too much is left. */
+static bool borrow(struct chrome_feed *feed)
+{
+    size_t left = (size_t)(feed->end - feed->at);
+    struct nl_stream_piece piece = {0};
+    if (left <= NL_STREAM_BEFORE - BEFORE)
+        piece = nl_stream_lend(feed->stream);
+    if (!piece.bytes)
+        return false;
+    char *at = piece.bytes - left;
+    memcpy(at, feed->at, left);
+    memset(at - BEFORE, ' ', BEFORE);
+    nl_stream_return(feed->stream, &feed->piece);
+    feed->piece = piece;
+    feed->at = at;
+    feed->end = piece.bytes + piece.len;
+    pad(feed->end);
+    return true;
+}
+
 void chrome_feed_shrink(struct chrome_feed *feed)
 {
-    if (feed->room > CHROME_BLOCK && (size_t)(feed->end - feed->at) <= CHROME_BLOCK)
+    if (!feed->piece.bytes && feed->room > CHROME_BLOCK &&
+        (size_t)(feed->end - feed->at) <= CHROME_BLOCK)
         nl_free(chrome_feed_swap(feed, feed->at, chrome_feed_buffer(CHROME_BLOCK), CHROME_BLOCK));
 }
 
 bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err)
 {
     size_t left = (size_t)(feed->end - feed->at);
-    if (feed->ended)
+    if (feed->ended || borrow(feed))
         return true;
+    if (feed->piece.bytes) {
+        struct nl_stream_piece piece = chrome_feed_take_piece(feed, feed->at);
+        nl_stream_return(feed->stream, &piece);
+    }
     if (left >= feed->room) {
         if (feed->room >= CHROME_MOST)
             return nl_fail(err, NL_LIMIT, "one value of the JSON text is over %zu MiB",

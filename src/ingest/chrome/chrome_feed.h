@@ -1,6 +1,9 @@
 /*
  * chrome_feed — a window on the decompressed bytes of the input.
  *
+ * Of compressed input the window is what the stream has decoded, where it lies; what is left of the piece before
+ * is copied in front of it. Else, and where more is left than fits there, it is a buffer that is read into.
+ *
  * feed->at .. feed->end are the bytes not used yet; behind `end` lie CHROME_PAD bytes of '"' (as
  * the scans want), before `at` at least 8 readable bytes. chrome_feed_more reads on, moving and
  * growing as needed; pointers into the window are stale after it.
@@ -18,8 +21,9 @@
 
 struct chrome_feed {
     struct nl_stream *stream;
-    char *bytes; /* the buffer; `room` bytes of data fit */
+    char *bytes; /* a buffer of its own; `room` bytes of data fit */
     size_t room;
+    struct nl_stream_piece piece; /* the window lies there when it has bytes, else in `bytes` */
     char *at, *end;
     uint64_t offset; /* of `at` in the file */
     bool ended;      /* nothing follows `end` */
@@ -35,8 +39,12 @@ void chrome_feed_use(struct chrome_feed *feed, const char *to);
  * end. False with err when reading failed; NL_LIMIT when the window is at its ceiling. */
 NL_MUST_CHECK bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err);
 
+/* Takes the bytes up to `cut` away with the piece in which they lie, which the caller returns to the stream; those
+ * behind it move to the feed's own buffer. */
+struct nl_stream_piece chrome_feed_take_piece(struct chrome_feed *feed, const char *cut);
+
 /* Replaces the buffer by `bytes` of `room`; the unused bytes from `cut` on are moved there, and
- * what is left in the old buffer (up to `cut`) is padded. Returns the old buffer. */
+ * what is left in the old buffer (up to `cut`) is padded. Returns the old buffer. For windows that are in no piece. */
 char *chrome_feed_swap(struct chrome_feed *feed, const char *cut, char *bytes, size_t room);
 
 /* The next byte that is no white space, '\0' at the end. */

@@ -115,7 +115,9 @@ struct runner {
     pthread_t thread;
 };
 
+/* Text in a piece of the stream, or in a buffer. */
 struct block {
+    struct nl_stream_piece piece;
     char *bytes;
     size_t room;
     const char *text, *end;
@@ -125,6 +127,8 @@ struct block {
 /* Puts a buffer of the runner under the window. The one that it takes away is spare. */
 static void bring_buffer(struct chrome_feed *feed, struct runner *runner)
 {
+    if (nl_stream_is_ahead(feed->stream))
+        return; /* each block comes in a piece of its own */
     if (!runner->spare)
         runner->spare = chrome_feed_buffer(CHROME_BLOCK);
     if ((size_t)(feed->end - feed->at) > CHROME_BLOCK)
@@ -137,7 +141,7 @@ static void bring_buffer(struct chrome_feed *feed, struct runner *runner)
     }
 }
 
-/* Takes the window up to `cut`; what is behind it moves to the spare buffer. */
+/* Takes the window up to `cut`; what is behind it moves to the spare buffer, or to the feed's own from a piece. */
 static void take_block(struct turns *turns, struct runner *runner, const char *cut,
                        struct block *block)
 {
@@ -148,9 +152,13 @@ static void take_block(struct turns *turns, struct runner *runner, const char *c
                             .end = cut,
                             .offset = feed->offset,
                             .unit = (*turns->unit)++};
-    if (left > room) {
+    if (feed->piece.bytes) {
+        block->piece = chrome_feed_take_piece(feed, cut);
+        return;
+    }
+    if (left > room || !runner->spare) {
         nl_free(runner->spare);
-        room = feed->room;
+        room = left > room ? feed->room : room;
         runner->spare = chrome_feed_buffer(room);
     }
     block->bytes = chrome_feed_swap(feed, cut, runner->spare, room);
@@ -222,6 +230,9 @@ static void *run(void *context)
     while (wait_turn(runner->turns, runner, &block)) {
         if (!nl_job_cancelled(runner->turns->load->job))
             parse_block(runner->worker, &block);
+        nl_stream_return(runner->turns->feed->stream, &block.piece);
+        if (!block.bytes)
+            continue;
         if (block.room == CHROME_BLOCK)
             runner->spare = block.bytes;
         else
