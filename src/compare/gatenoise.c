@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compare/diffinner.h"
 #include "compare/metricvalue.h"
+#include "compare/moments.h"
 #include "compare/statdist.h"
 
 bool nl_gate_has_steps(const struct nl_diff_input *input)
@@ -21,16 +22,11 @@ bool nl_gate_has_steps(const struct nl_diff_input *input)
 
 static void add_up(struct nl_gate_typical *typical, const double *logs)
 {
-    double sum = 0, squares = 0, n = (double)typical->captures;
-    for (size_t i = 0; i < typical->captures; i++)
-        sum += logs[i];
-    double mean = sum / n;
-    for (size_t i = 0; i < typical->captures; i++)
-        squares += (logs[i] - mean) * (logs[i] - mean);
+    double n = (double)typical->captures, mean = nl_sample_mean(logs, typical->captures);
     typical->ns = exp(mean);
     if (typical->captures < 2)
         return;
-    typical->sd = sqrt(squares / (n - 1));
+    typical->sd = sqrt(nl_sample_variance(logs, typical->captures, mean));
     double half = nl_student_quantile(0.025, n - 1) * typical->sd / sqrt(n);
     typical->low = exp(mean - half);
     typical->high = exp(mean + half);

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "compare/diffinner.h"
 #include "compare/diffpair.h"
+#include "compare/moments.h"
 #include "compare/rankinner.h"
 #include "tables/answer.h"
 #include "tables/shortname.h"
@@ -288,42 +289,39 @@ static void make_rows(struct ranking *r, struct nodes *nodes, struct rank_level 
 
 /* ---- intervals ---- */
 
-/* Where some have nothing of it there are no logarithms: the mean, and its own error. */
-static size_t one_value(const double *means, size_t count, struct nl_value *value)
+/* Standard error of the mean; NaN of one value. */
+static double error_of(const double *values, size_t count, double mean)
 {
-    double sum = 0, squares = 0, n = (double)count;
-    for (size_t i = 0; i < count; i++)
-        sum += means[i];
-    for (size_t i = 0; i < count; i++)
-        squares += (means[i] - sum / n) * (means[i] - sum / n);
-    double se = count > 1 ? sqrt(squares / (n - 1) / n) / (sum / n) : NAN;
-    *value = (struct nl_value){log(sum / n), se};
-    return 1;
+    double variance = count > 1 ? nl_sample_variance(values, count, mean) : NAN;
+    return sqrt(variance / (double)count);
 }
 
+/* One value a capture; of the stretches of one capture their mean, with the error that they show. Returns how many. */
 static size_t values_of(const struct rank_candidate *c, const int64_t blocks[DIFF_BLOCKS],
                         struct nl_value values[DIFF_BLOCKS])
 {
     size_t count = 0, none = 0;
-    double sum = 0, squares = 0, means[DIFF_BLOCKS];
+    double means[DIFF_BLOCKS], logs[DIFF_BLOCKS];
     for (size_t i = 0; i < c->side.blocks.count; i++) {
-        double mean =
+        means[i] =
             c->side.blocks.units[i] ? (double)blocks[i] / (double)c->side.blocks.units[i] : 0;
-        means[i] = mean;
-        none += !(mean > 0);
-        if (mean > 0)
-            values[count++] = (struct nl_value){log(mean), 0};
+        none += !(means[i] > 0);
+        if (means[i] > 0) {
+            logs[count] = log(means[i]);
+            values[count] = (struct nl_value){logs[count], 0};
+            count++;
+        }
     }
-    if (none && count)
-        return one_value(means, c->side.blocks.count, values);
+    if (none && count) { /* which has no logarithm: that of the mean, and its own error */
+        double mean = nl_sample_mean(means, c->side.blocks.count);
+        double error = error_of(means, c->side.blocks.count, mean);
+        values[0] = (struct nl_value){log(mean), error / mean};
+        return 1;
+    }
     if (c->side.captures || count < 2)
         return count;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i].log;
-    for (size_t i = 0; i < count; i++)
-        squares += (values[i].log - sum / (double)count) * (values[i].log - sum / (double)count);
-    double n = (double)count;
-    values[0] = (struct nl_value){sum / n, sqrt(squares / (n - 1) / n)};
+    double mean = nl_sample_mean(logs, count);
+    values[0] = (struct nl_value){mean, error_of(logs, count, mean)};
     return 1;
 }
 
@@ -414,25 +412,40 @@ static void move_parts(struct ranking *r, struct rank_level *level)
     }
 }
 
+/* False: not all candidates have what the level is about. */
+static bool make_level(struct ranking *r, size_t at)
+{
+    switch (at) {
+    case RANK_TYPES: return make_types(r, &r->levels[at]);
+    case RANK_KERNELS: return false; /* of the candidates' own parts */
+    default: return make_parts(r, &r->levels[at], levels[at].lens);
+    }
+}
+
+/* Pairs the parts of the level, which are there. `own`: they are the candidates' own ones, by name. */
+static void fill_level(struct ranking *r, size_t at, bool own)
+{
+    struct rank_level *level = &r->levels[at];
+    struct nodes nodes = {0};
+    list_nodes(&nodes, level, r->count);
+    pair_all(&nodes, r, level, own && r->unit <= DIFF_BY_WORK);
+    make_rows(r, &nodes, level);
+    rank_level_explain(r, level, own ? DIFF_LENSES : levels[at].inside);
+    nl_free(nodes.items);
+}
+
 void rank_levels_find(struct ranking *r)
 {
-    bool by_operator = false;
+    /* Names that were measured are kernels, below the operators; without operators they make the first table. */
+    size_t own_at = RANK_OPERATORS;
     for (size_t at = 0; at < RANK_LEVELS; at++) {
-        struct rank_level *level = &r->levels[at];
-        struct nodes nodes = {0};
-        bool made = at == RANK_TYPES ? make_types(r, level)
-                                     : at != RANK_KERNELS && make_parts(r, level, levels[at].lens);
-        by_operator |= made && at == RANK_OPERATORS;
-        bool names = by_operator ? at == RANK_KERNELS : at == RANK_OPERATORS;
-        if (names) /* without operators the first table is of whatever was measured */
-            move_parts(r, level);
-        if (!made && !names)
-            continue;
-        list_nodes(&nodes, level, r->count);
-        pair_all(&nodes, r, level, names && r->unit <= DIFF_BY_WORK);
-        make_rows(r, &nodes, level);
-        rank_level_explain(r, level, names ? DIFF_LENSES : levels[at].inside);
-        nl_free(nodes.items);
+        bool made = make_level(r, at);
+        if (at == RANK_OPERATORS && made)
+            own_at = RANK_KERNELS;
+        if (at == own_at)
+            move_parts(r, &r->levels[at]);
+        if (made || at == own_at)
+            fill_level(r, at, at == own_at);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/search.h"
+#include "compare/moments.h"
 #include "compare/shift.h"
 #include "compare/statdist.h"
 #include "compare/stattest.h"
@@ -26,22 +27,6 @@
 #define STRICTEST   1e-4
 
 /* ---- within a capture ---- */
-
-static double mean_of(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return sum / (double)count;
-}
-
-static double variance_of(const double *values, size_t count, double mean)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += (values[i] - mean) * (values[i] - mean);
-    return count > 1 ? sum / (double)(count - 1) : 0;
-}
 
 /* How strongly a value follows the one before it; of ranks' sort the values are cut at 3 deviations, so
  * that one long step is no sign of independence. */
@@ -69,9 +54,10 @@ static double blocks_variance(const double *logs, size_t count)
     double *means = nl_alloc((blocks + 1) * sizeof *means);
     for (size_t i = 0; i < blocks; i++) {
         size_t from = count * i / blocks, to = count * (i + 1) / blocks;
-        means[i] = mean_of(logs + from, to - from);
+        means[i] = nl_sample_mean(logs + from, to - from);
     }
-    double variance = variance_of(means, blocks, mean_of(means, blocks)) / (double)blocks;
+    double variance =
+        nl_sample_variance(means, blocks, nl_sample_mean(means, blocks)) / (double)blocks;
     nl_free(means);
     return variance;
 }
@@ -83,7 +69,7 @@ static void find_errors(struct nl_capture *c, const double *lengths, const doubl
     memcpy(sorted, logs, count * sizeof *sorted);
     double middle = nl_median_f64(sorted, count);
     double robust = NORMAL_MAD * nl_mad(sorted, count);
-    double plain = sqrt(variance_of(logs, count, mean_of(logs, count)));
+    double plain = sqrt(nl_sample_variance(logs, count, nl_sample_mean(logs, count)));
     double deviation = robust > 0 ? robust : plain;
     double r = following(logs, count, middle, deviation);
     double free = (double)count * (1 - r) / (1 + r);
@@ -93,7 +79,7 @@ static void find_errors(struct nl_capture *c, const double *lengths, const doubl
     double blocks_share = plain > 0 ? deviation * deviation / (plain * plain) : 1;
     double by_blocks = MEDIAN_COST * blocks * (blocks_share < 1 ? blocks_share : 1);
     c->median_se = sqrt(typical > by_blocks ? typical : by_blocks);
-    double spread = sqrt(variance_of(lengths, count, c->mean)) / c->mean;
+    double spread = sqrt(nl_sample_variance(lengths, count, c->mean)) / c->mean;
     double mean = spread * spread / c->independent;
     c->mean_se = sqrt(mean > blocks ? mean : blocks);
     nl_free(sorted);
@@ -106,7 +92,7 @@ double nl_mean_error(const double *values, size_t count, double *spread)
         memcpy(sorted, values, count * sizeof *sorted);
     double middle = nl_median_f64(sorted, count), robust = NORMAL_MAD * nl_mad(sorted, count);
     nl_free(sorted);
-    double variance = count ? variance_of(values, count, mean_of(values, count)) : 0;
+    double variance = count ? nl_sample_variance(values, count, nl_sample_mean(values, count)) : 0;
     double deviation = robust > 0 ? robust : sqrt(variance);
     if (spread)
         *spread = deviation;
@@ -133,7 +119,7 @@ struct nl_capture nl_capture_of(const double *lengths, size_t count)
     double *copy = nl_alloc((count + 1) * sizeof *copy);
     memcpy(copy, lengths, count * sizeof *copy);
     c.median = nl_median_f64(copy, count); /* sorts */
-    c.mean = mean_of(lengths, count);
+    c.mean = nl_sample_mean(lengths, count);
     double rank = 0.95 * (double)(count - 1);
     size_t low = (size_t)rank;
     c.p95 = low + 1 < count ? copy[low] + (rank - (double)low) * (copy[low + 1] - copy[low])

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "compare/moments.h"
 #include "compare/shift.h"
 #include "compare/statdist.h"
 
@@ -105,30 +106,15 @@ struct nl_mann_whitney nl_mann_whitney(double *a, size_t a_count, double *b, siz
 
 /* ---- Welch ---- */
 
-static double mean_of(const double *values, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += values[i];
-    return sum / (double)count;
-}
-
-static double variance_of(const double *values, size_t count, double mean)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += (values[i] - mean) * (values[i] - mean);
-    return sum / (double)(count - 1);
-}
-
 struct nl_welch nl_welch(const double *a, size_t a_count, const double *b, size_t b_count)
 {
     struct nl_welch test = {NAN, NAN, NAN};
     if (a_count < 2 || b_count < 2)
         return test;
-    double a_mean = mean_of(a, a_count), b_mean = mean_of(b, b_count);
+    double a_mean = nl_sample_mean(a, a_count), b_mean = nl_sample_mean(b, b_count);
     double n = (double)a_count, m = (double)b_count;
-    double x = variance_of(a, a_count, a_mean) / n, y = variance_of(b, b_count, b_mean) / m;
+    double x = nl_sample_variance(a, a_count, a_mean) / n,
+           y = nl_sample_variance(b, b_count, b_mean) / m;
     if (!(x + y > 0))
         return test;
     test.t = (a_mean - b_mean) / sqrt(x + y);
