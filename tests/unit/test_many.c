@@ -217,6 +217,60 @@ static void nvprof(struct nl_buf *text)
     nl_trace_free(trace);
 }
 
+/* A queue and a correlation for each kernel. */
+static void rocprof(struct nl_buf *text)
+{
+    nl_buf_text(text,
+                "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\",\"Kernel_Id\",\"Kernel_Name\","
+                "\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n");
+    for (int i = 0; i < MANY; i++)
+        nl_buf_format(text, "\"KERNEL_DISPATCH\",%d,%d,%d,3,\"k%d\",%d,%d,%d\n", i % 8, i,
+                      i % 5 + 1, i, i + 1, 1000 + i, 1001 + 2 * i);
+    struct nl_trace *trace = read_text(text);
+    if (trace) {
+        CHECK_INT(trace->kernel.rows, MANY);
+        CHECK_INT(trace->process.rows, 5);
+        for (uint32_t i = 0; i < trace->kernel.rows; i++) {
+            uint32_t slice = trace->kernel.slice[i], lane = trace->slice.lane[slice];
+            int64_t number = number_of(nl_trace_name(trace, trace->slice.name[slice]));
+            CHECK_INT(trace->slice.dur[slice], number + 1);
+            CHECK_INT(trace->lane.stream[lane], number);
+            CHECK_INT(trace->process.pid[trace->lane.process[lane]], number % 5 + 1);
+        }
+    }
+    nl_trace_free(trace);
+}
+
+/* A communicator of three calls for each; as many ranks as its number and one. */
+static void nccl(struct nl_buf *text)
+{
+    for (int i = 0; i < MANY / 5; i++)
+        nl_buf_format(
+            text,
+            "host1:%d:101 [%d] NCCL INFO ncclCommInitRankConfig comm 0x%x rank 0 nranks %d "
+            "cudaDev %d nvmlDev 0 busId 17000 commId 0x54fe282d32a87d85 - Init COMPLETE\n",
+            100 + i % 7, i % 8, 4096 + i, i + 1, i % 8);
+    for (int i = 0; i < MANY; i++)
+        nl_buf_format(
+            text,
+            "host1:%d:101 [%d] NCCL INFO AllReduce: opCount %x sendbuff 0x1 recvbuff 0x2 count "
+            "%d datatype 7 op 0 root 0 comm 0x%x [nranks=%d] stream 0x3\n",
+            100 + i % (MANY / 5) % 7, i % (MANY / 5) % 8, i, i + 1, 4096 + i % (MANY / 5),
+            i % (MANY / 5) + 1);
+    struct nl_trace *trace = read_text(text);
+    if (trace) {
+        CHECK_INT(trace->collective.rows, MANY);
+        for (uint32_t i = 0; i < trace->collective.rows; i++) {
+            uint64_t number = trace->collective.in_elements[i] - 1;
+            uint32_t lane = trace->slice.lane[trace->collective.slice[i]];
+            CHECK_INT(trace->collective.bytes[i], 4 * (number + 1));
+            CHECK_INT(trace->collective.ranks[i], number % (MANY / 5) + 1);
+            CHECK_INT(trace->process.pid[trace->lane.process[lane]], 100 + number % (MANY / 5) % 7);
+        }
+    }
+    nl_trace_free(trace);
+}
+
 static void all(void)
 {
     static const struct {
@@ -224,7 +278,7 @@ static void all(void)
         void (*read)(struct nl_buf *text);
     } kinds[] = {{"collapsed", collapsed},   {"perf", perf},           {"pprof", pprof_raw},
                  {"speedscope", speedscope}, {"telemetry", telemetry}, {"chrome", chrome},
-                 {"nvprof", nvprof}};
+                 {"nvprof", nvprof},         {"rocprof", rocprof},     {"nccl", nccl}};
     for (size_t i = 0; i < CHECK_LENGTH(kinds); i++) {
         struct nl_buf text;
         check_case(kinds[i].name);
