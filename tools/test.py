@@ -39,6 +39,7 @@ os.chdir(ROOT)
 GCC = os.environ.get("CC_GCC", "gcc")
 CLANG = os.environ.get("CC_CLANG", "clang")
 WERROR = "-Dwerror=" + os.environ.get("WERROR", "true")
+PYTHON = sys.executable or "python3"  # itself: "python3" may be a script that looks for one, at each start
 CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
 VERBOSE = "--verbose" in sys.argv
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
@@ -140,10 +141,10 @@ def script_parts():
     env = {"NEUROLENS": os.path.join(ROOT, "build", "neurolens")}
     for name, path in scripts.items():
         row = {k: v for k, v in ROWS.get(name, {}).items() if k != "path"}
-        yield Part(name, ["python3", path], env=env, **row)
+        yield Part(name, [PYTHON, path], env=env, **row)
     for name in sorted(os.listdir("tests/oracle")):
         if name.endswith(".py") and name not in NO_ORACLES and not name.startswith("_"):
-            yield Part("oracle " + name[:-3], ["python3", "tests/oracle/" + name], env=env, limit=600)
+            yield Part("oracle " + name[:-3], [PYTHON, "tests/oracle/" + name], env=env, limit=600)
 
 
 def sanitizer_parts():
@@ -151,7 +152,7 @@ def sanitizer_parts():
     for name, limit in (("corpus", 600), ("recordings", 300), ("robust", 600)):
         extra = ["--flips", "100", "--cuts", "4"] if name == "robust" else []
         path = ROWS.get(name, {}).get("path", "tests/%s.py" % name)
-        yield Part("sanitizers: " + name, ["python3", path] + extra, needs="build-asan", limit=limit,
+        yield Part("sanitizers: " + name, [PYTHON, path] + extra, needs="build-asan", limit=limit,
                    env=dict(env, ROBUST_LIMIT_S="20"))
     yield from unit_parts("build-asan", "sanitizers: ", False)
     if has_fuzzer():
@@ -173,7 +174,7 @@ def fuzz_targets():
 
 def all_parts():
     """In the order in which they start, as far as cores allow."""
-    yield Part("lint", ["python3", "tools/lint.py"], needs=None, cores=0.5, check=True)
+    yield Part("lint", [PYTHON, "tools/lint.py"], needs=None, cores=0.5, check=True)
     builds = list(build_parts())
     yield builds[0]
     scripts = list(script_parts())
