@@ -23,7 +23,7 @@ def fields(data):
     """(number, value): int for numbers, bytes for the rest. Raises Damaged where it ends early."""
     at = 0
     while at < len(data):
-        tag, at = varint(data, at)
+        tag, at = (data[at], at + 1) if data[at] < 128 else varint(data, at)
         kind = tag & 7
         if kind == 0:
             value, at = varint(data, at)
