@@ -201,6 +201,10 @@ static const struct {
     const char *head, *tail, *item;
     size_t most, more;
 } lengths[] = {
+    {"{\"schema\":\"1.0.1\",\"pid\":12,\"start_ts\":100,\"finish_ts\":200,\"nodes\":["
+     "{\"name\":\"aten::add\",\"id\":14,\"rf_id\":5,\"parent\":1,\"scope\":0,\"tid\":1,"
+     "\"inputs\":[],\"input_shapes\":[],\"input_types\":[]},{\"id\":15,\"parent\":1,\"name\":\"",
+     "\"}]}", "not loaded: texts of nodes that are too long", 65536, 1},
     /* an object of arguments with its quotes and braces: {"k":"…"} */
     {"[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"args\":{\"k\":\"",
      "\"}}]", "cut: arguments over 4 KiB", 4096 - 8, 1},
@@ -233,5 +237,43 @@ static void the_longest_is_whole(void)
     nl_buf_release(&text);
 }
 
-CHECK_MAIN("tallies", {"each fault is counted", each_is_counted},
+/* Of stacks that are one frame deeper, and three, so many frames are left out. */
+static const struct {
+    const char *head, *frame, *tail, *item;
+    unsigned most;
+} depths[] = {
+    {"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\","
+     "\"shared\":{\"frames\":[{\"name\":\"main\"}]},\"profiles\":[{\"type\":\"evented\","
+     "\"name\":\"t\",\"unit\":\"seconds\",\"startValue\":0,\"endValue\":1,\"events\":[",
+     "{\"type\":\"O\",\"frame\":0,\"at\":0},", "{\"type\":\"C\",\"frame\":0,\"at\":1}]}]}",
+     "skipped: calls over 4096 deep", 4096},
+    {"train 1/1 [0] 1.5: 250000 cpu-clock:u: \n\t401b97 inner+0x1f (/usr/bin/train)\n\n"
+     "train 1/1 [0] 2.5: 250000 cpu-clock:u: \n\t401b97 inner+0x1f (/usr/bin/train)\n\n"
+     "train 1/1 [0] 3.5: 250000 cpu-clock:u: \n",
+     "\t401b97 a (/b)\n", "\n", "skipped: frames of stacks over 65,536 deep", 65536},
+};
+
+static void the_deepest_is_whole(void)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, 4 << 20);
+    for (size_t i = 0; i < CHECK_LENGTH(depths); i++)
+        for (unsigned more = 0; more <= 3; more += more + 1) {
+            check_case(depths[i].item);
+            nl_buf_clear(&text);
+            nl_buf_text(&text, depths[i].head);
+            for (size_t k = 0; k < depths[i].most + more; k++)
+                nl_buf_text(&text, depths[i].frame);
+            nl_buf_text(&text, depths[i].tail);
+            struct nl_trace *trace = corpus_ingest_bytes(text.ptr, text.len);
+            CHECK(trace && !text.overflow);
+            if (trace)
+                CHECK_INT(corpus_coverage(trace, depths[i].item), more);
+            nl_trace_free(trace);
+        }
+    nl_buf_release(&text);
+}
+
+CHECK_MAIN("tallies", {"the deepest is taken whole", the_deepest_is_whole},
+           {"each fault is counted", each_is_counted},
            {"the longest is taken whole", the_longest_is_whole})
