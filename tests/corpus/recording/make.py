@@ -12,12 +12,12 @@ MAGIC = b"NLREC\r\n\x1a"
 FREE, ACTIVE, FULL = 0, 1, 2
 
 
-def head(blocks, end=1, closed=1, clock=2, version=1, block=BLOCK, drops=(0, 0, 0, 0, 0), pairs=(), rate=0):
+def head(blocks, end=1, closed=1, clock=2, version=1, block=BLOCK, drops=(0, 0, 0, 0, 0), pairs=(), rate=0, cut=0, stuck=0, moves=0):
     text = MAGIC + struct.pack("<IIII", version, HEAD, block, clock) + struct.pack("<II", 0, closed)
     text += struct.pack("<qqqqqq", 4321, 1, 2, 0, 4, 10**18) + struct.pack("<Q", rate)
     text += b"hand-made".ljust(256, b"\0") + b"host".ljust(64, b"\0") + b"make.py".ljust(64, b"\0")
     text += struct.pack("<QQQQ", blocks, blocks, 0, 0) + struct.pack("<5Q", *drops)
-    text += struct.pack("<QQQ", blocks, 1, 0) + struct.pack("<IIII", end, len(pairs), 0, 0) + struct.pack("<Q", 0)
+    text += struct.pack("<QQQ", blocks, 1, cut) + struct.pack("<IIII", end, len(pairs), moves, 0) + struct.pack("<Q", stuck)
     text += struct.pack("<QqqQ", 0, 0, 0, 0)
     for ticks, ns in pairs:
         text += struct.pack("<QqqQ", ticks, ns, ns + 10**18, 20)
@@ -169,6 +169,41 @@ CPU = [
 ]
 
 
+def damaged():
+    """Every loss that the head tells, each a number of its own (1 to 5, 6 cut names, 7 blocks that stayed, 8 moves of windows), and blocks
+    that are none: 3 are damaged (two within a packed one), 8 packed ones, 4 names; a name of 4,095 bytes is good, one of 4,096 is not.
+    Two scopes are whole."""
+    size = 8192
+    whole8 = lambda text: whole(text, size)  # noqa: E731
+    one = lambda i, text: names((i, text))  # noqa: E731
+    frame = raw_zstd(block(1, b"".join([thread(3000), begin(3000, 1), end(3100, 3000)]), 50))
+    raw = len(frame) - 12
+    crc = zlib.crc32(frame)
+    wrong = raw_zstd(block(1, thread(9000), 60) + b"no block" * 9)
+    long = raw_zstd(block(1, thread(9100), 61) + block(1, b"", 62, used=16))
+    many = [
+        block(2, one(1, "outer") + one(2, "n" * 4095) + one(0, "of nobody") + one(1 << 30, "too far"), 0),  # 2 names
+        block(2, struct.pack("<II", 3, 4096) + b"n" * 4096, 1),  # 1 name
+        block(2, struct.pack("<II", 3, 17) + b"n" * 16, 2),  # 1 name
+        block(1, b"".join([thread(1000), begin(1000, 1), end(1100, 1000)]), 3),
+        block(7, bytes(32), 4),  # 1 block
+        block(1, thread(5000), 5, FREE),
+        block(3, frame, 0, FULL, 1, raw, crc),
+        block(3, frame, 0, FULL, 1, raw, crc ^ 1),  # packed 1
+        block(3, frame, 0, FULL, 1, raw + 1, crc),  # 2
+        block(3, frame, 0, FULL, 1, 0, crc),  # 3
+        block(3, frame, 0, FULL, 1, (4 << 20) + 1, crc),  # 4
+        block(3, frame, 0, FULL, 0, raw, crc),  # 5
+        block(3, b"no frame", 0, FULL, 1, raw, zlib.crc32(b"no frame")),  # 6
+        block(3, frame, 0, FULL, 1, raw, crc, used=size - 63),  # 7
+        block(3, wrong, 0, FULL, 1, len(wrong) - 12, zlib.crc32(wrong)),  # 1 block
+        block(3, long, 0, FULL, 1, len(long) - 12, zlib.crc32(long)),  # 1 block
+        b"no block",
+        block(3, frame, 0, FULL, 2, raw, crc, used=size - 64 + 1)]  # 8: behind the end of the file
+    text = head(len(many), block=size, drops=(1, 2, 3, 4, 5), cut=6, stuck=7, moves=8)
+    return text + b"".join(whole8(each) for each in many)
+
+
 def write(folder, name, text):
     with open(os.path.join(folder, name), "wb") as file:
         file.write(text)
@@ -218,6 +253,7 @@ def main():
     # The same among a program's own cells does not count.
     write(HERE, "cpu.nlrec", head(3, block=2048) + whole(block(2, CPU_NAMES, 0), 2048) + whole(block(1, b"".join(CPU), 1), 2048) +
           whole(block(1, thread(1000) + begin(1000, 1) + b"".join(CPU[1:]) + end(1300, 1000), 2), 2048))
+    write(HERE, "damaged.nlrec", damaged())
     write(HERE, "empty.nlrec", head(0, end=0, closed=0))
     write(REJECT, "cut-head.nlrec", head(0)[:700])
     write(REJECT, "version.nlrec", head(0, version=2))
