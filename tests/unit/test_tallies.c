@@ -274,6 +274,67 @@ static void the_deepest_is_whole(void)
     nl_buf_release(&text);
 }
 
-CHECK_MAIN("tallies", {"the deepest is taken whole", the_deepest_is_whole},
+static void text_of_pickle(struct nl_buf *out, const char *text)
+{
+    nl_buf_char(out, 'X');
+    for (unsigned i = 0; i < 4; i++)
+        nl_buf_char(out, (char)(strlen(text) >> 8 * i));
+    nl_buf_text(out, text);
+}
+
+/* Allocations of one byte, each from a stack of so many frames, which are one by the memo. */
+static void snapshot(struct nl_buf *out, const unsigned *frames, size_t count)
+{
+    nl_buf_add(out, "\x80\x02}(", 4);
+    static const char *const more[] = {"allocated_size", "segment_type", "blocks"};
+    for (size_t i = 0; i < CHECK_LENGTH(more); i++) {
+        text_of_pickle(out, more[i]);
+        nl_buf_char(out, 'N');
+    }
+    text_of_pickle(out, "segments");
+    nl_buf_text(out, "]");
+    text_of_pickle(out, "device_traces");
+    nl_buf_text(out, "](](");
+    for (size_t i = 0; i < count; i++) {
+        nl_buf_text(out, "}(");
+        text_of_pickle(out, "action");
+        text_of_pickle(out, "alloc");
+        static const char *const numbers[] = {"addr", "size", "stream", "time_us"};
+        for (size_t k = 0; k < CHECK_LENGTH(numbers); k++) {
+            text_of_pickle(out, numbers[k]);
+            nl_buf_add(out, "K\1", 2);
+        }
+        text_of_pickle(out, "frames");
+        nl_buf_text(out, "](}(");
+        text_of_pickle(out, "name");
+        text_of_pickle(out, "f");
+        nl_buf_add(out, "uq\0", 3);
+        for (unsigned k = 1; k < frames[i]; k++)
+            nl_buf_add(out, "h\0", 2);
+        nl_buf_text(out, "eu");
+    }
+    nl_buf_text(out, "eeu.");
+}
+
+static void stacks_of_snapshots(void)
+{
+    static const unsigned frames[] = {1, 1023, 1024, 1025, 1026, 5000};
+    struct nl_buf out;
+    nl_buf_init(&out, 1 << 20);
+    for (size_t count = 1; count <= CHECK_LENGTH(frames); count++) {
+        nl_buf_clear(&out);
+        snapshot(&out, frames, count);
+        struct nl_trace *trace = corpus_ingest_bytes(out.ptr, out.len);
+        REQUIRE(trace);
+        CHECK_INT(corpus_coverage(trace, "cut: stacks of more than 1024 frames"),
+                  count > 3 ? count - 3 : 0);
+        CHECK_INT(trace->stack.rows, frames[count - 1] < 1024 ? frames[count - 1] : 1024);
+        nl_trace_free(trace);
+    }
+    nl_buf_release(&out);
+}
+
+CHECK_MAIN("tallies", {"stacks of snapshots", stacks_of_snapshots},
+           {"the deepest is taken whole", the_deepest_is_whole},
            {"each fault is counted", each_is_counted},
            {"the longest is taken whole", the_longest_is_whole})
