@@ -37,6 +37,10 @@ class Profile:
                     "SELECT l.device, t.rank, t.ts, t.dur, t.slice FROM %s t JOIN slices s ON s.id = "
                     "t.slice JOIN lanes l ON l.id = s.lane WHERE t.dur IS NOT NULL" % table):
                 self.work.setdefault(device, []).append((ts, ts + dur, slice_id))
+        self.begun = {}  # (device, moment): the work that begins then
+        for device, rows in self.work.items():
+            for ts, _, slice_id in rows:
+                self.begun.setdefault((device, ts), []).append(slice_id)
         self.link = dict(ask("SELECT s.id, s.link FROM slices s JOIN slices a ON a.id = s.link "
                              "WHERE a.kind = 'api' AND s.kind IN ('kernel', 'memcpy', 'memset', "
                              "'graph_launch')"))
@@ -224,7 +228,7 @@ class Profile:
 
 def owner_of(profile, device, moment):
     """Launches of all work that begins where a gap ends; the program may take any of them."""
-    return [profile.link.get(key) for ts, _, key in profile.work[device] if ts == moment]
+    return [profile.link.get(key) for key in profile.begun[device, moment]]
 
 
 def check_profile(check, tool, path, name):
