@@ -142,8 +142,8 @@ def main():
         whole_document(tally, folder, "no device, memory of the host", os.path.join(here, "fixtures/torch_cpu_train.json.gz"), ["memory.peak", "run.duration"])
         path = os.path.join(folder, "no-steps.json")  # one launch a kernel, none a period
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % i, "pid": 0, "tid": 7, "ts": 100 + i * i * 10, "dur": 5 + i,
-                                        "args": {"device": 0, "stream": 7}} for i in range(9)]}, file)
+            file.write(json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % i, "pid": 0, "tid": 7, "ts": 100 + i * i * 10, "dur": 5 + i,
+                                        "args": {"device": 0, "stream": 7}} for i in range(9)]}))
         whole_document(tally, folder, "no steps", path, ["kernels.count", "compute.share", "idle.share"])
         if not os.path.isdir(SAMPLES):
             tally.skip("samples", "no ../shared")

@@ -267,8 +267,8 @@ def threads_that_wait(folder):
                              "samples": samples, "weights": weights})
         path = os.path.join(folder, name)
         with open(path, "w") as file:
-            json.dump({"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": profiles,
-                       "shared": {"frames": frames}}, file)
+            file.write(json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": profiles,
+                       "shared": {"frames": frames}}))
         return path
 
     def ask(path):
@@ -331,7 +331,7 @@ def cores_by_maker(folder):
             document = json.load(file)
         document["deviceProperties"][0]["name"] = device
         with open(path, "w") as file:
-            json.dump(document, file)
+            file.write(json.dumps(document))
         result = json.loads(run([path], "--format", "json")[1])["result"]
         titles = [finding["title"] for finding in result["findings"] if finding["cause"] == "tensor_core_unused"]
         other = "tensor" if cores.startswith("matrix") else "matrix"
@@ -345,9 +345,9 @@ def execution_traces(folder):
     def trace(name, nodes):
         path = os.path.join(folder, name)
         with open(path, "w") as file:
-            json.dump({"workload_graph": [
+            file.write(json.dumps({"workload_graph": [
                 {"Id": i + 1, "Name": node, "NodeType": kind, "ctrlDeps": [], "data_deps": [], "is_cpu_op": False,
-                 **({"runtime": us} if us else {})} for i, (node, kind, us) in enumerate(nodes)]}, file)
+                 **({"runtime": us} if us else {})} for i, (node, kind, us) in enumerate(nodes)]}))
         return path
     text = first_lines(trace("nodes.json", [("gemm_kernel", 4, 4)] * 30 + [("ncclKernel_AllReduce", 7, 300)] * 2 + [("gemm_long", 4, 480)]))
     check("Execution trace: 33 of 33 nodes have lengths, 1.200 ms added up: 50 % computing, communication 50 %; the longest "
@@ -426,7 +426,7 @@ def engine(folder):
     layers = [{"Name": "layer %d" % i, "LayerType": kind, "Inputs": [], "Outputs": []}
               for i, kind in enumerate(["CaskConvolution"] * 5 + ["Reformat"] * 3 + ["NoOp"])]
     with open(path, "w") as file:
-        json.dump({"Layers": layers, "Bindings": ["input"]}, file)
+        file.write(json.dumps({"Layers": layers, "Bindings": ["input"]}))
     text = " ".join(run([path])[1].split())
     check("Engine description: 9 layers without times; most often CaskConvolution 5, Reformat 3." in text and
           "trtexec --exportProfile" in text and "Kineto" not in text, "an engine description says how to get times", text[:400])
@@ -501,7 +501,7 @@ def model_runs(folder):
                    for i in range(60) for node, kind in (("conv_a", "Conv"), ("gemm_d", "Gemm"))]
         path = os.path.join(folder, "years.json")
         with open(path, "w") as file:
-            json.dump(events, file)
+            file.write(json.dumps(events))
         found, told = answer(path)
         check(found["class"] == "cpu-only" and found["culprit"] == "Conv" and "No verdict" not in told, "lengths of years have an answer", found)
 
@@ -670,8 +670,8 @@ def layers_of_runs(folder):
     def profile(name, runs, layers):
         path = os.path.join(folder, name)
         with open(path, "w") as file:
-            json.dump([{"count": runs}] + [{"name": layer, "timeMs": ms * runs, "averageMs": ms, "medianMs": ms, "percentage": 1}
-                                           for layer, ms in layers], file)
+            file.write(json.dumps([{"count": runs}] + [{"name": layer, "timeMs": ms * runs, "averageMs": ms, "medianMs": ms, "percentage": 1}
+                                           for layer, ms in layers]))
         return path
     text = first_lines(profile("runs.json", 50, [("conv_1", 0.3), ("conv_2", 0.1), ("Reformatting CopyNode for Input Tensor 0 to conv_1", 0.1)]))
     check("3 layers, 500.0 µs a run (mean of 50 runs); the longest conv_1 60 %" in text and "The median layer takes 100.0 µs, the longest 60 %" in text and
@@ -683,10 +683,10 @@ def layers_of_runs(folder):
     path = profile("typed.json", 10, [("a", 1), ("b", 1), ("c", 0.5)])
     graph = os.path.join(folder, "typed.graph.json")
     with open(graph, "w") as file:
-        json.dump({"Layers": [{"Name": name, "LayerType": "CaskConvolution", "Inputs": [{"Name": "x", "Format/Datatype": kind, "Dimensions": [1]}],
+        file.write(json.dumps({"Layers": [{"Name": name, "LayerType": "CaskConvolution", "Inputs": [{"Name": "x", "Format/Datatype": kind, "Dimensions": [1]}],
                                "Outputs": [{"Name": "y" + name, "Format/Datatype": kind, "Dimensions": [1]}]}
                               for name, kind in (("a", "Row major linear FP32"), ("b", "Row major linear FP32"),
-                                                 ("c", "Row major linear FP16 format"))], "Bindings": ["x"]}, file)
+                                                 ("c", "Row major linear FP16 format"))], "Bindings": ["x"]}))
     text = " ".join(run([path, graph])[1].split())
     check("Layers in FP32 take 80 %" in text and "modelopt.onnx.autocast" in text and "before TensorRT 11" in text,
           "layers whose type is known", text[:700])
@@ -716,9 +716,9 @@ def lines_of_scalene(folder):
         return {"line": "x()\n", "lineno": number, "n_cpu_percent_python": python, "n_cpu_percent_c": native, "n_sys_percent": system,
                 "memory_samples": [], "n_peak_mb": 0.0, "n_gpu_percent": 0.0}
     with open(path, "w") as file:
-        json.dump({"elapsed_time_sec": 10.0, "program": "a.py", "gpu": False, "files": {"/src/a.py": {
+        file.write(json.dumps({"elapsed_time_sec": 10.0, "program": "a.py", "gpu": False, "files": {"/src/a.py": {
             "functions": [], "leaks": {}, "percent_cpu_time": 100.0,
-            "lines": [line(3, 0.0, 60.0, 10.0), line(8, 20.0, 0.0, 0.0), line(9, 0.0, 0.0, 10.0)]}}}, file)
+            "lines": [line(3, 0.0, 60.0, 10.0), line(8, 20.0, 0.0, 0.0), line(9, 0.0, 0.0, 10.0)]}}}))
     text = first_lines(path)
     check("most in a.py:3 70 %, a.py:8 20 %, a.py:9 10 %." in text and "Of all of it 60 % pass in native code" in text and
           "[native]" not in text.split("Functions by")[0], "lines come first in Scalene's profiles", text[:600])
@@ -727,9 +727,9 @@ def lines_of_scalene(folder):
             ("python", (60.0, 3.0, 2.0), "Make that function faster: vectorise it", "Python does not slow down")):
         path = os.path.join(folder, "scalene-%s.json" % name)
         with open(path, "w") as file:
-            json.dump({"elapsed_time_sec": 10.0, "program": "a.py", "gpu": False, "files": {"/src/a.py": {
+            file.write(json.dumps({"elapsed_time_sec": 10.0, "program": "a.py", "gpu": False, "files": {"/src/a.py": {
                 "functions": [], "leaks": {}, "percent_cpu_time": 100.0,
-                "lines": [line(3, *hot)] + [line(10 + i, 3.0, 0.2, 0.3) for i in range(10)]}}}, file)
+                "lines": [line(3, *hot)] + [line(10 + i, 3.0, 0.2, 0.3) for i in range(10)]}}}))
         text = first_lines(path)
         check(says in text and never not in text and "a.py:3 itself" not in text and "without what it calls" not in text and
               "%.1f %% of that in native code" % (100 * hot[1] / sum(hot)) in text, "a hot line of Scalene: " + name, text[:700])
@@ -1187,7 +1187,7 @@ def several(folder):
         if rank is not None:
             document["distributedInfo"] = {"rank": rank, "world_size": 2}
         with open(path, "w") as file:
-            json.dump(document, file)
+            file.write(json.dumps(document))
         return path
 
     def note(*paths):

@@ -28,8 +28,8 @@ class Trace:
             random.Random(1).shuffle(events)
         path = os.path.join(folder, name)
         with open(path, "w") as file:
-            json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}],
-                       "traceEvents": events}, file)
+            file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB"}],
+                       "traceEvents": events}))
         return path
 
 

@@ -54,10 +54,9 @@ def verdicts(tally, folder):
                 result.stdout.startswith("Regression: step.p50 5."), result.describe())
     for name, every in (("paced", 100), ("lazy", 112)):  # as much time, 11 % fewer kernels
         with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % (i * 7 % 5), "pid": 0, "tid": 7, "ts": i * every * (1 + i % 3 / 50),
+            file.write(json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % (i * 7 % 5), "pid": 0, "tid": 7, "ts": i * every * (1 + i % 3 / 50),
                                         "dur": 60 + i * 13 % 11, "args": {"device": 0, "stream": 7}} for i in range(100000 // every)] +
-                       [{"ph": "X", "cat": "kernel", "name": "last", "pid": 0, "tid": 7, "ts": 105000, "dur": 10, "args": {"device": 0, "stream": 7}}]},
-                      file)
+                       [{"ph": "X", "cat": "kernel", "name": "last", "pid": 0, "tid": 7, "ts": 105000, "dur": 10, "args": {"device": 0, "stream": 7}}]}))
     result = check(folder, "lazy.json", "--baseline", "paced.json")
     tally.check("another amount of work", result.status == 3 and result.stdout.startswith("Cannot compare: amount of work: B did 10."),
                 result.describe())
@@ -292,7 +291,7 @@ def idle_trace(path, rng, extra=0.0):
         at += (rng.uniform(100, 1900) + extra)
         events.append({"ph": "X", "pid": 100, "tid": 100, "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "ts": begin, "dur": at - begin})
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": events}))
 
 
 def parts_of_steps(tally, folder):
@@ -329,7 +328,7 @@ def part_trace(path, rng, share=0.1, idle=1.0, idle_step=0.01, idle_capture=0.01
         at += max(wait * (1 + rng.gauss(0, idle_step)), 50)
         events.append({"ph": "X", "pid": 100, "tid": 100, "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "ts": begin, "dur": at - begin})
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA A100"}], "traceEvents": events}))
 
 
 def part_noise(tally, folder):
@@ -399,7 +398,7 @@ def words(tally, folder):
         trace = json.load(file)
     trace["traceEvents"] = [event for event in trace["traceEvents"] if event["cat"] not in ("kernel", "cuda_runtime")]
     with open(os.path.join(folder, "cpu.json"), "w", encoding="utf-8") as file:
-        json.dump(trace, file)
+        file.write(json.dumps(trace))
     result = check(folder, "cpu.json", "--baseline", "base0.json")
     tally.check("kernels on one side alone are no comparison", result.status == 3 and
                 re.match(r"Cannot compare: kernels: A has \d+, B has none", result.stdout), result.describe())

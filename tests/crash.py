@@ -246,7 +246,7 @@ def profiles(folder, count):
                 event["ts"] += 1
         paths.append(os.path.join(folder, "run%d.json" % i))
         with open(paths[-1], "w", encoding="utf-8") as file:
-            json.dump(events, file)
+            file.write(json.dumps(events))
     return paths
 
 

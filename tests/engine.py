@@ -183,8 +183,8 @@ def languages():
         return
     path = os.path.join(scratch(), "halves.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"traceEvents": [{"ph": "C", "name": "load", "pid": 1, "ts": i, "args": {"value": 0.5 + i}} for i in range(3)] +
-                   [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 0.25, "dur": 1.5}]}, file)
+        file.write(json.dumps({"traceEvents": [{"ph": "C", "name": "load", "pid": 1, "ts": i, "args": {"value": 0.5 + i}} for i in range(3)] +
+                   [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 0.25, "dur": 1.5}]}))
     env = dict(environment(scratch()), PYTHONPATH=os.path.join(BUILD, "python"), NEUROLENS_LIBRARY=LIBRARY, NEUROLENS_PROGRAM=PROGRAM,
                LOCPATH=folder)
     done = subprocess.run([sys.executable, "-c", GERMAN, path], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)

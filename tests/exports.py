@@ -103,7 +103,7 @@ def hostile():
                        "ts": 19000 + 5 * i, "dur": 4, "args": {"correlation": i + 1}})
     events.append({"ph": "C", "pid": 7, "name": "c\"<&>", "ts": 5, "args": {"v": 1.5}})
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"traceEvents": events, "deviceProperties": [{"id": 0, "name": "GPU & \"co\""}]}, file)
+        file.write(json.dumps({"traceEvents": events, "deviceProperties": [{"id": 0, "name": "GPU & \"co\""}]}))
     return path
 
 
@@ -261,12 +261,12 @@ def device_ranges():
     profile = made("ranges.json")
     place = {"device": 1, "stream": 7, "context": 1, "correlation": 3}
     with open(profile, "w", encoding="utf-8") as file:
-        json.dump({"traceEvents": [
+        file.write(json.dumps({"traceEvents": [
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 4, "tid": 5, "ts": 1, "dur": 2,
              "args": {"correlation": 3}},
             {"ph": "X", "cat": "kernel", "name": "k", "pid": 1, "tid": 7, "ts": 10, "dur": 5, "args": place},
             {"ph": "X", "cat": "gpu_user_annotation", "name": "forward", "pid": 1, "tid": 7, "ts": 9, "dur": 8, "args": {}},
-        ]}, file)
+        ]}))
     path, _ = export(profile, "chrome", "ranges-chrome.json")
     with open(path, encoding="utf-8") as file:
         found = {e.get("cat"): e["args"] for e in json.load(file)["traceEvents"] if e["ph"] == "X"}
@@ -557,9 +557,9 @@ def longest_steps():
     for rank in range(6):
         ranks.append(os.path.join(scratch(), "longest%d.json" % rank))
         with open(ranks[-1], "w", encoding="utf-8") as file:
-            json.dump({"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 6}, "traceEvents": [
+            file.write(json.dumps({"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 6}, "traceEvents": [
                 {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1, "tid": 1, "ts": step * 1100000000000000,
-                 "dur": 1099999999999999} for step in range(2)]}, file)
+                 "dur": 1099999999999999} for step in range(2)]}))
     path = os.path.join(scratch(), "longest.prom")
     done = neurolens(["export", *ranks, "--to", "openmetrics", "-q", "-o", path])
     if done.status != 0:

@@ -329,7 +329,7 @@ def main():
     os.makedirs(FOLDER)
     for rank in (0, 1):
         with open(os.path.join(FOLDER, "rank%d.json" % rank), "w", encoding="utf-8") as file:
-            json.dump(rank_events(rank), file)
+            file.write(json.dumps(rank_events(rank)))
     for given in WINDOWS:
         window = Window(*given)
         for form in (perfetto, chrome, table_form("csv"), table_form("parquet"), table_form("arrow"), speedscope, folded, pprof, callgrind,

@@ -87,10 +87,10 @@ class Trace:
     def write(self, folder, name="trace.json"):
         path = os.path.join(folder, name)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"schemaVersion": 1, "record_shapes": 1, "with_stack": 1,
+            file.write(json.dumps({"schemaVersion": 1, "record_shapes": 1, "with_stack": 1,
                        "distributedInfo": {"rank": self.rank, "world_size": 2},
                        "deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X", "computeMajor": 9, "computeMinor": 4}],
-                       "traceEvents": self.events}, file)
+                       "traceEvents": self.events}))
         return path
 
 

@@ -547,8 +547,8 @@ def steers(text):
 def steering_profile(place):
     path = place + "/steering.json"
     with open(path, "w") as file:
-        json.dump({"traceEvents": [{"ph": "X", "name": "k%s=1+1" % c, "cat": "kernel", "pid": 0, "tid": 7, "ts": i * 10, "dur": 5,
-                                    "args": {"device": 0, "stream": 7}} for i, c in enumerate(STEERING)]}, file)
+        file.write(json.dumps({"traceEvents": [{"ph": "X", "name": "k%s=1+1" % c, "cat": "kernel", "pid": 0, "tid": 7, "ts": i * 10, "dur": 5,
+                                    "args": {"device": 0, "stream": 7}} for i, c in enumerate(STEERING)]}))
     return path
 
 
@@ -623,8 +623,8 @@ def sheets():
     path = place + "/sheet.json"
     names = ["=1+1", "+cmd", "-2+3", "@SUM(1)", "\t=1", "\r=1", "plain", "a=b"]
     with open(path, "w") as file:
-        json.dump({"traceEvents": [{"ph": "X", "name": n, "cat": "cpu_op", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5}
-                                   for i, n in enumerate(names)]}, file)
+        file.write(json.dumps({"traceEvents": [{"ph": "X", "name": n, "cat": "cpu_op", "pid": 1, "tid": 1, "ts": i * 10, "dur": 5}
+                                   for i, n in enumerate(names)]}))
     query = ["sql", "-q", path, "select name, -dur as \"=x\" from slices order by ts", "--format", "csv"]
     plain, safe = neurolens(query), neurolens(query + ["--csv-safe"])
     cells = [line.split(",") for line in safe.stdout.splitlines()]

@@ -38,8 +38,8 @@ def player(shift=0):
 def kineto(folder, them):
     path = os.path.join(folder, "gpus.json")
     with open(path, "w") as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": rank.number, "name": "NVIDIA A100-SXM4-80GB"} for rank in them],
-                   "traceEvents": [event for rank in them for event in rank.trace.events]}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": rank.number, "name": "NVIDIA A100-SXM4-80GB"} for rank in them],
+                   "traceEvents": [event for rank in them for event in rank.trace.events]}))
     return path
 
 

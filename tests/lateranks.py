@@ -55,7 +55,7 @@ class Rank:
             document = json.load(file)
         document["distributedInfo"] = {"backend": "nccl", "rank": self.number, "world_size": 4}
         with open(path, "w") as file:
-            json.dump(document, file)
+            file.write(json.dumps(document))
         return path
 
 

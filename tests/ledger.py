@@ -650,9 +650,9 @@ def same_again():
              "hf_llama_decoder_layer_12"]
     path = os.path.join(folder, "t.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "traceEvents": [
+        file.write(json.dumps({"schemaVersion": 1, "traceEvents": [
             {"ph": "X", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 5, "cat": "user_annotation", "name": name}
-            for i, name in enumerate(names)]}, file)
+            for i, name in enumerate(names)]}))
     neurolens(["export", path, "--to", "run.json", "-o", os.path.join(folder, "run.json")])
     text = open(os.path.join(folder, "run.json"), encoding="utf-8").read()
     tally.check("names that only look like secrets stay",
@@ -735,7 +735,7 @@ def planted():
                                  "args": {"labels": "HF_TOKEN=%s" % SECRET}})
     path = os.path.join(folder, "planted.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(trace, file)
+        file.write(json.dumps(trace))
     with open(os.path.join(folder, "neurolens.yaml"), "w", encoding="utf-8") as file:
         file.write("workload:\n  model: llama HF_TOKEN=%s\n" % SECRET)
     words = ["--ledger", ledger, "-v"]
@@ -758,7 +758,7 @@ def planted():
     other = place("planted-document")
     path = os.path.join(other, "run.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file)
+        file.write(json.dumps(document))
     ledger = place("planted-second")
     done = neurolens(["add", path, "--ledger", ledger])
     tally.check("a secret in a run.json is taken out",

@@ -41,7 +41,7 @@ def copies(folder, count):
                 event["ts"] += 1
         paths.append(os.path.join(folder, "run%d.json" % i))
         with open(paths[-1], "w", encoding="utf-8") as file:
-            json.dump(events, file)
+            file.write(json.dumps(events))
     return paths
 
 

@@ -192,7 +192,7 @@ def write(folder, name, seed, percent=100, rank=None):
         document["distributedInfo"] = {"backend": "nccl", "rank": rank if rank is not None else program.dice.number(2), "world_size": 2 if rank is None else 3}
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file)
+        file.write(json.dumps(document))
     return path
 
 
@@ -229,7 +229,7 @@ class Hosted(Program):
 def write_hosted(folder, name, seed):
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [], "record_shapes": 1, "traceEvents": Hosted(seed, 100).play().events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [], "record_shapes": 1, "traceEvents": Hosted(seed, 100).play().events}))
     return path
 
 
@@ -262,7 +262,7 @@ def write_session(folder, name, seed):
         now += between
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(events, file)
+        file.write(json.dumps(events))
     return path
 
 
@@ -324,5 +324,5 @@ def write_names(folder, name, names):
     events = [{"ph": "X", "cat": "kernel", "name": text, "pid": 0, "tid": 7, "ts": 10000 * k, "dur": 9000 - k, "args": {"device": 0, "stream": 7}} for k, text in enumerate(dict.fromkeys(filter(None, told)))]
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}))
     return path

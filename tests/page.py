@@ -167,7 +167,7 @@ def hostile_trace(path):
     for step in range(10):
         events.append({"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % step, "pid": 1, "tid": 1, "ts": step * 2000, "dur": 1999})
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": HOSTILE[3]}], "traceName": HOSTILE[2], "traceEvents": events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": HOSTILE[3]}], "traceName": HOSTILE[2], "traceEvents": events}))
 
 
 def xss(home):

@@ -40,7 +40,7 @@ def write(folder, name):
         at = begin + profiled + 5
     path = os.path.join(folder, name + ".json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(events, file)
+        file.write(json.dumps(events))
     return path
 
 
@@ -151,7 +151,7 @@ def one_sided(folder):
     with open(os.path.join(folder, "a.json"), encoding="utf-8") as file:
         events = [event for event in json.load(file) if event["name"] != "unprofiled run"]
     with open(os.path.join(folder, "alone.json"), "w", encoding="utf-8") as file:
-        json.dump(events, file)
+        file.write(json.dumps(events))
     rows = result_of(["diff", "alone.json", "b.json"], folder, "verdict")
     tally.check("where one side has none, both are judged by their steps", len(rows) == 1 and rows[0]["unit"] != "run" and
                 rows[0]["verdict"] == "faster", rows)

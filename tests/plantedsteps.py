@@ -105,5 +105,5 @@ def write(path, plant):
     document = {"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": plant.device}],
                 "traceEvents": events}
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(document, file)
+        file.write(json.dumps(document))
     return total / plant.steps

@@ -280,7 +280,7 @@ def names(cases):
         events.append({"ph": "X", "name": "load " + text, "cat": "cpu_op", "pid": 1, "tid": 1, "ts": at * 10, "dur": 5, "args": {"text": text}})
     path = os.path.join(folder, "made.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "note": cases[0][0], "traceEvents": events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "note": cases[0][0], "traceEvents": events}))
     text = shown(path, folder)
     found = [(seen(secrets, text), shape) for shape, secrets in cases if seen(secrets, text)]
     report("as names and arguments of events", found, len(cases))

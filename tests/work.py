@@ -71,7 +71,7 @@ def trace_of(events, device=None):
 def write(folder, name, trace):
     path = os.path.join(folder, name)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(trace, file)
+        file.write(json.dumps(trace))
     return path
 
 

@@ -108,7 +108,7 @@ def leaves(tally, folder):
     """Kinds and shapes of operators of a trace that was written by hand, and the vectors of it."""
     path = os.path.join(folder, "hand.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(HAND_MADE, file)
+        file.write(json.dumps(HAND_MADE))
     result = neurolens(["export", "--no-cache", path, "--to", "run.json"])
     document = json.loads(result.stdout)
     ops = {op["name"]: op for op in document["aggregates"]["ops"]}

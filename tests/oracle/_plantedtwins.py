@@ -73,7 +73,7 @@ def write(path, model, maker, seed):
     device = ({"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0}, {"id": 0, "name": "AMD Instinct MI300X"})[maker]
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with gzip.open(path, "wt", compresslevel=1) as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [device], "traceEvents": events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [device], "traceEvents": events}))
 
 
 def make(folder):

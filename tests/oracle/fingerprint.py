@@ -314,7 +314,7 @@ def check_order(check, program, folder, path):
     document["traceEvents"] = shuffled(document["traceEvents"], random.Random(1))
     changed = os.path.join(folder, "changed.json")
     with open(changed, "w", encoding="utf-8") as file:
-        json.dump(document, file)
+        file.write(json.dumps(document))
     again = program.json("fingerprint", "--no-cache", changed)
     def steady(rows):  # sums of fractions hang on their order in the last digits
         return [{k: float("%.10g" % v) if isinstance(v, float) else v for k, v in row.items()}
@@ -349,8 +349,8 @@ def lay_out(table, path, device):
                                "args": {"device": 0, "context": 0, "stream": 7, "correlation": number}})
                 now += 2 * mean
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": device}],
-                   "traceEvents": events}, file)
+        file.write(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": device}],
+                   "traceEvents": events}))
     return path
 
 

@@ -66,8 +66,8 @@ def write_run(kernels, path):
                            "tid": k["thread"], "ts": k["launch"], "dur": 2,
                            "args": {"correlation": k["correlation"]}})
     with open(path, "w") as out:
-        json.dump({"schemaVersion": 1, "traceEvents": events,
-                   "deviceProperties": [{"id": 0, "name": "Made-up GPU"}]}, out)
+        out.write(json.dumps({"schemaVersion": 1, "traceEvents": events,
+                   "deviceProperties": [{"id": 0, "name": "Made-up GPU"}]}))
 
 
 def make_report(rng, kernels):
@@ -236,11 +236,11 @@ def check_report(check, tool, path, folder):
                   "FROM kernels ORDER BY rowid", [])
     run = os.path.join(folder, "real.json")
     with open(run, "w") as out:
-        json.dump({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Made-up GPU"}], "traceEvents": [
+        out.write(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Made-up GPU"}], "traceEvents": [
             {"ph": "X", "cat": "kernel", "name": k["name"], "pid": 0, "tid": 7, "ts": 10 * i, "dur": 5,
              "args": {"device": 0, "context": 1, "stream": 7, "correlation": i + 1,
                       "grid": [k["grid_" + d] for d in "xyz"], "block": [k["block_" + d] for d in "xyz"]}}
-            for i, k in enumerate(kernels)]}, out)
+            for i, k in enumerate(kernels)]}))
     question = ("SELECT k.correlation AS at, m.slice, m.name, m.value, m.unit, m.section, m.text FROM metrics m "
                 "JOIN kernels k ON k.slice = m.slice")
 

@@ -73,8 +73,8 @@ def by_chance():
     deltas = [chance.randrange(-2, 2000) for _ in samples]
     path = os.path.join(scratch(), "by_chance.cpuprofile")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"nodes": nodes, "startTime": 77130021456, "endTime": 77160021456,
-                   "samples": samples, "timeDeltas": deltas}, file)
+        file.write(json.dumps({"nodes": nodes, "startTime": 77130021456, "endTime": 77160021456,
+                   "samples": samples, "timeDeltas": deltas}))
     return path
 
 

@@ -39,9 +39,9 @@ def kineto_events(run):
 def write_kineto(run, folder):
     path = os.path.join(folder, "run.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schemaVersion": 1, "baseTimeNanoseconds": EPOCH, "displayTimeUnit": "ms",
+        file.write(json.dumps({"schemaVersion": 1, "baseTimeNanoseconds": EPOCH, "displayTimeUnit": "ms",
                    "deviceProperties": [{"id": d, "name": "Made-up GPU"} for d in range(w.DEVICES)],
-                   "traceEvents": sorted(kineto_events(run), key=lambda e: e["ts"])}, file)
+                   "traceEvents": sorted(kineto_events(run), key=lambda e: e["ts"])}))
     return path
 
 
@@ -57,5 +57,5 @@ def write_generic(run, folder):
     # An end before a begin at the same moment; no two of a lane overlap.
     out.sort(key=lambda e: (e["ts"], e["ph"] == "B"))
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(out, file)
+        file.write(json.dumps(out))
     return path

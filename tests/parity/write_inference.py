@@ -40,5 +40,5 @@ def write_tensorrt(run, folder):
                      "averageMs": sum(durs) / 1e6 / w.STEPS, "medianMs": sorted(durs)[1] / 1e6,
                      "percentage": 100 * sum(durs) / total})
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(rows, file)
+        file.write(json.dumps(rows))
     return path

@@ -103,7 +103,7 @@ def write_json(run, folder):
                            for x in run.ranges],
             "memory_copy": list(copy_records(run))}}
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"rocprofiler-sdk-tool": [tool]}, file)
+        file.write(json.dumps({"rocprofiler-sdk-tool": [tool]}))
     return path
 
 

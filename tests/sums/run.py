@@ -181,7 +181,7 @@ def of_categories(folder):
     for category in mixedtraces.CATEGORIES:
         path = os.path.join(folder, "category.json")
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": [{"ph": "X", "cat": category, "name": "it", "pid": 3, "tid": 4, "ts": ts, "dur": 2, "args": {"device": 1, "stream": 5, "correlation": 6, "External id": 7, "bytes": 8}} for ts in (10, 20)]}, file)
+            file.write(json.dumps({"traceEvents": [{"ph": "X", "cat": category, "name": "it", "pid": 3, "tid": 4, "ts": ts, "dur": 2, "args": {"device": 1, "stream": 5, "correlation": 6, "External id": 7, "bytes": 8}} for ts in (10, 20)]}))
         yield category, ["sql", path, "SELECT kind, name, ts, dur, flags, lane_name, process, rank FROM slices"]
 
 
