@@ -1381,6 +1381,31 @@ def kernels_missing(folder):
         check(sentence.startswith(says) and ("not in the file" in sentence) == ("not in the file" in says), "of GPU work the file has " + what, sentence)
 
 
+def operators_of_gpus(folder):
+    """Operators that only GPUs have say that one computed: how fast the CPU was in its operators is not known then, and none is a hot spot."""
+    for name, unseen in (("aten::record_stream", True), ("nccl:all_reduce", True), ("aten::cudnn_convolution", True), ("aten::_efficient_attention_forward", True),
+                         ("aten::cudnn_is_acceptable", False), ("aten::_scaled_dot_product_flash_attention_for_cpu", False), ("aten::mm", False), ("gloo:all_reduce", False)):
+        trace = Trace()
+        for i in range(40):
+            trace.slice("cpu_op", "aten::addmm", 1000 + i * 1000, 600, **{"Input Dims": [[512], [512, 512], [512, 512], [], []], "Input type": ["float"] * 3 + ["Scalar"] * 2})
+            trace.slice("cpu_op", name, 1700 + i * 1000, 20)
+        path = trace.write(folder, "operators.json")
+        with open(path) as file:
+            document = json.load(file)
+        document.pop("deviceProperties", None)
+        with open(path, "w") as file:
+            json.dump(document, file)
+        result = json.loads(run([path], "--format", "json", "--all")[1])["result"]
+        begins = "No GPU work was recorded, but there was some (%s): " % name if unseen else "CPU-only profile, "
+        check(result["answer"]["sentence"].startswith(begins), "an operator %s" % name, result["answer"]["sentence"])
+        causes = [finding["cause"] for finding in result["findings"]]
+        check(("cpu_hotspot" in causes) != unseen, "an operator %s, hot spots" % name, causes)
+        text = run([path])[1]
+        check(("GFLOP/s" in text) != unseen, "an operator %s, rate" % name, text[:600])
+        rows = subprocess.run([PROGRAM, "sql", "--no-cache", "--format", "csv", path, "SELECT count(flops), count(host_ns) FROM op_work WHERE name = 'aten::addmm'"], stdout=subprocess.PIPE, text=True).stdout.split()
+        check(rows[-1] == ("40,0" if unseen else "40,40"), "an operator %s, its FLOPs and times" % name, rows)
+
+
 def corrected(verdict):
     """Verdicts that the contract of the command line overrules, with the reason."""
     # A file that cannot be read ends with status 4 and a message on stderr, not with a report (docs: exit statuses).
@@ -1537,6 +1562,7 @@ with tempfile.TemporaryDirectory() as scratch:
     ranks_of_benchmarks(scratch)
     says_cut()
     kernels_missing(scratch)
+    operators_of_gpus(scratch)
     replaced_memory(scratch)
     one_dump(scratch)
 copies_of_another()

@@ -16,6 +16,6 @@ bool nl_unseen_launched(const struct nl_judged *judged, struct nl_buf *out);
 bool nl_unseen_unasked(const struct nl_trace *trace);
 
 /* How a sentence about the CPU of a profile that launches nothing begins: "CPU-only profile, ", or what is missing. */
-const char *nl_unseen_head(const struct nl_judged *judged);
+void nl_unseen_put_head(const struct nl_judged *judged, struct nl_buf *out);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/sum.h"
 #include "tables/leftout.h"
 #include "tables/lookup.h"
+#include "timeline/unseengpu.h"
 #include "timeline/waitname.h"
 
 #define MAIN_SHARE_LEAST 0.5
@@ -187,13 +188,16 @@ static void put_row(struct cpu_case *it, struct nl_buf *out, const char *before,
     }
 }
 
-static void put_head(struct cpu_case *it, struct nl_buf *out, const char *before)
+static void put_head(struct cpu_case *it, struct nl_buf *out)
 {
     const struct nl_result *threads = nl_judged_part(it->judged, "threads");
-    const struct nl_trace *trace = it->judged->trace;
-    if ((trace->kernel.rows || trace->copy.rows) && nl_judged_in_window(it->judged))
-        before = "No device work in this window, ";
-    nl_tell_time(out, before, it->span);
+    if (nl_unseen_launched(it->judged, out))
+        nl_buf_text(out, "The CPU alone: ");
+    else if (nl_has_device_work(it->judged->trace) && nl_judged_in_window(it->judged))
+        nl_buf_text(out, "No device work in this window, ");
+    else
+        nl_unseen_put_head(it->judged, out);
+    nl_tell_time(out, "", it->span);
     if (threads)
         nl_tell_number(out, " on ", (int64_t)threads->rows, "thread", "threads");
 }
@@ -405,8 +409,7 @@ static void tell_inclusive(struct cpu_case *it)
 static void tell_busy(struct cpu_case *it)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
-    put_head(it, out,
-             nl_unseen_launched(it->judged, out) ? "The CPU alone: " : nl_unseen_head(it->judged));
+    put_head(it, out);
     if (nl_judge_runs(it->judged, out, it->span))
         return;
     size_t top = top_row(it, it->rows, 0);

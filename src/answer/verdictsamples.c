@@ -264,8 +264,10 @@ static void put_samples(const struct nl_judged *judged, struct nl_buf *out)
     const struct nl_trace *trace = judged->trace;
     bool calls = trace->source.rows == 1 &&
                  nl_str_is(nl_trace_name(trace, trace->source.format[0]), "pstats");
-    bool launched = nl_unseen_launched(judged, out);
-    nl_buf_text(out, launched ? "The CPU alone: " : nl_unseen_head(judged));
+    if (nl_unseen_launched(judged, out))
+        nl_buf_text(out, "The CPU alone: ");
+    else
+        nl_unseen_put_head(judged, out);
     nl_buf_text(out, calls ? "time of functions: " : "samples: ");
 }
 

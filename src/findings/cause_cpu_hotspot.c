@@ -7,6 +7,7 @@
  */
 #include "findings/bookcause.h"
 #include "findings/cpunames.h"
+#include "timeline/unseengpu.h"
 #include "timeline/waitname.h"
 #include "base/sum.h"
 
@@ -100,6 +101,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         (uint64_t)scene->trace->slice.rows + scene->trace->sample.rows + scene->trace->call.rows <
             LEAST_COUNT)
         return NL_CAUSE_ABSENT;
+    if (scene->trace->op.rows && nl_gpu_is_unseen(scene->trace))
+        return NL_CAUSE_ABSENT; /* its operators launch, and wait for what was not recorded */
     const char *name = nl_booked_text(scene, work.top);
     nl_find(scene, finding, work.top_ns, CRITICAL_SHARE, 1);
     finding->culprit = name;

@@ -184,7 +184,7 @@ const struct nl_table_function nl_tf_op_work = {
             {"model", "TEXT", "family of the model: gemm, convolution, attention, …"},
             {"measured", "INTEGER", "1: flops and bytes come from hardware counters"},
             {"kernels", "INTEGER", "kernels launched"},
-            {"host_ns", "INTEGER NS", "its length, in profiles without kernels"},
+            {"host_ns", "INTEGER NS", "its length, in profiles of CPUs alone"},
             {"flops_needed", "INTEGER", "flops without the half that a causal mask leaves out"},
             {"counted_flops", "INTEGER", "by hardware counters, where there are any"},
             {"counted_bytes", "INTEGER BYTES", "by hardware counters, where there are any"},

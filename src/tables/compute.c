@@ -7,6 +7,7 @@
 #include "tables/answer.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
+#include "timeline/unseengpu.h"
 
 #define LEAST_SHARE 0.01 /* of kernel time: headroom below is not worth a line */
 #define KNOWN_LEAST 0.2  /* of the time in products, that use of a peak is worth a line */
@@ -374,7 +375,7 @@ static const char *note(struct nl_result *result, const struct nl_trace *trace,
     bool work = false;
     for (size_t i = 0; i < roofs->count; i++)
         work |= roofs->items[i].flops == roofs->items[i].flops;
-    if (!work && trace->op.rows && tool)
+    if (!work && trace->op.rows && tool && nl_has_device_work(trace))
         return nl_arena_format(&result->arena, "%s; record shapes to know it: %s",
                                known ? known : "", tool);
     if (!known || !lacks_roofs(roofs))
@@ -397,7 +398,7 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("compute", NULL, columns);
     if (known_products(works) >= KNOWN_LEAST)
         say_use(result, rows, count);
-    if (!works->on_host && lacks_roofs(roofs))
+    if (nl_has_device_work(trace) && lacks_roofs(roofs))
         say_no_roof(result, rows, count);
     if (works->on_host)
         say_host(result, works, nl_memo_peaks(options->memo));

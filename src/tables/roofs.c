@@ -1,6 +1,7 @@
 /* roofline — how far operators, families and devices are from what the device can do. */
 #include "tables/answer.h"
 #include "tables/workrows.h"
+#include "timeline/unseengpu.h"
 
 static const struct nl_result_column columns[] = {
     {"rank", NULL, NL_MEANS_INTEGER},
@@ -95,6 +96,8 @@ static const char *say_peaks(struct nl_result *result, const struct nl_op_works 
                                   : "the device",
             peaks[device].source ? peaks[device].source : "as the profile tells");
     }
+    if (nl_gpu_is_unseen(trace))
+        return nl_work_coverage(result, works);
     return works->on_host ? nl_no_host_roofs(result, trace)
                           : "the peaks of this device are not known: no roofs";
 }

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "tables/answer.h"
 #include "tables/scope.h"
+#include "timeline/unseengpu.h"
 
 struct nl_cell nl_roof_name(struct nl_result *result, const struct nl_trace *trace,
                             const struct nl_roof *roof)
@@ -98,7 +99,9 @@ const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works 
 {
     struct shares sums = add_up(works);
     if (!sums.all)
-        return NULL;
+        return nl_gpu_is_unseen(works->trace)
+                   ? "GPU work was not recorded, so how long operators computed is not known"
+                   : NULL;
     double all = 100.0 * (double)sums.modelled / (double)sums.all;
     if (!sums.matrix)
         return nl_arena_format(&result->arena, "work is known for %.1f %% of the time%s", all,

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/sum.h"
 #include "store/kernelcategory.h"
+#include "timeline/unseengpu.h"
 #include "work/countedflops.h"
 #include "work/pagedwork.h"
 #include "work/workexperts.h"
@@ -408,7 +409,9 @@ static void add_host(struct run *run)
         if (!(marks[r] & COUNTS) || (!matrix && (marks[r] & WITHIN_MATRIX)) ||
             trace->slice.dur[slice] == NL_NULL_I64 || !in_scope(run, slice))
             continue;
-        op_work(run, r, NL_NULL_ROW, WORK_TYPE_UNKNOWN, slice)->host_ns = trace->slice.dur[slice];
+        struct nl_op_work *work = op_work(run, r, NL_NULL_ROW, WORK_TYPE_UNKNOWN, slice);
+        if (run->works->on_host)
+            work->host_ns = trace->slice.dur[slice];
     }
     nl_free(marks);
 }
@@ -498,8 +501,9 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     run.counted = nl_counted_flops_find(trace);
     run.args = nl_alloc(sizeof *run.args);
     run.parent = nl_alloc(sizeof *run.parent);
-    works->on_host = !add_kernels(&run, owner_of);
-    if (works->on_host)
+    bool kernels = add_kernels(&run, owner_of);
+    works->on_host = !kernels && !nl_gpu_is_unseen(trace);
+    if (!kernels)
         add_host(&run);
     drop_outer(&run);
     settle(works);

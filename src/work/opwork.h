@@ -37,7 +37,7 @@ struct nl_op_work {
     uint32_t device;   /* row, of `first`; NL_NULL_ROW unknown */
     int64_t rank, ts;  /* of `first` */
     int64_t kernel_ns; /* sum of its kernels; NL_NULL_I64 without */
-    int64_t host_ns;   /* of an operator without kernels in a trace without: its length */
+    int64_t host_ns;   /* where the CPU computed: the operator's length */
     int64_t matrix_ns; /* of kernel_ns: kernels whose names say products of matrices */
     int64_t comm_ns;   /* of kernel_ns: communication */
     double flops, flops_needed, bytes;   /* as work_cost; NaN unknown */
@@ -57,7 +57,8 @@ struct nl_op_works {
     const struct nl_trace *trace; /* borrowed */
     struct nl_op_work *items;     /* by slice, then kernels in no operator */
     size_t count, cap;
-    bool on_host; /* no kernels: times are the operators' own */
+    bool
+        on_host; /* no kernels, and none that were not recorded: the CPU computed in the operators' own time */
 };
 
 /* `owners`, `ops` and `owner_of` as nl_owners_op gives them. `scope` NULL: everything. */
