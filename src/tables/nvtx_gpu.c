@@ -125,7 +125,7 @@ static void project(const struct nl_gputime *gpu, struct projection *made)
     const struct nl_rangetree *tree = gpu->tree;
     struct climbs climbs = {0};
     *made = (struct projection){0};
-    made->place = nl_zalloc(((size_t)tree->count + 1) * sizeof *made->place);
+    made->place = nl_ztable(((size_t)tree->count + 1) * sizeof *made->place);
     /* Innermost ranges are no more than the work: not copied while there are more and more. */
     nl_grow(&made->items, &made->cap,
             tree->count < gpu->owners->count ? tree->count : gpu->owners->count);
