@@ -45,6 +45,23 @@ def run(paths, *words, columns=100):
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
+def core_words(folder):
+    """Kernels that do without tensor cores are called what they are, the most first; what has next to none of the time is not named."""
+    conv, product, few = ("implicit_convolve_sgemm", 1000), ("volta_sgemm_128x64_nn", 600), ("volta_sgemm_128x64_nn", 10)
+    for kernels, title in (([conv], "Convolutions on GPU 0 do not use tensor cores: "), ([product], "Matrix products on GPU 0 do not use tensor cores: "),
+                           ([product, conv], "Convolutions and matrix products on GPU 0 do not use tensor cores: "),
+                           ([few, conv], "Convolutions on GPU 0 do not use tensor cores: ")):
+        trace, now = Trace(), 1100
+        for i in range(200):
+            for name, length in kernels:
+                trace.launch(1002 + 2 * i, 1, now, length, name)
+                now += length + 2
+        answer = json.loads(run([trace.write(folder, "cores.json")], "--format", "json")[1])["result"]
+        found = [f["title"] for f in answer["findings"] if f["cause"] == "tensor_core_unused"]
+        words = title[0].lower() + title[1:].split(" on ")[0] + " run without tensor cores"
+        check(found and found[0].startswith(title) and words in answer["answer"]["sentence"], title, (found, answer["answer"]["sentence"]))
+
+
 def causes(folder):
     """Causes that are read off kinds of kernels: there when planted, absent below the threshold and when another has the time."""
     for copies, elementwise, wanted in ((100, 0, {"d2d_copy_or_cast_excess"}), (15, 0, set()), (10, 20, set()),
@@ -1561,6 +1578,7 @@ with tempfile.TemporaryDirectory() as scratch:
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
     says_cut()
+    core_words(scratch)
     kernels_missing(scratch)
     operators_of_gpus(scratch)
     replaced_memory(scratch)

@@ -172,10 +172,9 @@ static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char 
 static void put_inside(struct nl_device_case *it, struct nl_buf *out)
 {
     static const struct {
-        const char *cause, *words, *of_amd; /* of_amd: NULL the same words */
+        const char *cause, *words, *of_amd; /* behind the finding's work; of_amd: NULL the same */
     } rows[] = {
-        {"tensor_core_unused", "matrix products run without tensor cores",
-         "matrix products run without matrix cores"},
+        {"tensor_core_unused", "run without tensor cores", "run without matrix cores"},
         {"elementwise_not_fused", "elementwise operators are not fused", NULL},
         {"attention_not_fused", "attention is not fused", NULL},
         {"gemm_misaligned", "sizes of matrix products are not aligned", NULL},
@@ -189,7 +188,10 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
     bool amd = nl_setting_of(it->judged->trace, it->row.device).maker == NL_MAKER_AMD;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (!strcmp(it->inside->cause, rows[i].cause)) {
-            nl_buf_format(out, "; %s", amd && rows[i].of_amd ? rows[i].of_amd : rows[i].words);
+            nl_buf_text(out, "; ");
+            if (it->inside->work)
+                nl_buf_format(out, "%s ", it->inside->work);
+            nl_buf_text(out, amd && rows[i].of_amd ? rows[i].of_amd : rows[i].words);
             nl_tell_time(out, ", which costs up to ", it->inside_ns);
             if (!nl_device_is_place(it, it->inside))
                 tell_place(it, out, " on ", it->inside->rank, it->inside->device);

@@ -7,6 +7,9 @@
  * What could be won: TF32 on A100 is up to 8 times FP32, but memory soon bounds it: the cost is 3/4 of
  * the time (4 times as fast), the saving [1/4, 3/4].
  */
+#include <ctype.h>
+#include <string.h>
+
 #include "findings/cause.h"
 #include "findings/remedy.h"
 #include "base/sum.h"
@@ -16,10 +19,47 @@
 #define FIRST_MAJOR    7 /* compute capability with tensor cores */
 #define CRITICAL_SHARE 0.20
 
+/* What kernels of matrix products are called. */
+enum work { PRODUCTS, CONVOLUTIONS, ATTENTION, WORKS };
+
 struct matrix_time {
     int64_t without, unknown, all;
+    int64_t without_by[WORKS], all_by[WORKS];
     uint64_t kernels;
 };
+
+static enum work work_of(unsigned category)
+{
+    return category == NL_CATEGORY_CONVOLUTION ? CONVOLUTIONS
+           : category == NL_CATEGORY_ATTENTION ? ATTENTION
+                                               : PRODUCTS;
+}
+
+/* "convolutions and matrix products": what has a twentieth of the time or more, the longest first. */
+static const char *name_works(const struct nl_scene *scene, const int64_t by[WORKS])
+{
+    static const char *const words[WORKS] = {"matrix products", "convolutions",
+                                             "attention kernels"};
+    const char *said = "";
+    bool named[WORKS] = {false};
+    int64_t all = 0;
+    for (size_t i = 0; i < WORKS; i++)
+        nl_sum_add(&all, by[i]);
+    for (size_t left = WORKS; left > 0; left--) {
+        size_t least = WORKS; /* of those that are not named */
+        for (size_t i = 0; i < WORKS; i++)
+            if (by[i] > 0 && by[i] >= all / 20 && !named[i] &&
+                (least == WORKS || by[i] < by[least]))
+                least = i;
+        if (least == WORKS)
+            break;
+        named[least] = true;
+        said = !*said                  ? words[least]
+               : strstr(said, " and ") ? nl_say(scene, "%s, %s", words[least], said)
+                                       : nl_say(scene, "%s and %s", words[least], said);
+    }
+    return said;
+}
 
 /* What kernels tell of a GPU: the name of a library's kernel gives the oldest generation that it is made for, never
  * the newest. Nothing follows from volta_ and turing_: Turing chips without tensor cores run them. */
@@ -62,12 +102,15 @@ static struct matrix_time add_up(struct nl_scene *scene, struct nl_intervals *wh
         uint32_t row = scene->kernels[i], slice = trace->kernel.slice[row];
         if (!is_eligible(trace, row, vectors))
             continue;
+        enum work work = work_of(trace->kernel.category[row]);
         nl_sum_add(&time.all, trace->slice.dur[slice]);
+        nl_sum_add(&time.all_by[work], trace->slice.dur[slice]);
         if (trace->kernel.tensor_core[row] == NL_TENSORCORE_UNKNOWN)
             nl_sum_add(&time.unknown, trace->slice.dur[slice]);
         if (trace->kernel.tensor_core[row] != NL_TENSORCORE_NO)
             continue;
         nl_sum_add(&time.without, trace->slice.dur[slice]);
+        nl_sum_add(&time.without_by[work], trace->slice.dur[slice]);
         time.kernels++;
         nl_intervals_add(where, trace->slice.ts[slice], nl_slice_end(trace, slice));
         nl_example_slice(scene, longest, slice);
@@ -95,17 +138,18 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matr
     without.meaning = NL_MEANS_NS;
     without.value = (double)time.without;
     nl_evidence(finding, without);
-    nl_evidence(finding, (struct nl_evidence){
-                             .metric = "matrix_without_tensor_cores_share",
-                             .says = nl_say(scene, "that is %s of all time in matrix products",
-                                            nl_say_share(scene, share)),
-                             .threshold = "> 10 % of matrix time",
-                             .query = nl_say(scene,
-                                             "SELECT sum(iif(tensor_core = 'no', dur, 0)) * 1.0 / "
-                                             "sum(dur) FROM kernels WHERE %s AND %s",
-                                             matrix, nl_scene_on(scene, "")),
-                             .meaning = NL_MEANS_SHARE,
-                             .value = share});
+    nl_evidence(finding,
+                (struct nl_evidence){
+                    .metric = "matrix_without_tensor_cores_share",
+                    .says = nl_say(scene, "that is %s of all time in %s",
+                                   nl_say_share(scene, share), name_works(scene, time.all_by)),
+                    .threshold = "> 10 % of matrix time",
+                    .query = nl_say(scene,
+                                    "SELECT sum(iif(tensor_core = 'no', dur, 0)) * 1.0 / "
+                                    "sum(dur) FROM kernels WHERE %s AND %s",
+                                    matrix, nl_scene_on(scene, "")),
+                    .meaning = NL_MEANS_SHARE,
+                    .value = share});
 }
 
 static bool says_any(struct nl_str name, const char *const *words)
@@ -175,10 +219,15 @@ static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct m
     } else if (!amd && !told) {
         finding->remedies = "tensor_core_unused:unknown";
     }
-    nl_title(scene, finding, "Matrix products on %s do not use %s cores%s: %s of their %s",
-             nl_scene_name(scene), amd ? "matrix" : "tensor",
-             known ? "" : " (whether this GPU has them is not recorded)",
-             nl_say_ns(scene, time.without), nl_say_ns(scene, time.all));
+    int64_t theirs = 0;
+    for (size_t i = 0; i < WORKS; i++)
+        nl_sum_add(&theirs, time.without_by[i] > 0 ? time.all_by[i] : 0);
+    const char *work = name_works(scene, time.without_by);
+    finding->work = work;
+    nl_title(scene, finding, "%c%s on %s do not use %s cores%s: %s of their %s",
+             toupper((unsigned char)*work), work + 1, nl_scene_name(scene),
+             amd ? "matrix" : "tensor", known ? "" : " (whether this GPU has them is not recorded)",
+             nl_say_ns(scene, time.without), nl_say_ns(scene, theirs));
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)

@@ -58,7 +58,8 @@ struct nl_finding_need {
 struct nl_finding {
     const char *id; /* cause and place: "sync_calls", unique within a report */
     const char *cause, *title;
-    const char *culprit;               /* name from the profile that stands in the title, or NULL */
+    const char *culprit; /* name from the profile that stands in the title, or NULL */
+    const char *work; /* kernels that it is about, where the cause does not say: "convolutions" */
     const char *also[NL_FINDING_ALSO]; /* causes that went into it (ranking.h); NULL none */
     const char *alternatives[NL_FINDING_ALTERNATIVES]; /* causes of findings that it explains */
     enum nl_severity severity;
