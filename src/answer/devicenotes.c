@@ -50,6 +50,22 @@ static void tell_steady(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
+/* "26 % waiting for input data (5.2 % before the first GPU work)": what comes before is apart, as of other CPU work. */
+static void put_input(struct nl_buf *out, const struct nl_time_parts *parts)
+{
+    int64_t ns = parts->parts[NL_TIME_INPUT].ns, early = parts->input_early;
+    size_t before = out->len;
+    put_share_of(out, "waiting for input data", ns, parts->total);
+    if (out->len == before || (double)early < WORTH_SAYING * (double)parts->total)
+        return;
+    if (early == ns) {
+        nl_buf_text(out, " before the first GPU work");
+        return;
+    }
+    nl_tell_ratio(out, " (", early, parts->total);
+    nl_buf_text(out, " before the first GPU work)");
+}
+
 /* What else takes time, beside the class and what bars show. */
 static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
 {
@@ -63,7 +79,7 @@ static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
         put_share_of(out, "CPU work before the first GPU work", early, whole);
     }
     if (class != NL_VERDICT_INPUT)
-        put_share_of(out, "waiting for input data", parts[NL_TIME_INPUT].ns, whole);
+        put_input(out, &it->parts);
     if (class != NL_VERDICT_LAUNCH)
         put_share_of(out, "short waits for launches",
                      parts[NL_TIME_DISPATCH].ns + parts[NL_TIME_QUEUED].ns, whole);

@@ -172,6 +172,8 @@ static void add_before(struct division *division, const struct nl_account_row *r
     nl_sum_add(&division->parts->before, row->ns);
     if (what == NL_TIME_FIRST && is_program(row))
         nl_sum_add(&division->parts->work_before, row->ns);
+    if (what == NL_TIME_INPUT)
+        nl_sum_add(&division->parts->input_early, row->ns);
     if (what == NL_TIME_HOST || what == NL_TIME_INPUT)
         nl_sum_add(&division->parts->before_own, row->ns);
     if (what == NL_TIME_NOTHING && !division->device->steps[NL_STEADY])
@@ -410,8 +412,8 @@ static void sort_rows(struct division *division, unsigned phase)
     division->count = 0;
     memset(parts->parts, 0, sizeof parts->parts);
     parts->idle = parts->idle_copying = 0;
-    parts->total = parts->before_own = parts->before = parts->after = parts->nothing_before =
-        parts->nothing_long = parts->ending = parts->held_blocked = 0;
+    parts->total = parts->input_early = parts->before_own = parts->before = parts->after =
+        parts->nothing_before = parts->nothing_long = parts->ending = parts->held_blocked = 0;
     division->ending_most = 0;
     division->says = nl_zalloc((size_t)division->trace->names.count + 1);
     add_rows(division, phase);

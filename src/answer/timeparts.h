@@ -50,6 +50,7 @@ struct nl_time_parts {
     int64_t idle, idle_copying; /* of it, between them; and of that inside calls that copy */
     int64_t
         input_before; /* of before: inside functions that fetch or prepare input, with all they call */
+    int64_t input_early; /* of NL_TIME_INPUT: before the device's first work */
     int64_t
         before_own; /* of before: the program's own work, that of input included; no set-up, nothing unknown */
     int64_t
