@@ -9,6 +9,7 @@
 #define COLUMNS(C)                                                                                 \
     C(rank, NULL, INTEGER)                                                                         \
     C(device_type, NULL, INTEGER)                                                                  \
+    C(device_type_name, "type", TEXT)                                                              \
     C(device, NULL, INTEGER)                                                                       \
     C(kind, NULL, TEXT)                                                                            \
     C(allocations, NULL, COUNT)                                                                    \
@@ -57,6 +58,14 @@ static void raise(int64_t *peak, uint64_t value)
 {
     if (value != NL_NULL_U64 && (int64_t)value > *peak)
         *peak = (int64_t)value;
+}
+
+/* PyTorch names and numbers them so (c10::DeviceType); NULL for what nobody records. */
+static const char *type_name(int64_t type)
+{
+    static const char *const names[] = {[0] = "CPU",  [1] = "CUDA", [6] = "HIP",  [9] = "XLA",
+                                        [12] = "XPU", [13] = "MPS", [15] = "HPU", [19] = "MTIA"};
+    return type >= 0 && type < (int64_t)(sizeof names / sizeof names[0]) ? names[type] : NULL;
 }
 
 static void add_event(struct pool *pool, const struct nl_memory_table *memory, uint32_t row)
@@ -109,6 +118,7 @@ static struct nl_result *memory_run(const struct nl_trace *trace,
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_rank] = nl_cell_i64(pool->rank);
         cells[AT_device_type] = nl_cell_i64(pool->device_type);
+        cells[AT_device_type_name] = nl_answer_static(type_name(pool->device_type));
         cells[AT_device] = nl_cell_i64(pool->device);
         cells[AT_kind] = nl_answer_name(result, trace, pool->kind);
         cells[AT_allocations] = nl_answer_count(pool->allocations);
@@ -135,5 +145,5 @@ const struct nl_analysis nl_analysis_memory = {
         "Per rank, device and kind of memory: allocations and frees while recording. Peak net is "
         "the highest running sum since the profile's start (what was allocated before is not in "
         "it); peak allocated and reserved are the allocator's own totals where recorded. Device "
-        "types are the framework's numbers: 0 CPU, 1 CUDA.",
+        "types are the framework's numbers, with PyTorch's name beside them: 0 CPU, 1 CUDA.",
 };
