@@ -50,7 +50,7 @@ struct nl_contents nl_contents_of(const struct nl_trace *trace)
 {
     bool sums = are_sums(trace);
     const struct kind kinds[] = {
-        {nl_trace_timed(trace), "slice", "slices", NULL},
+        {nl_trace_timed(trace), "event", "events", NULL},
         {trace->sample.rows, sums ? "call stack" : "CPU sample",
          sums ? "call stacks" : "CPU samples", trace->sample.ts},
         {trace->call.rows, "function", "functions", NULL},

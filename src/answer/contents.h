@@ -8,7 +8,8 @@
 #include "store/trace.h"
 
 struct nl_contents {
-    uint64_t count; /* 0 = no events; the words are then those of slices */
+    uint64_t
+        count; /* 0 = no events; the words are then those of slices, which are events to users */
     const char *one, *many;
     bool slices; /* it is slices that are counted */
     int64_t

@@ -92,11 +92,11 @@ static double seconds_now(void)
 
 static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, double seconds)
 {
-    char slices[NL_UNIT_TEXT], store[NL_UNIT_TEXT], peak[NL_UNIT_TEXT];
+    char events[NL_UNIT_TEXT], store[NL_UNIT_TEXT], peak[NL_UNIT_TEXT];
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    nl_message_detail(call, "loaded %s slices (%s) in %.3f s; peak memory %s",
-                      nl_format_count(slices, trace->slice.rows),
+    nl_message_detail(call, "loaded %s events (%s) in %.3f s; peak memory %s",
+                      nl_format_count(events, trace->slice.rows),
                       nl_format_bytes(store, nl_trace_bytes(trace)), seconds,
                       nl_format_bytes(peak, (uint64_t)usage.ru_maxrss * 1024));
 }

@@ -115,9 +115,7 @@ static void put_profile(struct brief *brief)
     const struct nl_contents *most = &profile->contents;
     if (most->count)
         nl_buf_format(line, " · %s %s", nl_format_count(text, most->count),
-                      most->slices       ? most->count == 1 ? "event" : "events"
-                      : most->count == 1 ? most->one
-                                         : most->many);
+                      most->count == 1 ? most->one : most->many);
     if (most->span_ns)
         nl_buf_format(line, " · %s", nl_format_ns(text, most->span_ns));
     if (profile->cut)

@@ -236,7 +236,7 @@ static void add_joined(struct nl_buf *out, const char *const *texts, size_t coun
     }
 }
 
-/* "trace.json · kineto · 2 ranks · 12,345 slices · 435.6 ms", after its letter in a comparison. */
+/* "trace.json · kineto · 2 ranks · 12,345 events · 435.6 ms", after its letter in a comparison. */
 static void put_profile(struct page *page, const struct nl_profile *profile, const char *letter)
 {
     char text[NL_UNIT_TEXT];

@@ -14,17 +14,17 @@ static const struct {
     uint64_t rows;
     int64_t span;
 } files[] = {
-    {"slices alone", 3, 0, 0, 0, "slices", 3, 3},
+    {"slices alone", 3, 0, 0, 0, "events", 3, 3},
     {"samples alone", 0, 4, 0, 0, "CPU samples", 4, 3},
     {"memory alone", 0, 0, 5, 0, "memory events", 5, 4},
     {"counters alone", 0, 0, 0, 6, "counter values", 6, 5},
-    {"slices stand before samples", 2, 199, 0, 0, "slices", 2, 0},
-    {"299 of two", 2, 299, 0, 0, "slices", 2, 0},
+    {"slices stand before samples", 2, 199, 0, 0, "events", 2, 0},
+    {"299 of two", 2, 299, 0, 0, "events", 2, 0},
     {"300 of two", 2, 300, 0, 0, "CPU samples", 300, 0},
     {"199 counters of a sample", 0, 1, 0, 199, "CPU samples", 1, 0},
     {"200 counters of a sample", 0, 1, 0, 200, "counter values", 200, 0},
     {"memory of many more, counters of few more", 1, 0, 200, 250, "memory events", 200, 0},
-    {"nothing", 0, 0, 0, 0, "slices", 0, 0},
+    {"nothing", 0, 0, 0, 0, "events", 0, 0},
 };
 
 static void add_rows(struct gputrace *make, int slices, int samples, int memory, int counters)
