@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/units.h"
 #include "base/utf8.h"
 
 /* Inline where the buffer has room: readers write one JSON text per event, a few bytes at a time. */
@@ -117,18 +118,12 @@ void nl_json_u64(struct nl_json *json, uint64_t value)
 
 void nl_json_f64(struct nl_json *json, double value)
 {
-    char text[32];
+    char text[NL_UNIT_TEXT];
     if (!isfinite(value)) {
         nl_json_null(json);
         return;
     }
-    /* The shortest of 15..17 digits that reads back as the same number. */
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    number(json, text);
+    number(json, nl_format_shortest(text, value));
 }
 
 void nl_json_bool(struct nl_json *json, bool value)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "base/utf8.h"
 
 #define EXACT_IN_DOUBLE ((int64_t)1 << 53)
@@ -64,7 +65,7 @@ static void add_text(struct arrow_cells *cells, struct nl_str text)
 
 static void add_number_text(struct arrow_cells *cells, bool whole, int64_t i64, double f64)
 {
-    char text[40];
+    char text[NL_UNIT_TEXT];
     if (!whole && fabs(f64) <= (double)EXACT_IN_DOUBLE && f64 == (double)(int64_t)f64) {
         whole = true; /* 3.0 was perhaps 3 before the column became real */
         i64 = (int64_t)f64;
@@ -72,11 +73,7 @@ static void add_number_text(struct arrow_cells *cells, bool whole, int64_t i64, 
     if (whole)
         snprintf(text, sizeof text, "%" PRId64, i64);
     else
-        for (int digits = 15; digits <= 17; digits++) {
-            snprintf(text, sizeof text, "%.*g", digits, f64);
-            if (strtod(text, NULL) == f64)
-                break;
-        }
+        nl_format_shortest(text, f64);
     add_text(cells, nl_str(text));
 }
 

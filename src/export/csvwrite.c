@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "export/ordered.h"
 #include "export/tableview.h"
 
@@ -28,19 +29,14 @@ static void put_i64(struct bytes *out, int64_t value)
     put_u64(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* The shortest of 15 to 17 digits that reads back as the same number. */
 static void put_f64(struct bytes *out, double value)
 {
-    char text[40];
+    char text[NL_UNIT_TEXT];
     if (value >= -1e15 && value <= 1e15 && value == (double)(int64_t)value) {
         put_i64(out, (int64_t)value);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
+    nl_format_shortest(text, value);
     bytes_add(out, text, strlen(text));
 }
 

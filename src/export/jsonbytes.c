@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/units.h"
+
 void json_raw(struct bytes *out, const char *text)
 {
     bytes_add(out, text, strlen(text));
@@ -61,7 +63,7 @@ void json_i64(struct bytes *out, int64_t value)
 
 void json_f64(struct bytes *out, double value)
 {
-    char text[40];
+    char text[NL_UNIT_TEXT];
     if (!isfinite(value)) {
         json_raw(out, "null");
         return;
@@ -70,12 +72,7 @@ void json_f64(struct bytes *out, double value)
         json_i64(out, (int64_t)value);
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    json_raw(out, text);
+    json_raw(out, nl_format_shortest(text, value));
 }
 
 void json_us(struct bytes *out, int64_t ns)

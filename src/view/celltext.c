@@ -144,18 +144,11 @@ void nl_celltext_elide(struct nl_buf *out, struct nl_str text, size_t width)
         nl_buf_add(out, text.ptr + rest, text.len - rest);
 }
 
-/* The shortest decimal that reads back as the same double. */
 static void add_f64(struct nl_buf *out, double value)
 {
-    char text[40];
-    if (!isfinite(value))
-        return;
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    nl_buf_text(out, text);
+    char text[NL_UNIT_TEXT];
+    if (isfinite(value))
+        nl_buf_text(out, nl_format_shortest(text, value));
 }
 
 struct nl_cell nl_celltext_exact(const struct nl_result_column *column, struct nl_cell cell)

@@ -26,6 +26,26 @@ static void formats_times(void)
         CHECK_TEXT(nl_format_ns(out, cases[i].ns), cases[i].text);
 }
 
+static void formats_the_shortest(void)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {0.1, "0.1"},
+        {-2.5, "-2.5"},
+        {1.0 / 3, "0.3333333333333333"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1e300, "1e+300"},
+        {5e-324, "4.94065645841247e-324"},
+        {-1.7976931348623157e308, "-1.7976931348623157e+308"},
+    };
+    char out[NL_UNIT_TEXT];
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++)
+        CHECK_TEXT(nl_format_shortest(out, cases[i].value), cases[i].text);
+}
+
 static void formats_others(void)
 {
     char out[NL_UNIT_TEXT];
@@ -221,7 +241,8 @@ static void short_decimals_are_the_nearest_double(void)
     }
 }
 
-CHECK_MAIN("units", {"formats times", formats_times}, {"formats others", formats_others},
+CHECK_MAIN("units", {"formats times", formats_times},
+           {"formats the shortest", formats_the_shortest}, {"formats others", formats_others},
            {"parses sizes", parses_sizes}, {"parses times", parses_times},
            {"parses integers", parses_integers}, {"decimals are exact", decimals_are_exact},
            {"decimals round-trip", decimals_round_trip},
