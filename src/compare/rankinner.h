@@ -84,7 +84,7 @@ void rank_levels_find(struct ranking *ranking);
 void rank_levels_release(struct ranking *ranking);
 /* The level whose rows say most: types of nodes, else operators. */
 const struct rank_level *rank_telling_level(const struct ranking *ranking);
-/* The same of one row: of two candidates that have it. */
+/* How many times as long the second takes in that row, which both have. */
 struct nl_apart rank_row_apart(const struct ranking *ranking, const struct rank_row *row,
                                size_t from, size_t to);
 /* Fills `because` of its rows; `inner`: the lens of what is inside them, DIFF_LENSES none. */

@@ -59,19 +59,6 @@ void nl_stackgrow_waits(struct nl_stackgrow *grow)
 
 /* ---- slices of threads ---- */
 
-static bool is_of_threads(const struct nl_trace *trace, uint32_t lane)
-{
-    switch (trace->lane.kind[lane]) {
-    case NL_LANE_THREAD:
-    case NL_LANE_ANNOTATION:
-    case NL_LANE_PYTHON:
-    case NL_LANE_NVTX:
-    case NL_LANE_PROCESS:
-    case NL_LANE_GENERIC: return trace->lane.device[lane] == NL_NULL_ROW;
-    default: return false;
-    }
-}
-
 static uint32_t root_of_lane(struct nl_stackgrow *grow, struct nl_stacktree *tree, uint32_t lane)
 {
     struct nl_buf label;
@@ -120,7 +107,7 @@ void nl_stackgrow_threads(struct nl_stackgrow *grow)
     const struct nl_trace *trace = grow->trace;
     struct nl_stacktree *tree = NULL;
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        if (!trace->lane.count[lane] || !is_of_threads(trace, lane) ||
+        if (!trace->lane.count[lane] || !nl_lane_shows_threads(trace, lane) ||
             !nl_scope_lane(&grow->export->scope, lane))
             continue;
         if (!tree)

@@ -4,6 +4,8 @@
  */
 #include "parse/textlines.h"
 
+#include <ctype.h>
+
 #include "base/mem.h"
 
 #define WINDOW    ((size_t)256 << 10)
@@ -192,6 +194,22 @@ struct nl_str textlines_head(const unsigned char *head, size_t len, char *room)
         room[out++] = code < 0x80 ? (char)code : '?';
     }
     return (struct nl_str){room, out};
+}
+
+int textlines_words(struct nl_str line, struct nl_str *words, int most)
+{
+    int count = 0;
+    for (size_t at = 0; count < most;) {
+        while (at < line.len && isspace((unsigned char)line.ptr[at]))
+            at++;
+        size_t start = at;
+        while (at < line.len && !isspace((unsigned char)line.ptr[at]))
+            at++;
+        if (at == start)
+            break;
+        words[count++] = (struct nl_str){line.ptr + start, at - start};
+    }
+    return count;
 }
 
 bool textlines_split(struct nl_str *text, struct nl_str *line)

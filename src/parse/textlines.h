@@ -43,6 +43,9 @@ NL_MUST_CHECK bool textlines_next(struct textlines *lines, struct nl_str *line, 
  * len bytes; characters outside ASCII become '?'). */
 struct nl_str textlines_head(const unsigned char *head, size_t len, char *room);
 
+/* What blanks part in a line, at most `most` words of it; how many. */
+int textlines_words(struct nl_str line, struct nl_str *words, int most);
+
 /* Takes the first line off `text`; false when nothing is left. */
 bool textlines_split(struct nl_str *text, struct nl_str *line);
 

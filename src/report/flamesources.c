@@ -128,23 +128,10 @@ static void build_device(struct nl_flame *flame, const struct nl_trace *trace,
 
 /* ---- what threads did ---- */
 
-static bool is_host_lane(const struct nl_trace *trace, uint32_t lane)
-{
-    switch (trace->lane.kind[lane]) {
-    case NL_LANE_THREAD:
-    case NL_LANE_ANNOTATION:
-    case NL_LANE_PYTHON:
-    case NL_LANE_NVTX:
-    case NL_LANE_PROCESS:
-    case NL_LANE_GENERIC: return trace->lane.device[lane] == NL_NULL_ROW;
-    default: return false;
-    }
-}
-
 static bool has_host(const struct nl_trace *trace)
 {
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        if (trace->lane.count[lane] && is_host_lane(trace, lane))
+        if (trace->lane.count[lane] && nl_lane_shows_threads(trace, lane))
             return true;
     return false;
 }
@@ -187,7 +174,8 @@ static void build_host(struct nl_flame *flame, const struct nl_trace *trace,
     nl_scope_init(&scope, trace, window ? window : &none);
     nl_fold_init(&fold, trace, NL_FOLD_INSTANCES);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        if (!is_host_lane(trace, lane) || !trace->lane.count[lane] || !nl_scope_lane(&scope, lane))
+        if (!nl_lane_shows_threads(trace, lane) || !trace->lane.count[lane] ||
+            !nl_scope_lane(&scope, lane))
             continue;
         uint32_t *nodes = nl_alloc((size_t)trace->lane.count[lane] * sizeof *nodes);
         add_lane(flame, &scope, &fold, lane, nodes);

@@ -96,6 +96,19 @@ int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice)
     return process == NL_NULL_ROW ? NL_NULL_I64 : trace->process.rank[process];
 }
 
+bool nl_lane_shows_threads(const struct nl_trace *trace, uint32_t lane)
+{
+    switch (trace->lane.kind[lane]) {
+    case NL_LANE_THREAD:
+    case NL_LANE_ANNOTATION:
+    case NL_LANE_PYTHON:
+    case NL_LANE_NVTX:
+    case NL_LANE_PROCESS:
+    case NL_LANE_GENERIC: return trace->lane.device[lane] == NL_NULL_ROW;
+    default: return false;
+    }
+}
+
 const char *nl_device_word(const struct nl_trace *trace, uint32_t device)
 {
     bool google = device < trace->device.rows &&

@@ -91,6 +91,10 @@ static inline uint32_t nl_slice_device(const struct nl_trace *trace, uint32_t sl
 }
 int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice);
 
+/* Lanes of what threads do, as stacks of their time are made of them: operators, Python, ranges, calls. Neither lanes of devices
+ * nor what has lanes of its own beside them (system calls, overhead). */
+bool nl_lane_shows_threads(const struct nl_trace *trace, uint32_t lane);
+
 /* What people call a device of that row: "GPU", "TPU". */
 const char *nl_device_word(const struct nl_trace *trace, uint32_t device);
 

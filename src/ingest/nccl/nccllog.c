@@ -44,22 +44,6 @@ struct log {
     int64_t infos, warnings, calls, results, others, mended, mixed;
 };
 
-static int split(struct nl_str line, struct nl_str words[MAX_WORDS])
-{
-    int count = 0;
-    for (size_t at = 0; count < MAX_WORDS;) {
-        while (at < line.len && isspace((unsigned char)line.ptr[at]))
-            at++;
-        size_t start = at;
-        while (at < line.len && !isspace((unsigned char)line.ptr[at]))
-            at++;
-        if (at == start)
-            break;
-        words[count++] = (struct nl_str){line.ptr + start, at - start};
-    }
-    return count;
-}
-
 /* ---- HOST:PID:TID [DEVICE] NCCL INFO text ---- */
 
 struct said {
@@ -80,7 +64,7 @@ static size_t number_length(struct nl_str word)
 static bool read_origin(struct nl_str before, struct said *said)
 {
     struct nl_str words[MAX_WORDS] = {{0}};
-    int count = split(before, words);
+    int count = textlines_words(before, words, MAX_WORDS);
     if (count < 2)
         return false;
     struct nl_str where = words[count - 2], device = words[count - 1];
@@ -255,7 +239,7 @@ static void take_said(struct log *log, const struct said *said)
 static bool take_columns(struct log *log, struct nl_str line)
 {
     struct nl_str words[MAX_WORDS] = {{0}};
-    int count = split(line, words), place = -1;
+    int count = textlines_words(line, words, MAX_WORDS), place = -1;
     const struct {
         const char *name;
         int *column; /* the first of two: out-of-place, in-place */
@@ -400,7 +384,7 @@ static int words_of_row(const struct log *log, const struct nl_str *words, int c
 static void end_row(struct log *log)
 {
     struct nl_str words[MAX_WORDS] = {{0}};
-    int count = split((struct nl_str){log->row, log->row_len}, words);
+    int count = textlines_words((struct nl_str){log->row, log->row_len}, words, MAX_WORDS);
     int64_t before = log->results;
     if (log->pieces == 1 || count == words_of_row(log, words, count))
         take_row(log, words, count);
@@ -414,7 +398,7 @@ static void end_row(struct log *log)
 static bool row_is_whole(const struct log *log)
 {
     struct nl_str words[MAX_WORDS] = {{0}};
-    int count = split((struct nl_str){log->row, log->row_len}, words);
+    int count = textlines_words((struct nl_str){log->row, log->row_len}, words, MAX_WORDS);
     return count == words_of_row(log, words, count);
 }
 
@@ -438,7 +422,7 @@ static bool begins_row(const struct log *log, const struct nl_str *words, int co
 static void take_piece(struct log *log, struct nl_str text)
 {
     struct nl_str words[MAX_WORDS] = {{0}};
-    int count = split(text, words);
+    int count = textlines_words(text, words, MAX_WORDS);
     bool more = log->pieces && log->type >= 0 && all_numbers(words, count);
     if (!more && !begins_row(log, words, count))
         return;
@@ -458,7 +442,7 @@ static void take_piece(struct log *log, struct nl_str text)
 static bool is_rank(struct nl_str line)
 {
     struct nl_str words[MAX_WORDS] = {{0}};
-    int count = split(line, words);
+    int count = textlines_words(line, words, MAX_WORDS);
     return count >= 6 && nl_str_is(words[0], "#") && nl_str_is(words[1], "Rank") &&
            all_numbers(&words[2], 1) && nl_str_contains(line, " Pid ") &&
            nl_str_contains(line, " device ");

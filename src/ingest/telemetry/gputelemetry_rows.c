@@ -169,22 +169,6 @@ struct table {
     int64_t last_time;
 };
 
-static int split(struct nl_str line, struct nl_str words[TELEMETRY_COLUMNS])
-{
-    int count = 0;
-    for (size_t at = 0; count < TELEMETRY_COLUMNS;) {
-        while (at < line.len && isspace((unsigned char)line.ptr[at]))
-            at++;
-        size_t start = at;
-        while (at < line.len && !isspace((unsigned char)line.ptr[at]))
-            at++;
-        if (at == start)
-            break;
-        words[count++] = (struct nl_str){line.ptr + start, at - start};
-    }
-    return count;
-}
-
 /* A header, copied; its '#' taken off. */
 static int keep_header(struct nl_str line, char *room, size_t size, struct nl_str *names)
 {
@@ -192,7 +176,7 @@ static int keep_header(struct nl_str line, char *room, size_t size, struct nl_st
     memcpy(room, line.ptr, len);
     if (len && room[0] == '#')
         room[0] = ' ';
-    return split((struct nl_str){room, len}, names);
+    return textlines_words((struct nl_str){room, len}, names, TELEMETRY_COLUMNS);
 }
 
 static int find(const struct table *table, const char *name)
@@ -295,7 +279,7 @@ static bool is_row(const struct table *table, int count)
 static void dmon_row(struct telemetry *t, struct table *table, struct nl_str line)
 {
     struct nl_str words[TELEMETRY_COLUMNS] = {{0}};
-    int count = split(line, words);
+    int count = textlines_words(line, words, TELEMETRY_COLUMNS);
     int64_t device;
     if (!is_row(table, count) || !csvread_i64(words[table->device], &device) || device < 0 ||
         device > 4096) {
@@ -335,7 +319,7 @@ static void dcgm_row(struct telemetry *t, struct table *table, struct nl_str lin
 {
     struct nl_str words[TELEMETRY_COLUMNS] = {{0}}, entity = {"", 0};
     char room[64];
-    int count = split(line, words);
+    int count = textlines_words(line, words, TELEMETRY_COLUMNS);
     int64_t id, device;
     if (count < 2 || count != table->count + 1 || !csvread_i64(words[1], &id) || id < 0 ||
         id > 1 << 20) {
@@ -407,7 +391,7 @@ static void exporter_line(struct telemetry *t, struct table *table, struct nl_st
     struct nl_str value = {close + 1, line.len - (size_t)(close + 1 - line.ptr)};
     struct nl_str words[TELEMETRY_COLUMNS] = {{0}};
     if (!csvread_i64(label(labels, "gpu"), &device) || device < 0 || device > 4096 ||
-        split(value, words) < 1) {
+        textlines_words(value, words, TELEMETRY_COLUMNS) < 1) {
         t->strange++;
         return;
     }
