@@ -10,6 +10,7 @@
 The program is $NEUROLENS, or build/neurolens. Every run gets an empty home folder and a fixed
 environment, so that nothing outside the test decides the outcome.
 """
+import gc
 import os
 import resource
 import shutil
@@ -23,6 +24,7 @@ TESTS = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(TESTS)
 FIXTURES = os.path.join(TESTS, "fixtures")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it for what they start in the background
+gc.disable()  # what scripts read is large and refers to itself nowhere: to search it for cycles doubles the time to read it
 PROGRAM = os.path.abspath(os.environ.get("NEUROLENS", os.path.join(ROOT, "build", "neurolens")))
 
 

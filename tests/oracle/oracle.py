@@ -5,6 +5,7 @@ in ../shared/samples (NEUROLENS_SHARED names another folder). Without them a scr
 ends with status 0.
 """
 import csv
+import gc
 import json
 import math
 import os
@@ -15,6 +16,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SHARED = os.environ.get("NEUROLENS_SHARED", os.path.join(os.path.dirname(ROOT), "shared"))
 csv.field_size_limit(1 << 30)
+gc.disable()  # documents are large and refer to themselves nowhere: to search them for cycles doubles the time to read one
 
 
 def shared_or_leave(*parts):
