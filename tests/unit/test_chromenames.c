@@ -47,10 +47,11 @@ static void same(struct chrome_names *names, const unsigned char *bytes, size_t 
         memcpy(text, bytes, len);
         struct nl_str want = by_hand(text, len, out);
         struct nl_str got = chrome_names_decode(names, (struct nl_str){text, len}, false);
-        if (got.len != want.len || memcmp(got.ptr, want.ptr, got.len) != 0) {
+        bool same = got.len == want.len && memcmp(got.ptr, want.ptr, got.len) == 0;
+        if (!same) { /* of which bytes, for the one that differs alone: there are millions */
             snprintf(text, sizeof text, "%02x%02x%02x%02x", bytes[0], bytes[1], bytes[2], bytes[3]);
             check_case(text);
-            CHECK(!"the same");
+            CHECK(same);
             check_case(NULL);
         }
     }

@@ -36,11 +36,11 @@ static void each_sample(const struct nl_trace *trace, int64_t unit)
     for (uint32_t i = 0; i < trace->sample.rows; i++) {
         uint32_t stack = trace->sample.stack[i];
         int64_t number = number_of(nl_trace_name(trace, trace->stack.name[stack]));
-        if (number < 0 || number >= MANY || met[number] ||
-            trace->sample.weight[i] != (number + 1) * unit) {
-            CHECK(!"each once, with its weight");
+        bool once_with_its_weight = number >= 0 && number < MANY && !met[number] &&
+                                    trace->sample.weight[i] == (number + 1) * unit;
+        CHECK(once_with_its_weight);
+        if (!once_with_its_weight)
             return;
-        }
         met[number] = true;
     }
 }
