@@ -39,6 +39,11 @@ static const struct {
      "skipped: counter value that is not a number", 1, 3},
     {"[" X(""), "{\"ph\":\"e\",\"cat\":\"c\",\"id\":1,\"name\":\"b\",\"ts\":1},", "]",
      "skipped: async end without begin", 1, 3},
+    /* one without an id is not that of the number 1 */
+    {"[" X(""),
+     "{\"ph\":\"b\",\"cat\":\"c\",\"name\":\"b\",\"ts\":1},"
+     "{\"ph\":\"e\",\"cat\":\"c\",\"name\":\"b\",\"id\":1,\"ts\":2},",
+     "]", "skipped: async end without begin", 1, 3},
     {"[" X(""), "{\"ph\":\"b\",\"cat\":\"c\",\"id\":1,\"name\":\"b\",\"ts\":1},", "]",
      "unfinished: async begin without end", 1, 3},
     {"[" X(""), "{\"ph\":\"E\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1},", "]",
