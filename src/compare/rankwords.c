@@ -94,7 +94,10 @@ static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_ro
     if (row->alone)
         nl_buf_format(text, "only %s has ", rank_word(&r->items[row->fastest]));
     nl_buf_text(text, idle ? "idle, " : "");
-    nl_elide_name(text, nl_short_kernel(row->name), NL_RANK_NAME_WIDTH);
+    if (row->name.len)
+        nl_elide_name(text, nl_short_kernel(row->name), NL_RANK_NAME_WIDTH);
+    else
+        nl_buf_text(text, "(no name)");
     if (row->alone) {
         nl_buf_format(text, " (%s)", nl_format_ns(time, row->times[row->fastest]));
         return;
