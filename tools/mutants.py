@@ -10,7 +10,8 @@ condition negated, two arguments swapped, a `break` taken out. COUNT of them (de
 engine, the readers and the findings with a fixed seed, so that a run can be repeated. Each is compiled in a
 copy of the tree (build-mutants-0, -1 … for --jobs), so that this one stays as it is, and put to the parts of `make
 check`, to the invariants and to BEYOND, those parts of `make test` that exist for its room and are quick; the first test that fails
-kills it, and so does ten times the time of the processor that a part needs. What does not compile, or compiles to the same bytes, is drawn again.
+kills it, and so does ten times the time of the processor that a part needs. What survives that is put to the unit tests and the
+corpus with sanitizers, as in `make test`: what reads behind an array mostly shows there alone. What does not compile, or compiles to the same bytes, is drawn again.
 
 Not drawn is what changes the program's needs alone, whatever it does, and what a comparison for
 sorting cannot show: see `is_only_room`, `is_sign`, `is_settled`. What a person found to be equivalent,
@@ -66,6 +67,7 @@ SECONDS = {"shares.py": 2, "lateranks.py": 2, "lategpus.py": 2, "cache.py": 6, "
            "roofs.py": 8, "robust.py": 12, "compare.py": 14, "secrets.py": 16, "sqllimits.py": 17, "answers.py": 27, **CHECK}
 SLOW_UNITS = {"test_clockmap": 12, "test_nsysfiles": 4, "test_sqlrace": 4, "test_redact": 3, "test_reportfile": 3}
 HEAP_CHECK = "/lib/x86_64-linux-gnu/libc_malloc_debug.so.0"  # of glibc
+SANITIZED = "build-sanitized"
 LEAST_LIMIT_S = 60  # of the processor, each process; a unit test takes milliseconds
 WAITING = 5  # times as long by the clock: the machine may do other things
 
@@ -174,11 +176,11 @@ class Copy:
         with open(os.path.join(self.build, "neurolens"), "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()
 
-    def units(self, path):
+    def units(self, path, build="build"):
         """Commands of the unit tests, linked now: those named as the changed file or its folder first, the slow ones last."""
-        self.compile()
+        subprocess.run(["ninja", "-C", build, "--quiet"], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         words = re.findall(r"[a-z]+", os.path.relpath(path, "src"))
-        folder = os.path.join(self.build, "tests", "unit")
+        folder = os.path.join(self.folder, build, "tests", "unit")
         names = [n for n in os.listdir(folder) if n.startswith("test_") and not n.endswith(".p")]
         names.sort(key=lambda n: (n in SLOW_UNITS, not any(len(w) > 2 and w in n for w in words), n))
         for name in names:
@@ -194,16 +196,31 @@ class Copy:
             else:
                 yield ["python3", "tests/" + name], SECONDS[name]
 
-    def fails(self, command, limit):
+    def sanitized(self, path):
+        """The first unit test, or file of the corpus, that fails with sanitizers, or None."""
+        if not os.path.exists(os.path.join(self.folder, SANITIZED, "build.ninja")):
+            subprocess.run(["meson", "setup", SANITIZED, "-Dbuildtype=plain", "-Doptimization=0", "-Dc_args=-g1 -fno-sanitize-recover=all",
+                            "-Db_sanitize=address,undefined", "-Db_lundef=false"], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
+        for command, seconds in [*self.units(path, SANITIZED), (["python3", "tests/corpus_expect/run.py"], CHECK["corpus_expect/run.py"])]:
+            failed = self.fails(command, max(LEAST_LIMIT_S, 60 * seconds), SANITIZED)
+            if failed:
+                return "sanitizers: " + os.path.basename(os.path.dirname(command[-1]) if command[-1].endswith("run.py") else command[-1])
+        return None
+
+    def fails(self, command, limit, build="build"):
         """Whether a part fails; it is ended at its first failure."""
         room = os.path.join(self.folder, "build", "mutants-tmp")
         shutil.rmtree(room, ignore_errors=True)
         os.makedirs(room)
-        env = dict(os.environ, NEUROLENS=os.path.join(self.build, "neurolens"), PYTHONDONTWRITEBYTECODE="1", TMPDIR=room)
-        if command[0].startswith("/") and os.path.basename(command[0]) not in SLOW_UNITS and os.path.exists(HEAP_CHECK):
+        env = dict(os.environ, NEUROLENS=os.path.join(self.folder, build, "neurolens"), PYTHONDONTWRITEBYTECODE="1", TMPDIR=room)
+        most = "-v 16000000"
+        if build == SANITIZED:  # whose addresses are spread over terabytes
+            env.update(ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1", UBSAN_OPTIONS="halt_on_error=1")
+            most = ""
+        elif command[0].startswith("/") and os.path.basename(command[0]) not in SLOW_UNITS and os.path.exists(HEAP_CHECK):
             # what is written behind a block is seen, as in the parts of make test with sanitizers
             env.update(LD_PRELOAD=HEAP_CHECK, GLIBC_TUNABLES="glibc.malloc.check=3", MALLOC_PERTURB_="85")
-        child = subprocess.Popen(["sh", "-c", "ulimit -v 16000000 -c 0 -t %d; exec \"$@\"" % limit, "sh", *command], cwd=self.folder, env=env,
+        child = subprocess.Popen(["sh", "-c", "ulimit %s -c 0 -t %d; exec \"$@\"" % (most, limit), "sh", *command], cwd=self.folder, env=env,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
         late = threading.Event()
         timer = threading.Timer(WAITING * limit, lambda: (late.set(), end(child)))
@@ -226,6 +243,8 @@ class Copy:
                     if self.fails(command, max(LEAST_LIMIT_S, 10 * seconds)):
                         sys.exit("fails without a change: " + " ".join(command))
                     self.sound.add(tuple(command))
+        if self.sanitized("src/base/x.c"):
+            sys.exit("fails without a change: " + self.sanitized("src/base/x.c"))
 
     def killer(self, path):
         """The first part that fails, or None."""
@@ -247,7 +266,7 @@ class Copy:
                 file.write("\n".join(lines))
             if not self.compile("neurolens"):
                 return "broken"
-            return "same" if self.digest() == self.before else self.killer(path) or "survived"
+            return "same" if self.digest() == self.before else self.killer(path) or self.sanitized(path) or "survived"
         finally:
             lines[number] = old
             with open(name, "w", encoding="utf-8") as file:
