@@ -58,7 +58,7 @@ ROWS = {
     "corpus": dict(path="tests/corpus_expect/run.py", check=True),
     "parity": dict(path="tests/parity/run.py", check=True),
     "sums": dict(path="tests/sums/run.py", check=True),
-    "altered": dict(path="tests/altered/run.py"),
+    "altered": dict(path="tests/altered/run.py", check=True),
     "plans": dict(check=True),
     "badinput": dict(limit=600),
     "ledger": dict(cores=0.5, limit=900),
