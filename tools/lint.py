@@ -4,6 +4,7 @@
     tools/lint.py            all rules
     tools/lint.py layers     the rules whose name contains the word
 """
+import collections
 import fnmatch
 import hashlib
 import json
@@ -37,6 +38,9 @@ ROOMS = [
 MOST_LINES = {".c": 600, ".h": 200}
 MOST_FUNCTION_LINES = 60
 MOST_COMPLEXITY = 15
+# Called by tests alone, or by what tools/new-analysis makes.
+FOR_TESTS = {"nl_spill_release", "pickle_read", "nl_streamwork_init", "nl_streamwork_release", "nl_plot_scatter",
+             "nl_clockmap_not_before", "nl_clockmap_not_after"}
 FORMATTED = "build/formatted.list"  # digests of files that clang-format had nothing to say about
 
 
@@ -242,6 +246,20 @@ def references():
     return breaches
 
 
+def called():
+    """what a header of src declares is used by more than its tests"""
+    uses, breaches = collections.Counter(), []
+    for path in sources(("src", "python/src", "include", "fuzz", "bench"), (".c", ".h", ".def")):
+        uses.update(re.findall(r"[A-Za-z_]\w+", code_of(path)))
+    for path in sources(("src",), (".h",)):
+        code = code_of(path)
+        for match in re.finditer(r"^(?!typedef|return|else)(?:[A-Za-z_][\w ]*[ *]+)(\w+)\((?=[^;{]*[;{])", code, re.M):
+            own = 1 if match.group(0).startswith("static inline") else 2  # declared, and defined
+            if uses[match.group(1)] <= own and match.group(1) not in FOR_TESTS:
+                breaches.append("%s:%d: %s is called by nothing, or by tests alone" % (path, code.count("\n", 0, match.start()) + 1, match.group(1)))
+    return breaches
+
+
 def machine_paths():
     """no paths of somebody's machine"""
     breaches = []
@@ -411,7 +429,7 @@ def thresholds():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, thresholds, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, called, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, thresholds, formatted]
 
 
 def main():

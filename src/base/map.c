@@ -160,32 +160,3 @@ void nl_lookup_release(struct nl_lookup *lookup)
     nl_free(lookup->slots);
     *lookup = (struct nl_lookup){0};
 }
-
-/* ---- Texts ---- */
-
-uint32_t nl_text_map_get(const struct nl_text_map *map, struct nl_str text)
-{
-    uint64_t hash = nl_hash_keyed(text.ptr, text.len);
-    return NL_LOOKUP(&map->lookup, hash, i, nl_str_eq(map->texts[i], text));
-}
-
-uint32_t nl_text_map_put(struct nl_text_map *map, struct nl_str text)
-{
-    uint64_t hash = nl_hash_keyed(text.ptr, text.len);
-    uint32_t row = NL_LOOKUP(&map->lookup, hash, i, nl_str_eq(map->texts[i], text));
-    if (row != NL_NO_ROW)
-        return row;
-    nl_grow(&map->texts, &map->cap, (size_t)map->count + 1);
-    map->texts[map->count] =
-        (struct nl_str){nl_arena_text(&map->copies, text.ptr, text.len), text.len};
-    nl_lookup_add(&map->lookup, hash, map->count);
-    return map->count++;
-}
-
-void nl_text_map_release(struct nl_text_map *map)
-{
-    nl_lookup_release(&map->lookup);
-    nl_free(map->texts);
-    nl_arena_free(&map->copies);
-    *map = (struct nl_text_map){0};
-}

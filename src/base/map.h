@@ -1,6 +1,6 @@
 /*
- * map — from keys to rows of the caller's arrays: numbers (nl_idmap), texts (nl_text_map), and keys of any
- * form that lie in the caller's rows (nl_lookup).
+ * map — from keys to rows of the caller's arrays: numbers (nl_idmap), and keys of any form that lie in
+ * the caller's rows (nl_lookup).
  *
  * All are empty when zero-initialised and grow; a row is below 2^32 - 1, and NL_NO_ROW says that there is
  * none. Hash with nl_hash_number, nl_hash_pair or nl_hash_keyed: their key differs from process to process,
@@ -101,22 +101,5 @@ struct nl_lookup {
 void nl_lookup_add(struct nl_lookup *lookup, uint64_t hash, uint32_t row);
 void nl_lookup_clear(struct nl_lookup *lookup); /* empties; keeps the memory */
 void nl_lookup_release(struct nl_lookup *lookup);
-
-/* ---- Texts ---- */
-
-/* Numbers texts from 0 in the order in which they come; has a copy of each. */
-struct nl_text_map {
-    struct nl_lookup lookup;
-    struct nl_str *texts; /* by number; end in 0 */
-    size_t cap;
-    uint32_t count;
-    struct nl_arena copies;
-};
-
-/* Number of a text, or NL_NO_ROW. */
-uint32_t nl_text_map_get(const struct nl_text_map *map, struct nl_str text);
-/* The same; a text that is new gets the next number. */
-uint32_t nl_text_map_put(struct nl_text_map *map, struct nl_str text);
-void nl_text_map_release(struct nl_text_map *map);
 
 #endif

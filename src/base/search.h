@@ -32,18 +32,7 @@
         nl_low;                                                                                    \
     })
 
-/* Lower and upper bound in ascending int64 values: the first that is not below, above `value`. */
-static inline size_t nl_lower_i64(const int64_t *values, size_t count, int64_t value)
-{
-    return NL_FIRST(i, (size_t)0, count, values[i] >= value);
-}
-
-static inline size_t nl_upper_i64(const int64_t *values, size_t count, int64_t value)
-{
-    return NL_FIRST(i, (size_t)0, count, values[i] > value);
-}
-
-/* The same in ascending row numbers. */
+/* The first that is not below `value` in ascending row numbers. */
 static inline uint32_t nl_lower_u32(const uint32_t *values, uint32_t count, uint32_t value)
 {
     return NL_FIRST(i, (uint32_t)0, count, values[i] >= value);

@@ -27,10 +27,6 @@ struct nl_ink_def {
 
 extern const struct nl_ink_def nl_inks[NL_INK_COUNT]; /* [0] is empty */
 
-/* The ink of a part of the time, by the name of its column or cell ("compute_ns", "exposed_comm_wait",
- * "idle"); NL_INK_NONE when it names none. */
-enum nl_ink nl_ink_of_part(struct nl_str part);
-
 /* The i-th of many things that mean nothing by themselves (ranks, counters): inks in an order in which
  * neighbours differ most. */
 enum nl_ink nl_ink_of_index(size_t index);

@@ -1,7 +1,7 @@
 /*
- * plot — small pictures made of text: bars, sparklines, lines, points, heat maps, waterfalls.
+ * plot — small pictures made of text: bars, lines, points, waterfalls.
  *
- * Every plot adds whole lines to a buffer (bars and sparklines: cells within a line), as wide as the style
+ * Every plot adds whole lines to a buffer (bars: cells within a line), as wide as the style
  * says and never wider. Unicode blocks and Braille dots by default, plain ASCII with style.ascii; colour is
  * extra: marks and labels carry the meaning without it. A value that is not known is NaN and leaves a gap.
  * Axes say what their numbers mean (enum nl_meaning), so that ticks read "12.3 ms" or "1.50 GiB".
@@ -72,11 +72,6 @@ void nl_plot_waterfall(struct nl_buf *out, const char *start_name, double start,
 /* One column as high as `share` of it. */
 const char *nl_plot_height(double share, bool ascii);
 
-/* `cells` columns of heights; of more values than columns each column shows the largest of its own. From 0 (or
- * the least, if less) to the largest value. */
-void nl_plot_spark(struct nl_buf *out, const double *values, size_t count, size_t cells,
-                   enum nl_ink ink, const struct nl_plot_style *style);
-
 /* Curves through points in order of x, and points alone. */
 void nl_plot_lines(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
                    const struct nl_plot_axis *x, const struct nl_plot_axis *y,
@@ -91,12 +86,6 @@ void nl_plot_marked(struct nl_buf *out, const struct nl_plot_series *curves, siz
                     const struct nl_plot_series *points, const char *marks,
                     const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                     const struct nl_plot_style *style);
-
-/* rows × columns values, row-major, from the least (lightest) to the largest. A label per row (NULL = none);
- * columns that do not fit are joined, each showing the largest of its own. The last line is the scale. */
-void nl_plot_heat(struct nl_buf *out, const double *values, size_t rows, size_t columns,
-                  const char *const *labels, enum nl_meaning meaning,
-                  const struct nl_plot_style *style);
 
 /* For the plots themselves and those beside them: starts and ends a colour, and a number for eyes. */
 void nl_plot_ink(struct nl_buf *out, enum nl_ink ink, const struct nl_plot_style *style);

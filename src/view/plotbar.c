@@ -316,26 +316,3 @@ const char *nl_plot_height(double share, bool ascii)
     size_t step = share >= 1 ? 7 : share > 0 ? (size_t)(share * 8) : 0;
     return ascii ? letters[step] : steps[step];
 }
-
-void nl_plot_spark(struct nl_buf *out, const double *values, size_t count, size_t cells,
-                   enum nl_ink ink, const struct nl_plot_style *style)
-{
-    double least = 0, most = 0;
-    for (size_t i = 0; i < count; i++)
-        if (isfinite(values[i])) {
-            least = fmin(least, values[i]);
-            most = fmax(most, values[i]);
-        }
-    size_t shown = count < cells ? count : cells;
-    nl_plot_ink(out, ink, style);
-    for (size_t cell = 0; cell < shown; cell++) {
-        double top = NAN;
-        for (size_t i = cell * count / shown; i < (cell + 1) * count / shown; i++)
-            if (isfinite(values[i]) && !(top >= values[i]))
-                top = values[i];
-        bool known = isfinite(top);
-        double share = known && most > least ? (top - least) / (most - least) * 7.999 / 8 : 0;
-        nl_buf_text(out, known ? nl_plot_height(share, style->ascii) : " ");
-    }
-    nl_plot_plain(out, ink, style);
-}

@@ -137,27 +137,7 @@ static void rows_by_their_keys(void)
     nl_lookup_release(&lookup);
 }
 
-static void numbers_texts(void)
-{
-    struct nl_text_map map = {0};
-    char text[32];
-    CHECK_INT(nl_text_map_get(&map, nl_str("")), NL_NO_ROW);
-    for (unsigned round = 0; round < 2; round++)
-        for (uint32_t i = 0; i < 2000; i++) {
-            snprintf(text, sizeof text, "name %u", i);
-            CHECK_INT(nl_text_map_put(&map, nl_str(text)), i);
-        }
-    memset(text, 0, sizeof text);
-    CHECK_INT(nl_text_map_get(&map, nl_str("name 1234")), 1234);
-    CHECK_INT(nl_text_map_get(&map, nl_str("name 123")), 123);
-    CHECK_INT(nl_text_map_get(&map, nl_str("name 2000")), NL_NO_ROW);
-    CHECK_INT(nl_text_map_put(&map, nl_str("")), 2000);
-    CHECK(nl_str_is(map.texts[7], "name 7"));
-    nl_text_map_release(&map);
-}
-
 CHECK_MAIN("map", {"finds what was put", finds_what_was_put},
            {"small and large keys are one table", small_and_large_ids_are_one_table},
            {"counts from anywhere", counts_from_anywhere}, {"clearing is cheap", clearing_is_cheap},
-           {"removes", removes}, {"rows by their keys", rows_by_their_keys},
-           {"numbers texts", numbers_texts})
+           {"removes", removes}, {"rows by their keys", rows_by_their_keys})

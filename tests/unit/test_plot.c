@@ -134,23 +134,6 @@ static void waterfall_ends_at_the_sum(void)
     end();
 }
 
-static void spark_shows_peaks(void)
-{
-    double values[100] = {0};
-    values[37] = 8;
-    begin();
-    nl_plot_spark(&text, values, 100, 10, NL_INK_NONE, &plain);
-    CHECK_STR(((struct nl_str){text.ptr, text.len}), "▁▁▁█▁▁▁▁▁▁");
-    nl_buf_clear(&text);
-    double few[] = {0, 1, NAN, 2};
-    nl_plot_spark(&text, few, 4, 10, NL_INK_NONE, &ascii);
-    CHECK_STR(((struct nl_str){text.ptr, text.len}), "_: #");
-    nl_buf_clear(&text);
-    nl_plot_spark(&text, few, 0, 10, NL_INK_NONE, &ascii);
-    CHECK_INT(text.len, 0);
-    end();
-}
-
 static void lines_go_through_their_points(void)
 {
     double y[] = {0, 1, 2, 3};
@@ -252,7 +235,6 @@ static void every_plot_fits_every_width(void)
             nl_rooflineplot(&text, &(struct nl_roofline_roof){labels[1], 1e15, 3e12}, 1,
                             &(struct nl_roofline_points){values, values, marks, 600}, &style);
             nl_plot_bars(&text, parts, 2, NL_MEANS_NS, &style);
-            nl_plot_heat(&text, values, 3, 200, labels, NL_MEANS_NS, &style);
             nl_plot_waterfall(&text, NULL, 0, parts, 2, "all", NL_MEANS_BYTES, &style);
             CHECK(widest(&lines) <= width);
             CHECK(is_ascii() == (bool)kind);
@@ -267,13 +249,10 @@ static void nothing_gives_nothing_bad(void)
     begin();
     nl_plot_lines(&text, &series, 1, &(struct nl_plot_axis){0}, &(struct nl_plot_axis){0}, &plain);
     nl_plot_lines(&text, NULL, 0, &(struct nl_plot_axis){0}, &(struct nl_plot_axis){0}, &plain);
-    nl_plot_heat(&text, none, 1, 3, NULL, NL_MEANS_NUMBER, &plain);
-    nl_plot_heat(&text, NULL, 0, 0, NULL, NL_MEANS_NUMBER, &plain);
     nl_plot_bars(&text, NULL, 0, NL_MEANS_NUMBER, &plain);
     double far[] = {-1e308, 1e308, 0};
     series = (struct nl_plot_series){NULL, NULL, far, 3, NL_INK_NONE};
     nl_plot_lines(&text, &series, 1, &(struct nl_plot_axis){0}, &(struct nl_plot_axis){0}, &plain);
-    nl_plot_heat(&text, far, 1, 3, NULL, NL_MEANS_NUMBER, &plain);
     struct nl_plot_part falls[] = {
         {"a", 1e308, NL_INK_NONE}, {"b", 1e308, NL_INK_NONE}, {"c", -1e308, NL_INK_NONE}};
     nl_plot_waterfall(&text, NULL, 0, falls, 3, "all", NL_MEANS_NS, &plain);
@@ -303,9 +282,6 @@ static void inks_stand_out(void)
         for (int j = 1; j < i; j++)
             CHECK(nl_inks[i].mark != nl_inks[j].mark);
     }
-    CHECK_INT(nl_ink_of_part(nl_str("exposed_comm_wait")), NL_INK_comm);
-    CHECK_INT(nl_ink_of_part(nl_str("idle_ns")), NL_INK_idle);
-    CHECK_INT(nl_ink_of_part(nl_str("nothing")), NL_INK_NONE);
     CHECK(nl_ink_of_index(0) != nl_ink_of_index(1));
 }
 
@@ -313,7 +289,6 @@ CHECK_MAIN("plot", {"a bar is exact to an eighth", bar_is_exact_to_an_eighth},
            {"a stack fills its width", stack_fills_its_width},
            {"bars have names, numbers and shares", bars_have_names_numbers_and_shares},
            {"a waterfall ends at the sum", waterfall_ends_at_the_sum},
-           {"a sparkline shows peaks", spark_shows_peaks},
            {"heights go from the least to the most", heights_go_from_least_to_most},
            {"lines go through their points", lines_go_through_their_points},
            {"points and gaps", points_and_gaps}, {"a roofline by hand", roofline_by_hand},
