@@ -29,7 +29,8 @@ bool nl_write_ordered(const struct nl_export *export, FILE *out, size_t count, n
         size_t left = count - batch.first, some = left < BATCH ? left : BATCH;
         nl_parallel(nl_job_threads(export->job), some, render_one, &batch);
         for (size_t i = 0; i < some; i++)
-            fwrite(batch.outs[i].at, 1, batch.outs[i].len, out);
+            if (batch.outs[i].len) /* else there may be no text */
+                fwrite(batch.outs[i].at, 1, batch.outs[i].len, out);
         batch.first += some;
         nl_job_add(export->job, some);
         done = nl_export_goes_on(export, err);
