@@ -3,7 +3,12 @@
  * nsys) and, for libraries no sample has, from the libraries' sources; long ones are cut where
  * nothing more follows that matters.
  */
+#define _GNU_SOURCE
 #include "check.h"
+
+#include <ctype.h>
+#include <string.h>
+
 #include "store/kernelcategory.h"
 #include "store/kernelclass.h"
 
@@ -241,5 +246,55 @@ static void takes_any_bytes(void)
     CHECK_INT(facts.category, NL_CATEGORY_UNKNOWN);
 }
 
-CHECK_MAIN("kernelcategory", {"knows matrix products", knows_matrix_products},
-           {"knows the rest", knows_the_rest}, {"takes any bytes", takes_any_bytes})
+enum how { PREFIX, CONTAINS, NOCASE };
+
+static const struct {
+    enum how how;
+    const char *text;
+    enum nl_class class;
+} rules[] = {
+#define NL_KERNEL_RULE(how, text, class) {how, text, NL_CLASS_##class},
+#define NL_COLLECTIVE_RULE(text, operation)
+#include "store/kernelclass.def"
+};
+
+/* The class of the first rule that a name meets, by libc's searches. */
+static enum nl_class class_by_hand(const char *name)
+{
+    for (size_t i = 0; i < CHECK_LENGTH(rules); i++) {
+        const char *text = rules[i].text;
+        bool meets = rules[i].how == PREFIX     ? strncmp(name, text, strlen(text)) == 0
+                     : rules[i].how == CONTAINS ? strstr(name, text) != NULL
+                                                : strcasestr(name, text) != NULL;
+        if (meets)
+            return rules[i].class;
+    }
+    return NL_CLASS_COMPUTE;
+}
+
+/* Each rule's text alone, behind a letter, before one, without its last, and all that in other cases. */
+static void classes_by_every_rule(void)
+{
+    static const struct {
+        const char *before, *behind;
+    } forms[] = {{"", ""}, {"x", ""}, {"", "x"}, {"void my::", "<float>(int)"}, {"", NULL}};
+    char name[256];
+    for (size_t i = 0; i < CHECK_LENGTH(rules); i++)
+        for (size_t f = 0; f < CHECK_LENGTH(forms) * 3; f++) {
+            const char *before = forms[f % CHECK_LENGTH(forms)].before;
+            const char *behind = forms[f % CHECK_LENGTH(forms)].behind;
+            int len = (int)strlen(rules[i].text) - (behind ? 0 : 1);
+            snprintf(name, sizeof name, "%s%.*s%s", before, len, rules[i].text,
+                     behind ? behind : "");
+            for (char *c = name; *c && f >= CHECK_LENGTH(forms); c++)
+                *c = (char)(f < CHECK_LENGTH(forms) * 2 ? toupper((unsigned char)*c)
+                                                        : tolower((unsigned char)*c));
+            check_case(name);
+            CHECK_INT(nl_kernel_class(nl_str(name)), class_by_hand(name));
+        }
+    check_case(NULL);
+}
+
+CHECK_MAIN("kernelcategory", {"classes by every rule", classes_by_every_rule},
+           {"knows matrix products", knows_matrix_products}, {"knows the rest", knows_the_rest},
+           {"takes any bytes", takes_any_bytes})
