@@ -1413,7 +1413,7 @@ def operators_of_gpus(folder):
         with open(path, "w") as file:
             json.dump(document, file)
         result = json.loads(run([path], "--format", "json", "--all")[1])["result"]
-        begins = "No GPU work was recorded, but there was some (%s): " % name if unseen else "CPU-only profile, "
+        begins = "No GPU work was recorded, but a GPU was used (%s): " % name if unseen else "CPU-only profile, "
         check(result["answer"]["sentence"].startswith(begins), "an operator %s" % name, result["answer"]["sentence"])
         causes = [finding["cause"] for finding in result["findings"]]
         check(("cpu_hotspot" in causes) != unseen, "an operator %s, hot spots" % name, causes)

@@ -57,7 +57,7 @@ void nl_unseen_put_head(const struct nl_judged *judged, struct nl_buf *out)
     if (none && nl_trace_is_cut(trace) && (name.len || names_gpu(trace) || is_kineto(trace)))
         nl_buf_text(out, "The end of the file is missing, and GPU work with it if there was any: ");
     else if (name.len)
-        nl_tell_name(out, "No GPU work was recorded, but there was some (", name);
+        nl_tell_name(out, "No GPU work was recorded, but a GPU was used (", name);
     else
         nl_buf_text(out,
                     none && names_gpu(trace) ? "No GPU work was recorded, " : "CPU-only profile, ");
