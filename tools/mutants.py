@@ -243,8 +243,9 @@ class Copy:
                     if self.fails(command, max(LEAST_LIMIT_S, 10 * seconds)):
                         sys.exit("fails without a change: " + " ".join(command))
                     self.sound.add(tuple(command))
-        if self.sanitized("src/base/x.c"):
-            sys.exit("fails without a change: " + self.sanitized("src/base/x.c"))
+        failed = self.sanitized("src/base/x.c")
+        if failed:
+            sys.exit("fails without a change: " + failed)
 
     def killer(self, path):
         """The first part that fails, or None."""
