@@ -168,9 +168,15 @@ struct nl_nesting {
 void nl_nest(struct nl_nesting *nesting, unsigned threads);
 void nl_nesting_release(struct nl_nesting *nesting);
 
-/* link.c: fills kernel.class, slice.link, flows' slices. `per_process` is indexed by source. */
-void nl_link(struct nl_trace *trace, const bool *per_process, unsigned threads, uint64_t *unlinked,
-             uint64_t *duplicates);
+/* link.c: slice.link of device work and of the calls that launched it, by their ids; of the trace it writes nothing
+ * else. `per_process` is indexed by source. */
+struct nl_launches {
+    uint64_t unlinked;   /* device work whose call is not in the file */
+    uint64_t duplicates; /* calls with the id of another one */
+};
+struct nl_launches nl_link_launches(struct nl_trace *trace, const bool *per_process);
+/* link.c: the slices that flows start and end in, and launches that are flows. After the above. */
+void nl_link_flows(struct nl_trace *trace, unsigned threads);
 
 /* link.c: makes external ids of device work and API calls of the marked sources unknown. */
 void nl_forget_external_ids(struct nl_trace *trace, const bool *forget);

@@ -305,7 +305,7 @@ static void find_extent(struct nl_trace *t, unsigned threads)
     t->last_ts = last == INT64_MIN ? 0 : last;
 }
 
-static void report_coverage(struct nl_finish *f, uint64_t unlinked, uint64_t duplicates)
+static void report_coverage(struct nl_finish *f, const struct nl_launches *launches)
 {
     cover(f, "slices without an end", f->unfinished, "clamped to the end of the trace");
     cover(f, "negative durations", f->negative, "set to 0");
@@ -313,9 +313,10 @@ static void report_coverage(struct nl_finish *f, uint64_t unlinked, uint64_t dup
     cover(f, "names redacted", f->b->names_redacted, "they contained what looks like a secret");
     cover(f, "slices left un-nested", f->nest.unnested,
           "they overlap more than 64 others on one lane");
-    cover(f, "device work without a launch", unlinked,
+    cover(f, "device work without a launch", launches->unlinked,
           "launched before the recording began, or its API record was dropped");
-    cover(f, "API calls sharing a correlation id", duplicates, "the outermost call is the launch");
+    cover(f, "API calls sharing a correlation id", launches->duplicates,
+          "the outermost call is the launch");
     struct nl_clock_checks clocks;
     nl_clock_checks_init(&clocks, f->trace);
     nl_clock_checks_cover(&clocks, f->b);
@@ -352,6 +353,29 @@ static void give_positions_back(struct nl_finish *f)
     nl_pagepool_empty(&f->b->pages);
 }
 
+struct joining {
+    struct nl_finish *f;
+    struct nl_launches launches;
+    struct nl_err *err;
+    bool classed;
+};
+
+/* Launches are joined while kernels are classed by their names: the join is work for one thread, and neither
+ * looks at what the other writes. */
+static void join_or_class(void *context, size_t task, unsigned worker)
+{
+    struct joining *joining = context;
+    struct nl_finish *f = joining->f;
+    unsigned threads = nl_job_threads(f->b->job);
+    (void)worker;
+    if (task == 0) {
+        joining->launches = nl_link_launches(f->trace, f->b->per_process);
+        return;
+    }
+    class_kernels(f->trace, threads > 1 ? threads - 1 : 1);
+    joining->classed = build_collectives(f, joining->err);
+}
+
 static bool run(struct nl_finish *f, struct nl_err *err)
 {
     struct nl_builder *b = f->b;
@@ -368,9 +392,6 @@ static bool run(struct nl_finish *f, struct nl_err *err)
         return false;
     nl_join_nodes(f->trace);
     point_to_details(f->trace, nl_job_threads(b->job));
-    class_kernels(f->trace, nl_job_threads(b->job));
-    if (!build_collectives(f, err))
-        return false;
     nl_build_entities(f, NL_T_process, b->processes, b->process_keys.count);
     nl_build_entities(f, NL_T_thread, b->threads, b->thread_keys.count);
     nl_build_entities(f, NL_T_device, b->devices, b->device_keys.count);
@@ -378,13 +399,16 @@ static bool run(struct nl_finish *f, struct nl_err *err)
     nl_build_entities(f, NL_T_source, b->sources, b->source_count);
     nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
     nl_forget_external_ids(f->trace, b->forget_ids);
-    uint64_t unlinked, duplicates;
+    struct joining joining = {.f = f, .err = err};
+    nl_parallel(f->slices < NL_FEW_ROWS ? 1 : nl_job_threads(b->job), 2, join_or_class, &joining);
+    if (!joining.classed)
+        return false;
     give_positions_back(f);
-    nl_link(f->trace, b->per_process, nl_job_threads(b->job), &unlinked, &duplicates);
+    nl_link_flows(f->trace, nl_job_threads(b->job));
     if (!nl_join_graphs(f, err) || !nl_measure(f, err))
         return false;
     find_extent(f->trace, nl_job_threads(b->job));
-    report_coverage(f, unlinked, duplicates);
+    report_coverage(f, &joining.launches);
     if (b->coverage_count)
         qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);
     nl_free(b->shared_remap);

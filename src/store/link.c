@@ -262,7 +262,7 @@ static uint64_t *correlation_of(struct nl_trace *t, uint32_t slice)
 }
 
 /* Arrows of launches join where no ids do: the call gets the number of its first arrow, its work that of the call. */
-static void link_launches(struct nl_trace *t)
+static void link_arrows(struct nl_trace *t)
 {
     struct nl_lane_cursor *cursors = nl_zalloc(CURSORS * sizeof *cursors);
     for (uint32_t i = 0; i < t->flow.rows; i++) {
@@ -286,27 +286,23 @@ static void link_launches(struct nl_trace *t)
     nl_free(cursors);
 }
 
-static void link_flows(struct nl_trace *t, unsigned threads)
+void nl_link_flows(struct nl_trace *t, unsigned threads)
 {
     size_t parts = ((size_t)t->flow.rows + FLOW_PART - 1) / FLOW_PART;
     nl_parallel(parts < 2 ? 1 : threads, parts * 2, link_ends, t);
-    link_launches(t);
+    link_arrows(t);
 }
 
-void nl_link(struct nl_trace *t, const bool *per_process, unsigned threads, uint64_t *unlinked,
-             uint64_t *duplicates)
+struct nl_launches nl_link_launches(struct nl_trace *t, const bool *per_process)
 {
     struct scopes scopes = {.trace = t};
     struct call_table table = {.trace = t, .scopes = &scopes};
     find_scopes(&scopes, per_process);
     join(t, &table);
-    *duplicates = table.duplicates;
-    *unlinked = table.unlinked - moved_by_driver(t);
-    /* A recorder that has no calls, or no ids, lost none. */
-    if (!table.calls)
-        *unlinked = 0;
     nl_free(scopes.of);
-    link_flows(t, threads);
+    /* A recorder that has no calls, or no ids, lost none. */
+    return (struct nl_launches){.unlinked = table.calls ? table.unlinked - moved_by_driver(t) : 0,
+                                .duplicates = table.duplicates};
 }
 
 void nl_forget_external_ids(struct nl_trace *trace, const bool *forget)
