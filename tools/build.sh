@@ -7,6 +7,7 @@
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+export CCACHE_SLOPPINESS=pch_defines,time_macros # without which ccache keeps nothing that reads headers read before (meson.build)
 folder=$1
 compiler=$2
 jobs=$3
