@@ -365,7 +365,7 @@ def chosen(parts, options):
     if options.check:
         parts = [p for p in parts if p.check]
     wanted = [p for p in parts if not options.words or any(word in p.name for word in options.words)]
-    needed = {p.needs for p in wanted}
+    needed = {p.needs for p in wanted if p.needs}
     wanted = [p for p in parts if p in wanted or p.makes in needed]
     again = [p for p in wanted if not p.makes]
     for _ in range(options.times - 1):
