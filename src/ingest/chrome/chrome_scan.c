@@ -9,6 +9,8 @@
 #define _GNU_SOURCE
 #include "ingest/chrome/chrome_scan.h"
 
+#include <string.h>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define HAVE_AVX2 1
@@ -300,6 +302,8 @@ struct chrome_cut chrome_find_cut_by(unsigned way, const char *text, const char 
         for (unsigned i = count; i-- > 0;) {
             const char *from = start + (size_t)i * SEGMENT;
             const char *to = from + SEGMENT < end ? from + SEGMENT : end;
+            if (!memchr(from, '}', (size_t)(to - from)) && !memchr(from, ']', (size_t)(to - from)))
+                continue; /* nothing ends in it */
             struct chrome_walk state = states[i];
             struct chrome_cut cut = walk_bytes(&state, from, to);
             if (cut.list_end)
