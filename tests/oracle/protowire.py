@@ -21,22 +21,22 @@ def varint(data, at):
 
 def fields(data):
     """(number, value): int for numbers, bytes for the rest. Raises Damaged where it ends early."""
-    at = 0
-    while at < len(data):
+    at, end = 0, len(data)
+    while at < end:
         tag, at = (data[at], at + 1) if data[at] < 128 else varint(data, at)
         kind = tag & 7
-        if kind == 0:
-            value, at = varint(data, at)
+        if kind == 0 or kind == 2:  # most numbers and lengths are one byte
+            value, at = (data[at], at + 1) if at < end and data[at] < 128 else varint(data, at)
+            if kind == 2:
+                size = value
+                value, at = data[at:at + size], at + size
         elif kind == 1:
             value, at = int.from_bytes(data[at:at + 8], "little"), at + 8
         elif kind == 5:
             value, at = int.from_bytes(data[at:at + 4], "little"), at + 4
-        elif kind == 2:
-            size, at = varint(data, at)
-            value, at = data[at:at + size], at + size
         else:
             raise Damaged()
-        if at > len(data):
+        if at > end:
             raise Damaged()
         yield tag >> 3, value
 
