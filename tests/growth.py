@@ -35,12 +35,8 @@ def events(items, kineto=False):
     return '{%s"traceEvents":[%s]}' % ('"schemaVersion":1,' if kineto else "", ",".join(items))
 
 
-ONE_BYTE = [bytes([i]) for i in range(128)]
-
-
+@functools.lru_cache(maxsize=None)  # the same numbers are written again and again
 def varint(value):
-    if value < 128:
-        return ONE_BYTE[value]
     out = b""
     while value > 127:
         out += bytes([value & 127 | 128])
