@@ -770,6 +770,7 @@ def planted():
 
 RUNS = 100000
 PRINTS = 10000
+MOST_ITEMS = (60, 40, 80, 0)  # of the parts of a fingerprint
 DEVICES = ["NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA H200", "AMD Instinct MI300X"]
 
 
@@ -854,17 +855,22 @@ def many():
                 len(ls(ledger, "name=run?.json")) == 5)
 
 
-def packed(rng, pool):
-    """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures."""
-    out = struct.pack("<IIQ", 0x50464c4e, 3, 0)  # NL_PRINT_FORM, the device
-    for most, part in zip((60, 40, 80, 0), range(4)):
-        items = sorted(rng.sample(pool[part], most)) if most else []  # by family and hash
-        weights = [rng.random() ** 4 for _ in items]
-        out += struct.pack("<I", len(items))
-        for (family, signature, category), weight in zip(items, weights):
-            out += struct.pack("<QQIfHff", signature, family, category, weight / sum(weights), 3,
-                               rng.random() * 1e5, rng.random() * 3)
-    return out
+def packed(rng, pool, tails):
+    """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures, in their order, with one of
+    the lists of weights and times that were made for as many."""
+    out = [struct.pack("<IIQ", 0x50464c4e, 3, 0)]  # NL_PRINT_FORM, the device
+    for part, most in enumerate(MOST_ITEMS):
+        out.append(struct.pack("<I", most))
+        if most:
+            heads = [pool[part][i] for i in sorted(rng.sample(range(200), most))]
+            out += [piece for pair in zip(heads, rng.choice(tails[part])) for piece in pair]
+    return b"".join(out)
+
+
+def tail_of(rng, count):
+    """Weights, counts and times of so many items."""
+    weights = [rng.random() ** 4 for _ in range(count)]
+    return [struct.pack("<fHff", weight / sum(weights), 3, rng.random() * 1e5, rng.random() * 3) for weight in weights]
 
 
 def many_fingerprints():
@@ -873,11 +879,13 @@ def many_fingerprints():
     grow(ledger, PRINTS)
     rng = random.Random(7)
     families = [rng.getrandbits(64) for _ in range(90)]
-    pool = [[(rng.choice(families), rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200)] for _ in range(4)]
+    pool = [[struct.pack("<QQI", signature, family, category) for family, signature, category in sorted(  # by family and hash
+        (rng.choice(families), rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200))] for _ in range(4)]
+    tails = [[tail_of(rng, most) for _ in range(100)] for most in MOST_ITEMS]
     database = sqlite3.connect(os.path.join(ledger, "ledger.db"))
     database.executemany(
         "INSERT OR REPLACE INTO fingerprints SELECT run, 3, ?, zeroblob(6000) FROM runs WHERE run = ?",
-        ((packed(rng, pool), run) for run in range(2, PRINTS + 2)))
+        ((packed(rng, pool, tails), run) for run in range(2, PRINTS + 2)))
     names = struct.pack("<H", 0) * (1 + 2 * 180)
     database.execute("UPDATE fingerprints SET names = ? WHERE run > 1", (names,))
     database.commit()
