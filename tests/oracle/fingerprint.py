@@ -14,6 +14,7 @@ Without ../shared: the fixtures. With it: samples of every kind, too.
   than to other models. The distances are printed.
 """
 import csv
+import functools
 import glob
 import gzip
 import json
@@ -36,6 +37,7 @@ LEVELS = (("device", "op_device"), ("op",), ("layer",))
 
 # ---- items ----
 
+@functools.lru_cache(maxsize=None)
 def base_name(name):
     """A function's own name: of "void a::b<c>(d)" it is "b"."""
     if name.startswith("_Z"):
@@ -71,17 +73,23 @@ def base_name(name):
 
 
 class Program(oracle.Neurolens):
-    def rows(self, profile, query):
-        return self.json("sql", "--no-cache", profile, query)["rows"]
-
     def json(self, *words):
         return self.run(*words, "--format", "json")["result"]
 
 
-def excluded(program, profile):
+# Of device work: what it is called, when it was launched, how long it took.
+DEVICE_WORK = [("kernels", "t.name"), ("copies", "t.kind"), ("memsets", "NULL")]
+QUERIES = ["SELECT rank, marked_ts, marked_dur, phase FROM detected_steps",
+           "SELECT o.name, o.shapes, o.rank, s.ts, s.dur, l.thread FROM ops o JOIN slices s ON s.id = o.slice "
+           "JOIN lanes l ON l.id = s.lane WHERE s.dur IS NOT NULL AND s.flags & 2 = 0"] + [
+    "SELECT %s, t.rank, coalesce(a.ts, t.ts), t.dur FROM %s t JOIN slices s ON s.id = t.slice "
+    "LEFT JOIN slices a ON a.id = s.link WHERE t.dur IS NOT NULL" % (name, table) for table, name in DEVICE_WORK]
+
+
+def excluded(found):
     """What starts in a step of warm-up or compilation does not count: spans of them, where a rank has others, too."""
     steps = {}
-    for rank, ts, dur, phase in program.rows(profile, "SELECT rank, marked_ts, marked_dur, phase FROM detected_steps"):
+    for rank, ts, dur, phase in found:
         steps.setdefault(rank, []).append((ts, ts + dur, phase))
     return {rank: [s[:2] for s in of if s[2] not in ("steady", "last")] for rank, of in steps.items()
             if any(s[2] == "steady" for s in of)}
@@ -92,13 +100,11 @@ def is_left_out(spans, rank, ts):
     return any(start <= ts < end for start, end in of)
 
 
-def device_items(program, profile, spans):
+def device_items(found, spans):
     """Family → lengths, of names that folding leaves alone; None under others. Work counts where it was launched."""
     items = {}
-    for table, name in (("kernels", "t.name"), ("copies", "t.kind"), ("memsets", "NULL")):
-        for text, rank, ts, dur in program.rows(
-                profile, "SELECT %s, t.rank, coalesce(a.ts, t.ts), t.dur FROM %s t JOIN slices s ON s.id = t.slice "
-                         "LEFT JOIN slices a ON a.id = s.link WHERE t.dur IS NOT NULL" % (name, table)):
+    for (table, _), rows in zip(DEVICE_WORK, found):
+        for text, rank, ts, dur in rows:
             if is_left_out(spans, rank, ts):
                 continue
             item = {"kernels": base_name(text or ""), "copies": "[copy %s]" % (text or "?"),
@@ -107,11 +113,8 @@ def device_items(program, profile, spans):
     return items
 
 
-def op_items(program, profile, spans):
+def op_items(rows, spans):
     """Signature → own times of operators, from their nesting on each thread."""
-    rows = program.rows(profile, "SELECT o.name, o.shapes, o.rank, s.ts, s.dur, l.thread FROM ops o JOIN slices s ON "
-                                 "s.id = o.slice JOIN lanes l ON l.id = s.lane "
-                                 "WHERE s.dur IS NOT NULL AND s.flags & 2 = 0")
     threads, items = {}, {}
     for name, shapes, rank, ts, dur, thread in rows:
         if re.search(r"\d", shapes or ""):
@@ -234,34 +237,34 @@ def likeness(a, b):
 class Runs:
     """Profiles, their fingerprints, and what `similar` says of all pairs."""
 
-    def __init__(self, check, program, folder, profiles):
-        self.check, self.program, self.prints, self.said = check, program, {}, {}
+    def __init__(self, check, program, folder, prints):
+        self.check, self.program, self.prints, self.said = check, program, prints, {}
         self.ledger = os.path.join(folder, "ledger")
-        for profile in profiles:
-            self.prints[profile] = program.json("fingerprint", "--no-cache", profile)
-        for profile in profiles:
+        for profile in prints:
             program.run("add", "--no-trace", "--no-cache", "--ledger", self.ledger, profile, "--format", "json")
-        names = [os.path.basename(p) for p in profiles]
+        names = [os.path.basename(p) for p in prints]
         if len(set(names)) != len(names):
             raise SystemExit("names of profiles must differ: %s" % sorted(names))
-        for profile in profiles:
+        for profile in prints:
             answer = program.json("similar", "--no-cache", "--all", "--ledger", self.ledger, profile)
             self.said[profile] = {run["name"]: run for run in answer["runs"]}
 
     def check_pairs(self):
         wrong, pairs = [], 0
+        known = {}  # it is the same both ways by its definition
         for a in self.prints:
             for b in self.prints:
                 pairs += 1
-                wanted = likeness(self.prints[a], self.prints[b])
+                if (b, a) not in known:
+                    known[a, b] = likeness(self.prints[a], self.prints[b])
+                wanted = known[(b, a) if (b, a) in known else (a, b)]
                 run = self.said[a].get(os.path.basename(b))
                 got = run and [run["similarity"], run["same_share"], run["alike_share"], run["same_items"]]
                 if (wanted is None) != (got is None) or \
                         (wanted and max(abs(x - y) for x, y in zip(wanted, got)) > 2e-4):
                     wrong.append((os.path.basename(a), os.path.basename(b), wanted, got))
         self.check.equal("likeness of %d pairs" % pairs, [], wrong[:3])
-        self.check.equal("1 to themselves", [], [p for p in self.prints if likeness(
-            self.prints[p], self.prints[p]) and self.said[p][os.path.basename(p)]["similarity"] != 1])
+        self.check.equal("1 to themselves", [], [p for p in self.prints if known[p, p] and self.said[p][os.path.basename(p)]["similarity"] != 1])
         uneven = [(a, b) for a in self.prints for b in self.prints
                   if os.path.basename(b) in self.said[a] and
                   self.said[a][os.path.basename(b)]["similarity"] !=
@@ -420,18 +423,23 @@ def main():
     if os.path.isdir(os.path.join(oracle.SHARED, "samples")):
         for pattern in SAMPLES:
             samples += sorted(glob.glob(os.path.join(oracle.SHARED, "samples", pattern)))
+    prints = {}
     for profile in fixtures + samples:
         name = os.path.basename(profile)
-        answer, spans = program.json("fingerprint", "--no-cache", profile), excluded(program, profile)
+        answer = prints[profile] = program.json("fingerprint", "--no-cache", profile)
+        steps, ops, *device = program.sql_each(profile, QUERIES, "--no-cache")
+        spans = excluded(steps)
         if answer["device"]:
-            check_items(check, name + ": device", answer["device"], device_items(program, profile, spans), "family")
+            check_items(check, name + ": device", answer["device"], device_items(device, spans), "family")
         if answer["op"]:
-            check_items(check, name + ": op", answer["op"], op_items(program, profile, spans))
+            check_items(check, name + ": op", answer["op"], op_items(ops, spans))
     check_order(check, program, folder, os.path.join(TESTS, "corpus/chrome/kineto.json"))
     for path in samples:
         if "particle_transformer" in path and "2557314b" in path:
             check_order(check, program, folder, path)
-    runs = Runs(check, program, folder, fixtures + samples + (two_gpus(folder) if samples else []))
+    for profile in two_gpus(folder) if samples else []:
+        prints[profile] = program.json("fingerprint", "--no-cache", profile)
+    runs = Runs(check, program, folder, prints)
     runs.check_pairs()
     for name, pattern in GROUPS if samples else ():
         runs.separated(name, [p for p in runs.prints if re.search(pattern, os.path.basename(p))])

@@ -78,18 +78,34 @@ class Neurolens:
             print("FAIL oracle: no program at %s" % self.program)
             sys.exit(1)
 
-    def run(self, *words, statuses=(0,)):
+    def output(self, *words, statuses=(0,), told=b""):
+        """What the program says to the words, and to what it is told on its standard input."""
         environment = {"PATH": os.environ["PATH"], "HOME": self.home.name, "LC_ALL": "C.UTF-8"}
         environment.update({k: v for k, v in os.environ.items() if k.endswith("SAN_OPTIONS")})
-        done = subprocess.run([self.program, *words], env=environment, capture_output=True)
+        done = subprocess.run([self.program, *words], env=environment, input=told, capture_output=True)
         if done.returncode not in statuses:
             raise RuntimeError("%s: status %d: %s" % (
                 " ".join(words[:2]), done.returncode, done.stderr.decode(errors="replace")[-500:]))
-        return json.loads(done.stdout)
+        return done.stdout
+
+    def run(self, *words, statuses=(0,)):
+        return json.loads(self.output(*words, statuses=statuses))
 
     def sql(self, profile, query):
         """Rows as lists."""
         return self.run("sql", profile, query, "--format", "json")["result"]["rows"]
+
+    def sql_each(self, profile, queries, *words):
+        """Rows of each of the queries, for which the profile is loaded once."""
+        text = self.output("sql", profile, *words, "--format", "json", told=";\n".join(queries).encode()).decode()
+        answers, at = [], 0
+        while text[at:at + 1] == "{":
+            answer, at = json.JSONDecoder().raw_decode(text, at)
+            answers.append(answer["result"]["rows"])
+            at += 1  # its end of line
+        if len(answers) != len(queries):
+            raise RuntimeError("%d answers to %d queries" % (len(answers), len(queries)))
+        return answers
 
     def first_ns(self, profile):
         """What to add to times in rows to get the file's own."""
