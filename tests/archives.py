@@ -111,6 +111,10 @@ def commands(tally, folder):
     tally.check("added twice is one run", "1 run" in neurolens(["--ledger", ledger, "ls"], timeout=20).stdout
                 or len(json.loads(neurolens(["--ledger", ledger, "ls", "--format", "json"], timeout=20).stdout)["result"]) == 1,
                 again.describe())
+    kept = next(os.path.join(place, name) for place, _, names in os.walk(ledger) for name in sorted(names) if name.endswith(".nlt"))
+    packed = os.path.join(folder, "kept.zip")
+    zipped(packed, [("job/kept.nlt", open(kept, "rb").read())])
+    tally.check("a finished trace alone in an archive", answers(packed) == got, str(answers(packed)))
     one = neurolens(["sql", "--no-cache", "--format", "json", path + "/job/rank2_trace.json", "SELECT file, rank FROM sources"], timeout=20)
     tally.check("one member by its name", one.status == 0 and json.loads(one.stdout)["result"]["rows"] == [["rank2_trace.json", 2]],
                 one.describe())

@@ -77,6 +77,16 @@ static void fits(void)
     expect(&make, (struct expected){.launches = 3, .waits = 1, .least = -10000, .most = 12000});
 }
 
+/* What starts with its launch and ends with its wait, but for the rounding, fits: neither is early nor late. */
+static void touches(void)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    gputrace_kernel(&make, 7, "a", 10, 5, 10, 140); /* ends at 150 */
+    wait_for(&make, 7, 30, 118, 0);                 /* until 148, and 2 of rounding */
+    expect(&make, (struct expected){.launches = 1, .waits = 1});
+}
+
 static void early(void)
 {
     struct gputrace make;
@@ -174,5 +184,6 @@ static void drift(void)
     nl_trace_free(trace);
 }
 
-CHECK_MAIN("clockcheck", {"fits", fits}, {"before its launch", early}, {"behind a wait", late},
-           {"what is not compared", not_compared}, {"copies", copies}, {"drift", drift})
+CHECK_MAIN("clockcheck", {"fits", fits}, {"touches", touches}, {"before its launch", early},
+           {"behind a wait", late}, {"what is not compared", not_compared}, {"copies", copies},
+           {"drift", drift})
