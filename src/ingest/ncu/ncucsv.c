@@ -183,6 +183,21 @@ static bool is_hexadecimal(struct nl_str text)
     return text.len > 2 && text.ptr[0] == '0' && (text.ptr[1] | 32) == 'x';
 }
 
+/* The digits of a number with its own power of ten and `exponent` behind them, in `room`; nothing where that is no number. */
+static struct nl_str raised(struct nl_str text, int exponent, char room[64])
+{
+    size_t digits = 0;
+    int64_t own = 0;
+    while (digits < text.len && (text.ptr[digits] | 32) != 'e')
+        digits++;
+    struct nl_str power = {text.ptr + digits + 1, text.len - digits - 1};
+    bool good = digits == text.len || nl_parse_i64(power, &own);
+    if (!good || digits >= 48 || own < -400 || own > 400)
+        return nl_str("");
+    int len = snprintf(room, 64, "%.*se%d", (int)digits, text.ptr, (int)own + exponent);
+    return (struct nl_str){room, (size_t)len};
+}
+
 /* A cell × 10^exponent; the power is applied to the text, so that the double is the nearest one. */
 static struct ncu_value read_cell(struct nl_str cell, int exponent)
 {
@@ -196,10 +211,7 @@ static struct ncu_value read_cell(struct nl_str cell, int exponent)
     value.kind = nl_decimal_short(text, exponent, &value.number) ? NCU_NUMBER : NCU_NO_DATA;
     if (value.kind == NCU_NUMBER || !text.len || is_no_data(text))
         return value;
-    struct nl_str number = text;
-    if (exponent && text.len < 48)
-        number = (struct nl_str){scaled, (size_t)snprintf(scaled, sizeof scaled, "%.*se%d",
-                                                          (int)text.len, text.ptr, exponent)};
+    struct nl_str number = exponent ? raised(text, exponent, scaled) : text;
     if (is_hexadecimal(text) || !csvread_f64(number, &value.number)) {
         value.kind = NCU_TEXT;
         value.text = csvread_trimmed(cell);
