@@ -146,11 +146,22 @@ bool nl_marks_in(struct nl_marks marks, struct nl_str name)
     return false;
 }
 
+/* What GLOB knows stands for itself in brackets. */
+static const char *glob_of(const struct nl_scene *scene, const char *text)
+{
+    const char *glob = "";
+    for (; *text; text++)
+        glob = nl_say(scene, strchr("*?[", *text) ? "%s[%c]" : "%s%c", glob, *text);
+    return glob;
+}
+
 const char *nl_marks_sql(const struct nl_scene *scene, const char *column, struct nl_marks marks)
 {
     const char *text = "(";
     for (size_t i = 0; i < marks.count; i++)
-        text = nl_say(scene, "%s%s%s GLOB '*%s*'", text, i ? " OR " : "", column, marks.texts[i]);
+        text = nl_say(scene, "%s%s%s GLOB '*%s*'", text, i ? " OR " : "", column,
+                      strpbrk(marks.texts[i], "*?[") ? glob_of(scene, marks.texts[i])
+                                                     : marks.texts[i]);
     return nl_say(scene, "%s)", text);
 }
 

@@ -71,7 +71,7 @@ const char *nl_booked_sql(const struct nl_scene *scene, const char *what, const 
 
 /* ---- names ---- */
 
-/* Texts of which one must stand in a name; no characters that GLOB knows. */
+/* Texts of which one must stand in a name. */
 struct nl_marks {
     const char *const *texts;
     size_t count;

@@ -134,6 +134,30 @@ static void waits_and_unlinked(struct gputrace *make, int64_t x, const char *arg
         gputrace_kernel(make, 8, "softmax", -1, 0, AT + 99000 + i, 1);
 }
 
+/* One kernel on doubles, in which the unit for FP64 is busy for x and the one for integers for half of the time. */
+static void measured_doubles(struct gputrace *make, int64_t x, const char *arg)
+{
+    static const char *const names[] = {
+        "sm__pipe_fp64_cycles_active.avg.pct_of_peak_sustained_elapsed",
+        "sm__pipe_alu_cycles_active.avg.pct_of_peak_sustained_elapsed"};
+    struct nl_kernel_row kernel = nl_kernel_row();
+    struct nl_measurement_row measured = nl_measurement_row();
+    dev_named(make, "NVIDIA GeForce RTX 2080 Ti", 68, 7, 5);
+    kernel.slice =
+        gputrace_slice(make, NL_KIND_KERNEL, gputrace_lane(make, NL_LANE_STREAM, 7), arg, AT, LONG);
+    measured.slice = kernel.slice;
+    kernel.measurement = nl_stage_measurement(make->stage, &measured);
+    nl_stage_kernel(make->stage, &kernel);
+    for (int i = 0; i < 2; i++) {
+        struct nl_metric_row metric = nl_metric_row();
+        metric.slice = kernel.slice;
+        metric.measurement = kernel.measurement;
+        metric.name = nl_stage_name(make->stage, nl_str(names[i]));
+        metric.value = i ? 50 : (double)x;
+        nl_stage_metric(make->stage, &metric);
+    }
+}
+
 /* Worked out by hand, in ns. */
 static const struct {
     const char *cause, *names; /* of the constants that it is about */
@@ -169,6 +193,9 @@ static const struct {
      30e6, 1, 0},
     {"fp64_slow", "", edge_double, "cutlass_80_simt_dgemm_128x64_nn", 32000, 32e6, 16e6, 31e6, 1,
      1},
+    /* the unit for FP64 is busy 30 %; 80 %, and another one half of the time */
+    {"fp64_slow", "", measured_doubles, "kernel_A(double *, int)", 30, 100e6, 30e6, 30e6, 1, 1},
+    {"fp64_slow", "", measured_doubles, "kernel_A(double *, int)", 80, 100e6, 50e6, 50e6, 1, 1},
     {"small_grid", "", edge_grid_time, "", 20000, 10e6, 2.5e6, 10e6, 1, 0},
     {"layout_copies", "", edge_layout, "", 20000, 20e6, 5e6, 20e6, 1, 0},
     {"gather_bound", "", edge_gather, "", 20000, 20e6, 0, 20e6, 1, 2},
