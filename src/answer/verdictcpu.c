@@ -6,6 +6,7 @@
 
 #include "answer/clockgap.h"
 #include "answer/devicewords.h"
+#include "answer/otherswork.h"
 #include "answer/outermost.h"
 #include "answer/unseenwork.h"
 #include "base/sum.h"
@@ -237,18 +238,29 @@ static bool judge_waiting(struct cpu_case *it)
         self <= it->span ? it->span : it->whole; /* of several threads: of all they take */
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_unseen_launched(it->judged, out);
-    nl_buf_text(out, "Waiting: the program does nothing for ");
-    nl_tell_time(out, "", self);
+    uint32_t id = nl_dict_find(&it->judged->trace->names, name);
+    int64_t busy = nl_others_work(it->judged->trace, &it->judged->options->window, id);
+    bool others = busy > self / 2;
+    nl_tell_time(out,
+                 others ? "Waiting: one thread does nothing for "
+                        : "Waiting: the program does nothing for ",
+                 self);
     nl_tell_time(out, " of ", whole);
     nl_tell_ratio(out, " (", self, whole);
     nl_tell_name(out, "), in ", name);
     nl_tell_number(out, " (", nl_lookup_i64(it->rows, top, "count"), "call)", "calls)");
+    if (others) {
+        nl_tell_time(out, ", while others work for ", busy);
+        nl_buf_text(out, " of that");
+    }
     size_t next = top_row(it, it->rows, 1);
     if (next < it->rows->rows)
-        put_row(it, out, "; of the rest most in ", next);
+        put_row(it, out, others ? ", most in " : "; of the rest most in ", next);
     nl_buf_char(out, '.');
     nl_tell_end(it->judged, &it->judged->verdict->sentence);
-    it->judged->verdict->class = NL_VERDICT_IDLE;
+    it->judged->verdict->class = others ? NL_VERDICT_CPU_ONLY : NL_VERDICT_IDLE;
+    if (others && next < it->rows->rows)
+        name = nl_lookup_text(it->rows, next, "name");
     it->judged->verdict->culprit = nl_keep_name(it->judged, name);
     return true;
 }

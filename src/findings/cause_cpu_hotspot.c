@@ -40,6 +40,8 @@ static const char *advice(const struct nl_scene *scene, struct nl_str name)
     const struct nl_trace *trace = scene->trace;
     if (nl_str_starts(name, "0x"))
         return "cpu_hotspot:address";
+    if (nl_is_builtin(name))
+        return "cpu_hotspot:builtin";
     if (trace->python.rows || recorded_by(trace, python) || nl_str_contains(name, ".py"))
         return NULL;
     return trace->op.rows || trace->node.rows ? "cpu_hotspot:operator" : "cpu_hotspot:native";
@@ -52,7 +54,7 @@ static bool is_work(const struct nl_scene *scene, const struct nl_account_row *r
                     row->activity == NL_DID_LAYER || row->activity == NL_DID_FUNCTION ||
                     (row->activity == NL_DID_RANGE && only_ranges(scene->trace));
     return row->part == NL_BOOKED_COMPUTE && function && !nl_is_wait_name(name) &&
-           !nl_is_file_io(name) && !nl_str_starts(name, "<module>") &&
+           !nl_is_file_io(scene->trace, name) && !nl_str_starts(name, "<module>") &&
            !nl_str_is(name, "[unknown]");
 }
 
@@ -93,6 +95,33 @@ static struct line line_of(const struct nl_scene *scene, struct nl_str name)
     return line;
 }
 
+/* Sums per function may tell who called it: the one for whom it worked longest. */
+static void prove_caller(struct nl_scene *scene, struct nl_finding *finding, struct nl_str name)
+{
+    const struct nl_trace *trace = scene->trace;
+    const struct nl_call_table *call = &trace->call;
+    uint32_t most = NL_NULL_ROW;
+    for (uint32_t row = 0; row < call->rows; row++)
+        if (call->caller[row] != NL_NULL_ROW && call->stack[row] != NL_NULL_ROW &&
+            call->self_ns[row] != NL_NULL_I64 &&
+            nl_str_eq(nl_trace_name(trace, trace->stack.name[call->stack[row]]), name) &&
+            (most == NL_NULL_ROW || call->self_ns[row] > call->self_ns[most]))
+            most = row;
+    if (most == NL_NULL_ROW || call->self_ns[most] <= 0)
+        return;
+    nl_prove(scene, finding,
+             (struct nl_evidence){
+                 .metric = "hotspot_caller_ns",
+                 .query = nl_say(scene,
+                                 "SELECT max(self_ns) FROM calls JOIN stacks ON stacks.id = "
+                                 "calls.stack WHERE caller IS NOT NULL AND name = %s",
+                                 nl_say_quoted(scene, name)),
+                 .meaning = NL_MEANS_NS,
+                 .value = (double)call->self_ns[most]},
+             "%s of it for %s, which calls it most", nl_say_ns(scene, call->self_ns[most]),
+             nl_booked_text(scene, trace->stack.name[call->caller[most]]));
+}
+
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked_by_name work = nl_booked_by_name(scene, is_work);
@@ -129,6 +158,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
         "%s of %s in it, %s", nl_say_ns(scene, work.top_ns), nl_say_ns(scene, scene->wall_ns),
         line.is ? nl_say(scene, "%s of that in native code", nl_say_share(scene, native))
                 : "without what it calls");
+    prove_caller(scene, finding, full);
     nl_prove(scene, finding,
              (struct nl_evidence){.metric = "working_ns",
                                   .query = nl_booked_sql(scene, "sum(ns)", "part = 'compute'"),

@@ -2,7 +2,7 @@
  * io_waits — the main thread reads and writes while nothing else gets done.
  *
  * Signal: rows of the account of a process without device work whose function reads, writes, sends or receives, by its
- * name (cpunames), over 10 % of wall.
+ * name (cpunames), over 10 % of wall. A function of Python with such a name counts only where functions in C are not shown.
  */
 #include "findings/bookcause.h"
 #include "findings/cpunames.h"
@@ -12,7 +12,7 @@
 
 static bool is_wanted(const struct nl_scene *scene, const struct nl_account_row *row)
 {
-    return nl_is_file_io(nl_account_name(scene->account, row->name));
+    return nl_is_file_io(scene->trace, nl_account_name(scene->account, row->name));
 }
 
 static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
@@ -35,8 +35,9 @@ const struct nl_cause nl_cause_io_waits = {
     .id = "io_waits",
     .on = NL_ON_CPU,
     .doc = "CPU-only: the main thread is inside calls that read, write, send, receive or flush "
-           "(read, write, fsync, recv, print and their like, by the last word of their names) for "
-           "over 10 % of wall.",
+           "(read, write, fsync, recv, print and their like, by the last word of their names; the "
+           "program's own functions of such a name only where the profile does not show built-in "
+           "functions apart) for over 10 % of wall.",
     .evaluate = evaluate,
     .not_this_if = "the data come from memory (a cache, a pipe that is always full) and the time "
                    "is copying, or parsing is the larger part",

@@ -5,8 +5,12 @@
 #ifndef NL_CPUNAMES_H
 #define NL_CPUNAMES_H
 
-#include "base/str.h"
+#include "store/trace.h"
 
-bool nl_is_file_io(struct nl_str name); /* reads, writes, sends, receives, flushes */
+/* Reads, writes, sends, receives, flushes: by its name, and no function of Python that parses what it was given. */
+bool nl_is_file_io(const struct nl_trace *trace, struct nl_str name);
+
+/* As profilers of Python write what runs in C: "<built-in method time.sleep>", "<method 'decode' of 'bytes' objects>". */
+bool nl_is_builtin(struct nl_str name);
 
 #endif

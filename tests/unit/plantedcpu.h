@@ -66,6 +66,19 @@ static inline void cpu_reads(struct gputrace *make)
 {
     cpu_rounds(make, "<method 'read' of '_io.BufferedReader' objects>", 300);
 }
+/* A function of Python with that name; with what it calls in C, or without. */
+static inline void cpu_reads_itself(struct gputrace *make)
+{
+    for (int64_t i = 0; i < ROUNDS; i++) {
+        cpu_python(make, "read (codec.py:65)", i * 1000, 300);
+        cpu_python(make, "<built-in method _struct.unpack>", i * 1000 + 300, 100);
+        cpu_python(make, "update", i * 1000 + 400, 600);
+    }
+}
+static inline void cpu_reads_unseen(struct gputrace *make)
+{
+    cpu_rounds(make, "read (codec.py:65)", 300);
+}
 static inline void cpu_parses(struct gputrace *make)
 {
     cpu_rounds(make, "pandas.read_csv", 300);

@@ -134,6 +134,13 @@ static void waits_and_unlinked(struct gputrace *make, int64_t x, const char *arg
         gputrace_kernel(make, 8, "softmax", -1, 0, AT + 99000 + i, 1);
 }
 
+/* x µs in a function, with the call that waits in it but for its first and last one. */
+static void waits_inside(struct gputrace *make, int64_t x, const char *arg)
+{
+    edge_function(make, x, arg);
+    cpu_python(make, "_thread.lock.acquire", 1, x - 2);
+}
+
 /* One kernel on doubles, in which the unit for FP64 is busy for x and the one for integers for half of the time. */
 static void measured_doubles(struct gputrace *make, int64_t x, const char *arg)
 {
@@ -201,6 +208,10 @@ static const struct {
     {"gather_bound", "", edge_gather, "", 20000, 20e6, 0, 20e6, 1, 2},
     {"tf32_products", "", edge_tf32, "", 20000, 10e6, 0, 10e6, 1, 0},
     {"cpu_hotspot", "", edge_function, "tokenize", 50000, 50e6, 12.5e6, 37.5e6, 1, 0},
+    {"lock_waits", "", edge_function, "acquire", 50000, 50e6, 25e6, 50e6, 1, 0},
+    {"lock_waits", "", waits_inside, "wait (threading.py:589)", 50002, 50e6, 25e6, 50e6, 1, 0},
+    /* a join waits for work, which nobody else can shorten */
+    {"lock_waits", "", waits_inside, "join (threading.py:1024)", 50000, 50e6, 0, 0, 1, 0},
     {"optimizer_unfused", "", edge_update_time, "", 10000, 5e6, 2.5e6, 5e6, 1, 0},
     /* 10 ms over the median, 6.67 over the mean */
     {"moe_imbalance", "", edge_experts_times, "", 40000, 10e6, 0, 20e6 / 3, 1, 1},

@@ -8,8 +8,9 @@
 static const char *const causes[] = {
 #define NL_CAUSE(name, level, title) #name,
 #include "findings/causes.def"
-    "gpu_idle:warm_up",        "gpu_idle:unknown",   "gpu_idle:capture",    "lock_waits:join",
-    "kernel_hotspot:measured", "cpu_hotspot:native", "cpu_hotspot:address", "cpu_hotspot:operator"};
+    "gpu_idle:warm_up",    "gpu_idle:unknown",        "gpu_idle:capture",
+    "lock_waits:join",     "kernel_hotspot:measured", "cpu_hotspot:native",
+    "cpu_hotspot:address", "cpu_hotspot:operator",    "cpu_hotspot:builtin"};
 
 /* Words of one maker's tools; the first row is NVIDIA's, and so on. */
 static const char *const makers_words[NL_MAKERS][32] = {

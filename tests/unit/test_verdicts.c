@@ -63,6 +63,16 @@ static void functions(struct gputrace *make, int64_t x, const char *arg)
         cpu_python(make, i % 3 ? "forward" : "backward", i * 1000, 1000);
 }
 
+/* One thread waits for 40 ms, another works for x of that. */
+static void waits_beside(struct gputrace *make, int64_t x, const char *arg)
+{
+    for (int64_t i = 0; i < 40; i++)
+        cpu_python(make, arg, i * 1000, 1000);
+    make->thread = nl_builder_thread(make->builder, make->process, 11);
+    cpu_python(make, "crunch", 0, x);
+    cpu_python(make, "time.sleep", x, 40000 - x);
+}
+
 static const struct {
     const char *what;
     void (*fill)(struct gputrace *make, int64_t x, const char *arg);
@@ -80,6 +90,8 @@ static const struct {
      "Compute-bound:"},
     {"half of the work with its launch", linked, "", 11, 12, "Too few events", "Compute-bound:"},
     {"30 events of the CPU", functions, "", 29, 30, "Too few events", "CPU-only profile"},
+    {"half of the wait in which another thread works", waits_beside, "_thread.lock.acquire", 20000,
+     20001, "Waiting: the program does", "Waiting: one thread does"},
 };
 
 /* The page of what `fill` makes with x; the caller releases it. */
