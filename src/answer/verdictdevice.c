@@ -292,7 +292,8 @@ static void regard_steps(struct nl_device_case *it)
     it->step_ns = median_step(it->judged, row->rank);
 }
 
-/* The answer is about the steady steps, unless start-up outweighs all. */
+/* The answer is about the steady steps, unless start-up outweighs all, or they are few, and most of the time comes after them
+ * (then the account has none: account/phase.h). */
 static void narrow(struct nl_device_case *it)
 {
     const struct nl_time_part *parts = it->parts.parts;
@@ -302,7 +303,8 @@ static void narrow(struct nl_device_case *it)
     int64_t startup =
         parts[NL_TIME_FIRST].ns + (it->parts.early_nothing ? parts[NL_TIME_NOTHING].ns : 0);
     if (!it->steps ||
-        (it->steps < STEPS && (!most || it->steady[NL_PART_WALL] > it->parts.total / 3 * 2)) ||
+        (it->steps < STEPS && (!most || !it->parts.account->steps[NL_STEADY] ||
+                               it->steady[NL_PART_WALL] > it->parts.total / 3 * 2)) ||
         !it->parts.account->phase_ns[NL_STEADY] ||
         (it->steps >= STEPS && (double)startup >= MOST_STARTUP * (double)it->parts.total))
         return;

@@ -63,6 +63,16 @@ static void functions(struct gputrace *make, int64_t x, const char *arg)
         cpu_python(make, i % 3 ? "forward" : "backward", i * 1000, 1000);
 }
 
+/* A marked step of 20 ms with nearly all work, which keeps the device busy for 18 ms; the last work ends at x. */
+static void one_step(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    gputrace_step(make, AT, 20000);
+    for (int64_t i = 0; i < 20; i++)
+        edge_late(make, i % 2 ? "softmax" : "h16816gemm", i * 1000, 900);
+    edge_late(make, "softmax", x - 10, 10);
+}
+
 /* One thread waits for 40 ms, another works for x of that. */
 static void waits_beside(struct gputrace *make, int64_t x, const char *arg)
 {
@@ -90,6 +100,9 @@ static const struct {
      "Compute-bound:"},
     {"half of the work with its launch", linked, "", 11, 12, "Too few events", "Compute-bound:"},
     {"30 events of the CPU", functions, "", 29, 30, "Too few events", "CPU-only profile"},
+    {"a step before more than half of the device's time is not what an answer is about", one_step,
+     "", 40000, 40001, "Compute-bound: rank 0 GPU 0 computes 18.00 ms of 2",
+     "Rank 0 GPU 0 is idle 21.99 ms of 40.00 ms"},
     {"half of the wait in which another thread works", waits_beside, "_thread.lock.acquire", 20000,
      20001, "Waiting: the program does", "Waiting: one thread does"},
 };
@@ -121,7 +134,7 @@ static void asks(size_t row, int64_t x, const char *words)
 {
     struct nl_buf page;
     make_page(&page, rows[row].fill, x, rows[row].arg);
-    char begins[32] = "";
+    char begins[80] = "";
     snprintf(begins, sizeof begins, "%.*s", (int)strlen(words), page.ptr);
     CHECK_TEXT(begins, words);
     nl_buf_release(&page);
