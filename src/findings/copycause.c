@@ -20,6 +20,7 @@ struct nl_copy_sums nl_copy_sum(const struct nl_scene *scene, nl_copy_test *want
         if (bytes == NL_NULL_U64)
             continue;
         uint8_t from = trace->copy.src_memory[row], to = trace->copy.dst_memory[row];
+        sums.sized++;
         sums.bytes += bytes;
         nl_sum_add(&sums.timed_ns, dur);
         if (from == NL_MEMORY_PAGEABLE || to == NL_MEMORY_PAGEABLE)
@@ -88,6 +89,15 @@ static const char *tell_link(struct nl_scene *scene, int64_t ns)
                   nl_say_ns(scene, ns), nl_say_ns(scene, scene->wall_ns), share);
 }
 
+/* Of copies whose size nobody recorded, how many there are. */
+static const char *unsized(struct nl_scene *scene, const struct nl_copy_sums *sums)
+{
+    uint64_t count = sums->count - sums->sized;
+    return count
+               ? nl_say(scene, "; the size of %s more was not recorded", nl_say_count(scene, count))
+               : "";
+}
+
 static void tell_bytes(struct nl_scene *scene, struct nl_finding *finding, const char *kind,
                        const struct nl_copy_sums *sums)
 {
@@ -104,16 +114,17 @@ static void tell_bytes(struct nl_scene *scene, struct nl_finding *finding, const
                                  .meaning = NL_MEANS_COUNT,
                                  .value = (double)sums->count});
     else
-        nl_evidence(finding, (struct nl_evidence){
-                                 .metric = "copied_bytes",
-                                 .says = nl_say(scene, "%s in %s %s, %s memory, %s while copying",
-                                                nl_say_bytes(scene, sums->bytes),
-                                                nl_say_count(scene, sums->count),
-                                                sums->count == 1 ? "copy" : "copies",
-                                                memory_of(sums), nl_say_rate(scene, rate)),
-                                 .query = nl_say(scene, "SELECT sum(bytes) %s", from),
-                                 .meaning = NL_MEANS_BYTES,
-                                 .value = (double)sums->bytes});
+        nl_evidence(
+            finding,
+            (struct nl_evidence){
+                .metric = "copied_bytes",
+                .says = nl_say(scene, "%s in %s %s, %s memory, %s while copying%s",
+                               nl_say_bytes(scene, sums->bytes), nl_say_count(scene, sums->sized),
+                               sums->sized == 1 ? "copy" : "copies", memory_of(sums),
+                               nl_say_rate(scene, rate), unsized(scene, sums)),
+                .query = nl_say(scene, "SELECT sum(bytes) %s", from),
+                .meaning = NL_MEANS_BYTES,
+                .value = (double)sums->bytes});
     nl_evidence(finding, (struct nl_evidence){.metric = "copy_engine_busy_ns",
                                               .says = tell_link(scene, sums->total_ns),
                                               .query = nl_say(scene, "SELECT sum(dur) %s", from),
@@ -170,7 +181,8 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     struct nl_copy_sums sums = nl_copy_sum(scene, wanted);
     nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
     const char *data =
-        nl_say(scene, ", %s of %s data", nl_say_bytes(scene, sums.bytes), memory_of(&sums));
+        nl_say(scene, sums.sized < sums.count ? ", more than %s of %s data" : ", %s of %s data",
+               nl_say_bytes(scene, sums.bytes), memory_of(&sums));
     nl_title(scene, finding,
              "%s copies are exposed (not overlapped with compute): %s of %s on %s%s",
              kind[0] == 'H' ? "Host-to-device" : "Device-to-host", nl_say_ns(scene, exposed),

@@ -8,8 +8,9 @@
 #include "findings/cause.h"
 
 struct nl_copy_sums {
-    uint64_t count, bytes, pinned_bytes, pageable_bytes;
-    int64_t total_ns, timed_ns; /* timed: of copies whose size is known */
+    uint64_t count, sized; /* sized: of them, those whose size is known */
+    uint64_t bytes, pinned_bytes, pageable_bytes;
+    int64_t total_ns, timed_ns; /* timed: of those */
 };
 
 /* Over the scene's copies that pass. */

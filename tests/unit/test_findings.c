@@ -202,6 +202,33 @@ static void knows_tensor_cores(void)
     }
 }
 
+/* Two copies before the kernels, of which one's size was recorded. */
+static void copies_half_sized(struct gputrace *make)
+{
+    gputrace_copy(make, 7, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, 1 << 20, NULL}, 0,
+                  1, 10, 1000);
+    gputrace_copy(make, 7,
+                  (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, NL_NULL_U64, NULL}, 1, 1,
+                  1010, 1000);
+    gputrace_kernel(make, 7, "softmax", 2, 1, 2010, 1000);
+}
+
+static void sums_known_sizes(void)
+{
+    struct nl_err err = {0};
+    struct nl_trace *trace = build(copies_half_sized);
+    REQUIRE(trace);
+    struct nl_findings *findings =
+        nl_findings_new(trace, &(struct nl_analyze_options){.all = true}, NULL, &err);
+    const struct nl_finding *finding = find(findings, "h2d_in_critical_path");
+    REQUIRE(finding);
+    CHECK(strstr(finding->title, ", more than 1.000 MiB of pinned data"));
+    CHECK_TEXT(finding->evidence[1].says, "1.000 MiB in 1 copy, pinned memory, 1.049 GB/s while "
+                                          "copying; the size of 1 more was not recorded");
+    nl_findings_free(findings);
+    nl_trace_free(trace);
+}
+
 /* Arithmetic gets 32 times as fast in 32 bits, kernels that wait for memory twice. */
 static void promises_by_bytes(void)
 {
@@ -284,8 +311,8 @@ static void is_documented(void)
 }
 
 CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", knows_phases},
-           {"weighs clocks", weighs_clocks}, {"promises by bytes", promises_by_bytes},
-           {"knows tensor cores", knows_tensor_cores}, {"parts gaps", parts_gaps},
-           {"keeps the contract, evidence is SQL", keeps_the_contract}, {"ranks", ranks},
-           {"keeps to windows", keeps_to_windows}, {"cuts culprits", cuts_culprits},
-           {"is documented", is_documented})
+           {"sums the sizes that are known", sums_known_sizes}, {"weighs clocks", weighs_clocks},
+           {"promises by bytes", promises_by_bytes}, {"knows tensor cores", knows_tensor_cores},
+           {"parts gaps", parts_gaps}, {"keeps the contract, evidence is SQL", keeps_the_contract},
+           {"ranks", ranks}, {"keeps to windows", keeps_to_windows},
+           {"cuts culprits", cuts_culprits}, {"is documented", is_documented})
