@@ -76,6 +76,7 @@ def main():
             result = tool.run("analyze", path, "--all", "--format", "json")["result"]
         except RuntimeError:
             continue  # not a profile: other tests hold that this is said well
+        tool.ask(path, [evidence["query"] for finding in result["findings"] for evidence in finding["evidence"] if evidence["query"]])
         for finding in result["findings"]:
             check_finding(check, tool, path, finding, name)
         if any(word in path for word in HEALTHY):

@@ -29,12 +29,13 @@ NAMES = re.compile(r"torch\.(backends\.)?cuda[\w.]*|'cuda'|ProfilerActivity\.CUD
 def vendor(tool, path, folder):
     if folder in FOLDERS:
         return FOLDERS[folder]
-    told = [str(v[0] or "") + " " + str(v[1] or "") for v in tool.sql(path, "SELECT vendor, name FROM devices")]
+    devices, api = tool.sql_each(path, ["SELECT vendor, name FROM devices", "SELECT DISTINCT name FROM api LIMIT 1000"])
+    told = [str(v[0] or "") + " " + str(v[1] or "") for v in devices]
     for words, is_of in (("nvidia|geforce|tesla|rtx|quadro|a100|h100|v100", "nvidia"),
                          ("amd|instinct|radeon|gfx|mi[23]\\d\\d", "amd"), ("google|tpu", "google")):
         if any(re.search(words, text, re.I) for text in told):
             return is_of
-    calls = [v[0] or "" for v in tool.sql(path, "SELECT DISTINCT name FROM api LIMIT 1000")]
+    calls = [v[0] or "" for v in api]
     if any(re.match("hip[A-Z]|hsa_", name) for name in calls):
         return "amd"
     return "nvidia" if any(re.match("cuda[A-Z]|cu[A-Z]", name) for name in calls) else None
