@@ -22,6 +22,7 @@
 #define CONFIDENCE_LEAST  0.85
 #define STEPS             5   /* that make a steady part */
 #define IN_STEPS          0.9 /* of the device's work: then one marked step is enough */
+#define SAME_LENGTH       100 /* lengths are equal that differ by less than 1 in this */
 
 struct group {
     enum nl_verdict_class class;
@@ -292,26 +293,35 @@ static void regard_steps(struct nl_device_case *it)
     it->step_ns = median_step(it->judged, row->rank);
 }
 
-/* The answer is about the steady steps, unless start-up outweighs all, or they are few, and most of the time comes after them
- * (then the account has none: account/phase.h). */
+/* The parts of the steady phase. It is cut at the steps, but where most of the rank's work comes after them, by another device
+ * perhaps, at the device's work (account/phase.h): false where that is not what few steps hold. */
+static bool take_steady(struct nl_device_case *it)
+{
+    int64_t length = it->steady[NL_PART_WALL];
+    nl_time_parts_within(it->judged, &it->parts, NL_STEADY);
+    return it->parts.account->steps[NL_STEADY] || it->steps >= STEPS ||
+           llabs(it->parts.total - length) <= length / SAME_LENGTH;
+}
+
+/* The answer is about the steady steps, unless start-up outweighs all, or they are few, and not what the device did. */
 static void narrow(struct nl_device_case *it)
 {
-    const struct nl_time_part *parts = it->parts.parts;
+    const struct nl_time_parts all = it->parts;
     int64_t busy = it->row.wall_ns - it->row.idle_ns;
     int64_t inside = it->steady[NL_PART_WALL] - it->steady[NL_PART_IDLE];
     bool most = (double)inside >= IN_STEPS * (double)busy;
     int64_t startup =
-        parts[NL_TIME_FIRST].ns + (it->parts.early_nothing ? parts[NL_TIME_NOTHING].ns : 0);
+        all.parts[NL_TIME_FIRST].ns + (all.early_nothing ? all.parts[NL_TIME_NOTHING].ns : 0);
     if (!it->steps ||
-        (it->steps < STEPS && (!most || !it->parts.account->steps[NL_STEADY] ||
-                               it->steady[NL_PART_WALL] > it->parts.total / 3 * 2)) ||
-        !it->parts.account->phase_ns[NL_STEADY] ||
-        (it->steps >= STEPS && (double)startup >= MOST_STARTUP * (double)it->parts.total))
+        (it->steps < STEPS && (!most || it->steady[NL_PART_WALL] > all.total / 3 * 2)) ||
+        !all.account->phase_ns[NL_STEADY] ||
+        (it->steps >= STEPS && (double)startup >= MOST_STARTUP * (double)all.total))
         return;
-    nl_time_parts_within(it->judged, &it->parts, NL_STEADY);
-    if (it->parts.account->steps[NL_STEADY])
+    it->in_steps = take_steady(it);
+    if (!it->in_steps)
+        it->parts = all;
+    else if (it->parts.account->steps[NL_STEADY])
         it->steps = (int64_t)it->parts.account->steps[NL_STEADY];
-    it->in_steps = true;
 }
 
 /* No more than what the device does not compute; where the CPU has as much to do afterwards, no more than what it does

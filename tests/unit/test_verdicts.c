@@ -63,14 +63,24 @@ static void functions(struct gputrace *make, int64_t x, const char *arg)
         cpu_python(make, i % 3 ? "forward" : "backward", i * 1000, 1000);
 }
 
-/* A marked step of 20 ms with nearly all work, which keeps the device busy for 18 ms; the last work ends at x. */
-static void one_step(struct gputrace *make, int64_t x, const char *arg)
+/* A marked step of 20 ms with nearly all work, which keeps the device busy for 18 ms; the last work ends at x. Where it is that of
+ * another thread's device, the step's device is sent something long before. */
+static void one_step(struct gputrace *make, int64_t x, const char *other)
 {
-    (void)arg;
-    gputrace_step(make, AT, 20000);
+    const struct gputrace_copy copy = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4, NULL};
+    int64_t start = *other ? 60000 : 0;
+    if (*other)
+        edge_copy(make, copy, 0, 10);
+    gputrace_step(make, AT + start, 20000);
     for (int64_t i = 0; i < 20; i++)
-        edge_late(make, i % 2 ? "softmax" : "h16816gemm", i * 1000, 900);
-    edge_late(make, "softmax", x - 10, 10);
+        edge_late(make, i % 2 ? "softmax" : "h16816gemm", start + i * 1000, 900);
+    if (*other) {
+        make->device = nl_builder_device(make->builder, make->source, 1, 1);
+        make->thread = nl_builder_thread(make->builder, make->process, 11);
+        make->calls = gputrace_lane(make, NL_LANE_THREAD, -1);
+    }
+    for (int64_t i = *other ? 1 : 10; i <= 10; i++)
+        edge_late(make, "softmax", start + (x - start) * i / 10 - 10, 10);
 }
 
 /* One thread waits for 40 ms, another works for x of that. */
@@ -103,6 +113,9 @@ static const struct {
     {"a step before more than half of the device's time is not what an answer is about", one_step,
      "", 40000, 40001, "Compute-bound: rank 0 GPU 0 computes 18.00 ms of 2",
      "Rank 0 GPU 0 is idle 21.99 ms of 40.00 ms"},
+    {"a step before more than half of another device's time is", one_step, "other", 100001, 300000,
+     "Compute-bound: rank 0 GPU 0 computes 18.00 ms of 1",
+     "Compute-bound: rank 0 GPU 0 computes 18.00 ms of 1"},
     {"half of the wait in which another thread works", waits_beside, "_thread.lock.acquire", 20000,
      20001, "Waiting: the program does", "Waiting: one thread does"},
 };
