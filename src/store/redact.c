@@ -165,13 +165,23 @@ static bool is_secret_value(struct nl_str text, size_t start, size_t end, struct
            (sounds_secret(word) && nl_token_is_random(value));
 }
 
+static bool ends_address(char c)
+{
+    return isspace((unsigned char)c) || c == '"' || c == '\'' || c == '<' || c == '>' || !c;
+}
+
 /* Where the address at `at` ends; a quote ends it, too. */
 static size_t address_end(struct nl_str text, size_t at)
 {
     size_t most = text.len - at < ADDRESS_MOST ? text.len : at + ADDRESS_MOST;
-    while (at < most && !isspace((unsigned char)text.ptr[at]) && !strchr("\"'<>", text.ptr[at]))
+    while (at < most && !ends_address(text.ptr[at]))
         at++;
     return at;
+}
+
+static bool ends_host(char c)
+{
+    return c == '/' || c == '?' || c == '#' || !c;
 }
 
 /* Where the host in front of the path may end: at the first slash, unless what stands before it is user:word with a slash in
@@ -179,7 +189,7 @@ static size_t address_end(struct nl_str text, size_t at)
 static size_t authority_end(struct nl_str text, size_t at, size_t end)
 {
     size_t path = at;
-    while (path < end && !strchr("/?#", text.ptr[path]))
+    while (path < end && !ends_host(text.ptr[path]))
         path++;
     const char *slash = path < end ? text.ptr + path : NULL;
     const char *colon = memchr(text.ptr + at, ':', end - at), *port = colon ? colon + 1 : NULL;

@@ -7,7 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#define MARKS       ",;&|)}]"
 #define MARKS_MOST  16  /* behind each other; more are none */
 #define BEFORE_MOST 256 /* letters between a quote and the name in it */
 
@@ -51,11 +50,27 @@ static size_t quoted_end(struct nl_str text, size_t quote)
     return 0;
 }
 
+static bool is_mark(char c)
+{
+    switch (c) {
+    case ',':
+    case ';':
+    case '&':
+    case '|':
+    case ')':
+    case '}':
+    case ']': return true;
+    default: return false;
+    }
+}
+
 /* Behind these marks the value is over: a new setting, a space, a quote or nothing follows. */
 static bool is_over(struct nl_str text, size_t at)
 {
     struct nl_str near = {text.ptr, text.len - at < MARKS_MOST ? text.len : at + MARKS_MOST};
-    size_t next = skip(near, at, MARKS);
+    size_t next = at;
+    while (next < near.len && is_mark(near.ptr[next]))
+        next++;
     if (next == near.len || next == text.len || isspace((unsigned char)text.ptr[next]) ||
         is_quote(text.ptr[next]) || text.ptr[next] == '\\')
         return true;
@@ -78,7 +93,7 @@ static size_t bare_end(struct nl_str text, size_t at, bool name)
             size_t next = skip(text, at, "\\");
             if (name || next == text.len || strchr("\"'nrt", text.ptr[next]))
                 break;
-        } else if (c && strchr(MARKS, c) && (name || is_over(text, at))) {
+        } else if (is_mark(c) && (name || is_over(text, at))) {
             break;
         }
     }
