@@ -88,6 +88,9 @@ static struct choice heaviest(const struct nl_trace *trace, const struct nl_wind
         nl_sum_add(&it->ns, sample->weight[row]);
         nl_sum_add(&it->waits_ns, *known == 2 ? sample->weight[row] : 0);
     }
+    for (size_t i = 0; i < count; i++) /* waits of all threads: hours of them in a second */
+        if (nl_is_lock_event(nl_trace_name(trace, choices[i].event)))
+            choices[i].ns = choices[i].waits_ns = 0;
     struct choice best = choose(trace, choices, count);
     nl_free(waits);
     nl_free(choices);

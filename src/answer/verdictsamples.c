@@ -282,14 +282,11 @@ static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct 
     bool memory = bytes || nl_str_find_nocase(event, "alloc") >= 0 ||
                   nl_str_find_nocase(event, "inuse") >= 0 ||
                   nl_str_find_nocase(event, "space") >= 0;
-    bool locks = nl_str_find_nocase(event, "contention") >= 0 ||
-                 nl_str_find_nocase(event, "delay") >= 0 ||
-                 nl_str_find_nocase(event, "mutex") >= 0 || nl_str_find_nocase(event, "block") >= 0;
     if (memory) {
         judged->verdict->class = NL_VERDICT_MEMORY_SNAPSHOT;
         nl_buf_format(
             out, "Heap profile, %s by where they were allocated: ", bytes ? "bytes" : "objects");
-    } else if (locks) {
+    } else if (nl_is_lock_event(event)) {
         judged->verdict->class = NL_VERDICT_IDLE;
         nl_buf_text(out, "Contention profile, waiting for locks by where: ");
     } else {

@@ -14,6 +14,7 @@
 #include "tables/scope.h"
 #include "base/map.h"
 #include "base/sum.h"
+#include "timeline/waitname.h"
 
 #define KINDS_MOST 64
 
@@ -278,11 +279,10 @@ static const char *title_of(struct nl_str event)
 {
     static const struct {
         const char *word, *title;
-    } rows[] = {{"contention", "Functions by waits for locks"},
-                {"delay", "Functions by waits for locks"},
-                {"mutex", "Functions by waits for locks"},
-                {"alloc", "Functions by what they allocate"},
+    } rows[] = {{"alloc", "Functions by what they allocate"},
                 {"inuse", "Functions by what they hold allocated"}};
+    if (nl_is_lock_event(event))
+        return "Functions by waits for locks";
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (nl_str_find_nocase(event, rows[i].word) >= 0)
             return rows[i].title;

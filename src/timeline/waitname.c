@@ -232,3 +232,12 @@ bool nl_is_on_cpu(struct nl_str event)
             return true;
     return false;
 }
+
+bool nl_is_lock_event(struct nl_str event)
+{
+    static const char *const words[] = {"contention", "delay", "mutex"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (nl_str_find_nocase(event, words[i]) >= 0)
+            return true;
+    return nl_str_is(event, "block");
+}
