@@ -8,8 +8,6 @@
 #include "tables/scope.h"
 #include "base/mem.h"
 
-#define MOST_MEMORY "most memory allocated at once"
-
 __extension__ typedef unsigned __int128 wide_int;
 
 #define COUNT_LIST(C, P)                                                                           \
@@ -252,9 +250,9 @@ static void count_memory(struct counting *c)
     if (!most)
         return;
     c->largest = true;
-    put(c, MOST_MEMORY, "bytes", NL_T_memory, most);
+    put(c, DIFF_MOST_MEMORY, "bytes", NL_T_memory, most);
     c->largest = false;
-    count_of(c, MOST_MEMORY, "bytes", NL_T_memory)->level = true;
+    count_of(c, DIFF_MOST_MEMORY, "bytes", NL_T_memory)->level = true;
 }
 
 static void count_side(struct counting *c, struct diff_side *side, int which)

@@ -13,10 +13,9 @@
 #include "compare/diffwords.h"
 #include "compare/diffplain.h"
 
-#define MEAN_APART  0.05 /* of the typical step: the mean says something else */
-#define COUNT_APART 0.02
-#define KEPT_LEAST  0.01
-#define MEAN_SAME   0.002 /* of the typical step: the mean need not be reported beside it */
+#define MEAN_APART 0.05 /* of the typical step: the mean says something else */
+#define KEPT_LEAST 0.01
+#define MEAN_SAME  0.002 /* of the typical step: the mean need not be reported beside it */
 
 /* ---- numbers ---- */
 
@@ -54,6 +53,18 @@ static void put_interval(struct nl_buf *text, double low, double high)
     nl_buf_char(text, ')');
 }
 
+/* Of the mean, where single steps weigh so much that it says something else than the typical step; NAN where not. */
+static double mean_apart(const struct diff_doc *doc)
+{
+    const struct diff_side *a = &doc->base, *b = &doc->changed;
+    const struct diff_sureness *s = &doc->sureness;
+    bool steps = a->plain_count || (a->by_step && b->by_step);
+    double mean = a->plain_count ? s->mean_ratio : (double)b->mean / (double)a->mean;
+    return steps && s->basis == DIFF_BY_TYPICAL && fabs(mean - s->ratio) > MEAN_APART * s->ratio
+               ? mean
+               : NAN;
+}
+
 /* "99.00 us → 139.0 us", with the change in percent where that is not `told`. */
 static void put_pair(const struct diff_doc *doc, struct nl_buf *text, int64_t a, int64_t b,
                      double told)
@@ -71,16 +82,26 @@ static void put_pair(const struct diff_doc *doc, struct nl_buf *text, int64_t a,
     }
 }
 
-/* "mean step 99.00 us → 139.0 us": what the verdict is about. */
-static void put_times(const struct diff_doc *doc, struct nl_buf *text)
+/* ", the mean -31.3 %", where single steps make it another. Returns what has been said of the mean. */
+static double put_mean_apart(const struct diff_doc *doc, struct nl_buf *text, const char *words)
+{
+    double mean = mean_apart(doc);
+    if (isnan(mean))
+        return doc->sureness.ratio;
+    nl_buf_format(text, ", %s", words);
+    diff_put_percent(text, mean - 1);
+    return mean;
+}
+
+/* "mean step 99.00 us → 139.0 us": what the verdict is about, `told`: what was said of its mean. */
+static void put_times(const struct diff_doc *doc, struct nl_buf *text, double told)
 {
     bool step = doc->base.by_step && doc->base.unit == DIFF_BY_STEP;
     nl_buf_format(text, "%s ",
                   doc->base.plain_count ? "typical run without the profiler"
                   : step                ? "mean step"
                                         : diff_unit_words(&doc->base));
-    put_pair(doc, text, diff_judged_time(&doc->base), diff_judged_time(&doc->changed),
-             doc->sureness.ratio);
+    put_pair(doc, text, diff_judged_time(&doc->base), diff_judged_time(&doc->changed), told);
 }
 
 /* Parts are of what ran under the profiler, where the verdict is about what did not. */
@@ -108,6 +129,12 @@ static void put_window(struct nl_buf *text, struct nl_str range)
     nl_buf_release(&window);
 }
 
+static void put_rate(struct nl_buf *text, const char *before, double piece_ns)
+{
+    double rate = 1e9 / piece_ns;
+    nl_buf_format(text, rate < 1000 ? "%s%.4g" : "%s%.0f", before, rate);
+}
+
 /* Without steps, and with less of the same work on one side, the times are not of the same thing. */
 static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
 {
@@ -116,11 +143,11 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
     double each = pace->changed_piece_ns / pace->base_piece_ns - 1;
     bool windows = doc->base.window.has_time || doc->changed.window.has_time;
     char share[NL_UNIT_TEXT];
-    nl_buf_text(text, "an operation takes ");
+    nl_buf_text(text, "per operation, B takes ");
     if (each > NL_MANYFOLD)
-        nl_buf_format(text, "%.3g times as long in B (", each + 1);
+        nl_buf_format(text, "%.3g times as long (", each + 1);
     else
-        nl_buf_format(text, "%s %s in B (", nl_format_percent(share, fabs(each)),
+        nl_buf_format(text, "%s %s (", nl_format_percent(share, fabs(each)),
                       each > 0 ? "longer" : "less");
     diff_put_value(doc, text, nl_whole_i64(pace->base_piece_ns));
     nl_buf_text(text, " → ");
@@ -130,14 +157,16 @@ static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
         nl_buf_format(text, "both %s span the same time (", windows ? "windows" : "captures");
     else
         nl_buf_text(text, "the times are of unequal amounts of work (");
-    put_times(doc, text);
+    put_times(doc, text, doc->sureness.ratio);
     nl_buf_format(text, "), and B did %s %s of the same work: %.6g and %.6g operations%s",
                   nl_format_percent(share, fabs(work)), work < 0 ? "less" : "more",
                   pace->base_pieces, pace->changed_pieces,
                   doc->base.unit <= DIFF_BY_WORK && doc->base.device_count > 1 ? " a device" : "");
-    if (doc->base.unit == DIFF_BY_WALL)
-        nl_buf_format(text, ", %.4g and %.4g a second", 1e9 / pace->base_piece_ns,
-                      1e9 / pace->changed_piece_ns);
+    if (doc->base.unit == DIFF_BY_WALL) {
+        put_rate(text, ", ", pace->base_piece_ns);
+        put_rate(text, " and ", pace->changed_piece_ns);
+        nl_buf_text(text, " a second");
+    }
     struct nl_str range = diff_common_range(doc);
     nl_buf_text(text, ". Mark steps, or give windows of the same work");
     if (range.len)
@@ -179,8 +208,11 @@ static void say_by(const struct diff_doc *doc, struct nl_buf *text)
     nl_buf_text(text, nl_format_percent(share, fabs(ratio - 1)));
     if (s->basis == DIFF_BY_TYPICAL) {
         put_interval(text, s->low, s->high);
+        if (!isnan(mean_apart(doc)))
+            nl_buf_format(text, " in the typical %s", doc->base.plain_count ? "run" : "step");
+        double told = put_mean_apart(doc, text, "the mean by ");
         nl_buf_text(text, ": ");
-        put_times(doc, text);
+        put_times(doc, text, told);
         return;
     }
     nl_buf_text(text, " on average");
@@ -206,7 +238,7 @@ static void say_work_besides(const struct diff_doc *doc, struct nl_buf *text)
     nl_buf_char(text, '.');
 }
 
-static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
+static void say_verdict(struct diff_doc *doc, struct nl_buf *text, const struct nl_result *counts)
 {
     const struct diff_sureness *s = &doc->sureness;
     bool measured = doc->base.unit != DIFF_UNITS;
@@ -214,11 +246,11 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
         nl_buf_format(text, "Cannot compare: %s", s->reason);
         if (measured) {
             nl_buf_text(text, ". As they are, ");
-            put_times(doc, text);
+            put_times(doc, text, doc->sureness.ratio);
         }
     } else if (measured && diff_is_same(doc)) {
         nl_buf_text(text, "No difference: ");
-        put_times(doc, text);
+        put_times(doc, text, doc->sureness.ratio);
         nl_buf_text(text, ", and every part is the same");
     } else if (s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER) {
         say_by(doc, text);
@@ -228,15 +260,19 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text)
     } else {
         nl_buf_text(text,
                     s->verdict == DIFF_NO_CHANGE ? "No significant change: " : "Inconclusive: ");
+        if (!isnan(mean_apart(doc)))
+            nl_buf_format(text, "the typical %s ", doc->base.plain_count ? "run" : "step");
         diff_put_percent(text, s->ratio - 1);
         if (!isnan(s->low))
             put_interval(text, s->low, s->high);
+        double told = put_mean_apart(doc, text, "the mean ");
         nl_buf_text(text, ": ");
-        put_times(doc, text);
+        put_times(doc, text, told);
         if (isnan(s->low))
             nl_buf_format(text, "; %s", s->reason);
     }
     nl_buf_char(text, '.');
+    diff_put_memory(doc, text, counts);
     say_work_besides(doc, text);
     say_samples(doc, text);
     add_headline(doc, text);
@@ -302,13 +338,12 @@ static void say_sure(struct diff_doc *doc, struct nl_buf *text)
         nl_buf_format(text, " (%zu and %zu excluded as warm-up or compile)",
                       a->warm_up + a->compile, b->warm_up + b->compile);
     say_kept(text, a, b);
-    double mean = a->plain_count ? s->mean_ratio : (double)b->mean / (double)a->mean;
-    if (s->basis == DIFF_BY_TYPICAL && fabs(mean - s->ratio) > MEAN_APART * s->ratio) {
+    if (!isnan(mean_apart(doc))) {
         const char *step = a->plain_count ? "run" : "step";
         nl_buf_format(text, "; single %ss weigh much: the typical %s changes by ", step, step);
         diff_put_percent(text, s->ratio - 1);
         nl_buf_text(text, ", the mean by ");
-        diff_put_percent(text, mean - 1);
+        diff_put_percent(text, mean_apart(doc) - 1);
     }
     say_noise(doc, text, n < 2 || m < 2);
     if (s->outlying)
@@ -334,27 +369,40 @@ static void say_clocks(const struct diff_doc *doc, struct nl_buf *text)
         clocks.alike, clocks.names);
 }
 
+static int64_t told_of(const struct diff_doc *doc, int64_t base_ns, int64_t changed_ns)
+{
+    return nl_whole_i64(diff_told_change(doc, base_ns, changed_ns));
+}
+
+static const char *of_piece(const struct diff_doc *doc)
+{
+    return diff_tells_pieces(doc) ? ", per operation" : "";
+}
+
 static void say_parts(struct diff_doc *doc, struct nl_buf *text)
 {
-    int64_t change[DIFF_GROUPS] = {0}, whole = doc->changed.mean - doc->base.mean;
+    int64_t sums[DIFF_GROUPS][2] = {0};
     size_t said = 0;
-    for (size_t i = 0; i < doc->rows.count; i++)
-        change[doc->rows.items[i].group] +=
-            doc->rows.items[i].changed_ns - doc->rows.items[i].base_ns;
+    for (size_t i = 0; i < doc->rows.count; i++) {
+        const struct diff_row *row = &doc->rows.items[i];
+        nl_sum_add(&sums[row->group][0], row->base_ns);
+        nl_sum_add(&sums[row->group][1], row->changed_ns);
+    }
     if (doc->base.unit > DIFF_BY_WORK)
         return;
     for (size_t group = 0; group < DIFF_HOST; group++) {
-        if (!change[group])
+        int64_t change = told_of(doc, sums[group][0], sums[group][1]);
+        if (!change)
             continue;
         if (!said++) {
-            nl_buf_text(text, "Because: ");
-            diff_put_change(doc, text, whole);
+            nl_buf_format(text, "Because%s: ", of_piece(doc));
+            diff_put_change(doc, text, told_of(doc, doc->base.mean, doc->changed.mean));
             nl_buf_text(text, " = ");
         } else {
             nl_buf_text(text, ", ");
         }
         nl_buf_format(text, "%s ", diff_group_text((enum diff_group)group));
-        diff_put_change(doc, text, change[group]);
+        diff_put_change(doc, text, change);
     }
     if (said)
         nl_buf_text(text, diff_is_noise(doc) ? "; none of it is beyond noise." : ".");
@@ -419,9 +467,13 @@ static void say_rows(struct diff_doc *doc, struct nl_buf *text)
         const struct diff_row *row = rows[i];
         if (said && diff_row_is_noise(row)) /* the largest is reported anyway */
             break;
-        if (row->base_ns == row->changed_ns || (row->match == DIFF_RENAMED && !row->flagged))
+        if (!told_of(doc, row->base_ns, row->changed_ns) ||
+            (row->match == DIFF_RENAMED && !row->flagged))
             continue;
-        nl_buf_text(text, said++ ? "; " : "Most: ");
+        if (said++)
+            nl_buf_text(text, "; ");
+        else
+            nl_buf_format(text, "Most%s: ", of_piece(doc));
         diff_put_row(doc, text, row);
     }
     nl_free(rows);
@@ -429,63 +481,6 @@ static void say_rows(struct diff_doc *doc, struct nl_buf *text)
     say_hidden(doc, text, text->len);
     say_order(doc, text);
     if (text->len)
-        nl_buf_char(text, '.');
-    add_headline(doc, text);
-}
-
-/* ---- what is counted ---- */
-
-/* Counts whose change explains something, in this order. */
-static bool is_telling(struct nl_str what)
-{
-    static const char *const starts[] = {"most memory",
-                                         "kernels",
-                                         "copies",
-                                         "collective",
-                                         "calls that synchronise",
-                                         "calls that block",
-                                         "calls that allocate",
-                                         "compilations",
-                                         "operators"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
-        if (nl_str_starts(what, starts[i]))
-            return !nl_str_is(what, "kernels of graphs");
-    return false;
-}
-
-static void put_count(struct nl_buf *text, double value, bool bytes)
-{
-    char number[NL_UNIT_TEXT];
-    if (bytes)
-        nl_buf_text(text, nl_format_bytes(number, nl_whole_u64(value)));
-    else
-        nl_buf_format(text, "%.6g", value);
-}
-
-static void say_counts(struct diff_doc *doc, struct nl_buf *text, const struct nl_result *counts)
-{
-    size_t said = 0;
-    for (size_t row = 0; row < counts->rows && said < DIFF_TOP_ROWS; row++) {
-        struct nl_str what = nl_lookup_text(counts, row, "what");
-        bool bytes = nl_str_is(nl_lookup_text(counts, row, "unit"), "bytes");
-        double a = nl_lookup_f64(counts, row, "base_per_step"),
-               b = nl_lookup_f64(counts, row, "new_per_step");
-        bool per = !isnan(a) && !isnan(b);
-        if (!per) {
-            a = nl_lookup_f64(counts, row, "base");
-            b = nl_lookup_f64(counts, row, "new");
-        }
-        if (!nl_str_is(nl_lookup_text(counts, row, "changed"), "yes") || !is_telling(what) ||
-            isnan(a) || isnan(b) || fabs(a - b) < COUNT_APART * fmax(a, b))
-            continue;
-        nl_buf_format(text, "%s%.*s%s ", said++ ? "; " : "Counts: ", (int)what.len, what.ptr,
-                      bytes && !nl_str_starts(what, "most") ? ", bytes" : "");
-        put_count(text, a, bytes);
-        nl_buf_text(text, " → ");
-        put_count(text, b, bytes);
-        nl_buf_text(text, per ? " a step" : "");
-    }
-    if (said)
         nl_buf_char(text, '.');
     add_headline(doc, text);
 }
@@ -533,13 +528,14 @@ void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
 {
     struct nl_buf text;
     nl_buf_init(&text, DIFF_SENTENCE);
-    say_verdict(doc, &text);
+    say_verdict(doc, &text, counts);
     say_profiled(doc, &text);
     say_parts(doc, &text);
     say_rows(doc, &text);
     say_next(doc, &text, next);
     say_sure(doc, &text);
-    say_counts(doc, &text, counts);
+    diff_put_counts(doc, &text, counts);
+    add_headline(doc, &text);
     say_lacks(doc, &text);
     nl_buf_release(&text);
 }

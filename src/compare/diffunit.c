@@ -121,12 +121,26 @@ static bool alike_steps(const struct all *all)
     return true;
 }
 
+/* Whether threads spend time in slices of that kind: marks, and what lies on no thread, cannot be compared by it. */
+static bool takes_time(const struct nl_trace *trace, enum nl_kind kind)
+{
+    const struct nl_slice_table *slice = &trace->slice;
+    for (uint32_t row = 0; row < slice->rows; row++)
+        if (slice->kind[row] == kind && slice->dur[row] > 0 &&
+            trace->lane.thread[slice->lane[row]] != NL_NULL_ROW)
+            return true;
+    return false;
+}
+
 static bool all_have_kind(const struct all *all, enum nl_kind kind)
 {
+    bool any = false;
     for (size_t i = 0; i < all->count; i++)
         if (!nl_rangetree_any(capture_at(all, i)->trace, kind))
             return false;
-    return true;
+    for (size_t i = 0; i < all->count && !any; i++)
+        any = takes_time(capture_at(all, i)->trace, kind);
+    return any;
 }
 
 /* What other programs took is left out on both sides, or on neither. */

@@ -10,16 +10,62 @@
 #include "base/sum.h"
 #include "base/units.h"
 
-#define CALL_APART 0.02 /* of the time a call takes, as a logarithm */
+#define CALL_APART  0.02 /* of the time a call takes, as a logarithm */
+#define CALLS_APART 0.10 /* of calls beside those of all work, as a logarithm */
+
+bool diff_tells_pieces(const struct diff_doc *doc)
+{
+    enum diff_verdict verdict = doc->sureness.verdict;
+    return doc->base.unit != DIFF_UNITS && diff_is_other_work(doc) &&
+           (verdict == DIFF_UNTOLD || verdict == DIFF_UNKNOWN);
+}
+
+double diff_told_change(const struct diff_doc *doc, int64_t base_ns, int64_t changed_ns)
+{
+    if (!diff_tells_pieces(doc))
+        return (double)(changed_ns - base_ns);
+    return (double)changed_ns / doc->pace.changed_pieces - (double)base_ns / doc->pace.base_pieces;
+}
+
+struct told {
+    double size;
+    size_t place;
+    const struct diff_row *row;
+};
+
+static int by_size(const void *left, const void *right)
+{
+    const struct told *a = left, *b = right;
+    if (a->size != b->size)
+        return a->size > b->size ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* The rows are in the order of their changes, which is another one for each piece of the work. */
+static void sort_by_piece(const struct diff_doc *doc, const struct diff_row **rows, size_t count)
+{
+    struct told *told = nl_alloc((count + 1) * sizeof *told);
+    for (size_t i = 0; i < count; i++)
+        told[i] = (struct told){fabs(diff_told_change(doc, rows[i]->base_ns, rows[i]->changed_ns)),
+                                i, rows[i]};
+    qsort(told, count, sizeof *told, by_size);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = told[i].row;
+    nl_free(told);
+}
 
 const struct diff_row **diff_rows_to_tell(const struct diff_doc *doc)
 {
     const struct diff_row **rows = nl_alloc((doc->rows.count + 1) * sizeof *rows);
     size_t count = 0;
-    for (int noise = 0; noise < 2; noise++)
+    for (int noise = 0; noise < 2; noise++) {
+        size_t first = count;
         for (size_t i = 0; i < doc->rows.count; i++)
             if (diff_row_is_noise(&doc->rows.items[i]) == noise)
                 rows[count++] = &doc->rows.items[i];
+        if (diff_tells_pieces(doc))
+            sort_by_piece(doc, rows + first, count - first);
+    }
     return rows;
 }
 
@@ -151,7 +197,12 @@ void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct
     if (row->group == DIFF_IDLE || row->by_count == NL_NULL_I64 || !row->base.ptr ||
         !row->changed.ptr)
         return;
-    if (fabs(calls.changed - calls.base) > 0.005 * (calls.changed + calls.base))
+    bool pieces = diff_tells_pieces(doc);
+    if (pieces) { /* fewer calls, as of all, say nothing */
+        double all = doc->pace.changed_pieces / doc->pace.base_pieces;
+        if (fabs(log(calls.changed / calls.base / all)) > CALLS_APART)
+            nl_buf_format(text, ", calls %.4g → %.4g", calls.base, calls.changed);
+    } else if (fabs(calls.changed - calls.base) > 0.005 * (calls.changed + calls.base))
         nl_buf_format(text, ", calls %.4g → %.4g", calls.base, calls.changed);
     if (calls.a > 0 && calls.b > 0 && fabs(log(calls.b / calls.a)) > CALL_APART) {
         nl_buf_text(text, ", a call ");
@@ -161,7 +212,7 @@ void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct
         nl_buf_text(text, " (");
         diff_put_percent(text, calls.b / calls.a - 1);
         nl_buf_char(text, ')');
-    } else if (llabs(row->by_count) <= llabs(row->by_time)) {
+    } else if (!pieces && llabs(row->by_count) <= llabs(row->by_time)) {
         nl_buf_text(text, calls.a > 0 && row->group != DIFF_HOST ? ", less or more of it hidden"
                                                                  : ", by time per call");
     }
@@ -180,7 +231,7 @@ void diff_put_row(const struct diff_doc *doc, struct nl_buf *text, const struct 
 {
     diff_put_name(doc, text, row);
     nl_buf_char(text, ' ');
-    diff_put_change(doc, text, row->changed_ns - row->base_ns);
+    diff_put_change(doc, text, nl_whole_i64(diff_told_change(doc, row->base_ns, row->changed_ns)));
     diff_put_what(doc, text, row);
     if (row->match >= DIFF_FUSED && row->match <= DIFF_REPLACED_CATEGORY)
         put_was(text, row);

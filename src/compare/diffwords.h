@@ -17,6 +17,11 @@ static inline bool diff_row_is_noise(const struct diff_row *row)
     return !row->flagged && row->p == row->p;
 }
 
+/* Whether sentences speak of each operation: where one side did less of the same work, the change of the whole says
+ * nothing. And a change as they tell it, of two times of the sides. */
+bool diff_tells_pieces(const struct diff_doc *doc);
+double diff_told_change(const struct diff_doc *doc, int64_t base_ns, int64_t changed_ns);
+
 /* The rows in the order in which sentences speak of them: those that are noise come last, each kind by its change. nl_free
  * the array, which is as long as the rows. */
 const struct diff_row **diff_rows_to_tell(const struct diff_doc *doc);
@@ -34,6 +39,13 @@ void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct
 
 /* ", calls 1 → 2, a call 200 us → 220 us (+10.0 %)": what of a row changed. */
 void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
+
+/* " Memory: at most 532.5 MiB → 745.1 MiB (+39.9 %) are allocated at once.", where nothing else can be compared. */
+void diff_put_memory(const struct diff_doc *doc, struct nl_buf *text,
+                     const struct nl_result *counts);
+/* "Counts: kernels 400 → 20; …", of those that explain something; nothing without any. */
+void diff_put_counts(const struct diff_doc *doc, struct nl_buf *text,
+                     const struct nl_result *counts);
 
 /* Name, change, and what of it changed. */
 void diff_put_row(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
