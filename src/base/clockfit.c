@@ -19,7 +19,6 @@
 #include "base/clockmap.h"
 #include "base/lineband.h"
 #include "base/mem.h"
-#include "base/search.h"
 #include "base/sum.h"
 
 #define CELL_NS             1000000
@@ -34,7 +33,6 @@
 #define LINE_MARGIN         1.5 /* where in a gap its rate changed is not known */
 #define STRAIGHT_SPANS      3.5 /* times as long in time must a straight window be to trust one in it */
 #define SHIFT_MOST          1e15 /* ns that windows move a reading by */
-#define WINDOW_CELLS        32u
 #define WINDOW_MOST         64u
 
 struct point {
@@ -47,7 +45,7 @@ struct fit {
     struct nl_clockmap *map;
     struct point *points;
     size_t count;
-    struct nl_bandpoint room[WINDOW_MOST + 2 * WINDOW_CELLS];
+    struct nl_bandpoint room[WINDOW_MOST];
 };
 
 static int by_ticks(const void *a, const void *b)
@@ -56,12 +54,6 @@ static int by_ticks(const void *a, const void *b)
     if (one->ticks != other->ticks)
         return one->ticks < other->ticks ? -1 : 1;
     return (one->ns > other->ns) - (one->ns < other->ns);
-}
-
-static int cause_by_ticks(const void *a, const void *b)
-{
-    const struct nl_clock_cause *one = a, *other = b;
-    return (one->ticks > other->ticks) - (one->ticks < other->ticks);
 }
 
 static int by_value(const void *a, const void *b)
@@ -225,45 +217,6 @@ static double step_behind(const struct fit *fit, size_t first, size_t at, double
 
 /* ---- knots ---- */
 
-/* The causes between two moments, the strongest of each cell; returns how many. */
-/* A time less another; the causes' times are anybody's. */
-static double less(int64_t ns, int64_t from)
-{
-    int64_t difference;
-    return __builtin_sub_overflow(ns, from, &difference) ? (double)ns - (double)from
-                                                         : (double)difference;
-}
-
-static size_t causes_between(const struct fit *fit, const struct point *a, const struct point *b,
-                             struct nl_bandpoint *out)
-{
-    const struct nl_clockmap *map = fit->map;
-    size_t count = 0;
-    struct nl_bandpoint lows[WINDOW_CELLS], highs[WINDOW_CELLS];
-    size_t low = NL_FIRST(i, 0, map->cause_count, map->causes[i].ticks >= a->ticks);
-    for (size_t i = 0; i < WINDOW_CELLS; i++)
-        lows[i] = highs[i] = (struct nl_bandpoint){0, -INFINITY, INFINITY};
-    for (; low < map->cause_count && map->causes[low].ticks <= b->ticks; low++) {
-        const struct nl_clock_cause *cause = &map->causes[low];
-        double x = (double)(cause->ticks - fit->points->ticks) * map->ns_per_count;
-        size_t cell = b->x > a->x ? (size_t)((x - a->x) / (b->x - a->x) * (WINDOW_CELLS - 1)) : 0;
-        cell = cell < WINDOW_CELLS ? cell : WINDOW_CELLS - 1;
-        double from = less(cause->low, fit->points->ns) - x - 1;
-        double to = less(cause->high, fit->points->ns) - x + 1;
-        if (cause->low != INT64_MIN && from > lows[cell].low)
-            lows[cell] = (struct nl_bandpoint){x, from, INFINITY};
-        if (cause->high != INT64_MAX && to < highs[cell].high)
-            highs[cell] = (struct nl_bandpoint){x, -INFINITY, to};
-    }
-    for (size_t i = 0; i < WINDOW_CELLS; i++) {
-        if (!isinf(lows[i].low))
-            out[count++] = lows[i];
-        if (!isinf(highs[i].high))
-            out[count++] = highs[i];
-    }
-    return count;
-}
-
 struct part {
     size_t first, behind; /* points */
 };
@@ -282,19 +235,15 @@ static double window_span(const struct fit *fit, const struct part *part, size_t
 }
 
 /* The lines through `length` readings around point `at`, at that point. */
-static bool window(struct fit *fit, const struct part *part, size_t at, size_t length, bool causes,
+static bool window(struct fit *fit, const struct part *part, size_t at, size_t length,
                    struct nl_band *band)
 {
     size_t from = window_from(part, at, length);
-    size_t count = 0;
-    for (; count < length; count++) {
-        const struct point *p = &fit->points[from + count];
-        fit->room[count] = (struct nl_bandpoint){p->x, p->y - p->half, p->y + p->half};
+    for (size_t i = 0; i < length; i++) {
+        const struct point *p = &fit->points[from + i];
+        fit->room[i] = (struct nl_bandpoint){p->x, p->y - p->half, p->y + p->half};
     }
-    if (causes && fit->map->cause_count)
-        count += causes_between(fit, &fit->points[from], &fit->points[from + length - 1],
-                                fit->room + length);
-    return nl_lineband(fit->room, count, fit->points[at].x, fit->map->most_drift, band);
+    return nl_lineband(fit->room, length, fit->points[at].x, fit->map->most_drift, band);
 }
 
 static void add_knot(struct fit *fit, const struct part *part, size_t at)
@@ -307,10 +256,9 @@ static void add_knot(struct fit *fit, const struct part *part, size_t at)
         if (part->behind - part->first < 4 * lengths[i] ||
             window_span(fit, part, at, 4 * lengths[i]) <
                 STRAIGHT_SPANS * window_span(fit, part, at, lengths[i]) ||
-            !window(fit, part, at, 4 * lengths[i], false, &try))
+            !window(fit, part, at, 4 * lengths[i], &try))
             continue;
-        if (window(fit, part, at, lengths[i], true, &try) ||
-            window(fit, part, at, lengths[i], false, &try))
+        if (window(fit, part, at, lengths[i], &try))
             band = try;
         break;
     }
@@ -537,39 +485,16 @@ static void fit_parts(struct fit *fit)
     }
 }
 
-/* ---- causes ---- */
-
-static void check_causes(struct nl_clockmap *map)
-{
-    for (size_t i = 0; i < map->cause_count; i++) {
-        const struct nl_clock_cause *cause = &map->causes[i];
-        int64_t ns, bound = nl_clockmap_bound(map, cause->ticks);
-        if (!nl_clockmap_at(map, cause->ticks, &ns))
-            continue;
-        double by = 0;
-        if (cause->low != INT64_MIN)
-            by = (double)cause->low - (double)ns;
-        if (cause->high != INT64_MAX)
-            by = fmax(by, (double)ns - (double)cause->high);
-        if (by > (double)bound) {
-            map->violations++;
-            map->worst = fmax(map->worst, by);
-        }
-    }
-}
-
 void nl_clockmap_settle(struct nl_clockmap *map)
 {
     struct fit fit = {.map = map};
     map->knot_count = map->at = 0;
     map->bound = NAN;
-    map->steps = map->violations = 0;
-    map->largest_step = map->worst = 0;
+    map->steps = 0;
+    map->largest_step = 0;
     if (!map->reading_count)
         return;
     qsort(map->readings, map->reading_count, sizeof *map->readings, by_ticks);
-    if (map->cause_count)
-        qsort(map->causes, map->cause_count, sizeof *map->causes, cause_by_ticks);
     fit.points = nl_alloc(map->reading_count * sizeof *fit.points);
     take_upwards(&fit);
     drop_loose(&fit);
@@ -579,5 +504,4 @@ void nl_clockmap_settle(struct nl_clockmap *map)
     nl_free(fit.points);
     if (map->knot_count == 1)
         map->bound = CLOCKMAP_MARGIN * map->knots->half;
-    check_causes(map);
 }

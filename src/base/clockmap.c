@@ -29,22 +29,6 @@ bool nl_clockmap_read(struct nl_clockmap *map, uint64_t ticks, int64_t ns, uint6
     return true;
 }
 
-static void add_cause(struct nl_clockmap *map, uint64_t ticks, int64_t low, int64_t high)
-{
-    nl_grow(&map->causes, &map->cause_cap, map->cause_count + 1);
-    map->causes[map->cause_count++] = (struct nl_clock_cause){ticks, low, high};
-}
-
-void nl_clockmap_not_before(struct nl_clockmap *map, uint64_t ticks, int64_t ns)
-{
-    add_cause(map, ticks, ns, INT64_MAX);
-}
-
-void nl_clockmap_not_after(struct nl_clockmap *map, uint64_t ticks, int64_t ns)
-{
-    add_cause(map, ticks, INT64_MIN, ns);
-}
-
 /* ---- asking ---- */
 
 static bool clamp(wide value, int64_t *ns)
@@ -162,7 +146,6 @@ int64_t nl_clockmap_bound(struct nl_clockmap *map, uint64_t ticks)
 void nl_clockmap_release(struct nl_clockmap *map)
 {
     nl_free(map->readings);
-    nl_free(map->causes);
     nl_free(map->knots);
     *map = (struct nl_clockmap){0};
 }

@@ -3,18 +3,17 @@
  *
  *     struct nl_clockmap map = {.counts_per_second = 2600000000, .most_drift = 1e-3};
  *     nl_clockmap_read(&map, ticks, ns, bracket);     // as often as both clocks were read together
- *     nl_clockmap_not_before(&map, ticks, ns);        // what is known from cause and effect
  *     nl_clockmap_settle(&map);
  *     ns = nl_clockmap_at(&map, ticks);  error = nl_clockmap_bound(&map, ticks);
  *     nl_clockmap_release(&map);
  *
  * A reading says: the reference showed `ns` at some moment within the `bracket` counts around `ticks`.
- * Where in the bracket is not known, so nothing is assumed of it. The offset and the drift are estimated
- * in windows: the lines (lineband.h) that pass through all readings of a window and respect its
- * causality; a window counts as straight only when one of four times its length is. What is left is
- * the clock's wander between readings, taken from how far lines through four of them fail. Steps (a
- * clock was set, or stood still while the machine slept) part the axis; where in its gap one happened
- * nobody knows, and the bound says so.
+ * Where in the bracket is not known, and nothing is assumed about it. Offset and drift are estimated in
+ * windows, from the lines (lineband.h) that pass through the brackets of all readings of a window; a
+ * window counts as straight only when one of four times its length is. What is left is the clock's
+ * wander between readings, estimated from how badly lines through four of them fit. Steps (a clock was
+ * set, or stood still while the machine slept) split the axis; where in its gap a step happened is not
+ * known, and the bound includes that.
  *
  * The map is made of straight pieces between knots, whole ns; it goes upwards where the readings do.
  */
@@ -33,12 +32,6 @@ struct nl_clock_reading {
     int64_t ns;
 };
 
-/* A moment whose time is at least `low` and at most `high`; INT64_MIN and INT64_MAX: not bounded. */
-struct nl_clock_cause {
-    uint64_t ticks;
-    int64_t low, high;
-};
-
 struct nl_clock_knot {
     uint64_t ticks;
     int64_t ns;
@@ -51,10 +44,8 @@ struct nl_clockmap {
     /* given */
     uint64_t counts_per_second; /* as far as known: for axes with a single reading, or very short */
     double most_drift;          /* rates differ by at most this from the median rate: 1e-3 */
-    /* readings and causes, as given; sorted when settled */
-    struct nl_clock_reading *readings;
-    struct nl_clock_cause *causes;
-    size_t reading_count, reading_cap, cause_count, cause_cap;
+    struct nl_clock_reading *readings; /* as given; sorted when settled */
+    size_t reading_count, reading_cap;
     /* settled */
     struct nl_clock_knot *knots;
     size_t knot_count, knot_cap, at;
@@ -62,15 +53,12 @@ struct nl_clockmap {
     uint64_t odd;        /* readings in which the reference went back: left out */
     uint64_t steps;      /* gaps with a step inside */
     double largest_step; /* ns, signed: how much the reference gained over even running */
-    uint64_t violations; /* causes that contradict the readings beyond the bound */
-    double worst;        /* of them, ns beyond the map itself */
-    double bound; /* largest between the first and last knot, outside steps; NAN without knots */
+    double
+        bound; /* ns, largest between the first and last knot, outside steps; NAN without knots */
 };
 
 /* Times beyond ±2^61 ns and counts over 2^63 are refused (false) and counted as odd. */
 bool nl_clockmap_read(struct nl_clockmap *map, uint64_t ticks, int64_t ns, uint64_t bracket);
-void nl_clockmap_not_before(struct nl_clockmap *map, uint64_t ticks, int64_t ns);
-void nl_clockmap_not_after(struct nl_clockmap *map, uint64_t ticks, int64_t ns);
 void nl_clockmap_settle(struct nl_clockmap *map);
 
 /* False: no reading, or only one and no rate, or the time would be beyond ±2^61 ns. */

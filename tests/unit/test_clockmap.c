@@ -396,39 +396,21 @@ static void lines(void)
     CHECK(passing > 500 && failing > 300 && open > 10);
 }
 
-/* ---- causes ---- */
+/* ---- wide brackets ---- */
 
-/* Readings every second with wide brackets, skewed; causes known to a few ns tighten them. A cause that
- * contradicts them is told, and changes nothing. */
-static void causes(void)
+/* Readings every second that are 900 ns off within brackets of 2000: the bound must admit as much. */
+static void wide_brackets(void)
 {
-    for (unsigned kind = 0; kind < 3; kind++) {
-        struct nl_clockmap map = {.most_drift = 1e-3, .counts_per_second = 1000000000};
-        int64_t ns = 0;
-        for (uint64_t i = 0; i < 100; i++) {
-            (void)nl_clockmap_read(&map, i * 1000000000, (int64_t)(i * 1000000000) + 900, 2000);
-            if (kind == 1) {
-                nl_clockmap_not_before(&map, i * 1000000000 + 500, (int64_t)(i * 1000000000) + 490);
-                nl_clockmap_not_after(&map, i * 1000000000 + 600, (int64_t)(i * 1000000000) + 630);
-            }
-        }
-        if (kind == 2)
-            nl_clockmap_not_after(&map, 50000000500, 49999000000);
-        nl_clockmap_settle(&map);
-        CHECK(nl_clockmap_at(&map, 50500000000, &ns));
-        int64_t bound = nl_clockmap_bound(&map, 50500000000);
-        CHECK_INT(map.violations, kind == 2);
-        if (kind == 1) { /* the truth is 0: between -10 and +30 */
-            CHECK(ns >= 50499999990 && ns <= 50500000030);
-            CHECK(bound <= 35);
-        } else {
-            CHECK_INT(ns, 50500000900);
-            CHECK(bound >= 1001 && bound <= 1600);
-        }
-        if (kind == 2)
-            CHECK_NEAR(map.worst, 1001400, 2);
-        nl_clockmap_release(&map);
-    }
+    struct nl_clockmap map = {.most_drift = 1e-3, .counts_per_second = 1000000000};
+    int64_t ns = 0;
+    for (uint64_t i = 0; i < 100; i++)
+        (void)nl_clockmap_read(&map, i * 1000000000, (int64_t)(i * 1000000000) + 900, 2000);
+    nl_clockmap_settle(&map);
+    CHECK(nl_clockmap_at(&map, 50500000000, &ns));
+    int64_t bound = nl_clockmap_bound(&map, 50500000000);
+    CHECK_INT(ns, 50500000900);
+    CHECK(bound >= 1001 && bound <= 1600);
+    nl_clockmap_release(&map);
 }
 
 /* Nothing, one reading, readings that go back, absurd ones. */
@@ -474,10 +456,6 @@ static void nonsense(void)
             int64_t ns = (int64_t)pow(2, between(0, 61.5));
             (void)nl_clockmap_read(&map, ticks, chance() < 0.3 ? -ns : ns,
                                    chance() < 0.5 ? bracket : 1);
-            if (chance() < 0.2)
-                nl_clockmap_not_before(&map, ticks, ns);
-            if (chance() < 0.2)
-                nl_clockmap_not_after(&map, ticks, -ns);
         }
         nl_clockmap_settle(&map);
         for (unsigned k = 0; k < 100; k++) {
@@ -490,5 +468,5 @@ static void nonsense(void)
     }
 }
 
-CHECK_MAIN("clockmap", {"lines against brute force", lines}, {"causes", causes},
+CHECK_MAIN("clockmap", {"lines against brute force", lines}, {"wide brackets", wide_brackets},
            {"odd readings", odd_ones}, {"nonsense", nonsense}, {"simulated worlds", worlds})
