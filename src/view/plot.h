@@ -72,13 +72,10 @@ void nl_plot_waterfall(struct nl_buf *out, const char *start_name, double start,
 /* One column as high as `share` of it. */
 const char *nl_plot_height(double share, bool ascii);
 
-/* Curves through points in order of x, and points alone. */
+/* Curves through points in order of x. */
 void nl_plot_lines(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
                    const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                    const struct nl_plot_style *style);
-void nl_plot_scatter(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
-                     const struct nl_plot_axis *x, const struct nl_plot_axis *y,
-                     const struct nl_plot_style *style);
 
 /* Curves, and over them points that are marked: marks[i] stands for point i of `points` (which has no name).
  * Curves and points outside the axes' ranges are cut. */

@@ -1,5 +1,5 @@
 /*
- * plot: lines and points on a canvas of Braille dots (2 × 4 to a character) or, in ASCII, of characters. A
+ * plot: curves and marked points on a canvas of Braille dots (2 × 4 to a character) or, in ASCII, of characters. A
  * character has one colour: that of the last series that put a dot there.
  */
 #include <math.h>
@@ -100,7 +100,7 @@ static void put_stroke(struct canvas *canvas, double x0, double y0, double x1, d
 }
 
 static void draw(struct canvas *canvas, const struct nl_plot_series *series, char mark,
-                 const struct range *x, const struct range *y, bool strokes)
+                 const struct range *x, const struct range *y)
 {
     double wide = (double)(canvas->columns * canvas->across - 1);
     double high = (double)(canvas->lines * canvas->down - 1), last_x = NAN, last_y = NAN;
@@ -110,7 +110,7 @@ static void draw(struct canvas *canvas, const struct nl_plot_series *series, cha
         bool known = isfinite(at_x) && isfinite(at_y);
         /* What lies outside a range that was asked for is cut; far outside it would be endless. */
         bool inside = known && at_x >= -1 && at_x <= wide + 1 && at_y >= -1 && at_y <= high + 1;
-        if (inside && strokes && isfinite(last_x))
+        if (inside && isfinite(last_x))
             put_stroke(canvas, last_x, last_y, at_x, at_y, series->ink, mark);
         else if (inside)
             put_dot(canvas, (ptrdiff_t)nl_whole_i64(at_x), (ptrdiff_t)nl_whole_i64(at_y),
@@ -282,7 +282,7 @@ static void put_letters(struct canvas *canvas, const struct marked *marked, cons
 
 static void plot(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
                  const struct marked *marked, const struct nl_plot_axis *x,
-                 const struct nl_plot_axis *y, bool strokes, const struct nl_plot_style *style)
+                 const struct nl_plot_axis *y, const struct nl_plot_style *style)
 {
     static const char marks[] = "*o+x#@%&";
     struct range rx = range_of(series, count, x, false), ry = range_of(series, count, y, true);
@@ -307,7 +307,7 @@ static void plot(struct nl_buf *out, const struct nl_plot_series *series, size_t
                             .marks = nl_zalloc(columns * lines),
                             .letters = nl_zalloc(columns * lines)};
     for (size_t i = 0; i < count; i++)
-        draw(&canvas, &series[i], marks[i % strlen(marks)], &rx, &ry, strokes);
+        draw(&canvas, &series[i], marks[i % strlen(marks)], &rx, &ry);
     if (marked)
         put_letters(&canvas, marked, &rx, &ry);
     if (y->label) {
@@ -327,14 +327,7 @@ void nl_plot_lines(struct nl_buf *out, const struct nl_plot_series *series, size
                    const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                    const struct nl_plot_style *style)
 {
-    plot(out, series, count, NULL, x, y, true, style);
-}
-
-void nl_plot_scatter(struct nl_buf *out, const struct nl_plot_series *series, size_t count,
-                     const struct nl_plot_axis *x, const struct nl_plot_axis *y,
-                     const struct nl_plot_style *style)
-{
-    plot(out, series, count, NULL, x, y, false, style);
+    plot(out, series, count, NULL, x, y, style);
 }
 
 void nl_plot_marked(struct nl_buf *out, const struct nl_plot_series *curves, size_t count,
@@ -343,5 +336,5 @@ void nl_plot_marked(struct nl_buf *out, const struct nl_plot_series *curves, siz
                     const struct nl_plot_style *style)
 {
     struct marked marked = {points, marks};
-    plot(out, curves, count, &marked, x, y, true, style);
+    plot(out, curves, count, &marked, x, y, style);
 }

@@ -160,7 +160,7 @@ static void points_and_gaps(void)
     struct nl_plot_axis axis = {.log = true};
     size_t lines, dots = 0;
     begin();
-    nl_plot_scatter(&text, &series, 1, &axis, &axis, &ascii);
+    nl_plot_lines(&text, &series, 1, &axis, &axis, &ascii);
     for (size_t i = 0; i < text.len; i++)
         dots += text.ptr[i] == '*';
     CHECK_INT(dots, 2); /* unknown, and zero on a logarithmic axis, are no points */
