@@ -470,4 +470,5 @@ def main():
             file.write(table(log))
 
 
-main()
+if __name__ == "__main__":
+    main()
