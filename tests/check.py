@@ -411,7 +411,7 @@ def words(tally, folder):
         for i, value in enumerate(values):
             write(os.path.join(folder, "shaky-%s%d.json" % (side, i)), Plant(capture=value, seed=i))
     result = check(folder, shaky[1], "--baseline", shaky[0])
-    text, needed = " ".join(result.stdout.split()), re.search(r"(\d+) more captures a side would decide", result.stdout)
+    text, needed = " ".join(result.stdout.split()), re.search(r"(\d+) more captures? a side would decide", result.stdout)
     # 5 % apart within a side, a verdict at 99.99 %: t(18) = 4.65 x 5 % x (2 / 10)^1/2 = 10 % is about what 7 more tell of 8 %
     tally.check("over the limit and unsure: why, how many more, and that they are next", result.status == 3 and needed and 4 <= int(needed[1]) <= 20 and
                 "over the limit, but captures vary too much to be sure" in text and "Next: record more captures of both" in text, result.describe())

@@ -290,8 +290,8 @@ static void say_needed(const struct diff_doc *doc, struct nl_buf *text)
     if (s->more == SIZE_MAX)
         nl_buf_text(text, "; more captures would not decide soon: find out why they differ so");
     else if (s->more)
-        nl_buf_format(text, "; %zu more captures a side would decide a change of %s", s->more,
-                      nl_format_percent(share, change));
+        nl_buf_format(text, "; %zu more capture%s a side would decide a change of %s", s->more,
+                      s->more == 1 ? "" : "s", nl_format_percent(share, change));
 }
 
 /* What other programs took is reported from 1 % on. */

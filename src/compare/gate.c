@@ -199,6 +199,19 @@ static const char *rule_name(const struct nl_rule *rule)
     return rule->name ? rule->name : rule->metric.text;
 }
 
+/* Why a change over the limit does not fail. */
+static void put_floor(struct nl_buf *out, const struct nl_rule *rule,
+                      const struct nl_gate_answer *answer)
+{
+    if (!(answer->floor > 0))
+        return;
+    nl_buf_text(out, ", which is under the floor of ");
+    if (rule->metric.meaning == NL_MEANS_SHARE)
+        nl_buf_format(out, "%.3g percentage points", answer->floor * 100);
+    else
+        put_number(out, answer->floor, rule->metric.meaning);
+}
+
 /* "step.p50 +5.2 % (95 %: +3.1 % to +7.4 %; allowed +2 %): 4.97 ms → 5.22 ms" */
 static void put_answer(const struct gate *gate, struct nl_buf *out, const struct nl_rule *rule,
                        const struct nl_gate_answer *a)
@@ -232,6 +245,7 @@ static void put_answer(const struct gate *gate, struct nl_buf *out, const struct
         nl_buf_text(out, " → ");
         put_number(out, a->changed, rule->metric.meaning);
     }
+    put_floor(out, rule, a);
     if (a->status == NL_GATE_INCONCLUSIVE)
         nl_buf_format(out, "; %s", a->why);
 }
@@ -259,7 +273,7 @@ static void say_needed(const struct gate *gate, struct nl_buf *out)
         if (gate->answers[i].status == NL_GATE_INCONCLUSIVE && gate->answers[i].more != SIZE_MAX)
             most = gate->answers[i].more > most ? gate->answers[i].more : most;
     if (most)
-        nl_buf_format(out, " %zu more captures a side would decide.", most);
+        nl_buf_format(out, " %zu more capture%s a side would decide.", most, most == 1 ? "" : "s");
 }
 
 static bool has_rule_on(const struct gate *gate, const char *metric)

@@ -65,12 +65,32 @@ static double default_limit(const struct nl_rule *rule, const struct nl_gate_val
     return rule->metric.less_is_worse ? -size : size;
 }
 
-static bool under_floor(const struct nl_rule *rule, const struct nl_gate_answer *answer)
+static double floor_of(const struct nl_rule *rule)
 {
-    double floor = rule->floor;
-    if (isnan(floor))
-        floor = rule->metric.meaning == NL_MEANS_SHARE ? FLOOR_SHARE : 0;
-    return fabs(answer->changed - answer->base) < floor;
+    if (!isnan(rule->floor))
+        return rule->floor;
+    return rule->metric.meaning == NL_MEANS_SHARE ? FLOOR_SHARE : 0;
+}
+
+/* Of a change over the limit, which then is none that matters. */
+static bool under_floor(const struct nl_rule *rule, struct nl_gate_answer *answer)
+{
+    double floor = floor_of(rule);
+    if (!(fabs(answer->changed - answer->base) < floor))
+        return false;
+    answer->floor = floor;
+    return true;
+}
+
+/* As a logarithm, what is to be ruled out: NL_GATE_RESOLVED × the limit `over`, or the floor where that is more. `less`: a
+ * decrease, which cannot be of all there is: INFINITY. */
+static double to_rule_out(const struct nl_rule *rule, const struct nl_gate_answer *answer,
+                          double over, bool less)
+{
+    double share = NL_GATE_RESOLVED * floor_of(rule) / answer->base;
+    double floor = !less ? log1p(share) : share < 1 ? -log1p(-share) : INFINITY;
+    double most = fmax(NL_GATE_RESOLVED * over, floor);
+    return fmax(most, log1p(NL_GATE_LEAST));
 }
 
 /* By how far the captures lie apart and how surely. */
@@ -87,8 +107,7 @@ static void judge_apart(struct nl_gate_answer *answer, const struct nl_rule *rul
     double tail = nl_apart_tail(apart, NL_GATE_TAIL);
     double sure = nl_apart_above(&towards, tail);
     double most = towards.shift + (apart->high - apart->shift);
-    double ruled = over > 0 ? NL_GATE_RESOLVED * over : 0;
-    ruled = ruled > log1p(NL_GATE_LEAST) ? ruled : log1p(NL_GATE_LEAST);
+    double ruled = to_rule_out(rule, answer, over, less);
     bool beyond = towards.shift > over && !under_floor(rule, answer);
     if (beyond && sure > 0)
         answer->status = NL_GATE_FAIL;

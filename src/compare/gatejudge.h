@@ -3,11 +3,11 @@
  *
  * A timed metric is judged by its captures (replicate.h). It fails when it changed by more than the limit and,
  * with confidence NL_GATE_SURE (one-sided), changed that way at all; so a limit of 2 % catches 5 % and lets
- * noise pass. It passes when it did not change by more than the limit and a change of
- * NL_GATE_RESOLVED × the limit (5 % at least) is ruled out. Else the captures do not decide; nor does one measurement
- * a side (one capture with under 4 steps), of which nothing is known of how much it varies. Counts and bytes
- * that are the same each time are compared exactly; levels (peak memory) and shares that can be 0 by their
- * means. Changes under the floor never fail.
+ * noise pass. It passes when it did not change by more than the limit and a change of NL_GATE_RESOLVED × the
+ * limit, or the floor where that is more (5 % at least), is ruled out. Else the captures do not decide; nor
+ * does one measurement a side (one capture with under 4 steps), of which nothing is known of how much it
+ * varies. Counts and bytes that are the same each time are compared exactly; levels (peak memory) and shares
+ * that can be 0 by their means. Changes under the floor never fail.
  */
 #ifndef NL_COMPARE_GATEJUDGE_H
 #define NL_COMPARE_GATEJUDGE_H
@@ -35,6 +35,7 @@ struct nl_gate_answer {
     double limit;            /* in force: a ratio (0.02), else in the metric's unit */
     size_t more;             /* captures a side that would decide; SIZE_MAX not known */
     const char *why;         /* of UNKNOWN and INCONCLUSIVE; static */
+    double floor; /* in the metric's unit, where a change over the limit is under it; else 0 */
 };
 
 struct nl_gate_answer nl_gate_judge(const struct nl_rule *rule, const struct nl_gate_values *values,

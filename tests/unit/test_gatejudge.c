@@ -82,6 +82,16 @@ static const struct {
     {"step.p50 > +150ns", {1000, 1001, 999}, {1100, 1101, 1099}, 0, 0, NL_GATE_PASS, 150},
     {"step.p50 > +3%", {1000, 1001, 999}, {1050, 1051, 1049}, 51, 0, NL_GATE_PASS, 0.03},
     {"step.p50 > +3%", {1000, 1001, 999}, {1050, 1051, 1049}, 49, 0, NL_GATE_FAIL, 0.03},
+    /* under the floor, and a change of 2.5 times that, or the limit where it is more, is ruled out or not */
+    {"step.p50 > +3%", {1000, 1001, 999}, {1200, 1201, 1199}, 300, 0, NL_GATE_PASS, 0.03},
+    {"step.p50 > +3%", {1000, 1001, 999}, {1200, 1201, 1199}, 201, 0, NL_GATE_PASS, 0.03},
+    {"step.p50 > +3%", {1000, 1001, 999}, {1200, 1201, 1199}, 199, 0, NL_GATE_FAIL, 0.03},
+    {"step.p50 > +3%", {1000, 1400, 700}, {1200, 1680, 840}, 300, 0, NL_GATE_INCONCLUSIVE, 0.03},
+    {"step.p50 > +3%", {1000, 1400, 700}, {1200, 1680, 840}, 3000, 0, NL_GATE_PASS, 0.03},
+    {"step.p50 < -3%", {1000, 1001, 999}, {800, 801, 799}, 300, 0, NL_GATE_PASS, -0.03},
+    {"step.p50 < -3%", {1000, 1400, 700}, {800, 1120, 560}, 210, 0, NL_GATE_INCONCLUSIVE, -0.03},
+    {"step.p50 < -3%", {1000, 1400, 700}, {800, 1120, 560}, 900, 0, NL_GATE_PASS, -0.03},
+    {"step.p50 < -3%", {1000, 1400, 700}, {800, 1120, 560}, 2000, 0, NL_GATE_PASS, -0.03},
     {"step.p50 > +3%", {1000}, {1000}, 0, 0, NL_GATE_PASS, 0.03},
     {"step.p50 > +3%", {1000}, {1100}, 0, 0, NL_GATE_INCONCLUSIVE, 0.03},
     {"step.p50", {1000, 1001, 999}, {1040, 1041, 1039}, 0, 0, NL_GATE_FAIL, 0.02},
@@ -125,6 +135,7 @@ static void each_rule(void)
         CHECK_INT(answer.status, cases[i].status);
         CHECK(fabs(answer.limit - cases[i].limit) < 1e-12);
         CHECK_INT(answer.why != NULL, answer.status == NL_GATE_INCONCLUSIVE);
+        CHECK(!(answer.floor > 0) || answer.floor == (cases[i].floor > 0 ? cases[i].floor : 0.005));
         nl_rules_release(&rules);
     }
 }
