@@ -87,13 +87,6 @@ static enum nl_memory memory_kind(struct nl_str text)
     return NL_MEMORY_UNKNOWN;
 }
 
-static struct nl_str event_text(const struct chrome_event *event)
-{
-    if (!chrome_has(event, CHROME_F_NAME))
-        return (struct nl_str){"", 0};
-    return chrome_text(&event->field[CHROME_F_NAME]);
-}
-
 /* What is inside the parentheses of "Memcpy HtoD (Pinned -> Device)". */
 static struct nl_str in_parentheses(struct nl_str text)
 {
@@ -127,7 +120,7 @@ static enum nl_copykind event_copy_kind(const struct chrome_event *event)
         if (kind)
             return kind;
     }
-    return nl_copykind_of_text(event_text(event));
+    return nl_copykind_of_text(chrome_field_text(event, CHROME_F_NAME));
 }
 
 void chrome_row_copy(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
@@ -143,7 +136,7 @@ void chrome_row_copy(struct chrome_worker *worker, const struct chrome_cat *cat,
     row.graph_node = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH_NODE);
     if (row.graph_node == 0)
         row.graph_node = NL_NULL_U64;
-    copy_memories(event_text(event), &row);
+    copy_memories(chrome_field_text(event, CHROME_F_NAME), &row);
     nl_stage_copy(worker->stage, &row);
 }
 
@@ -155,7 +148,8 @@ void chrome_row_memset(struct chrome_worker *worker, const struct chrome_cat *ca
     row.correlation = chrome_correlation(worker);
     row.external_id = device_external_id(worker, row.correlation);
     row.bytes = chrome_arg_amount(worker, CHROME_ARG_BYTES);
-    row.memory = (uint8_t)memory_kind(in_parentheses(event_text(&worker->event)));
+    row.memory =
+        (uint8_t)memory_kind(in_parentheses(chrome_field_text(&worker->event, CHROME_F_NAME)));
     row.graph_node = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH_NODE);
     if (row.graph_node == 0)
         row.graph_node = NL_NULL_U64;
@@ -200,7 +194,7 @@ void chrome_row_sync(struct chrome_worker *worker, const struct chrome_cat *cat,
     row.slice = chrome_slice(worker, cat, chrome_device_lane(worker, cat->lane), ts, dur);
     row.correlation = chrome_correlation(worker);
     const struct chrome_value *kind = chrome_arg(event, CHROME_ARG_SYNC_KIND);
-    struct nl_str text = kind ? chrome_text(kind) : event_text(event);
+    struct nl_str text = kind ? chrome_text(kind) : chrome_field_text(event, CHROME_F_NAME);
     for (size_t i = 0; i < sizeof sync_kinds / sizeof sync_kinds[0]; i++)
         if (!row.kind && nl_str_starts(text, sync_kinds[i].text))
             row.kind = (uint8_t)sync_kinds[i].kind;
@@ -217,11 +211,9 @@ void chrome_row_sync(struct chrome_worker *worker, const struct chrome_cat *cat,
 void chrome_row_range(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                       int64_t dur)
 {
-    struct nl_arg_row row = nl_arg_row();
-    row.slice = chrome_slice(worker, cat, chrome_device_lane(worker, cat->lane), ts, dur);
-    row.text = cat->kind == NL_KIND_DEVICE_OTHER ? chrome_args_text(worker, &worker->names) : 0;
-    if (row.text)
-        nl_stage_arg(worker->stage, &row);
+    uint32_t slice = chrome_slice(worker, cat, chrome_device_lane(worker, cat->lane), ts, dur);
+    if (cat->kind == NL_KIND_DEVICE_OTHER)
+        chrome_keep_args(worker, slice);
 }
 
 /* ---- Collectives: NCCL's arguments on kernels and on record_param_comms. ---- */

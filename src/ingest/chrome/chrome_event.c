@@ -47,14 +47,9 @@ static inline enum chrome_status fail_at(const char *p, const char *end)
     return p + NEAR_END > end ? CHROME_MORE : CHROME_BAD;
 }
 
-static inline bool is_digit(char c)
-{
-    return (unsigned char)(c - '0') < 10;
-}
-
 static inline bool in_number(char c)
 {
-    return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '-' || c == '+';
+    return chrome_is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '-' || c == '+';
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -97,7 +92,7 @@ static inline const char *sum_digits(const char *p, uint64_t *sum)
 #else
 static inline const char *sum_digits(const char *p, uint64_t *sum)
 {
-    for (*sum = 0; is_digit(*p); p++)
+    for (*sum = 0; chrome_is_digit(*p); p++)
         *sum = *sum * 10 + (uint64_t)(*p - '0');
     return p;
 }
@@ -248,7 +243,7 @@ static inline HOT enum chrome_status parse_value(struct chrome_value *value, con
 {
     const char *p = *text, *stop;
     value->escaped = value->named = false;
-    if (is_digit(*p) && (stop = parse_usual_number(value, p)) && stop < end) {
+    if (chrome_is_digit(*p) && (stop = parse_usual_number(value, p)) && stop < end) {
         *text = stop;
         return CHROME_OK;
     }

@@ -95,6 +95,13 @@ static inline bool chrome_has(const struct chrome_event *event, enum chrome_fiel
     return event->seen >> field & 1;
 }
 
+/* Text of a field, still escaped; empty when the event does not have it. */
+static inline struct nl_str chrome_field_text(const struct chrome_event *event,
+                                              enum chrome_field field)
+{
+    return chrome_has(event, field) ? chrome_text(&event->field[field]) : nl_str("");
+}
+
 /* The argument, or NULL when the event does not have it. */
 static inline const struct chrome_value *chrome_arg(const struct chrome_event *event,
                                                     enum chrome_arg arg)

@@ -14,9 +14,10 @@
 #define CHROME_GUESS_H
 
 #include "ingest/chrome/chrome_names.h"
+#include "ingest/chrome/chrome_scan.h"
 
-#define CHROME_GUESSES     16384
 #define CHROME_GUESS_BITS  14
+#define CHROME_GUESSES     (1 << CHROME_GUESS_BITS)
 #define CHROME_GUESS_BYTES 1024 /* longer texts are not guessed */
 
 struct chrome_guess {
@@ -25,17 +26,10 @@ struct chrome_guess {
     uint16_t places[CHROME_GUESSES]; /* in `names`, of what followed */
 };
 
-static inline uint64_t chrome_guess_load(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return word;
-}
-
 /* The event has this text next; 8 bytes around it must be readable. */
 static inline void chrome_guess_saw(struct chrome_guess *guess, const char *p, size_t len)
 {
-    uint64_t ends = chrome_guess_load(p) ^ (chrome_guess_load(p + len - 8) << 1) ^ len << 56;
+    uint64_t ends = chrome_load8(p) ^ (chrome_load8(p + len - 8) << 1) ^ len << 56;
     guess->now = ((guess->now ^ guess->now >> 29) + ends) * 0x9E3779B97F4A7C15u;
 }
 

@@ -1,8 +1,9 @@
-/* Decoding and interning of names. */
+/* chrome_names — see chrome_names.h: decoding JSON text, and the cache in front of the dictionary. */
 #include "ingest/chrome/chrome_names.h"
 
 #include "base/hex.h"
 #include "base/utf8.h"
+#include "ingest/chrome/chrome_scan.h"
 
 #define COPY_MOST   4096               /* longer texts are not cached */
 #define COPIES_MOST ((size_t)16 << 20) /* of all copies; then the cache starts again */
@@ -147,28 +148,23 @@ static inline uint64_t mix(uint64_t a, uint64_t b)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static inline uint64_t load(const char *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return word;
-}
-
+/* Odd numbers with about as many ones as zeros (of wyhash). */
 #define KEY_A 0xA0761D6478BD642Fu
 #define KEY_B 0xE7037ED1A0B428DBu
 
+/* 16 bytes a step. Of a text under 8 bytes those behind it are read, too, and masked off. */
 static inline uint64_t hash_raw(const char *p, size_t len, uint64_t seed)
 {
     uint64_t h = seed ^ len * KEY_A;
     if (len >= 16) {
         const char *last = p + len - 16;
         for (; p < last; p += 16)
-            h = mix(load(p) ^ h, load(p + 8) ^ KEY_B);
-        return mix(load(last) ^ h, load(last + 8) ^ KEY_A);
+            h = mix(chrome_load8(p) ^ h, chrome_load8(p + 8) ^ KEY_B);
+        return mix(chrome_load8(last) ^ h, chrome_load8(last + 8) ^ KEY_A);
     }
     if (len >= 8)
-        return mix(load(p) ^ h, load(p + len - 8) ^ KEY_A);
-    uint64_t word = len ? load(p) & (~(uint64_t)0 >> (64 - len * 8)) : 0;
+        return mix(chrome_load8(p) ^ h, chrome_load8(p + len - 8) ^ KEY_A);
+    uint64_t word = len ? chrome_load8(p) & (~(uint64_t)0 >> (64 - len * 8)) : 0;
     return mix(word ^ h, KEY_B);
 }
 

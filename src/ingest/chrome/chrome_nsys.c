@@ -74,8 +74,7 @@ bool chrome_nsys_take(struct chrome_worker *worker, int64_t ts, int64_t dur)
     const struct chrome_cat *cat = settle(&worker->event);
     if (!cat)
         return false;
-    struct nl_str name =
-        chrome_has(event, CHROME_F_NAME) ? chrome_text(&event->field[CHROME_F_NAME]) : nl_str("");
+    struct nl_str name = chrome_field_text(event, CHROME_F_NAME);
     if (cat->kind == NL_KIND_KERNEL && nl_str_find_nocase(name, "memcpy ") >= 0)
         cat = &copy;
     else if (cat->kind == NL_KIND_KERNEL &&

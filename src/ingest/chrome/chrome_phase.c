@@ -15,7 +15,7 @@ static struct chrome_half *add_half(struct chrome_worker *worker, struct chrome_
     nl_grow(&halves->items, &halves->cap, halves->count + 1);
     struct chrome_half *half = &halves->items[halves->count++];
     *half = (struct chrome_half){.ts = ts,
-                                 .order = worker->unit << 32 | (uint32_t)worker->number,
+                                 .order = chrome_event_order(worker),
                                  .lane = lane,
                                  .phase = (uint8_t)*event->field[CHROME_F_PH].ptr};
     if (chrome_has(event, CHROME_F_NAME) && event->field[CHROME_F_NAME].type != CHROME_NULL)
@@ -84,6 +84,13 @@ static void take_begin_end(struct chrome_worker *worker)
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
+/* The same id in another scope is another id. */
+static uint64_t scoped_id(const struct chrome_event *event, uint64_t id)
+{
+    struct nl_str scope = chrome_field_text(event, CHROME_F_SCOPE);
+    return chrome_has(event, CHROME_F_SCOPE) ? id ^ nl_hash(scope.ptr, scope.len) << 1 : id;
+}
+
 static void take_async(struct chrome_worker *worker)
 {
     int64_t ts;
@@ -95,11 +102,7 @@ static void take_async(struct chrome_worker *worker)
     struct chrome_half *half =
         add_half(worker, &worker->asyncs, ts, chrome_process_lane(worker, NL_LANE_ASYNC, cat));
     half->cat = cat;
-    if (chrome_has(&worker->event, CHROME_F_SCOPE)) {
-        const struct chrome_value *scope = &worker->event.field[CHROME_F_SCOPE];
-        id ^= nl_hash(scope->ptr, scope->len) << 1;
-    }
-    half->id = id;
+    half->id = scoped_id(&worker->event, id);
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
@@ -121,11 +124,7 @@ static void take_object(struct chrome_worker *worker)
     struct chrome_half *half =
         add_half(worker, &worker->asyncs, ts, chrome_process_lane(worker, NL_LANE_ASYNC, domain));
     half->cat = category_id(worker);
-    if (chrome_has(&worker->event, CHROME_F_SCOPE)) {
-        const struct chrome_value *scope = &worker->event.field[CHROME_F_SCOPE];
-        id ^= nl_hash(scope->ptr, scope->len) << 1;
-    }
-    half->id = id ^ nl_hash(&pid, sizeof pid) * 3;
+    half->id = scoped_id(&worker->event, id) ^ nl_hash(&pid, sizeof pid) * 3;
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
@@ -133,11 +132,9 @@ static void take_object(struct chrome_worker *worker)
 static void take_flow(struct chrome_worker *worker)
 {
     const struct chrome_event *event = &worker->event;
-    const struct chrome_value *cat = &event->field[CHROME_F_CAT];
-    struct nl_str text = chrome_has(event, CHROME_F_CAT) ? chrome_text(cat) : nl_str("");
-    struct nl_str name =
-        chrome_has(event, CHROME_F_NAME) ? chrome_text(&event->field[CHROME_F_NAME]) : nl_str("");
-    if (nl_str_is(text, "ac2g") || (nl_str_is(text, "async") && nl_str_is(name, "launch"))) {
+    struct nl_str cat = chrome_field_text(event, CHROME_F_CAT);
+    struct nl_str name = chrome_field_text(event, CHROME_F_NAME);
+    if (nl_str_is(cat, "ac2g") || (nl_str_is(cat, "async") && nl_str_is(name, "launch"))) {
         chrome_note(worker, CHROME_NOTE_LAUNCH_FLOWS);
         return;
     }
@@ -155,10 +152,10 @@ static void take_flow(struct chrome_worker *worker)
         chrome_actor(event, CHROME_F_PID).number, chrome_actor(event, CHROME_F_TID).number};
     half->cat = category_id(worker);
     half->id = id;
-    bool launch = worker->load->rpd.on && nl_str_is(text, "api_op");
-    half->bind = launch                      ? NL_FLOW_LAUNCH
-                 : nl_str_is(text, "fwdbwd") ? NL_FLOW_FORWARD_BACKWARD
-                                             : NL_FLOW_GENERIC;
+    bool launch = worker->load->rpd.on && nl_str_is(cat, "api_op");
+    half->bind = launch                     ? NL_FLOW_LAUNCH
+                 : nl_str_is(cat, "fwdbwd") ? NL_FLOW_FORWARD_BACKWARD
+                                            : NL_FLOW_GENERIC;
 }
 
 static void take_memory(struct chrome_worker *worker, int64_t ts)
@@ -183,8 +180,7 @@ static void take_instant(struct chrome_worker *worker)
     int64_t ts;
     if (!chrome_event_time(worker, &ts))
         return;
-    const struct chrome_value *name = &event->field[CHROME_F_NAME];
-    if (chrome_has(event, CHROME_F_NAME) && nl_str_is(chrome_text(name), "[memory]") &&
+    if (nl_str_is(chrome_field_text(event, CHROME_F_NAME), "[memory]") &&
         chrome_arg(event, CHROME_ARG_MEMORY_BYTES)) {
         take_memory(worker, ts);
         return;
@@ -207,12 +203,7 @@ static void take_instant(struct chrome_worker *worker)
     row.flags = NL_SLICE_INSTANT;
     row.lane = lane;
     row.name = chrome_event_name(worker);
-    uint32_t slice = nl_stage_slice(worker->stage, &row);
-    struct nl_arg_row arg = nl_arg_row();
-    arg.slice = slice;
-    arg.text = chrome_args_text(worker, &worker->names);
-    if (arg.text)
-        nl_stage_arg(worker->stage, &arg);
+    chrome_keep_args(worker, nl_stage_slice(worker->stage, &row));
 }
 
 /* A counter: every argument is a series, named "counter" or "counter: argument". */
@@ -295,7 +286,7 @@ static void take_metadata(struct chrome_worker *worker)
         struct chrome_label label = {.kind = kinds[i].kind,
                                      .pid = chrome_actor(event, CHROME_F_PID).number,
                                      .tid = chrome_actor(event, CHROME_F_TID).number,
-                                     .order = worker->unit << 32 | (uint32_t)worker->number};
+                                     .order = chrome_event_order(worker)};
         add_label(worker, label, decoded);
         return;
     }

@@ -10,7 +10,8 @@
 #include "ingest/chrome/chrome_nsys.h"
 #include "ingest/chrome/chrome_rows.h"
 
-#define STEP_MARK "ProfilerStep#"
+#define STEP_PREFIX   "ProfilerStep#" /* before the step's number */
+#define MODULE_PREFIX "nn.Module: "
 
 static chrome_row_fn row_op, row_api, row_python, row_trace, row_overhead;
 static chrome_row_fn row_generic, row_call;
@@ -128,6 +129,15 @@ uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *nam
         chrome_note(worker, CHROME_NOTE_ARGS_CUT);
     }
     return chrome_names_id(names, text, false);
+}
+
+void chrome_keep_args(struct chrome_worker *worker, uint32_t slice)
+{
+    struct nl_arg_row row = nl_arg_row();
+    row.slice = slice;
+    row.text = chrome_args_text(worker, &worker->names);
+    if (row.text)
+        nl_stage_arg(worker->stage, &row);
 }
 
 uint32_t chrome_slice(struct chrome_worker *worker, const struct chrome_cat *cat, uint32_t lane,
@@ -298,24 +308,27 @@ int64_t chrome_external_id(struct chrome_worker *worker)
 
 /* ---- Rows of the processor's side. ---- */
 
-static bool is_step(struct chrome_worker *worker)
+/* Does the event's name begin with these `len` bytes, and go on? */
+static inline bool name_continues(const struct chrome_event *event, const char *prefix, size_t len)
 {
-    const struct chrome_value *name = &worker->event.field[CHROME_F_NAME];
-    size_t mark = sizeof STEP_MARK - 1;
-    return chrome_has(&worker->event, CHROME_F_NAME) && name->len > mark &&
-           memcmp(name->ptr, STEP_MARK, mark) == 0;
+    const struct chrome_value *name = &event->field[CHROME_F_NAME];
+    return chrome_has(event, CHROME_F_NAME) && name->len > len &&
+           memcmp(name->ptr, prefix, len) == 0;
+}
+
+static bool is_step(const struct chrome_event *event)
+{
+    return name_continues(event, STEP_PREFIX, sizeof STEP_PREFIX - 1);
 }
 
 /* "ProfilerStep#12" → a row of table step. */
-static void mark_step(struct chrome_worker *worker, uint32_t lane, int64_t ts, int64_t dur)
+static void stage_step(struct chrome_worker *worker, uint32_t lane, int64_t ts, int64_t dur)
 {
-    const struct chrome_value *name = &worker->event.field[CHROME_F_NAME];
-    size_t mark = sizeof STEP_MARK - 1;
-    if (!is_step(worker))
+    if (!is_step(&worker->event))
         return;
-    struct chrome_value number = *name;
-    number.ptr += mark;
-    number.len -= (uint32_t)mark;
+    struct chrome_value number = worker->event.field[CHROME_F_NAME];
+    number.ptr += sizeof STEP_PREFIX - 1;
+    number.len -= (uint32_t)(sizeof STEP_PREFIX - 1);
     struct nl_step_row row = nl_step_row();
     if (!chrome_integer(&number, &row.index))
         row.index = NL_NULL_I64;
@@ -350,13 +363,13 @@ void chrome_row_annotation(struct chrome_worker *worker, const struct chrome_cat
     row.slice = chrome_slice(worker, cat, lane, ts, dur);
     row.style = NL_RANGE_ANNOTATION;
     nl_stage_nvtx(worker->stage, &row);
-    mark_step(worker, lane, ts, dur);
+    stage_step(worker, lane, ts, dur);
 }
 
 static void row_op(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                    int64_t dur)
 {
-    if (is_step(worker)) { /* PyTorch of 2021 calls its steps operators */
+    if (is_step(&worker->event)) { /* PyTorch of 2021 calls its steps operators */
         struct chrome_cat step = *cat;
         step.kind = NL_KIND_NVTX;
         chrome_row_annotation(worker, &step, ts, dur);
@@ -392,16 +405,10 @@ static void row_api(struct chrome_worker *worker, const struct chrome_cat *cat, 
     nl_stage_api(worker->stage, &row);
 }
 
-#define MODULE_MARK "nn.Module: "
-
 static void row_python(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                        int64_t dur)
 {
-    const struct chrome_event *event = &worker->event;
-    const struct chrome_value *name = &event->field[CHROME_F_NAME];
-    size_t mark = sizeof MODULE_MARK - 1;
-    bool module = chrome_has(event, CHROME_F_NAME) && name->len > mark &&
-                  memcmp(name->ptr, MODULE_MARK, mark) == 0;
+    bool module = name_continues(&worker->event, MODULE_PREFIX, sizeof MODULE_PREFIX - 1);
     struct chrome_cat kind = *cat;
     if (module)
         kind.kind = NL_KIND_LAYER;
@@ -434,15 +441,6 @@ static void row_overhead(struct chrome_worker *worker, const struct chrome_cat *
     chrome_slice(worker, cat, chrome_process_lane(worker, cat->lane, 0), ts, dur);
 }
 
-static void keep_args(struct chrome_worker *worker, uint32_t slice)
-{
-    struct nl_arg_row row = nl_arg_row();
-    row.slice = slice;
-    row.text = chrome_args_text(worker, &worker->names);
-    if (row.text)
-        nl_stage_arg(worker->stage, &row);
-}
-
 /* VizTracer's calls: "name (file.py:12)", with arguments and result where it had to keep them. */
 static void row_call(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                      int64_t dur)
@@ -450,11 +448,12 @@ static void row_call(struct chrome_worker *worker, const struct chrome_cat *cat,
     struct nl_python_row row = nl_python_row();
     row.slice = chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);
     nl_stage_python(worker->stage, &row);
-    keep_args(worker, row.slice);
+    chrome_keep_args(worker, row.slice);
 }
 
 static void row_generic(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                         int64_t dur)
 {
-    keep_args(worker, chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur));
+    chrome_keep_args(worker,
+                     chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur));
 }

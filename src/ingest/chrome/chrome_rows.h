@@ -44,6 +44,8 @@ void chrome_set_aside(struct chrome_worker *worker, enum nl_kind kind, uint32_t 
                       int64_t dur);
 /* Raw text of the event's arguments as a name id, 0 when there are none; cut at 4 KiB. */
 uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *names);
+/* Keeps that text beside a slice (table arg), when there is any. */
+void chrome_keep_args(struct chrome_worker *worker, uint32_t slice);
 
 chrome_row_fn chrome_row_annotation;
 

@@ -30,11 +30,6 @@ static struct nl_str argument(const struct chrome_event *event, const char *want
     return (struct nl_str){"", 0};
 }
 
-static struct nl_str text_of(const struct chrome_event *event, enum chrome_field field)
-{
-    return chrome_has(event, field) ? chrome_text(&event->field[field]) : nl_str("");
-}
-
 bool chrome_rpd_is_gpu(const struct chrome_load *load, int64_t pid)
 {
     for (unsigned i = 0; i < load->rpd.gpu_count; i++)
@@ -65,7 +60,7 @@ static bool is_gpu_name(struct nl_str name)
 
 static void look_at_label(struct chrome_load *load, const struct chrome_event *event, int64_t pid)
 {
-    struct nl_str what = text_of(event, CHROME_F_NAME), name = argument(event, "name");
+    struct nl_str what = chrome_field_text(event, CHROME_F_NAME), name = argument(event, "name");
     struct chrome_rpd *rpd = &load->rpd;
     if (nl_str_is(what, "process_name") && is_gpu_name(name) && !chrome_rpd_is_gpu(load, pid) &&
         rpd->gpu_count < CHROME_RPD_GPUS) {
@@ -79,7 +74,7 @@ static void look_at_label(struct chrome_load *load, const struct chrome_event *e
 void chrome_rpd_look(struct chrome_worker *worker)
 {
     const struct chrome_event *event = &worker->event;
-    struct nl_str phase = text_of(event, CHROME_F_PH);
+    struct nl_str phase = chrome_field_text(event, CHROME_F_PH);
     int64_t pid = chrome_actor(event, CHROME_F_PID).number;
     if (pid == NL_NULL_I64 || chrome_has(event, CHROME_F_CAT))
         return;
@@ -97,15 +92,6 @@ void chrome_rpd_settle(struct chrome_load *load)
         load->main_pid = load->rpd.main_pid;
 }
 
-static void keep_arguments(struct chrome_worker *worker, struct nl_str desc, uint32_t slice)
-{
-    struct nl_arg_row row = nl_arg_row();
-    row.slice = slice;
-    row.text = desc.len ? chrome_args_text(worker, &worker->names) : 0;
-    if (row.text)
-        nl_stage_arg(worker->stage, &row);
-}
-
 static void take_on_gpu(struct chrome_worker *worker, struct nl_str desc, int64_t ts, int64_t dur)
 {
     const struct chrome_cat *cat = operation(desc);
@@ -118,7 +104,7 @@ static void take_on_gpu(struct chrome_worker *worker, struct nl_str desc, int64_
 bool chrome_rpd_take(struct chrome_worker *worker, int64_t ts, int64_t dur)
 {
     const struct chrome_event *event = &worker->event;
-    struct nl_str desc = argument(event, "desc"), name = text_of(event, CHROME_F_NAME);
+    struct nl_str desc = argument(event, "desc"), name = chrome_field_text(event, CHROME_F_NAME);
     if (chrome_has(event, CHROME_F_CAT))
         return false;
     if (chrome_rpd_is_gpu(worker->load, chrome_actor(event, CHROME_F_PID).number)) {
@@ -132,6 +118,7 @@ bool chrome_rpd_take(struct chrome_worker *worker, int64_t ts, int64_t dur)
     struct nl_api_row row = nl_api_row();
     row.slice = chrome_slice(worker, &call, chrome_thread_lane(worker, call.lane, 0), ts, dur);
     nl_stage_api(worker->stage, &row);
-    keep_arguments(worker, desc, row.slice);
+    if (desc.len)
+        chrome_keep_args(worker, row.slice);
     return true;
 }

@@ -103,8 +103,7 @@ bool chrome_take_profile(struct chrome_worker *worker)
     const struct chrome_event *event = &worker->event;
     const struct chrome_value *args = &event->field[CHROME_F_ARGS];
     struct chrome_stacks *stacks = &worker->load->stacks;
-    struct nl_str name =
-        chrome_has(event, CHROME_F_NAME) ? chrome_text(&event->field[CHROME_F_NAME]) : nl_str("");
+    struct nl_str name = chrome_field_text(event, CHROME_F_NAME);
     struct chrome_chunk chunk = {.start = nl_str_is(name, "Profile")};
     bool whole = nl_str_is(name, "CpuProfile");
     if (!chunk.start && !whole && !nl_str_is(name, "ProfileChunk"))
@@ -112,7 +111,7 @@ bool chrome_take_profile(struct chrome_worker *worker)
     if (!chrome_has(event, CHROME_F_ARGS) || args->type != CHROME_OBJECT ||
         !chrome_event_time(worker, &chunk.ts))
         return false;
-    chunk.order = worker->unit << 32 | (uint32_t)worker->number;
+    chunk.order = chrome_event_order(worker);
     chunk.lane = chrome_thread_lane(worker, NL_LANE_THREAD, 0);
     uint64_t id[] = {0, (uint64_t)chrome_actor(event, CHROME_F_PID).number, 0};
     if (whole || !chrome_event_id(worker, &id[0]))
@@ -133,7 +132,7 @@ void chrome_take_sample_event(struct chrome_worker *worker)
     struct chrome_sample sample = {.weight = 1, .counted = true, .cpu = NL_NULL_I64};
     if (chrome_take_profile(worker) || !chrome_event_time(worker, &sample.ts))
         return;
-    sample.order = worker->unit << 32 | (uint32_t)worker->number;
+    sample.order = chrome_event_order(worker);
     sample.lane = chrome_thread_lane(worker, NL_LANE_THREAD, 0);
     if (event->seen & CHROME_STACK_FIELDS)
         sample.stack = chrome_stack_of_event(worker);

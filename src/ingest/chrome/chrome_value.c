@@ -6,11 +6,6 @@
 #include "base/units.h"
 #include "ingest/chrome/chrome_event.h"
 
-static inline bool is_digit(char c)
-{
-    return (unsigned char)(c - '0') < 10;
-}
-
 bool chrome_time(const struct chrome_value *value, int64_t *ns)
 {
     if (value->type == CHROME_THOUSANDTHS) {
@@ -41,7 +36,7 @@ static bool wide_integer(const char *p, const char *end, int64_t *number)
     if (p == end)
         return false;
     for (; p < end; p++)
-        if (!is_digit(*p) || __builtin_mul_overflow(sum, 10, &sum) ||
+        if (!chrome_is_digit(*p) || __builtin_mul_overflow(sum, 10, &sum) ||
             __builtin_add_overflow(sum, (uint64_t)(*p - '0'), &sum))
             return false;
     *number = (int64_t)sum;

@@ -30,6 +30,11 @@ struct chrome_value {
     int64_t number; /* of an array of the arguments else: where the guess of its text is kept */
 };
 
+static inline bool chrome_is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
 static inline struct nl_str chrome_text(const struct chrome_value *value)
 {
     return (struct nl_str){value->ptr, value->len};

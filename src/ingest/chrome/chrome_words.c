@@ -15,12 +15,12 @@ void chrome_words_init(struct chrome_words *words, const char *const *text, size
             NL_BUG("a word is too long");
         memcpy(padded, text[i], len);
         struct chrome_word *word = &words->word[i];
-        *word = (struct chrome_word){.first = chrome_word_load(padded),
+        *word = (struct chrome_word){.first = chrome_load8(padded),
                                      .mask = chrome_word_mask(len),
                                      .text = text[i],
                                      .len = (uint32_t)len};
         if (len >= 8) {
-            word->tail = chrome_word_load(padded + len - 8);
+            word->tail = chrome_load8(padded + len - 8);
             word->tail_mask = ~(uint64_t)0;
         }
         uint32_t at = chrome_words_slot(word->first, word->tail, len);

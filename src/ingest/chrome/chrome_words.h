@@ -12,8 +12,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ingest/chrome/chrome_scan.h"
+
 #define CHROME_WORDS_MAX   160
-#define CHROME_WORDS_SLOTS 512
+#define CHROME_WORDS_BITS  9
+#define CHROME_WORDS_SLOTS (1 << CHROME_WORDS_BITS)
 #define CHROME_NO_WORD     255
 
 struct chrome_word {
@@ -30,13 +33,6 @@ struct chrome_words {
 
 void chrome_words_init(struct chrome_words *words, const char *const *text, size_t count);
 
-static inline uint64_t chrome_word_load(const char *p)
-{
-    uint64_t bytes;
-    memcpy(&bytes, p, sizeof bytes);
-    return bytes;
-}
-
 static inline uint64_t chrome_word_mask(size_t len)
 {
     return len >= 8 ? ~(uint64_t)0 : ((uint64_t)1 << (len * 8)) - 1;
@@ -45,14 +41,14 @@ static inline uint64_t chrome_word_mask(size_t len)
 static inline uint32_t chrome_words_slot(uint64_t first, uint64_t tail, size_t len)
 {
     uint64_t mix = (first ^ (tail << 1) ^ len) * 0x9E3779B97F4A7C15u;
-    return (uint32_t)(mix >> (64 - 9));
+    return (uint32_t)(mix >> (64 - CHROME_WORDS_BITS));
 }
 
 /* Does the text at p begin with the word? */
 static inline bool chrome_word_is(const struct chrome_word *word, const char *p)
 {
-    return (chrome_word_load(p) & word->mask) == word->first &&
-           (chrome_word_load(p + word->len - 8) & word->tail_mask) == word->tail &&
+    return (chrome_load8(p) & word->mask) == word->first &&
+           (chrome_load8(p + word->len - 8) & word->tail_mask) == word->tail &&
            (word->len <= 16 || memcmp(p, word->text, word->len) == 0);
 }
 
@@ -60,8 +56,8 @@ static inline bool chrome_word_is(const struct chrome_word *word, const char *p)
 static inline unsigned chrome_words_find(const struct chrome_words *words, const char *p,
                                          size_t len)
 {
-    uint64_t first = chrome_word_load(p) & chrome_word_mask(len);
-    uint64_t tail = len >= 8 ? chrome_word_load(p + len - 8) : 0;
+    uint64_t first = chrome_load8(p) & chrome_word_mask(len);
+    uint64_t tail = len >= 8 ? chrome_load8(p + len - 8) : 0;
     for (uint32_t at = chrome_words_slot(first, tail, len);; at++) {
         unsigned word = words->slots[at % CHROME_WORDS_SLOTS];
         if (word == CHROME_NO_WORD ||

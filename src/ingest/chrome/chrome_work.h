@@ -125,6 +125,12 @@ static inline void chrome_note(struct chrome_worker *worker, enum chrome_note no
         worker->note_offset[note] = worker->offset;
 }
 
+/* Place of the worker's event in the file: puts events in order, whichever thread read them. */
+static inline uint64_t chrome_event_order(const struct chrome_worker *worker)
+{
+    return worker->unit << 32 | (uint32_t)worker->number;
+}
+
 /* Takes the events of a block: text between two events up to `end`, with CHROME_PAD bytes of '"'
  * behind it; `offset` is the place of `text` in the file. Returns where it stopped: at `end`, or,
  * unless `last`, at an event that is not whole. *list_end is set when the list's ']' was met. */
