@@ -1,17 +1,25 @@
 /*
- * Chrome trace-event JSON and PyTorch's Kineto dialect of it: recognition, and the top level of a
- * file — an object with traceEvents, a bare array (closed or not), one event per line, several
- * documents one after the other — around the list of events that chrome_turns.c reads. The others:
+ * Chrome trace-event JSON and PyTorch's Kineto dialect of it: recognition, and the top level of a file (an
+ * object with traceEvents, a bare array, closed or not, one event per line, several documents one after the
+ * other) around its lists of events. The files of the reader, from bytes to rows:
  *
- * chrome_scan   SIMD scans: event boundaries                chrome_feed    buffered bytes
- * chrome_repair damaged events → clean JSON                 chrome_event   one event as text
- * chrome_names  texts → name ids                            chrome_value   numbers and times
- * chrome_work   blocks of events                            chrome_words   sets of known keys
- * chrome_rows   Kineto's categories → rows                  chrome_turns   blocks → threads
- * chrome_rpd    rocmProfileData's dialect                   chrome_device  the device's side
- * chrome_phase  the other phases (B/E, C, s/t/f, M, ...)    chrome_lanes   pids, tids → lanes
- * chrome_pair   begins with ends, arrows, after all blocks  chrome_report  names and coverage
- * chrome_head   top-level metadata                        chrome_nsys    nsys2json's dialect
+ *   chrome_feed                  the input, as a window of bytes
+ *   chrome_turns                 lists of events → blocks of whole events, read by several threads
+ *   chrome_scan                  where strings, containers and events end (SIMD)
+ *   chrome_work                  a block → its events; what all parts share
+ *   chrome_repair                a damaged event → clean JSON
+ *   chrome_event, chrome_value   an event → its fields and known arguments (chrome_args.def); numbers, times
+ *   chrome_steps, chrome_guess   text that repeats from event to event, recognised instead of parsed
+ *   chrome_words, chrome_names   sets of known keys; texts → name ids
+ *   chrome_lanes                 pids and tids → lanes
+ *   chrome_phase                 an event → what its phase asks for
+ *   chrome_rows, chrome_device   complete events (X) by category → rows of the host, and of devices
+ *   chrome_nsys, chrome_rpd      the dialects of nsys2json and of rocmProfileData
+ *   chrome_memdump               memory dumps (v)
+ *   chrome_stacks, chrome_v8     call stacks and samples; V8's profiles (v8profile.c: as files of their own)
+ *   chrome_pair                  after all blocks: begins with ends, starts of flows with their ends
+ *   chrome_head                  top-level metadata
+ *   chrome_report                names of processes and threads; coverage (chrome_notes.def)
  */
 #include <stdio.h>
 
@@ -32,8 +40,8 @@ struct reader {
     struct chrome_feed feed;
     struct chrome_head head;
     struct chrome_worker *workers;
-    unsigned count; /* of them */
-    uint64_t unit;
+    unsigned count; /* of workers */
+    uint64_t unit;  /* number of the next unit of rows */
     unsigned documents, lists;
     bool unclosed;
     struct nl_err *err;
@@ -58,7 +66,7 @@ static void note_here(struct reader *r, enum chrome_note note)
 /* The window is at the first event of a list. */
 static bool read_list(struct reader *r, bool lines)
 {
-    while (!r->feed.ended && (size_t)(r->feed.end - r->feed.at) < CHROME_FIRST / 2)
+    while (!r->feed.ended && (size_t)(r->feed.end - r->feed.at) < CHROME_FIRST_WINDOW / 2)
         if (!more(r))
             return false;
     r->load.lines = lines;
@@ -136,8 +144,7 @@ static bool capture_value(struct reader *r, struct chrome_value *value, bool *wh
     }
 }
 
-/* A key at the window's start, with its colon; copied to `key`. False in *found when there is
- * none. */
+/* A key at the window's start, with its colon; copied to `key`. *found is false when there is none. */
 static bool read_key(struct reader *r, char *key, size_t room, struct nl_str *text, bool *found)
 {
     struct chrome_value value;
@@ -255,7 +262,7 @@ static bool take_member(struct reader *r, struct nl_str key)
     return skip_value(r);
 }
 
-/* Something else than a key: on to the next byte that may begin one. */
+/* Where a key should stand there is something else: on to the next byte that may begin one. */
 static void pass_damage(struct reader *r)
 {
     note_here(r, CHROME_NOTE_BAD_HEADER);
@@ -338,8 +345,8 @@ static bool read_documents(struct reader *r)
     }
 }
 
-/* A byte order mark at the start. */
-static bool skip_mark(struct reader *r)
+/* Skips a byte order mark at the start. */
+static bool skip_byte_order_mark(struct reader *r)
 {
     if (!more(r))
         return false;
@@ -367,10 +374,26 @@ static void settle_clock(struct reader *r)
     nl_builder_clock(r->load.builder, r->load.source, clock, epoch);
 }
 
-static void settle(struct reader *r)
+/* Files whose external ids mostly repeat the correlation ids say nothing about operators by them. */
+static void settle_external_ids(struct reader *r)
 {
     struct chrome_load *load = &r->load;
     uint64_t ids = 0, equal = 0;
+    for (unsigned w = 0; w < r->count; w++) {
+        ids += r->workers[w].device_ids;
+        equal += r->workers[w].device_ids_equal;
+    }
+    if (equal <= ids / 2)
+        return;
+    nl_builder_forget_external_ids(load->builder, load->source);
+    nl_builder_coverage(load->builder, load->source, "external ids that repeat the correlation",
+                        (int64_t)equal,
+                        "PyTorch 1.11 to 2.2 writes them so; operators are found by time instead");
+}
+
+static void settle(struct reader *r)
+{
+    struct chrome_load *load = &r->load;
     chrome_pair(load, r->workers, r->count, r->unit);
     if (r->documents > 1)
         note_here(r, CHROME_NOTE_DOCUMENTS);
@@ -384,17 +407,7 @@ static void settle(struct reader *r)
     int64_t rank = r->head.rank != NL_NULL_I64 ? r->head.rank : load->input->rank;
     if (rank != NL_NULL_I64)
         nl_builder_rank(load->builder, load->source, rank);
-    for (unsigned w = 0; w < r->count; w++) {
-        ids += r->workers[w].device_ids;
-        equal += r->workers[w].device_ids_equal;
-    }
-    if (equal > ids / 2) {
-        nl_builder_forget_external_ids(load->builder, load->source);
-        nl_builder_coverage(load->builder, load->source, "external ids that repeat the correlation",
-                            (int64_t)equal,
-                            "PyTorch 1.11 to 2.2 writes them so; operators are "
-                            "found by time instead");
-    }
+    settle_external_ids(r);
     nl_builder_format(load->builder, load->source,
                       load->kineto || r->head.kineto ? "kineto" : "chrome");
 }
@@ -433,7 +446,7 @@ static bool kineto_load(struct nl_reading *reading, struct nl_err *err)
     r.workers = nl_alloc(r.count * sizeof *r.workers);
     for (unsigned w = 0; w < r.count; w++)
         chrome_worker_init(&r.workers[w], &r.load);
-    bool ok = skip_mark(&r) && read_documents(&r) && check_content(&r);
+    bool ok = skip_byte_order_mark(&r) && read_documents(&r) && check_content(&r);
     if (ok)
         settle(&r);
     for (unsigned w = 0; w < r.count; w++)

@@ -1,5 +1,5 @@
 /*
- * Device work: kernels, copies, fills, waits and ranges on streams, and collectives.
+ * Rows of devices: kernels, copies, memsets, synchronisation and ranges on streams, and collectives.
  *
  * Every launch-shape argument is optional: ROCm leaves most of them out.
  */
@@ -63,7 +63,7 @@ void chrome_row_kernel(struct chrome_worker *worker, const struct chrome_cat *ca
         chrome_collective(worker, row.slice);
 }
 
-/* ---- Copies and fills. ---- */
+/* ---- Copies and memsets. ---- */
 
 static const struct {
     const char *text;
@@ -174,7 +174,7 @@ void chrome_row_mtia(struct chrome_worker *worker, const struct chrome_cat *cat,
     nl_stage_copy(worker->stage, &row);
 }
 
-/* ---- Waits and ranges. ---- */
+/* ---- Synchronisation and ranges. ---- */
 
 static const struct {
     const char *text;
@@ -200,7 +200,7 @@ void chrome_row_sync(struct chrome_worker *worker, const struct chrome_cat *cat,
             row.kind = (uint8_t)sync_kinds[i].kind;
     row.event_id = chrome_arg_integer(worker, CHROME_ARG_WAIT_EVENT);
     int64_t stream = chrome_arg_integer(worker, CHROME_ARG_WAIT_STREAM);
-    if (stream != -1 && stream != UINT32_MAX)
+    if (stream != -1 && stream != CHROME_NO_STREAM)
         row.wait_stream = stream;
     int64_t record = chrome_arg_integer(worker, CHROME_ARG_WAIT_CORRELATION);
     if (record > 0)

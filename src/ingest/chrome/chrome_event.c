@@ -53,7 +53,8 @@ static inline bool in_number(char c)
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* How many of the 8 characters are digits before the first that is none. */
+/* How many of the 8 characters are digits, before the first other one. A digit ^ '0' is under 10; adding 0x76
+ * carries all larger ones into the top bit of their byte. */
 static inline unsigned digit_run(uint64_t word)
 {
     uint64_t value = word ^ 0x3030303030303030u;
@@ -61,13 +62,14 @@ static inline unsigned digit_run(uint64_t word)
     return other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
 }
 
-/* Value of the first `count` (1..8) characters, which are digits. */
+/* Value of the first `count` (1..8) characters, which are digits: neighbours are joined to pairs, pairs to
+ * fours and fours to eight. Each product adds the left one, times 10, 100 or 10000, to the right one. */
 static inline uint64_t digits_value(uint64_t word, unsigned count)
 {
     word = (word << (64 - count * 8)) & 0x0F0F0F0F0F0F0F0Fu;
-    word = (word * 2561) >> 8 & 0x00FF00FF00FF00FFu;
-    word = (word * 6553601) >> 16 & 0x0000FFFF0000FFFFu;
-    return (word * 42949672960001u) >> 32;
+    word = word * (10 << 8 | 1) >> 8 & 0x00FF00FF00FF00FFu;
+    word = word * (100 << 16 | 1) >> 16 & 0x0000FFFF0000FFFFu;
+    return word * (UINT64_C(10000) << 32 | 1) >> 32;
 }
 
 static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
@@ -98,7 +100,7 @@ static inline const char *sum_digits(const char *p, uint64_t *sum)
 }
 #endif
 
-#define THOUSANDS_DIGITS 15 /* so many before the point, times 1000, fit 64 bits */
+#define THOUSANDTHS_DIGITS 15 /* as many before the point fit 64 bits as thousandths */
 
 /* What follows the digits of a number: a short fraction is kept as thousandths. */
 static inline const char *parse_fraction(struct chrome_value *value, const char *p,
@@ -110,7 +112,7 @@ static inline const char *parse_fraction(struct chrome_value *value, const char 
     if (*p == '.') {
         const char *start = p + 1;
         p = sum_digits(start, &fraction);
-        if (p > start && p - start <= 3 && digits <= THOUSANDS_DIGITS && !in_number(*p)) {
+        if (p > start && p - start <= 3 && digits <= THOUSANDTHS_DIGITS && !in_number(*p)) {
             value->type = CHROME_THOUSANDTHS;
             *sum = *sum * 1000 + fraction * scale[p - start];
             return p;
@@ -166,7 +168,7 @@ static inline bool ends_number(char c)
     return c == ',' || c == '}' || (unsigned char)c <= ' ';
 }
 
-#define WHOLE_MOST 9000000000000000u /* with thousandths, so much fits; and is exact as a double */
+#define WHOLE_MOST 9000000000000000u /* fits 64 bits as thousandths, and is exact as a double */
 
 /* The usual numbers: up to 16 digits, as microseconds since 1970 have, with up to 3 decimals. NULL for
  * all others. */
@@ -314,8 +316,8 @@ static inline enum chrome_status next_member(const char **text, const char *end,
     return CHROME_OK;
 }
 
-/* Where the parsing of an object stands: the number of the key before, `none` at the start and one
- * more after an unknown key. */
+/* Where the parsing of an object stands: `before` is the number of the last key, `none` at the start of the
+ * object, and `none` + 1 after an unknown key. */
 struct members {
     const struct chrome_words *words;
     struct chrome_steps *steps;
@@ -353,7 +355,8 @@ __attribute__((noinline)) static enum chrome_status search_member(struct members
     return CHROME_OK;
 }
 
-/* The same by the usual step, else the long way. *key: see struct members, `before`. */
+/* The same in one comparison where the text is a known step, else the long way. *key is what
+ * struct members calls `before`. */
 static inline HOT enum chrome_status next_key(struct members *m, unsigned *key, const char **at,
                                               const char *end)
 {
@@ -504,31 +507,31 @@ enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_even
     forget_args(event);
     struct members m = {
         .words = &parser->fields, .steps = parser->field_steps, .none = CHROME_F_COUNT};
-    struct chrome_met met = {.count = 0};
+    struct chrome_draft draft = {.count = 0};
     const char *at = *text + 1;
     for (unsigned field = CHROME_F_COUNT;;) {
         enum chrome_status status = CHROME_OK;
-        if (!met.count) {
-            met.from = at;
-            met.key = field;
+        if (!draft.count) {
+            draft.from = at;
+            draft.key = field;
         }
-        if (met.count || !take_run(parser, event, &field, &at, end)) {
+        if (draft.count || !take_run(parser, event, &field, &at, end)) {
             if ((status = next_key(&m, &field, &at, end)) != CHROME_OK)
                 return status;
             if (m.closed)
                 break;
         }
         bool steady = STEADY_FIELDS >> field & 1;
-        if (met.count && !steady && field < CHROME_F_COUNT) {
-            chrome_run_learn(&parser->runs[met.key], &met, at, field);
-            met.count = 0;
+        if (draft.count && !steady && field < CHROME_F_COUNT) {
+            chrome_run_learn(&parser->runs[draft.key], &draft, at, field);
+            draft.count = 0;
         }
         if ((status = parse_field(parser, event, field, &at, end)) != CHROME_OK)
             return status;
         if (steady)
-            chrome_met_value(&met, field, &event->field[field]);
+            chrome_draft_add(&draft, field, &event->field[field]);
         else
-            met.count = 0;
+            draft.count = 0;
     }
     event->trailing_comma |= m.trailing;
     *text = at;

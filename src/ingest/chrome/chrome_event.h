@@ -1,6 +1,6 @@
 /*
- * chrome_event — one trace event as text: its fields and known arguments, nothing interpreted but
- * numbers and times.
+ * chrome_event — one trace event as text: its fields and known arguments. Only numbers and times are
+ * interpreted.
  *
  * Texts borrow from the block they were parsed from (or from the repair buffer) and live as long
  * as it. String values are without their quotes and still escaped (`escaped` tells). Duplicate
@@ -67,16 +67,16 @@ enum chrome_status {
     CHROME_BAD   /* not JSON */
 };
 
-#define CHROME_CONTEXTS 32
+#define CHROME_CONTEXTS 32 /* categories share one when a few bits of them are equal */
 
-/* Words, steps and runs. One per thread. Steps are by the key before: a number of the set, one more for
- * none (the object's start), one more for an unknown key. */
+/* What the parser knows and has learned; one per thread. Steps and runs are kept per key that came before
+ * them: a key's number in its set, then one place for the start of the object and one for unknown keys. */
 struct chrome_parser {
     struct chrome_words args, fields;
     struct chrome_guess guess;
     struct chrome_runs runs[CHROME_F_COUNT + 2];
     struct chrome_steps field_steps[CHROME_F_COUNT + 2];
-    struct chrome_steps arg_steps[CHROME_CONTEXTS][CHROME_ARG_COUNT + 2]; /* by kind of event */
+    struct chrome_steps arg_steps[CHROME_CONTEXTS][CHROME_ARG_COUNT + 2]; /* by category, roughly */
 };
 
 void chrome_parser_init(struct chrome_parser *parser);

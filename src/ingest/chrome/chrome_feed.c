@@ -22,7 +22,7 @@ static void pad(char *end)
 
 void chrome_feed_init(struct chrome_feed *feed, struct nl_stream *stream)
 {
-    *feed = (struct chrome_feed){.stream = stream, .room = CHROME_FIRST};
+    *feed = (struct chrome_feed){.stream = stream, .room = CHROME_FIRST_WINDOW};
     feed->bytes = chrome_feed_buffer(feed->room);
     feed->at = feed->end = feed->bytes + BEFORE;
     pad(feed->end);
@@ -41,7 +41,7 @@ void chrome_feed_use(struct chrome_feed *feed, const char *to)
     feed->at += to - feed->at;
 }
 
-/* Unused bytes to the front of a buffer that has room for them. */
+/* Moves the unused bytes, from `from` on, to the front of a buffer that has room for them. */
 static void move_to(struct chrome_feed *feed, const char *from, char *bytes, size_t room)
 {
     size_t left = (size_t)(feed->end - from);
@@ -123,9 +123,9 @@ bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err)
         nl_stream_return(feed->stream, &piece);
     }
     if (left >= feed->room) {
-        if (feed->room >= CHROME_MOST)
+        if (feed->room >= CHROME_VALUE_MOST)
             return nl_fail(err, NL_LIMIT, "one value of the JSON text is over %zu MiB",
-                           CHROME_MOST >> 20);
+                           CHROME_VALUE_MOST >> 20);
         char *bytes = chrome_feed_buffer(feed->room * 2), *old = feed->bytes;
         move_to(feed, feed->at, bytes, feed->room * 2);
         nl_free(old);

@@ -1,23 +1,22 @@
 /*
  * chrome_feed — a window on the decompressed bytes of the input.
  *
- * Of compressed input the window is what the stream has decoded, where it lies; what is left of the piece before
- * is copied in front of it. Else, and where more is left than fits there, it is a buffer that is read into.
+ * Of compressed input the window is a piece of decoded bytes, used where the stream has put it; what was left
+ * of the piece before is copied in front of it. Of other input, and where more is left than fits in front,
+ * it is a buffer of the feed.
  *
- * feed->at .. feed->end are the bytes not used yet; behind `end` lie CHROME_PAD bytes of '"' (as
- * the scans want), before `at` at least 8 readable bytes. chrome_feed_more reads on, moving and
- * growing as needed; pointers into the window are stale after it.
+ * feed->at .. feed->end are the bytes not used yet. Behind `end` lie CHROME_PAD bytes of '"', which stop
+ * the scans; before `at` at least 8 bytes are readable. chrome_feed_more reads on, moving and growing the
+ * window as needed; pointers into it are stale afterwards.
  */
 #ifndef CHROME_FEED_H
 #define CHROME_FEED_H
 
 #include "base/stream.h"
 
-#define CHROME_FIRST ((size_t)1 << 20) /* size of the first window, which is looked at ahead */
-#define CHROME_BLOCK                                                                               \
-    ((size_t)512 << 10)                 /* of the others: with what else is in use it stays in the
-                                          * nearer caches */
-#define CHROME_MOST ((size_t)256 << 20) /* no event or value may be larger */
+#define CHROME_FIRST_WINDOW ((size_t)1 << 20)   /* bytes; the first is looked at ahead */
+#define CHROME_BLOCK        ((size_t)512 << 10) /* the others: stays in a core's own caches */
+#define CHROME_VALUE_MOST   ((size_t)256 << 20) /* no event or other value may be larger */
 
 struct chrome_feed {
     struct nl_stream *stream;

@@ -1,14 +1,14 @@
 /*
- * chrome_guess — texts of arguments by what came before them.
+ * chrome_guess — guessing the texts of arguments from what came before them.
  *
  * A program does the same things over and over, so what "Input Dims", "Concrete Inputs" and their like
- * say follows mostly from the event's name, from its arguments so far, and from the event before. What
- * followed the last time is compared with the text first: when it is the same, neither the end of
- * the array has to be found nor its text to be hashed and looked up. Of the operators of a training run
- * seven in eight arrays are guessed, which saves 12 % of all instructions of loading it.
+ * say mostly follows from the event's name, its arguments so far, and the event before. So what followed
+ * the last time is compared with the text first: when it is the same, the end of the array need not be
+ * found, nor its text hashed and looked up. Of the operators of a training run seven in eight arrays are
+ * guessed, which saves 12 % of all instructions of loading it.
  *
- * A guess is only a place in the cache of names (chrome_names), whose text is compared in full; so
- * a wrong or stale one costs time and nothing else.
+ * A guess is only a slot in the cache of names (chrome_names), whose text is compared in full, so a wrong
+ * or stale one costs time and nothing else.
  */
 #ifndef CHROME_GUESS_H
 #define CHROME_GUESS_H
@@ -22,8 +22,8 @@
 
 struct chrome_guess {
     struct chrome_names *names;      /* NULL: nothing is guessed */
-    uint64_t before, now;            /* what the event before had, and this one so far */
-    uint16_t places[CHROME_GUESSES]; /* in `names`, of what followed */
+    uint64_t before, now;            /* hashes of the event before, and of this one so far */
+    uint16_t places[CHROME_GUESSES]; /* by hash: the slot in `names` of the text that followed */
 };
 
 /* The event has this text next; 8 bytes around it must be readable. */
@@ -41,13 +41,13 @@ static inline void chrome_guess_begin(struct chrome_guess *guess, const char *na
     chrome_guess_saw(guess, name, len);
 }
 
-/* Where the guess of the next text is kept. */
+/* Where in `places` the guess of the next text is kept. */
 static inline uint32_t chrome_guess_place(const struct chrome_guess *guess)
 {
     return (uint32_t)((guess->now ^ guess->before) >> (64 - CHROME_GUESS_BITS));
 }
 
-/* The text at p, when it was guessed; else NULL. */
+/* The slot of the text at p, when that is the one guessed; else NULL. */
 static inline const struct chrome_name_slot *
 chrome_guess_text(const struct chrome_guess *guess, uint32_t place, const char *p, const char *end)
 {

@@ -1,4 +1,4 @@
-/* Top-level keys: a table of those that are known. */
+/* chrome_head — see chrome_head.h: a table of the top-level keys that are known. */
 #include "ingest/chrome/chrome_head.h"
 
 #include <stdio.h>

@@ -18,7 +18,7 @@ struct chrome_actor chrome_actor(const struct chrome_event *event, enum chrome_f
         return actor;
     actor.name = value;
     uint64_t hash = nl_hash(value->ptr, value->len);
-    actor.number = -(int64_t)(hash >> 2) - ((int64_t)1 << 32);
+    actor.number = -(int64_t)(hash >> 2) - ((int64_t)1 << 32); /* below all that systems give out */
     return actor;
 }
 
@@ -35,6 +35,10 @@ static int64_t stream_number(const struct chrome_value *value)
     }
     return value->type == CHROME_STRING && chrome_integer(&rest, &number) ? number : NL_NULL_I64;
 }
+
+/* What keeps the keys of threads, processes and devices apart. */
+#define PROCESS_ONLY 1                   /* in `context`, which is 0 for threads */
+#define ON_DEVICE    ((uint32_t)1 << 31) /* in `kind` */
 
 static bool same_key(const struct chrome_lane_key *a, const struct chrome_lane_key *b)
 {
@@ -119,16 +123,13 @@ uint32_t chrome_thread_lane(struct chrome_worker *worker, enum nl_lanekind kind,
     return slot->lane - 1;
 }
 
-#define PROCESS_ONLY 1 /* in `context` of keys, beside 0 for threads */
-#define ON_DEVICE    ((uint32_t)1 << 31)
-
 uint32_t chrome_process_lane(struct chrome_worker *worker, enum nl_lanekind kind, uint32_t domain)
 {
     struct chrome_actor pid = chrome_actor(&worker->event, CHROME_F_PID);
     int64_t rank = event_rank(&worker->event);
     if (worker->load->kineto && (pid.name || pid.number < 0)) {
         pid = (struct chrome_actor){worker->load->main_pid, NULL};
-        rank = NL_NULL_I64; /* one process for the marks of all ranks of a fused trace */
+        rank = NL_NULL_I64; /* one process for what all ranks of a fused trace share */
     }
     struct chrome_lane_key key = {pid.number, 0, PROCESS_ONLY, rank, kind, domain};
     struct chrome_lane_slot *slot = find_slot(worker, &key);
@@ -158,7 +159,7 @@ uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind)
         chrome_integer(chrome_arg(event, CHROME_ARG_CONTEXT), &context);
     struct chrome_lane_key key = {
         number, stream ? stream_number(stream) : NL_NULL_I64, context, rank, kind | ON_DEVICE, 0};
-    if (key.tid == -1 || key.tid == UINT32_MAX)
+    if (key.tid == -1 || key.tid == CHROME_NO_STREAM)
         key.tid = NL_NULL_I64; /* the whole context */
     struct chrome_lane_slot *slot = find_slot(worker, &key);
     if (!slot->lane) {

@@ -19,11 +19,13 @@ struct chrome_actor {
 };
 
 struct chrome_lane_key {
-    int64_t pid, tid, context, rank; /* on a device: device, stream */
+    int64_t pid, tid; /* of a lane of a device: its number and the stream */
+    int64_t context, rank;
     uint32_t kind, domain;
 };
 
 #define CHROME_LANE_SLOTS 1024
+#define CHROME_NO_STREAM  UINT32_MAX /* what CUPTI calls CUPTI_SYNCHRONIZATION_INVALID_VALUE */
 
 struct chrome_lane_slot {
     struct chrome_lane_key key;

@@ -1,6 +1,6 @@
 /*
- * Memory dumps (phase v): what a process has in memory at a moment, as its totals and as its allocators
- * tell. Numbers are hexadecimal text:
+ * Memory dumps (phase v): what a process has in memory at a moment, by its totals and by its
+ * allocators. Numbers are hexadecimal text:
  *
  *     {"ph": "v", "pid": 1, "ts": 5, "args": {"dumps": {
  *         "process_totals": {"resident_set_bytes": "1a000"},
@@ -19,21 +19,21 @@ struct dump {
     uint32_t lane;
 };
 
-/* An object's text, to be walked with chrome_member; empty for anything else. */
-struct members {
+/* An object's text, walked member by member; empty for anything else. */
+struct object {
     const char *at, *end;
 };
 
-static struct members inside(const struct chrome_value *value)
+static struct object object_of(const struct chrome_value *value)
 {
     if (value->type != CHROME_OBJECT)
-        return (struct members){NULL, NULL};
-    return (struct members){value->ptr, value->ptr + value->len};
+        return (struct object){NULL, NULL};
+    return (struct object){value->ptr, value->ptr + value->len};
 }
 
-static bool next(struct members *members, struct nl_str *key, struct chrome_value *value)
+static bool next_in(struct object *object, struct nl_str *key, struct chrome_value *value)
 {
-    return members->at && chrome_member(&members->at, members->end, key, value);
+    return object->at && chrome_member(&object->at, object->end, key, value);
 }
 
 /* Texts are hexadecimal. */
@@ -49,8 +49,8 @@ static bool read_number(const struct chrome_value *value, double *number)
 }
 
 /* A counter "NAME" or "OWNER: NAME". */
-static void add(struct dump *dump, struct nl_str owner, struct nl_str name, struct nl_str unit,
-                const struct chrome_value *value)
+static void add_counter(struct dump *dump, struct nl_str owner, struct nl_str name,
+                        struct nl_str unit, const struct chrome_value *value)
 {
     struct chrome_worker *worker = dump->worker;
     struct nl_buf *buf = &worker->text;
@@ -70,25 +70,25 @@ static void add(struct dump *dump, struct nl_str owner, struct nl_str name, stru
     nl_stage_counter(worker->stage, &dump->row);
 }
 
-/* Members of other names are flags and what one operating system alone tells. */
+/* Members of other names are flags, and what one operating system alone reports. */
 static void read_totals(struct dump *dump, const struct chrome_value *totals)
 {
-    struct members members = inside(totals);
+    struct object members = object_of(totals);
     struct nl_str key;
     struct chrome_value value;
-    while (next(&members, &key, &value))
+    while (next_in(&members, &key, &value))
         if (nl_str_ends(key, "_bytes"))
-            add(dump, nl_str(""), key, nl_str("bytes"), &value);
+            add_counter(dump, nl_str(""), key, nl_str("bytes"), &value);
 }
 
 static void read_attribute(struct dump *dump, struct nl_str allocator, struct nl_str name,
                            const struct chrome_value *attribute)
 {
-    struct members members = inside(attribute);
+    struct object members = object_of(attribute);
     struct nl_str key, unit = nl_str("");
     struct chrome_value value, number = {.type = CHROME_NULL};
     bool scalar = false;
-    while (next(&members, &key, &value)) {
+    while (next_in(&members, &key, &value)) {
         if (nl_str_is(key, "type"))
             scalar = nl_str_is(chrome_text(&value), "scalar");
         else if (nl_str_is(key, "units") && value.type == CHROME_STRING)
@@ -97,27 +97,27 @@ static void read_attribute(struct dump *dump, struct nl_str allocator, struct nl
             number = value;
     }
     if (scalar)
-        add(dump, allocator, name, unit, &number);
+        add_counter(dump, allocator, name, unit, &number);
 }
 
 static void read_allocators(struct dump *dump, const struct chrome_value *allocators)
 {
-    struct members all = inside(allocators);
+    struct object all = object_of(allocators);
     struct nl_str name, key;
     struct chrome_value allocator, value, attribute;
-    while (next(&all, &name, &allocator)) {
+    while (next_in(&all, &name, &allocator)) {
         const char *slash = memchr(name.ptr, '/', name.len);
         size_t rest = slash ? name.len - (size_t)(slash + 1 - name.ptr) : 0;
         if (rest && memchr(slash + 1, '/', rest)) {
             chrome_note(dump->worker, CHROME_NOTE_DEEP_ALLOCATOR);
             continue;
         }
-        struct members parts = inside(&allocator);
-        while (next(&parts, &key, &value)) {
-            struct members attributes = {NULL, NULL};
+        struct object parts = object_of(&allocator);
+        while (next_in(&parts, &key, &value)) {
+            struct object attributes = {NULL, NULL};
             if (nl_str_is(key, "attrs"))
-                attributes = inside(&value);
-            while (next(&attributes, &key, &attribute))
+                attributes = object_of(&value);
+            while (next_in(&attributes, &key, &attribute))
                 read_attribute(dump, name, key, &attribute);
         }
     }
@@ -125,10 +125,10 @@ static void read_allocators(struct dump *dump, const struct chrome_value *alloca
 
 static void read_dumps(struct dump *dump, const struct chrome_value *dumps)
 {
-    struct members members = inside(dumps);
+    struct object members = object_of(dumps);
     struct nl_str key;
     struct chrome_value value;
-    while (next(&members, &key, &value)) {
+    while (next_in(&members, &key, &value)) {
         if (nl_str_is(key, "process_totals"))
             read_totals(dump, &value);
         else if (nl_str_is(key, "allocators"))
@@ -147,10 +147,10 @@ void chrome_take_memory_dump(struct chrome_worker *worker)
     dump.lane = chrome_process_lane(worker, NL_LANE_PROCESS, 0);
     if (!chrome_has(event, CHROME_F_ARGS))
         return;
-    struct members members = inside(&event->field[CHROME_F_ARGS]);
+    struct object members = object_of(&event->field[CHROME_F_ARGS]);
     struct nl_str key;
     struct chrome_value value;
-    while (next(&members, &key, &value))
+    while (next_in(&members, &key, &value))
         if (nl_str_is(key, "dumps"))
             read_dumps(&dump, &value);
 }

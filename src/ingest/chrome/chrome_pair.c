@@ -1,5 +1,5 @@
 /*
- * Pairing of halves after all blocks: B with E, async begins with ends, arrows' starts with ends.
+ * Pairing of halves after all blocks: B with E, async begins with ends, starts of flows with their ends.
  *
  * Halves come from several workers, so they are put in order of (group, time, place in the file)
  * first. At equal times the place in the file decides, with two exceptions that real files need:
@@ -57,9 +57,9 @@ static uint64_t group_flow(const struct chrome_half *half)
     return nl_hash(parts, sizeof parts);
 }
 
-/* What is in the order of the file → in order of (group, time, place in the file), with the number of the
- * group as key. Groups are numbered by their first half in the file: what they are distinguished by are
- * numbers that racing threads gave out, and would put them in another order every time. */
+/* From the order of the file to the order of (group, time, place in the file), with the number of the group
+ * as key. Groups are numbered by their first half in the file, since sorting them by lane or name id would
+ * give another order each time: those are numbers that racing threads gave out. */
 static void sort_groups(struct pairing *p, struct nl_keyed **scratch, group_fn *group)
 {
     struct nl_keyed *sorted = *scratch;
@@ -93,7 +93,8 @@ static void sort_groups(struct pairing *p, struct nl_keyed **scratch, group_fn *
     nl_free(ends);
 }
 
-/* Moves one list of all workers into p->halves: behind the first one's, where they are. */
+/* Moves one list of all workers (`list`: its offset in struct chrome_worker) into p->halves, the first
+ * worker's array, which grows for the others'. */
 static void take_halves(struct pairing *p, struct chrome_worker *workers, unsigned count,
                         size_t list)
 {
@@ -187,10 +188,9 @@ static void stage_slice(struct pairing *p, const struct chrome_half *begin,
 static void stage_whole(struct pairing *p, const struct chrome_half *half)
 {
     struct chrome_half end = *half;
-    enum nl_kind kind = (enum nl_kind)half->bind;
-    int64_t dur = (int64_t)half->id;
-    bool known = dur != NL_NULL_I64;
-    end.ts = half->ts + (known ? dur : 0);
+    enum nl_kind kind = (enum nl_kind)half->kind;
+    bool known = half->dur != NL_NULL_I64;
+    end.ts = half->ts + (known ? half->dur : 0);
     end.stack = 0;
     stage_slice(p, half, &end, kind,
                 !known                 ? NL_SLICE_CLAMPED
@@ -335,7 +335,7 @@ static void stage_flow(struct pairing *p, const struct chrome_half *from,
                        const struct chrome_half *to)
 {
     struct nl_flow_row row = nl_flow_row();
-    row.kind = from->bind;
+    row.kind = from->kind;
     row.id = from->id;
     row.src_lane = from->lane;
     row.dst_lane = to->lane;
@@ -345,8 +345,8 @@ static void stage_flow(struct pairing *p, const struct chrome_half *from,
     nl_stage_flow(p->first->stage, &row);
 }
 
-/* One group of arrows, in time order: s, then steps and ends. An end may be early by its clock, so
- * a pair that is alone in its group is a pair in any order. */
+/* The flows of one group, in time order: a start (s), then steps (t) and ends (f). Two clocks may put an
+ * end before its start, so two halves alone in their group are a pair in either order. */
 static void pair_group(struct pairing *p, size_t from, size_t to)
 {
     const struct chrome_half *start = NULL;
@@ -386,7 +386,8 @@ static void pair_flows(struct pairing *p)
 
 #define LANES_KNOWN 64
 
-/* Lanes of arrows' halves: a stream where pid and tid name one, else a thread. Few come again and again. */
+/* Lanes of the halves of flows: a stream where pid and tid name one, else a thread. The last few are
+ * remembered, since the same ones keep coming. */
 static void flow_lanes(struct chrome_load *load, struct chrome_worker *workers, unsigned count)
 {
     struct known {

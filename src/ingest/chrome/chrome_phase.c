@@ -1,13 +1,13 @@
 /*
- * Events by their phase: complete ones are staged at once, halves (begins, ends, arrows) and names
- * of processes and threads are set aside for chrome_finish, since their partners may lie in blocks
- * that another thread reads.
+ * Events by their phase: complete ones are staged at once. Halves (begins, ends, flows) wait for
+ * chrome_pair.c, names of processes and threads for chrome_report.c, since what belongs to them may lie in
+ * blocks that another thread reads.
  */
 #include "ingest/chrome/chrome_rows.h"
 
 typedef void phase_fn(struct chrome_worker *worker);
 
-/* Args of halves are kept by shared id, since another stage will use it. */
+/* Names and arguments of halves get ids that hold in every stage: the first worker stages them all. */
 static struct chrome_half *add_half(struct chrome_worker *worker, struct chrome_halves *halves,
                                     int64_t ts, uint32_t lane)
 {
@@ -31,8 +31,8 @@ void chrome_set_aside(struct chrome_worker *worker, enum nl_kind kind, uint32_t 
 {
     struct chrome_half *half = add_half(worker, &worker->spans, ts, lane);
     half->phase = 'X';
-    half->bind = (uint8_t)kind;
-    half->id = (uint64_t)dur;
+    half->kind = (uint8_t)kind;
+    half->dur = dur;
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
@@ -44,8 +44,8 @@ static uint32_t category_id(struct chrome_worker *worker)
     return chrome_names_id(&worker->shared, chrome_text(cat), true);
 }
 
-/* id (number, decimal or hex text, any text) or id2 {"local"|"global": ...}; local ones are mixed
- * with the process. */
+/* "id" (a number, decimal or hex text, any text) or "id2" {"local"|"global": …}; local ones hold within
+ * their process only. */
 bool chrome_event_id(struct chrome_worker *worker, uint64_t *id)
 {
     const struct chrome_event *event = &worker->event;
@@ -106,8 +106,8 @@ static void take_async(struct chrome_worker *worker)
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
-/* Objects: created, told of, deleted. Halves like async ones, on lanes of their own. An object
- * is of its process, whatever its id looks like. */
+/* Objects: created (N), described (O), deleted (D). Halves like async ones, on lanes of their own. Their ids
+ * hold within their process, whatever they look like. */
 static void take_object(struct chrome_worker *worker)
 {
     static const char padded[] = "        objects        "; /* as chrome_names_id wants it */
@@ -128,7 +128,7 @@ static void take_object(struct chrome_worker *worker)
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
-/* Arrows. Those that only repeat the correlation ids are counted, not kept. */
+/* Flows. Those that only repeat the correlation ids are counted, not kept. */
 static void take_flow(struct chrome_worker *worker)
 {
     const struct chrome_event *event = &worker->event;
@@ -153,7 +153,7 @@ static void take_flow(struct chrome_worker *worker)
     half->cat = category_id(worker);
     half->id = id;
     bool launch = worker->load->rpd.on && nl_str_is(cat, "api_op");
-    half->bind = launch                     ? NL_FLOW_LAUNCH
+    half->kind = launch                     ? NL_FLOW_LAUNCH
                  : nl_str_is(cat, "fwdbwd") ? NL_FLOW_FORWARD_BACKWARD
                                             : NL_FLOW_GENERIC;
 }
@@ -172,8 +172,6 @@ static void take_memory(struct chrome_worker *worker, int64_t ts)
     nl_stage_memory(worker->stage, &row);
 }
 
-static const struct chrome_cat mark = {NULL, NL_KIND_MARK, NL_LANE_GENERIC, NULL, -1};
-
 static void take_instant(struct chrome_worker *worker)
 {
     const struct chrome_event *event = &worker->event;
@@ -190,8 +188,8 @@ static void take_instant(struct chrome_worker *worker)
     const struct chrome_value *scope = &event->field[CHROME_F_S];
     bool wide = chrome_has(event, CHROME_F_S) && scope->len == 1 &&
                 (*scope->ptr == 'g' || *scope->ptr == 'p');
-    uint32_t lane =
-        wide ? chrome_process_lane(worker, mark.lane, 0) : chrome_thread_lane(worker, mark.lane, 0);
+    uint32_t lane = wide ? chrome_process_lane(worker, NL_LANE_GENERIC, 0)
+                         : chrome_thread_lane(worker, NL_LANE_GENERIC, 0);
     if (event->seen & CHROME_STACK_FIELDS) {
         chrome_set_aside(worker, NL_KIND_MARK, lane, ts, 0);
         return;

@@ -3,8 +3,8 @@
  *
  * What is mended is what profilers and people really write (quirks of kineto, perfetto, onnxruntime,
  * NCCL plug-ins): quotes and backslashes inside strings that nobody escaped, NaN, inf, -nan(ind),
- * N/A, None, 0x1f, commas missing or too many. A quote ends a string only where the text behind it
- * looks like what follows a string. All else is given up on; the caller skips the event.
+ * N/A, None, 0x1f, missing and extra commas. A quote ends a string only where the text behind it looks
+ * like what follows a string. Anything else is given up, and the caller skips the event.
  */
 #include "base/hex.h"
 #include "ingest/chrome/chrome_work.h"

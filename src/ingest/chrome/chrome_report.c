@@ -31,7 +31,7 @@ static const struct {
 
 /* ---- Labels. ---- */
 
-static int by_order(const void *x, const void *y)
+static int labels_by_order(const void *x, const void *y)
 {
     const struct chrome_label *a = x, *b = y;
     return (a->order > b->order) - (a->order < b->order);
@@ -96,7 +96,7 @@ static void apply_labels(struct chrome_load *load, struct chrome_worker *workers
         for (size_t i = 0; i < workers[w].label_count; i++)
             all[at++] = workers[w].labels[i];
     if (total)
-        qsort(all, total, sizeof *all, by_order);
+        qsort(all, total, sizeof *all, labels_by_order);
     for (size_t i = 0; i < total; i++)
         apply_label(load, workers, count, &all[i]);
     nl_free(all);

@@ -3,8 +3,8 @@
  * known category are generic slices on their thread with their arguments kept as text.
  *
  * "External id" on device work and runtime calls means the operator in old (2020-21) and new
- * (2024-) files, but repeats the correlation id in those between. Which one a file is shows only
- * when all of it was read, so the ids are stored and counted here, and chrome_finish decides.
+ * (2024-) files, but repeats the correlation id in those between. Which of them a file is shows only
+ * when all of it was read, so ids are stored and counted here, and settle_external_ids (chrome.c) decides.
  */
 #include "base/utf8.h"
 #include "ingest/chrome/chrome_nsys.h"
@@ -14,7 +14,7 @@
 #define MODULE_PREFIX "nn.Module: "
 
 static chrome_row_fn row_op, row_api, row_python, row_trace, row_overhead;
-static chrome_row_fn row_generic, row_call;
+static chrome_row_fn row_generic, row_viztracer_call;
 
 const struct chrome_cat chrome_cats[] = {
     {"cpu_op", NL_KIND_OP, NL_LANE_THREAD, row_op, -1},
@@ -49,8 +49,8 @@ const struct chrome_cat chrome_cats[] = {
     {"overhead", NL_KIND_OVERHEAD, NL_LANE_OVERHEAD, row_overhead, -1},
     {"Trace", NL_KIND_MARK, NL_LANE_PROCESS, row_trace, -1},
     /* VizTracer: function entry to exit. */
-    {"FEE", NL_KIND_PYTHON, NL_LANE_PYTHON, row_call, CHROME_CAT_NOT_KINETO},
-    {"fee", NL_KIND_PYTHON, NL_LANE_PYTHON, row_call, CHROME_CAT_NOT_KINETO},
+    {"FEE", NL_KIND_PYTHON, NL_LANE_PYTHON, row_viztracer_call, CHROME_CAT_NOT_KINETO},
+    {"fee", NL_KIND_PYTHON, NL_LANE_PYTHON, row_viztracer_call, CHROME_CAT_NOT_KINETO},
     /* Only where Kineto's arguments are there too: other tools use these words. */
     {"Operator", NL_KIND_OP, NL_LANE_THREAD, row_op, CHROME_ARG_EXTERNAL},
     {"Runtime", NL_KIND_API, NL_LANE_THREAD, row_api, CHROME_ARG_CORRELATION},
@@ -234,7 +234,7 @@ void chrome_take_complete(struct chrome_worker *worker)
         return;
     if (!cat)
         cat = &generic;
-    else if (worker->event.unknown && cat->row != row_generic && cat->row != row_call)
+    else if (worker->event.unknown && cat->row != row_generic && cat->row != row_viztracer_call)
         count_unknown(worker);
     if (worker->event.seen & (CHROME_STACK_FIELDS | CHROME_END_FIELDS))
         take_with_stack(worker, cat, ts, dur);
@@ -306,7 +306,7 @@ int64_t chrome_external_id(struct chrome_worker *worker)
     return id != NL_NULL_I64 ? id : chrome_arg_integer(worker, CHROME_ARG_EXTERNAL_A);
 }
 
-/* ---- Rows of the processor's side. ---- */
+/* ---- Rows of the host. ---- */
 
 /* Does the event's name begin with these `len` bytes, and go on? */
 static inline bool name_continues(const struct chrome_event *event, const char *prefix, size_t len)
@@ -339,10 +339,10 @@ static void stage_step(struct chrome_worker *worker, uint32_t lane, int64_t ts, 
     nl_stage_step(worker->stage, &row);
 }
 
-static uint32_t either_name(struct chrome_worker *worker, enum chrome_arg now,
-                            enum chrome_arg before)
+/* The argument under the key that PyTorch uses now, else under the one of 2020-21. */
+static uint32_t either_name(struct chrome_worker *worker, enum chrome_arg now, enum chrome_arg old)
 {
-    return chrome_arg_name(worker, chrome_arg(&worker->event, now) ? now : before);
+    return chrome_arg_name(worker, chrome_arg(&worker->event, now) ? now : old);
 }
 
 static uint64_t flops(struct chrome_worker *worker)
@@ -442,8 +442,8 @@ static void row_overhead(struct chrome_worker *worker, const struct chrome_cat *
 }
 
 /* VizTracer's calls: "name (file.py:12)", with arguments and result where it had to keep them. */
-static void row_call(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
-                     int64_t dur)
+static void row_viztracer_call(struct chrome_worker *worker, const struct chrome_cat *cat,
+                               int64_t ts, int64_t dur)
 {
     struct nl_python_row row = nl_python_row();
     row.slice = chrome_slice(worker, cat, chrome_thread_lane(worker, cat->lane, 0), ts, dur);

@@ -18,11 +18,12 @@ struct chrome_frame {
 };
 
 struct chrome_sample {
-    int64_t ts, weight, cpu, pid, tid;
+    int64_t ts, weight, cpu, pid, tid; /* ts in ns */
     uint64_t order;
-    uint32_t lane; /* NL_NULL_ROW: of pid and tid */
-    uint32_t event, stack, leaf;
-    bool counted; /* the weight counts samples */
+    uint32_t lane;        /* NL_NULL_ROW: of pid and tid */
+    uint32_t event, leaf; /* name ids: what was sampled; the only frame, where `stack` is 0 */
+    uint32_t stack;       /* reference */
+    bool counted;         /* the weight counts samples */
 };
 
 void chrome_stacks_init(struct chrome_stacks *stacks)
@@ -53,7 +54,9 @@ static uint64_t frame_key(struct nl_str id)
     return nl_hash(id.ptr, id.len);
 }
 
-static uint32_t intern(struct chrome_stacks *stacks, const struct chrome_value *value, bool listed)
+/* The reference of a stack: `value` is the id of its innermost frame, or (`listed`) the array of all. */
+static uint32_t reference_to(struct chrome_stacks *stacks, const struct chrome_value *value,
+                             bool listed)
 {
     struct chrome_stack stack = {0};
     uint64_t key = nl_hash(value->ptr, value->len) ^ (listed ? 1 : 0);
@@ -84,9 +87,9 @@ uint32_t chrome_stack_of_event(struct chrome_worker *worker)
     const struct chrome_value *id = &event->field[CHROME_F_SF];
     const struct chrome_value *list = &event->field[CHROME_F_STACK];
     if (chrome_has(event, CHROME_F_SF) && is_id(id))
-        return intern(&worker->load->stacks, id, false);
+        return reference_to(&worker->load->stacks, id, false);
     if (chrome_has(event, CHROME_F_STACK) && list->type == CHROME_ARRAY)
-        return intern(&worker->load->stacks, list, true);
+        return reference_to(&worker->load->stacks, list, true);
     return 0;
 }
 
@@ -212,7 +215,7 @@ static void take_sample_member(struct chrome_worker *worker, struct chrome_sampl
     else if (nl_str_is(key, "name"))
         sample->event = text_id(worker, value);
     else if (nl_str_is(key, "sf") && is_id(value))
-        sample->stack = intern(&worker->load->stacks, value, false);
+        sample->stack = reference_to(&worker->load->stacks, value, false);
     else if (nl_str_is(key, "cpu"))
         sample->cpu = number_of(value);
     else if (nl_str_is(key, "pid"))
@@ -330,15 +333,15 @@ uint32_t chrome_stack_row(struct chrome_stacks *stacks, uint32_t reference)
 
 /* ---- After all events: samples. ---- */
 
-static int by_order(const void *x, const void *y)
+static int samples_by_order(const void *x, const void *y)
 {
     const struct chrome_sample *a = x, *b = y;
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Processes by thread, from the thread names; SEVERAL_PROCESSES where two have the same thread. */
-#define SEVERAL_PROCESSES ((uint64_t)1 << 63)
+#define SEVERAL_PROCESSES ((uint64_t)1 << 63) /* no process has this id */
 
+/* Thread → the process that has it, from the names of threads; SEVERAL_PROCESSES when not only one has. */
 static void learn_threads(struct gpurows_map *owners, const struct chrome_worker *workers,
                           unsigned count)
 {
@@ -396,7 +399,7 @@ void chrome_stacks_finish(struct chrome_stacks *stacks, struct chrome_worker *wo
     struct gpurows_map owners = {0};
     learn_threads(&owners, workers, count);
     if (stacks->sample_count)
-        qsort(stacks->samples, stacks->sample_count, sizeof *stacks->samples, by_order);
+        qsort(stacks->samples, stacks->sample_count, sizeof *stacks->samples, samples_by_order);
     for (size_t i = 0; i < stacks->sample_count && !cpuprofile_stopped(profile); i++)
         stage_sample(stacks, &owners, &stacks->samples[i]);
     gpurows_map_release(&owners);

@@ -41,7 +41,7 @@ struct chrome_stacks {
     struct nl_arena texts;
     struct chrome_stack *stacks; /* by reference - 1 */
     size_t stack_count, stack_cap;
-    struct gpurows_map known; /* hash of a stack → its reference */
+    struct gpurows_map known; /* hash of a stack's id or text → its reference */
     struct chrome_frame *frames;
     size_t frame_count, frame_cap;
     struct gpurows_map frame_keys; /* hash of an id → number in `frames` */
@@ -50,7 +50,7 @@ struct chrome_stacks {
     struct chrome_chunk *chunks; /* of V8's profiles */
     size_t chunk_count, chunk_cap;
     struct cpuprofile profile; /* of the last unit, from chrome_stacks_open on */
-    uint64_t unresolved, deep, bad_frames, bad_samples;
+    uint64_t unresolved, deep, bad_frames, bad_samples; /* for coverage */
 };
 
 void chrome_stacks_init(struct chrome_stacks *stacks);
@@ -62,7 +62,7 @@ void chrome_stacks_release(struct chrome_stacks *stacks);
 uint32_t chrome_stack_of_event(struct chrome_worker *worker);
 /* A sample event (P): V8's, or any other. */
 void chrome_take_sample_event(struct chrome_worker *worker);
-/* Does the worker's event hold a piece of V8's profile? Then it is taken. */
+/* Takes the worker's event if it holds a piece of V8's profile; false when it does not. */
 bool chrome_take_profile(struct chrome_worker *worker);
 
 /* ---- Between lists of events; one thread. ---- */
@@ -77,7 +77,7 @@ void chrome_take_sample(struct chrome_worker *worker, const struct chrome_value 
 
 /* The unit is begun on the stage of the first worker. */
 void chrome_stacks_open(struct chrome_stacks *stacks, struct chrome_worker *first);
-/* Row of a referred stack, NL_NULL_ROW when the file does not tell its frames. */
+/* Row of the stack, NL_NULL_ROW when the file does not have its frames. */
 uint32_t chrome_stack_row(struct chrome_stacks *stacks, uint32_t reference);
 /* Stages all samples, and says in coverage what was lost. */
 void chrome_stacks_finish(struct chrome_stacks *stacks, struct chrome_worker *workers,

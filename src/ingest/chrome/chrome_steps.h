@@ -1,14 +1,14 @@
 /*
- * chrome_steps — text that comes again and again between the values of events.
+ * chrome_steps — the text between the values of events, which repeats from event to event.
  *
  * Events of a kind have the same keys in the same order and layout. A step is the text from the end
- * of a value to the start of the next (", \"pid\": "), as it was met after a certain key before, and
- * the key in it: one comparison mostly replaces looking for the comma, the key, its end, its meaning,
- * the colon and the value. Two are kept per key, since what follows it may be one of two.
+ * of a value to the start of the next (", \"pid\": ") as it was last seen after a certain key, with the
+ * key in it. Mostly one comparison replaces looking for the comma, the key, its end, its meaning, the
+ * colon and the value. Two are kept per key, since two different keys may follow it.
  *
  * A run is several steps with the values between them: phase and category, process and thread are mostly
- * what they were before (", \"pid\": 7, \"tid\": 7, \"ts\": "). Equal text means equal values. Pairs of
- * steps and runs together save 5 % of the processor time of loading.
+ * what they were before (", \"pid\": 7, \"tid\": 7, \"ts\": "). Equal text means equal values. Runs, and
+ * the second step per key, together save 5 % of the CPU time of loading.
  */
 #ifndef CHROME_STEPS_H
 #define CHROME_STEPS_H
@@ -27,8 +27,8 @@
 
 struct chrome_step {
     char text[CHROME_STEP_MOST];
-    uint32_t mask[2]; /* of its bytes, 16 each; a bit over 16 matches nothing */
-    uint8_t len, word;
+    uint32_t mask[2];  /* which bytes count, 16 each; CHROME_MATCHES_NOTHING while it is empty */
+    uint8_t len, word; /* word: number of the key */
 };
 
 struct chrome_steps {
@@ -37,12 +37,12 @@ struct chrome_steps {
 
 struct chrome_run {
     char text[CHROME_RUN_MOST];
-    uint32_t len;    /* 0: none */
-    uint32_t tail;   /* mask of the bytes in the last 16 */
-    uint32_t fields; /* of the inner values, a bit each */
-    uint8_t word, count;
+    uint32_t len;        /* 0: none */
+    uint32_t tail;       /* which of the last 16 bytes count, a bit each */
+    uint32_t fields;     /* the fields inside, a bit each */
+    uint8_t word, count; /* number of the key it ends with; fields inside */
     uint8_t field[CHROME_RUN_INNER];
-    uint32_t at[CHROME_RUN_INNER];
+    uint32_t at[CHROME_RUN_INNER];               /* where their values lie in `text` */
     struct chrome_value value[CHROME_RUN_INNER]; /* without `ptr` */
 };
 
@@ -51,7 +51,7 @@ struct chrome_runs {
     unsigned last, next; /* the one that matched, and how many were learned */
 };
 
-#define CHROME_MATCHES_NOTHING 0x10000u
+#define CHROME_MATCHES_NOTHING 0x10000u /* a bit that no 16 bytes can set */
 
 static inline void chrome_steps_init(struct chrome_steps *steps)
 {
@@ -127,46 +127,47 @@ static inline const struct chrome_run *chrome_run_find(struct chrome_runs *runs,
     return NULL;
 }
 
-/* A run that is being met: `from` is where it began, after key `key`. */
-struct chrome_met {
+/* A run that may be learned once it ends: it began at `from`, after key `key`. */
+struct chrome_draft {
     const char *from;
     unsigned key, count;
     uint8_t field[CHROME_RUN_INNER];
     struct chrome_value value[CHROME_RUN_INNER];
 };
 
-static inline void chrome_met_value(struct chrome_met *met, unsigned field,
+static inline void chrome_draft_add(struct chrome_draft *draft, unsigned field,
                                     const struct chrome_value *value)
 {
-    if (met->count < CHROME_RUN_INNER) {
-        met->field[met->count] = (uint8_t)field;
-        met->value[met->count] = *value;
+    if (draft->count < CHROME_RUN_INNER) {
+        draft->field[draft->count] = (uint8_t)field;
+        draft->value[draft->count] = *value;
     }
-    met->count++;
+    draft->count++;
 }
 
-/* The run went up to the start of the value of `word`. */
-static inline void chrome_run_learn(struct chrome_runs *runs, const struct chrome_met *met,
+/* Learns the run, which ended at `to`, where the value of key `word` begins. */
+static inline void chrome_run_learn(struct chrome_runs *runs, const struct chrome_draft *draft,
                                     const char *to, unsigned word)
 {
-    size_t len = (size_t)(to - met->from);
-    if (met->count > CHROME_RUN_INNER || len > CHROME_RUN_MOST)
+    size_t len = (size_t)(to - draft->from);
+    if (draft->count > CHROME_RUN_INNER || len > CHROME_RUN_MOST)
         return;
-    for (unsigned i = 1; i < met->count; i++) /* a key that comes twice is to be noted each time */
+    /* A key that stands twice must be noted each time. */
+    for (unsigned i = 1; i < draft->count; i++)
         for (unsigned k = 0; k < i; k++)
-            if (met->field[i] == met->field[k])
+            if (draft->field[i] == draft->field[k])
                 return;
     struct chrome_run *run = &runs->run[runs->next++ % CHROME_RUN_WAYS];
     *run = (struct chrome_run){.len = (uint32_t)len,
                                .tail = (2u << (len - 1) % 16) - 1,
                                .word = (uint8_t)word,
-                               .count = (uint8_t)met->count};
-    memcpy(run->text, met->from, len);
-    for (unsigned i = 0; i < met->count; i++) {
-        run->fields |= 1u << met->field[i];
-        run->field[i] = met->field[i];
-        run->at[i] = (uint32_t)(met->value[i].ptr - met->from);
-        run->value[i] = met->value[i];
+                               .count = (uint8_t)draft->count};
+    memcpy(run->text, draft->from, len);
+    for (unsigned i = 0; i < draft->count; i++) {
+        run->fields |= 1u << draft->field[i];
+        run->field[i] = draft->field[i];
+        run->at[i] = (uint32_t)(draft->value[i].ptr - draft->from);
+        run->value[i] = draft->value[i];
     }
 }
 

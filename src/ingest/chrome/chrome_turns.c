@@ -2,12 +2,11 @@
  * The driver of one list of events: cuts the input into blocks of whole events and spreads them
  * over threads.
  *
- * With one thread the block is parsed where it was read and only what is left of its last event is
- * moved. Several take turns: whose turn it is reads into a buffer of its own, looks for the end of
- * the last whole event with the exact scan of chrome_scan, leaves what is behind it to the next one,
- * and parses what it has read while the others have their turns. So a block stays in the caches of
- * one processor, no thread is there for reading alone, and there is a buffer for each and one
- * for what is left.
+ * One thread parses a block where it was read, and moves only what is left of its last event. Several
+ * take turns: the one whose turn it is reads into a buffer of its own, looks for the end of the last whole
+ * event with the exact scan of chrome_scan, leaves what is behind it to the next one, and parses what it
+ * has read while the others have their turns. So a block stays in the caches of one core, no thread only
+ * reads, and there is one buffer per thread and one for what is left.
  */
 #include <pthread.h>
 
@@ -16,17 +15,14 @@
 #include "ingest/chrome/chrome_feed.h"
 #include "ingest/chrome/chrome_work.h"
 
-static struct chrome_feed *read_on(struct chrome_feed *feed, struct chrome_load *load,
-                                   struct nl_err *err)
+static bool read_on(struct chrome_feed *feed, struct chrome_load *load, struct nl_err *err)
 {
-    if (nl_job_cancelled(load->job)) {
-        nl_fail(err, NL_INTERRUPTED, "stopped on request");
-        return NULL;
-    }
-    return chrome_feed_more(feed, err) ? feed : NULL;
+    if (nl_job_cancelled(load->job))
+        return nl_fail(err, NL_INTERRUPTED, "stopped on request");
+    return chrome_feed_more(feed, err);
 }
 
-/* The event at the start of the window is over the ceiling: passes by it. */
+/* Skips the event at the start of the window, which is over the ceiling. */
 static bool skip_giant(struct chrome_load *load, struct chrome_feed *feed,
                        struct chrome_worker *worker, struct nl_err *err)
 {
@@ -49,7 +45,7 @@ static bool skip_giant(struct chrome_load *load, struct chrome_feed *feed,
 /* True when the window is full of one unfinished event and must not grow. */
 static bool at_ceiling(const struct chrome_feed *feed)
 {
-    return (size_t)(feed->end - feed->at) >= CHROME_MOST;
+    return (size_t)(feed->end - feed->at) >= CHROME_VALUE_MOST;
 }
 
 /* ---- In place. ---- */
@@ -105,7 +101,7 @@ struct turns {
     bool lines, over, failed;
     uint64_t *unit;
     struct nl_err *err;
-    pthread_mutex_t lock; /* of all of this: it is the turn */
+    pthread_mutex_t lock; /* of all of this; whoever holds it has the turn */
 };
 
 struct runner {
@@ -124,7 +120,7 @@ struct block {
     uint64_t offset, unit;
 };
 
-/* Puts a buffer of the runner under the window. The one that it takes away is spare. */
+/* Puts a buffer of the runner under the window; the window's becomes the spare one. */
 static void bring_buffer(struct chrome_feed *feed, struct runner *runner)
 {
     if (nl_stream_is_ahead(feed->stream))
@@ -198,6 +194,7 @@ static bool cut_block(struct turns *turns, struct runner *runner, struct block *
     }
 }
 
+/* Waits for the turn and uses it; false when there are no more blocks. */
 static bool wait_turn(struct turns *turns, struct runner *runner, struct block *block)
 {
     pthread_mutex_lock(&turns->lock);

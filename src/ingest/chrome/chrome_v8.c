@@ -11,7 +11,8 @@
 
 struct node {
     int64_t parent; /* id, NL_NULL_I64 = none */
-    bool told, staged, walked;
+    bool described; /* not only named as another's parent or child */
+    bool staged, walked;
     uint32_t name, file, line, row;
 };
 
@@ -30,7 +31,7 @@ struct v8 {
 /* Parts of a chunk, as text. */
 struct parts {
     struct nl_str nodes, samples, deltas;
-    int64_t start, tree_start; /* ns, NL_NULL_I64 = not told */
+    int64_t start, tree_start; /* ns, NL_NULL_I64 = absent */
 };
 
 static struct node *node_of(struct v8 *v8, int64_t id)
@@ -105,7 +106,7 @@ static int64_t read_members(struct v8 *v8, struct jsonpull *reader, struct node 
 static void read_node(struct v8 *v8, struct nl_str text)
 {
     struct jsonpull reader;
-    struct node node = {.parent = NL_NULL_I64, .told = true, .line = NL_NULL_U32};
+    struct node node = {.parent = NL_NULL_I64, .described = true, .line = NL_NULL_U32};
     struct nl_str children = {"", 0};
     int64_t id = NL_NULL_I64;
     jsonpull_memory(&reader, text.ptr, text.len, 0);
@@ -147,7 +148,7 @@ static uint32_t stack_of(struct v8 *v8, int64_t id)
     uint32_t row = NL_NULL_ROW;
     while (id != NL_NULL_I64) {
         const uint64_t *number = gpurows_map_find(&v8->ids, (uint64_t)id);
-        if (!number || !v8->nodes[*number].told) {
+        if (!number || !v8->nodes[*number].described) {
             v8->stacks->unresolved++;
             break;
         }
@@ -240,7 +241,7 @@ static void read_samples(struct v8 *v8, const struct parts *parts)
 
 /* ---- Chunks. ---- */
 
-/* Members of args, of args.data and of args.data.cpuProfile: their names do not meet. */
+/* Members of args, of args.data and of args.data.cpuProfile (`tree`), which have no name in common. */
 static void read_parts(struct jsonpull *reader, struct parts *parts, bool tree)
 {
     while (jsonpull_member(reader)) {

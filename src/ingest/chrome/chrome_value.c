@@ -1,4 +1,4 @@
-/* Values as integers, numbers and exact times. */
+/* Values of events as integers, numbers and exact times (declared in chrome_event.h). */
 #include <math.h>
 #include <stdlib.h>
 

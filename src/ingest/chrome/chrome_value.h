@@ -1,5 +1,5 @@
 /*
- * chrome_value — one value of an event, as text and, of numbers, as what it says.
+ * chrome_value — one value of an event: its text and, when it is a number, the number.
  */
 #ifndef CHROME_VALUE_H
 #define CHROME_VALUE_H
@@ -21,13 +21,15 @@ enum chrome_type {
     CHROME_OBJECT
 };
 
+/* `number`: of numbers see enum chrome_type; of an array that chrome_guess knew (`named`) its name id; of other
+ * arrays in args the place at which chrome_guess is to learn it. */
 struct chrome_value {
     const char *ptr;
     uint32_t len;
     uint8_t type; /* enum chrome_type */
-    bool escaped;
-    bool named;     /* a text that was guessed: `number` is its name */
-    int64_t number; /* of an array of the arguments else: where the guess of its text is kept */
+    bool escaped; /* a string with a backslash inside */
+    bool named;
+    int64_t number;
 };
 
 static inline bool chrome_is_digit(char c)

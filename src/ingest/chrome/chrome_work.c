@@ -96,7 +96,6 @@ static inline const char *next_event(const char *p, const char *end)
     return p;
 }
 
-/* Text after a ']' that shows it to be a stray one: more events. */
 bool chrome_list_goes_on(const char *after, const char *end)
 {
     const char *p = after;
@@ -168,7 +167,6 @@ struct pid_count {
     unsigned events;
 };
 
-/* The process that most calls and operators of the first events belong to. */
 void chrome_peek(struct chrome_worker *worker, const char *text, const char *end)
 {
     struct chrome_load *load = worker->load;

@@ -26,14 +26,20 @@ enum chrome_note {
     CHROME_NOTE_COUNT
 };
 
-/* Begins, ends and arrows wait here until all blocks are read. */
+/* One of the two events that make a slice or a flow; also a slice that waits for its call stack (phase X).
+ * Set aside until all blocks are read: the other one may lie in a block that another thread reads. */
 struct chrome_half {
-    int64_t ts;
-    uint64_t order; /* place in the file: (unit, number within it) */
-    uint64_t id;    /* async, flow; of a whole slice its length */
-    uint32_t lane, name, args, cat;
-    uint8_t phase, bind; /* bind: kind of an arrow, or of a whole slice (phase X) */
-    uint32_t stack;      /* reference of chrome_stacks */
+    int64_t ts;     /* ns */
+    uint64_t order; /* chrome_event_order */
+    union {
+        uint64_t id; /* of async events and flows */
+        int64_t dur; /* ns, of a waiting slice; NL_NULL_I64 = unknown */
+    };
+    uint32_t lane;
+    uint32_t name, args, cat; /* ids of chrome_worker.shared; 0 = none */
+    uint8_t phase;            /* the letter in "ph" */
+    uint8_t kind;             /* enum nl_flowkind of a flow, enum nl_kind of a waiting slice */
+    uint32_t stack;           /* reference of chrome_stacks; 0 = none */
 };
 
 struct chrome_halves {
@@ -41,17 +47,18 @@ struct chrome_halves {
     size_t count, cap;
 };
 
-struct chrome_flow_end { /* beside each half of an arrow */
+/* Beside each half of a flow: where its event stands, from which its lane is found. */
+struct chrome_flow_end {
     int64_t pid, tid;
 };
 
-/* A lane of a device, as arrows and labels may refer to it. */
+/* A lane of a device, as flows and labels may refer to it. */
 struct chrome_device_lane {
     int64_t device, stream;
     uint32_t lane;
 };
 
-/* ph M: names of processes and threads, applied when all of them are known. */
+/* Metadata events (M): names of processes and threads, applied when all of them are known. */
 enum chrome_label_kind { CHROME_PROCESS_NAME, CHROME_PROCESS_LABEL, CHROME_THREAD_NAME };
 
 struct chrome_label {
@@ -62,7 +69,8 @@ struct chrome_label {
     size_t len;
 };
 
-struct chrome_key_count { /* argument keys that no column takes */
+/* An argument key that no column takes, and how often it was seen. */
+struct chrome_key_count {
     char text[64];
     uint32_t len;
     uint64_t count;
@@ -80,7 +88,7 @@ struct chrome_load {
     struct chrome_words cats;
     struct chrome_stacks stacks;
     bool lines;  /* events stand one per line, without a list around them */
-    bool kineto; /* known categories were seen in the first block */
+    bool kineto; /* Kineto's categories were seen in the first block */
     struct chrome_rpd rpd;
     int64_t main_pid; /* process that device work belongs to, NL_NULL_I64 unknown */
 };
@@ -100,9 +108,9 @@ struct chrome_worker {
     uint64_t notes[CHROME_NOTE_COUNT];
     uint64_t note_offset[CHROME_NOTE_COUNT]; /* of the first; UINT64_MAX: no place is known */
     uint64_t events, phases[128], other_phases;
-    uint64_t device_ids, device_ids_equal; /* "External id" on device work, see chrome_rows.c */
-    int64_t first_ts;
-    struct chrome_halves spans, asyncs, flows;
+    uint64_t device_ids, device_ids_equal;     /* "External id" on device work, see chrome_rows.c */
+    int64_t first_ts;                          /* ns; INT64_MAX = no event yet */
+    struct chrome_halves spans, asyncs, flows; /* B, E and waiting X; async and objects; s, t, f */
     struct chrome_flow_end *flow_ends;
     size_t flow_end_cap;
     struct chrome_label *labels;
@@ -138,7 +146,8 @@ const char *chrome_take_block(struct chrome_worker *worker, const char *text, co
                               uint64_t offset, bool last, bool *list_end);
 /* Does text behind a ']' show that the list goes on? */
 bool chrome_list_goes_on(const char *after, const char *end);
-/* Looks at the first events without staging: fills load->kineto and load->main_pid. */
+/* Looks at the first events without staging them: sets load->kineto, load->rpd and load->main_pid, the
+ * process that most calls and operators belong to. */
 void chrome_peek(struct chrome_worker *worker, const char *text, const char *end);
 
 /* ---- chrome_repair.c ---- */
@@ -156,7 +165,7 @@ bool chrome_phase_loaded(unsigned char phase);
 
 /* ---- chrome_pair.c ---- */
 
-/* After all blocks: pairs begins and ends, asyncs and arrows of all workers. */
+/* After all blocks: pairs the halves of slices, async slices and flows of all workers. */
 void chrome_pair(struct chrome_load *load, struct chrome_worker *workers, unsigned count,
                  uint64_t unit);
 
