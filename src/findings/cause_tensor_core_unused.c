@@ -202,6 +202,14 @@ static bool has_none(const struct nl_scene *scene, bool amd, uint32_t major)
     return amd ? major == 10 || says_any(name, vega) : says_any(name, turing);
 }
 
+/* What lets convolutions use TF32 is another switch than that of matrix products. */
+static const char *remedies_of(const struct matrix_time *time)
+{
+    return time->without_by[CONVOLUTIONS] > time->without / 2
+               ? "tensor_core_unused:tf32_convolutions"
+               : "tensor_core_unused:tf32";
+}
+
 /* Nothing is promised where nobody knows whether the GPU has them, and no TF32 where nobody knows its generation. */
 static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
                     bool amd, uint32_t major)
@@ -215,7 +223,7 @@ static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct m
         finding->confidence = NL_DOUBT_CORES;
         finding->remedies = amd ? NULL : "tensor_core_unused:unknown";
     } else if (!amd && (shown.ampere || has_tf32(scene, major))) {
-        finding->remedies = "tensor_core_unused:tf32";
+        finding->remedies = remedies_of(&time);
     } else if (!amd && !told) {
         finding->remedies = "tensor_core_unused:unknown";
     }

@@ -84,6 +84,13 @@ static const char *worded(const char *text, struct nl_setting setting, struct nl
     return made;
 }
 
+/* A row's cause, with or without a variant, or the beginning of several: "cause:var*". */
+static bool belongs_to(const char *row, const char *cause)
+{
+    size_t len = strlen(row);
+    return len && row[len - 1] == '*' ? strncmp(row, cause, len - 1) == 0 : strcmp(row, cause) == 0;
+}
+
 const struct nl_suggestion *nl_remedies(const char *cause, struct nl_setting setting,
                                         struct nl_arena *arena)
 {
@@ -91,7 +98,7 @@ const struct nl_suggestion *nl_remedies(const char *cause, struct nl_setting set
     size_t count = 0;
     for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++) {
         const struct nl_suggestion *it = &remedies[i].suggestion;
-        if (strcmp(remedies[i].cause, cause) != 0 || !(remedies[i].makers >> setting.maker & 1) ||
+        if (!belongs_to(remedies[i].cause, cause) || !(remedies[i].makers >> setting.maker & 1) ||
             !(remedies[i].frameworks >> setting.framework & 1) || count == NL_FINDING_SUGGESTIONS)
             continue;
         made[count++] = (struct nl_suggestion){worded(it->action, setting, arena),

@@ -122,8 +122,10 @@ static void every_cause_fits_every_setting(void)
                 if (framework == NL_FRAMEWORK_TENSORRT && maker != NL_MAKER_NVIDIA)
                     continue;
                 check_cause(causes[i], setting, &arena);
-                if (maker == NL_MAKER_NVIDIA && !strcmp(causes[i], "tensor_core_unused"))
+                if (maker == NL_MAKER_NVIDIA && !strcmp(causes[i], "tensor_core_unused")) {
                     check_cause("tensor_core_unused:tf32", setting, &arena);
+                    check_cause("tensor_core_unused:tf32_convolutions", setting, &arena);
+                }
             }
     nl_arena_free(&arena);
 }
@@ -134,6 +136,15 @@ static void words_are_those_of_the_setting(void)
     nl_arena_init(&arena);
     struct nl_setting amd = {NL_MAKER_AMD, NL_FRAMEWORK_ORT},
                       nvidia = {NL_MAKER_NVIDIA, NL_FRAMEWORK_ORT};
+    struct nl_setting torch = {NL_MAKER_NVIDIA, NL_FRAMEWORK_TORCH};
+    CHECK(holds(nl_remedies("tensor_core_unused:tf32", torch, &arena)[0].action, "matmul"));
+    CHECK(!holds(nl_remedies("tensor_core_unused:tf32", torch, &arena)[0].action, "cudnn"));
+    CHECK(holds(nl_remedies("tensor_core_unused:tf32_convolutions", torch, &arena)[0].action,
+                "cudnn.allow_tf32"));
+    CHECK(!holds(nl_remedies("tensor_core_unused:tf32_convolutions", torch, &arena)[0].action,
+                 "matmul"));
+    CHECK_TEXT(nl_remedies("tensor_core_unused:tf32_convolutions", nvidia, &arena)[0].action,
+               nl_remedies("tensor_core_unused:tf32", nvidia, &arena)[0].action);
     CHECK_TEXT(nl_remedies("cuda_graph_absent", amd, &arena)[0].action,
                "Run the step as a HIP graph: the provider's option enable_hip_graph=1");
     CHECK_TEXT(nl_remedies("cuda_graph_absent", nvidia, &arena)[0].action,
