@@ -60,6 +60,7 @@ ROWS = {
     "sums": dict(path="tests/sums/run.py", check=True),
     "altered": dict(path="tests/altered/run.py", check=True),
     "plans": dict(check=True),
+    "readme": dict(check=True),
     "badinput": dict(limit=600),
     "ledger": dict(cores=0.5, limit=900),
     "membudget": dict(limit=600),
