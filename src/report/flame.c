@@ -1,6 +1,6 @@
 /*
- * flame — the tree. A node is made before those below it, so totals are one walk backwards; children are found
- * through a table of (parent, name) pairs.
+ * flame — see flame.h: the tree. A node is made before those below it, so one walk backwards sums totals;
+ * children are found through a table of (parent, name) pairs.
  */
 #include "report/flame.h"
 
@@ -59,9 +59,10 @@ void nl_flame_weigh(struct nl_flame *flame, uint32_t node, int64_t weight)
 void nl_flame_add(struct nl_flame *flame, const struct nl_trace *trace,
                   const struct nl_window *window, bool base)
 {
+    static const struct nl_window everything = {0};
     flame->base = base;
     flame->compares |= base;
-    flame->source->build(flame, trace, window);
+    flame->source->build(flame, trace, window ? window : &everything);
     flame->base = false;
 }
 
@@ -90,19 +91,13 @@ void nl_flame_text(struct nl_buf *out, const struct nl_flame *flame, uint32_t no
     nl_buf_release(&safe);
 }
 
-/* What a node is drawn by: the larger of both sides. */
-static int64_t weight_of(const struct nl_flame *flame, uint32_t node)
-{
-    const struct nl_flame_node *at = &flame->nodes[node];
-    return at->total > at->base_total ? at->total : at->base_total;
-}
-
 /* Stable merge of two lists linked through next[]. */
 static uint32_t merge(const struct nl_flame *flame, uint32_t *next, uint32_t a, uint32_t b)
 {
     uint32_t head = 0, *tail = &head;
     while (a && b) {
-        uint32_t *least = weight_of(flame, b) > weight_of(flame, a) ? &b : &a;
+        uint32_t *least =
+            nl_flame_weight(&flame->nodes[b]) > nl_flame_weight(&flame->nodes[a]) ? &b : &a;
         *tail = *least;
         tail = &next[*least];
         *least = next[*least];

@@ -30,7 +30,7 @@ struct nl_flame_source {
     enum nl_meaning meaning; /* of its weights */
     bool (*has)(const struct nl_trace *trace);
     void (*build)(struct nl_flame *flame, const struct nl_trace *trace,
-                  const struct nl_window *window);
+                  const struct nl_window *window); /* never NULL */
 };
 
 /* In the order of a report; ends with a NULL name. */
@@ -40,17 +40,17 @@ extern const struct nl_flame_source nl_flame_sources[];
 const struct nl_flame_source *nl_flame_source(const char *name);
 
 struct nl_flame_node {
-    uint32_t parent, name; /* of nodes; of names */
-    uint64_t count;        /* stacks that end here */
-    int64_t self, total;
+    uint32_t parent, name;         /* numbers in nodes, and in names */
+    uint64_t count;                /* stacks that end here */
+    int64_t self, total;           /* in the flame's meaning: ns, bytes, samples, … */
     int64_t base_self, base_total; /* the same of the profile that this is compared with */
-    unsigned char kind;            /* enum nl_kind of what it stands for; 0 = a frame */
-    unsigned char class;           /* of kernels: enum nl_class */
+    unsigned char kind;            /* enum nl_kind of what it stands for; 0 = a frame of a stack */
+    unsigned char class;           /* of device work: enum nl_class; 0 = no such work */
 };
 
 struct nl_flame {
     const struct nl_flame_source *source;
-    enum nl_meaning meaning; /* the source's, or what the profile tells */
+    enum nl_meaning meaning; /* of weights: the source's, unless the profile names another unit */
     struct nl_flame_node *nodes;
     size_t cap;
     uint32_t count;
@@ -63,7 +63,8 @@ struct nl_flame {
 void nl_flame_init(struct nl_flame *flame, const struct nl_flame_source *source);
 void nl_flame_release(struct nl_flame *flame);
 
-/* Adds the stacks of a profile within a window (NULL = all); with `base` as what others are compared with. */
+/* Adds the stacks of a profile within a window (NULL = all of it); with `base`, as those that the others are
+ * compared with. */
 void nl_flame_add(struct nl_flame *flame, const struct nl_trace *trace,
                   const struct nl_window *window, bool base);
 
@@ -73,6 +74,12 @@ void nl_flame_finish(struct nl_flame *flame);
 /* For sources: the node called `name` below `parent`, and weight for it. */
 uint32_t nl_flame_below(struct nl_flame *flame, uint32_t parent, struct nl_str name);
 void nl_flame_weigh(struct nl_flame *flame, uint32_t node, int64_t weight);
+
+/* What a node is drawn by: the larger of both sides of a comparison. */
+static inline int64_t nl_flame_weight(const struct nl_flame_node *node)
+{
+    return node->total > node->base_total ? node->total : node->base_total;
+}
 
 /* A node's name on one line, safe to show. */
 void nl_flame_text(struct nl_buf *out, const struct nl_flame *flame, uint32_t node);

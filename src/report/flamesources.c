@@ -1,7 +1,6 @@
-/* flame: where stacks come from, a row each — device work, threads, samples, waiting, allocations. */
+/* flamesources — where stacks come from: device work, threads, samples, waits, allocations; a row each. */
 #include "base/mem.h"
 #include "report/flame.h"
-#include "report/pagepart.h"
 #include "timeline/fold.h"
 #include "tables/lanelabel.h"
 #include "tables/memo.h"
@@ -28,7 +27,7 @@ static uint32_t below_lane(struct nl_flame *flame, const struct nl_trace *trace,
     return node;
 }
 
-static void mark(struct nl_flame *flame, uint32_t node, unsigned kind, unsigned class)
+static void set_kind(struct nl_flame *flame, uint32_t node, unsigned kind, unsigned class)
 {
     flame->nodes[node].kind = (unsigned char)kind;
     flame->nodes[node].class = (unsigned char)class;
@@ -86,13 +85,12 @@ static void build_device(struct nl_flame *flame, const struct nl_trace *trace,
 {
     static const enum nl_kind kinds[] = {NL_KIND_NVTX, NL_KIND_LAYER, NL_KIND_OP};
     const struct nl_memo_ranges *ranges[3];
-    struct nl_window none = {0};
-    struct nl_memo *memo = nl_memo_new(trace, window ? window : &none);
+    struct nl_memo *memo = nl_memo_new(trace, window);
     const struct nl_owners *owners = nl_memo_owners(memo);
     struct nl_scope scope;
     struct nl_fold fold;
     size_t owned = 0;
-    nl_scope_init(&scope, trace, window ? window : &none);
+    nl_scope_init(&scope, trace, window);
     nl_fold_init(&fold, trace, NL_FOLD_INSTANCES);
     for (size_t i = 0; i < 3; i++) {
         ranges[i] = nl_memo_ranges(memo, kinds[i]);
@@ -109,7 +107,7 @@ static void build_device(struct nl_flame *flame, const struct nl_trace *trace,
         sort_chain(&chain, &trace->slice);
         for (size_t i = 0; i < chain.count; i++) {
             node = nl_flame_below(flame, node, folded(&fold, trace->slice.name[chain.slices[i]]));
-            mark(flame, node, trace->slice.kind[chain.slices[i]], 0);
+            set_kind(flame, node, trace->slice.kind[chain.slices[i]], 0);
         }
         if (!chain.count && owned)
             node = nl_flame_below(flame, 0,
@@ -118,7 +116,7 @@ static void build_device(struct nl_flame *flame, const struct nl_trace *trace,
                                              : "(launched outside any range)"));
         node = nl_flame_below(flame, node,
                               nl_short_kernel(nl_trace_name(trace, trace->slice.name[slice])));
-        mark(flame, node, trace->slice.kind[slice], class_of(trace, slice));
+        set_kind(flame, node, trace->slice.kind[slice], class_of(trace, slice));
         nl_flame_weigh(flame, node, end - start);
     }
     nl_fold_release(&fold);
@@ -154,7 +152,7 @@ static void add_lane(struct nl_flame *flame, const struct nl_scope *scope, struc
             continue;
         uint32_t node = nl_flame_below(flame, above, folded(fold, trace->slice.name[slice]));
         nodes[slice - first] = node;
-        mark(flame, node, trace->slice.kind[slice], 0);
+        set_kind(flame, node, trace->slice.kind[slice], 0);
         nl_flame_weigh(flame, node, end - start);
         if (!inside)
             continue;
@@ -168,10 +166,9 @@ static void add_lane(struct nl_flame *flame, const struct nl_scope *scope, struc
 static void build_host(struct nl_flame *flame, const struct nl_trace *trace,
                        const struct nl_window *window)
 {
-    struct nl_window none = {0};
     struct nl_scope scope;
     struct nl_fold fold;
-    nl_scope_init(&scope, trace, window ? window : &none);
+    nl_scope_init(&scope, trace, window);
     nl_fold_init(&fold, trace, NL_FOLD_INSTANCES);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         if (!nl_lane_shows_threads(trace, lane) || !trace->lane.count[lane] ||
@@ -230,11 +227,10 @@ static uint32_t common_unit(const struct nl_trace *trace)
 static void build_samples(struct nl_flame *flame, const struct nl_trace *trace,
                           const struct nl_window *window)
 {
-    struct nl_window none = {0};
     struct nl_scope scope;
     uint32_t unit = common_unit(trace), lanes = 0, seen = NL_NULL_ROW;
     struct nl_str unit_text = nl_trace_name(trace, unit);
-    nl_scope_init(&scope, trace, window ? window : &none);
+    nl_scope_init(&scope, trace, window);
     flame->meaning = nl_str_is(unit_text, "ns")      ? NL_MEANS_NS
                      : nl_str_is(unit_text, "bytes") ? NL_MEANS_BYTES
                                                      : NL_MEANS_COUNT;
@@ -268,9 +264,8 @@ static bool has_waits(const struct nl_trace *trace)
 static void build_waits(struct nl_flame *flame, const struct nl_trace *trace,
                         const struct nl_window *window)
 {
-    struct nl_window none = {0};
     struct nl_scope scope;
-    nl_scope_init(&scope, trace, window ? window : &none);
+    nl_scope_init(&scope, trace, window);
     for (uint32_t row = 0; row < trace->slicestack.rows; row++) {
         uint32_t slice = trace->slicestack.slice[row];
         int64_t start, end;
@@ -294,9 +289,8 @@ static bool has_allocations(const struct nl_trace *trace)
 static void build_allocations(struct nl_flame *flame, const struct nl_trace *trace,
                               const struct nl_window *window)
 {
-    struct nl_window none = {0};
     struct nl_scope scope;
-    nl_scope_init(&scope, trace, window ? window : &none);
+    nl_scope_init(&scope, trace, window);
     for (uint32_t row = 0; row < trace->memory.rows; row++) {
         uint32_t stack = trace->memory.stack[row];
         if (stack == NL_NULL_ROW || trace->memory.bytes[row] <= 0 ||

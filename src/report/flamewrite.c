@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "report/flame.h"
 #include "report/markup.h"
+#include "report/pagepart.h"
 #include "view/celltext.h"
 #include "view/palette.h"
 #include "view/plot.h"
@@ -23,11 +24,6 @@ struct shown {
     uint32_t left_out;
 };
 
-static int64_t weight_of(const struct nl_flame_node *node)
-{
-    return node->total > node->base_total ? node->total : node->base_total;
-}
-
 static int by_weight(const void *a, const void *b)
 {
     int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
@@ -37,12 +33,12 @@ static int by_weight(const void *a, const void *b)
 /* The weight below which nodes are left out. */
 static int64_t threshold(const struct nl_flame *flame)
 {
-    int64_t least = weight_of(&flame->nodes[0]) / LEAST_PART;
+    int64_t least = nl_flame_weight(&flame->nodes[0]) / LEAST_PART;
     if (flame->count <= MOST_SHOWN)
         return least;
     int64_t *weights = nl_alloc(flame->count * sizeof *weights);
     for (uint32_t id = 0; id < flame->count; id++)
-        weights[id] = weight_of(&flame->nodes[id]);
+        weights[id] = nl_flame_weight(&flame->nodes[id]);
     if (flame->count)
         qsort(weights, flame->count, sizeof *weights, by_weight);
     int64_t bound = weights[MOST_SHOWN - 1] + 1;
@@ -60,8 +56,8 @@ static struct shown choose(const struct nl_flame *flame)
     for (uint32_t id = 0; id < flame->count; id++)
         shown.places[id] = NL_NULL_ROW;
     for (bool down = true;;) {
-        bool take = down && (at == 0 || (weight_of(&flame->nodes[at]) >= least &&
-                                         weight_of(&flame->nodes[at]) > 0));
+        bool take = down && (at == 0 || (nl_flame_weight(&flame->nodes[at]) >= least &&
+                                         nl_flame_weight(&flame->nodes[at]) > 0));
         if (take) {
             shown.places[at] = shown.count;
             shown.order[shown.count++] = at;
@@ -100,7 +96,9 @@ static void put_member(struct nl_json *json, const char *key, const struct nl_fl
         case MEMBER_TOTAL: nl_json_i64(json, node->total); break;
         case MEMBER_SELF: nl_json_i64(json, node->self); break;
         case MEMBER_BASE: nl_json_i64(json, node->base_total); break;
-        case MEMBER_KIND: nl_json_u64(json, node->class ? 32u + node->class : node->kind); break;
+        case MEMBER_KIND:
+            nl_json_u64(json, node->class ? NL_PAGE_CLASS + node->class : node->kind);
+            break;
         }
     }
     nl_json_close(json, ']');
@@ -141,7 +139,7 @@ void nl_flame_json(struct nl_json *json, const struct nl_flame *flame)
     nl_json_open(json, '{');
     nl_json_put_text(json, "name", flame->source->name);
     nl_json_put_text(json, "title", flame->source->title);
-    nl_json_put_text(json, "meaning", nl_markup_meaning(flame->meaning));
+    nl_json_put_text(json, "meaning", nl_page_meaning(flame->meaning));
     nl_json_put_i64(json, "total", flame->nodes[0].total, true);
     nl_json_put_u64(json, "left_out", shown.left_out, true);
     put_names(json, flame, &shown);

@@ -44,6 +44,8 @@ FILE *nl_markup_json(FILE *out, struct nl_err *err)
     return stream;
 }
 
+#define DIGEST_BYTES 32 /* of SHA-256 */
+
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 void nl_markup_base64(struct nl_buf *out, const unsigned char *bytes, size_t size)
@@ -60,42 +62,17 @@ void nl_markup_base64(struct nl_buf *out, const unsigned char *bytes, size_t siz
 
 bool nl_markup_hash(char text[NL_MARKUP_HASH], const void *bytes, size_t size, struct nl_err *err)
 {
-    char hex[NL_DIGEST_TEXT], *to = text;
+    char hex[NL_DIGEST_TEXT];
+    unsigned char digest[DIGEST_BYTES];
+    struct nl_buf out;
     if (!nl_digest_bytes(hex, bytes, size, err))
         return false;
-    for (const char *prefix = "sha256-"; *prefix; prefix++)
-        *to++ = *prefix;
-    for (size_t i = 0; i < 64;
-         i += 6) { /* 3 bytes, 6 digits, 4 letters; the last 2 bytes are 3 letters */
-        unsigned bits = 0;
-        for (size_t j = 0; j < 6; j++)
-            bits = bits << 4 | (i + j < 64 ? (unsigned)nl_hex_digit(hex[i + j]) : 0);
-        for (int shift = 18; shift >= 0; shift -= 6)
-            *to++ = letters[bits >> shift & 63];
-    }
-    to[-1] = '=';
-    *to = '\0';
+    for (size_t i = 0; i < DIGEST_BYTES; i++)
+        digest[i] = (unsigned char)(nl_hex_digit(hex[2 * i]) << 4 | nl_hex_digit(hex[2 * i + 1]));
+    nl_buf_init(&out, NL_MARKUP_HASH);
+    nl_buf_text(&out, "sha256-");
+    nl_markup_base64(&out, digest, DIGEST_BYTES);
+    memcpy(text, out.ptr, out.len + 1);
+    nl_buf_release(&out);
     return true;
-}
-
-const char *nl_markup_meaning(enum nl_meaning meaning)
-{
-    static const char *const words[] = {
-        [NL_MEANS_TEXT] = NULL,
-        [NL_MEANS_INTEGER] = "id",
-        [NL_MEANS_COUNT] = "count",
-        [NL_MEANS_NS] = "ns",
-        [NL_MEANS_BYTES] = "bytes",
-        [NL_MEANS_SHARE] = "share",
-        [NL_MEANS_NUMBER] = "number",
-        [NL_MEANS_RATE] = "bytes/s",
-        [NL_MEANS_HERTZ] = "Hz",
-        [NL_MEANS_FLOPS] = "FLOP/s",
-        [NL_MEANS_WEIGHT] = "weight",
-        [NL_MEANS_UNIT] = "unit",
-        [NL_MEANS_ANY] = NULL,
-        [NL_MEANS_CHANGE_NS] = "change_ns",
-        [NL_MEANS_CHANGE_SHARE] = "change_share",
-    };
-    return (size_t)meaning < sizeof words / sizeof *words ? words[meaning] : NULL;
 }

@@ -2,7 +2,7 @@
  * markup — text from profiles inside HTML, SVG and scripts' data, so that no name can become markup.
  *
  * Two ways in, and no third: nl_markup_html for text and quoted attributes, and a stream for JSON within a
- * <script type="application/json">, which writes every '<' as < (it only occurs in strings there).
+ * <script type="application/json">, which writes every '<' as \u003c (it occurs in strings alone there).
  */
 #ifndef NL_MARKUP_H
 #define NL_MARKUP_H
@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "timeline/result.h"
+#include "base/str.h"
 
 /* & < > " ' as entities; what steers or reorders text becomes U+FFFD, as on terminals. */
 void nl_markup_html(FILE *out, struct nl_str text);
@@ -27,8 +27,5 @@ NL_MUST_CHECK bool nl_markup_hash(char text[NL_MARKUP_HASH], const void *bytes, 
 /* Adds bytes as base64 (RFC 4648, with padding). */
 struct nl_buf;
 void nl_markup_base64(struct nl_buf *out, const unsigned char *bytes, size_t size);
-
-/* The word pages know a meaning by: "ns", "bytes", "share", "count", …; NULL for text and plain numbers. */
-const char *nl_markup_meaning(enum nl_meaning meaning);
 
 #endif

@@ -109,6 +109,28 @@ static void put_plain(FILE *out, const struct nl_page *page, const struct nl_rep
 
 /* ---- documents ---- */
 
+const char *nl_page_meaning(enum nl_meaning meaning)
+{
+    static const char *const words[] = {
+        [NL_MEANS_TEXT] = NULL,
+        [NL_MEANS_INTEGER] = "id",
+        [NL_MEANS_COUNT] = "count",
+        [NL_MEANS_NS] = "ns",
+        [NL_MEANS_BYTES] = "bytes",
+        [NL_MEANS_SHARE] = "share",
+        [NL_MEANS_NUMBER] = "number",
+        [NL_MEANS_RATE] = "bytes/s",
+        [NL_MEANS_HERTZ] = "Hz",
+        [NL_MEANS_FLOPS] = "FLOP/s",
+        [NL_MEANS_WEIGHT] = "weight",
+        [NL_MEANS_UNIT] = "unit",
+        [NL_MEANS_ANY] = NULL,
+        [NL_MEANS_CHANGE_NS] = "change_ns",
+        [NL_MEANS_CHANGE_SHARE] = "change_share",
+    };
+    return (size_t)meaning < sizeof words / sizeof *words ? words[meaning] : NULL;
+}
+
 /* Opens a JSON document inside the page. */
 static FILE *begin_document(FILE *out, const char *id, struct nl_json *json, struct nl_err *err)
 {
@@ -158,7 +180,7 @@ static void put_sections(struct nl_json *json, const struct nl_report *report, c
             nl_json_open(json, '{');
             nl_json_put_text(json, "name", result->columns[column].name);
             nl_json_put_text(json, "head", result->columns[column].head);
-            nl_json_put_text(json, "meaning", nl_markup_meaning(result->columns[column].meaning));
+            nl_json_put_text(json, "meaning", nl_page_meaning(result->columns[column].meaning));
             nl_json_close(json, '}');
         }
         nl_json_close(json, ']');

@@ -27,7 +27,7 @@ static void put_kernel(struct nl_json *json, const struct nl_trace *trace,
     struct nl_buf name;
     unsigned first = bin_of(stats->min_ns), last = bin_of(stats->max_ns);
     nl_buf_init(&name, 4096);
-    nl_elide_name(&name, nl_short_kernel(nl_trace_name(trace, stats->name)), 300);
+    nl_elide_name(&name, nl_short_kernel(nl_trace_name(trace, stats->name)), NL_PAGE_NAME_MOST);
     nl_json_open(json, '{');
     nl_json_key(json, "name");
     nl_json_str(json, (struct nl_str){name.ptr ? name.ptr : "", name.len});

@@ -10,6 +10,15 @@
 #include "base/json.h"
 #include "tables/memo.h"
 
+#define NL_PAGE_NAME_MOST 300 /* characters shown of a name */
+
+/* What the script takes a slice's colour from: its kind (enum nl_kind), but of device work this + its class
+ * (enum nl_class). */
+#define NL_PAGE_CLASS 32u
+
+/* The word by which the script knows a meaning: "ns", "bytes", "share", …; NULL for text. */
+const char *nl_page_meaning(enum nl_meaning meaning);
+
 struct nl_page_source {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -19,10 +28,10 @@ struct nl_page_source {
 /* "timeline": the slices of one typical step on every lane, or of the window that was asked for. */
 void nl_page_timeline(struct nl_json *json, const struct nl_page_source *source);
 
-/* "steps": start and length of every step of every rank. */
+/* "steps": start and duration of every step of every rank. */
 void nl_page_steps(struct nl_json *json, const struct nl_page_source *source);
 
-/* "busy": how much of each part of the time each device worked. */
+/* "busy": how much of each part of the time each device worked, in thousandths. */
 void nl_page_busy(struct nl_json *json, const struct nl_page_source *source);
 
 /* "kernels": how long the instances of the kernels took that take most time. */
@@ -32,8 +41,8 @@ void nl_page_kernels(struct nl_json *json, const struct nl_page_source *source);
 void nl_page_memory(struct nl_json *json, const struct nl_page_source *source);
 void nl_page_counters(struct nl_json *json, const struct nl_page_source *source);
 
-/* "pair" and "flames" of a comparison: steady steps of A and B, and what grew and shrank of the first kind of stacks that
- * both have. */
+/* "pair" and "flames" of a comparison: steady steps of A and B, and the first kind of stacks that both have,
+ * with what grew and shrank. */
 void nl_page_pair(struct nl_json *json, const struct nl_page_source sides[2]);
 
 /* A series of points (ts ascending), thinned to about `most`: of each part of the time the least and the largest.

@@ -244,9 +244,9 @@ static unsigned kind_code(const struct nl_trace *trace, uint32_t slice)
     unsigned kind = trace->slice.kind[slice];
     uint32_t row = trace->slice.detail[slice];
     if (kind == NL_KIND_KERNEL && row < trace->kernel.rows)
-        return 32u + trace->kernel.class[row];
-    return kind == NL_KIND_MEMCPY   ? 32u + NL_CLASS_COPY
-           : kind == NL_KIND_MEMSET ? 32u + NL_CLASS_MEMSET
+        return NL_PAGE_CLASS + trace->kernel.class[row];
+    return kind == NL_KIND_MEMCPY   ? NL_PAGE_CLASS + NL_CLASS_COPY
+           : kind == NL_KIND_MEMSET ? NL_PAGE_CLASS + NL_CLASS_MEMSET
                                     : kind;
 }
 
@@ -359,7 +359,7 @@ static void put_names(struct nl_json *json, const struct nl_trace *trace, const 
     nl_json_open(json, '[');
     for (uint32_t i = 0; i < names->count; i++) {
         nl_buf_clear(&text);
-        nl_elide_name(&text, nl_trace_name(trace, (uint32_t)names->keys[i]), 300);
+        nl_elide_name(&text, nl_trace_name(trace, (uint32_t)names->keys[i]), NL_PAGE_NAME_MOST);
         nl_json_str(json, (struct nl_str){text.ptr ? text.ptr : "", text.len});
     }
     nl_json_close(json, ']');
