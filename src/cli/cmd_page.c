@@ -82,28 +82,30 @@ static bool with_profile(struct nl_call *call, write_function *write, struct nl_
 /* ---- report ---- */
 
 /* Reads the template and asks what it asks of the profile. */
-static bool add_template(struct nl_template *own, struct nl_report *answer,
+static bool add_template(struct nl_template *template, struct nl_report *answer,
                          const struct nl_trace *trace, const struct nl_analyze_options *analyze,
                          const struct nl_call *call, struct nl_err *err)
 {
     struct nl_db_options options = {.time_limit_ms = call->settings.timeout_ns / 1000000};
-    if (!nl_template_open(own, call->settings.report.template, err))
+    if (!nl_template_open(template, call->settings.report.template, err))
         return false;
     struct nl_db *db = nl_db_open(trace, &options, call->job, err);
     struct nl_template_asked asked = {db, trace, analyze, call->job};
-    bool done = db && nl_template_answer(own, answer, &asked, err);
+    bool done = db && nl_template_answer(template, answer, &asked, err);
     if (db)
         nl_db_close(db);
-    if (own->title)
-        answer->title = nl_arena_text(&answer->arena, own->title, strlen(own->title));
+    if (template->title)
+        answer->title = nl_arena_text(&answer->arena, template->title, strlen(template->title));
     return done;
 }
 
 /* "Nightly training: trace.json.gz" */
-static const char *own_title(const struct nl_template *own, const char *title,
-                             struct nl_report *answer)
+static const char *page_title(const struct nl_template *template, const char *title,
+                              struct nl_report *answer)
 {
-    return own && own->title ? nl_arena_format(&answer->arena, "%s: %s", own->title, title) : title;
+    return template && template->title
+               ? nl_arena_format(&answer->arena, "%s: %s", template->title, title)
+               : title;
 }
 
 static bool write_report(const struct nl_call *call, const struct nl_input_words *input,
@@ -122,7 +124,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
         return false;
     struct nl_report *answer = kept.report;
     const struct nl_profile *profile = kept.profile;
-    struct nl_template own, *added = call->settings.report.template ? &own : NULL;
+    struct nl_template template, *added = call->settings.report.template ? &template : NULL;
     if (added && !add_template(added, answer, trace, &options, call, err)) {
         nl_template_release(added);
         nl_answer_release(&kept);
@@ -131,9 +133,9 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     char *words = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
     struct nl_page page = {.kind = "analyze",
                            .title =
-                               own_title(added, nl_page_title(profile, &answer->arena), answer),
+                               page_title(added, nl_page_title(profile, &answer->arena), answer),
                            .command = call->line,
-                           .own = added,
+                           .template = added,
                            .input = words,
                            .bare = call->count <= NL_QUOTED_MOST ? bare : NULL};
     struct nl_view_options view = {

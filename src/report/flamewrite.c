@@ -1,5 +1,5 @@
-/* flame: as an object for pages, as folded lines, as an SVG picture. Each walks nodes depth first, the heaviest
- * child first, without recursion: a stack is as deep as its input says. */
+/* flamewrite — a flame as a JSON object for pages, as folded lines, and as an SVG picture. Each walks the nodes
+ * depth first, heaviest child first, and without recursion: how deep stacks are is up to the input. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 
 struct shown {
     uint32_t *order;  /* nodes, depth first */
-    uint32_t *places; /* of nodes in it, NL_NULL_ROW = left out */
+    uint32_t *places; /* per node its place in `order`; NL_NULL_ROW = left out */
     uint32_t count;
     uint32_t left_out;
 };
@@ -104,8 +104,9 @@ static void put_member(struct nl_json *json, const char *key, const struct nl_fl
     nl_json_close(json, ']');
 }
 
-/* Names that are used, under numbers of their own. */
-static void put_names(struct nl_json *json, const struct nl_flame *flame, const struct shown *shown)
+/* The names of the nodes shown, and per node the number of its name among them. */
+static void put_frame_names(struct nl_json *json, const struct nl_flame *flame,
+                            const struct shown *shown)
 {
     uint32_t *numbers = nl_zalloc(((size_t)flame->names.count + 1) * sizeof *numbers), count = 0;
     struct nl_buf text;
@@ -142,7 +143,7 @@ void nl_flame_json(struct nl_json *json, const struct nl_flame *flame)
     nl_json_put_text(json, "meaning", nl_page_meaning(flame->meaning));
     nl_json_put_i64(json, "total", flame->nodes[0].total, true);
     nl_json_put_u64(json, "left_out", shown.left_out, true);
-    put_names(json, flame, &shown);
+    put_frame_names(json, flame, &shown);
     put_member(json, "parent", flame, &shown, MEMBER_PARENT);
     put_member(json, "total", flame, &shown, MEMBER_TOTAL);
     put_member(json, "self", flame, &shown, MEMBER_SELF);
@@ -195,12 +196,15 @@ void nl_flame_folded(FILE *out, const struct nl_flame *flame)
 
 /* ---- SVG ---- */
 
+/* Sizes are in the picture's own units, which are pixels when it is not scaled. */
 #define SVG_WIDTH 1200
 #define SVG_ROW   18
 #define SVG_HEAD  30
 #define SVG_LEAST 0.4 /* narrower boxes are not drawn */
 #define SVG_CHAR  6.2 /* width of a character */
-#define SVG_DEPTH 200
+#define SVG_PAD   3   /* from the edge of a box to its text */
+#define SVG_BASE  13  /* from the top of a box to the base line of its text */
+#define SVG_DEPTH 200 /* levels */
 
 static enum nl_ink ink_of(const struct nl_flame_node *node)
 {
@@ -244,11 +248,12 @@ static void put_box(FILE *out, const struct nl_flame *flame, uint32_t node, doub
         "</title><rect x=\"%.2f\" y=\"%zu\" width=\"%.2f\" height=\"%d\" class=\"i-%s\" rx=\"1\"/>",
         x, SVG_HEAD + depth * SVG_ROW, width > 1 ? width - 0.5 : width, SVG_ROW - 1,
         node ? nl_inks[ink_of(at)].name : "idle");
-    size_t fits = width > 3 * SVG_CHAR ? (size_t)((width - 6) / SVG_CHAR) : 0;
+    size_t fits = width > 3 * SVG_CHAR ? (size_t)((width - 2 * SVG_PAD) / SVG_CHAR) : 0;
     if (fits >= 3) {
         nl_buf_clear(&text);
         nl_celltext_elide(&text, (struct nl_str){name.ptr, name.len}, fits);
-        fprintf(out, "<text x=\"%.2f\" y=\"%zu\">", x + 3, SVG_HEAD + depth * SVG_ROW + 13);
+        fprintf(out, "<text x=\"%.2f\" y=\"%zu\">", x + SVG_PAD,
+                SVG_HEAD + depth * SVG_ROW + SVG_BASE);
         nl_markup_html(out, (struct nl_str){text.ptr, text.len});
         fprintf(out, "</text>");
     }
@@ -257,7 +262,7 @@ static void put_box(FILE *out, const struct nl_flame *flame, uint32_t node, doub
     nl_buf_release(&text);
 }
 
-static void put_style(FILE *out)
+static void put_svg_style(FILE *out)
 {
     fputs("<style>text{font:11px monospace;fill:#fff;pointer-events:none}.h{font:14px sans-serif;"
           "fill:#1b2028}.bg{fill:#fff}",
@@ -295,7 +300,7 @@ void nl_flame_svg(FILE *out, const struct nl_flame *flame, const char *heading)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %zu\" width=\"%d\" "
             "height=\"%zu\">\n",
             SVG_WIDTH, height, SVG_WIDTH, height);
-    put_style(out);
+    put_svg_style(out);
     fprintf(
         out,
         "<rect class=\"bg\" width=\"100%%\" height=\"100%%\"/><text class=\"h\" x=\"4\" y=\"19\">");

@@ -15,7 +15,7 @@ extern const char nl_page_script[], nl_page_style[]; /* web/dist, embedded by th
 
 /* ---- frame ---- */
 
-static void put_inks(struct nl_buf *style, const char *selector, bool dark)
+static void add_inks(struct nl_buf *style, const char *selector, bool dark)
 {
     nl_buf_format(style, "%s{", selector);
     for (int i = 1; i < NL_INK_COUNT; i++)
@@ -24,15 +24,15 @@ static void put_inks(struct nl_buf *style, const char *selector, bool dark)
     nl_buf_text(style, "}");
 }
 
-static void put_style(struct nl_buf *style)
+static void build_style(struct nl_buf *style)
 {
-    put_inks(style, ":root", false);
+    add_inks(style, ":root", false);
     nl_buf_text(style, "@media (prefers-color-scheme:dark){");
-    put_inks(style, ":root:not([data-theme=light])", true);
+    add_inks(style, ":root:not([data-theme=light])", true);
     nl_buf_text(style, "}");
-    put_inks(style, ":root[data-theme=dark]", true);
+    add_inks(style, ":root[data-theme=dark]", true);
     nl_buf_text(style, "@media print{");
-    put_inks(style, ":root:root:root", false); /* paper is white */
+    add_inks(style, ":root:root:root", false); /* paper is white */
     nl_buf_text(style, "}");
     nl_buf_text(style, nl_page_style);
 }
@@ -42,7 +42,7 @@ static bool put_head(FILE *out, const struct nl_page *page, struct nl_err *err)
     char script[NL_MARKUP_HASH], look[NL_MARKUP_HASH];
     struct nl_buf style;
     nl_buf_init(&style, (size_t)1 << 20);
-    put_style(&style);
+    build_style(&style);
     bool done = nl_markup_hash(script, nl_page_script, strlen(nl_page_script), err) &&
                 nl_markup_hash(look, style.ptr, style.len, err);
     if (done) {
@@ -92,8 +92,8 @@ static void put_finding(FILE *out, const struct nl_finding *finding)
 static void put_plain(FILE *out, const struct nl_page *page, const struct nl_report *report)
 {
     put_text(out, "<main id=\"app\"><h1>", page->title, "</h1>\n");
-    if (page->own && page->own->front)
-        put_text(out, "<p>", page->own->front, "</p>\n");
+    if (page->template && page->template->front)
+        put_text(out, "<p>", page->template->front, "</p>\n");
     for (size_t i = 0; report && i < report->headline_count; i++)
         put_text(out, "<p>", report->headlines[i], "</p>\n");
     if (report && report->findings && report->findings->count) {
@@ -200,22 +200,23 @@ static void put_about(struct nl_json *json, const struct nl_page *page)
 }
 
 /* "own": what the user's template adds. */
-static void put_own(struct nl_json *json, const struct nl_template *own,
-                    const struct nl_report *report)
+static void put_template(struct nl_json *json, const struct nl_template *template,
+                         const struct nl_report *report)
 {
     nl_json_key(json, "own");
     nl_json_open(json, '{');
-    nl_json_put_text(json, "logo", own->logo);
-    nl_json_put_text(json, "front", own->front);
+    nl_json_put_text(json, "logo", template->logo);
+    nl_json_put_text(json, "front", template->front);
     nl_json_key(json, "hide");
     nl_json_open(json, '[');
-    for (size_t i = 0; i < own->hide_count; i++)
-        nl_json_text(json, own->hide[i]);
+    for (size_t i = 0; i < template->hide_count; i++)
+        nl_json_text(json, template->hide[i]);
     nl_json_close(json, ']');
     nl_json_key(json, "sections");
     nl_json_open(json, '[');
     for (size_t i = 0; i < report->result_count; i++) {
-        const struct nl_template_section *section = nl_template_section(own, report->results[i]);
+        const struct nl_template_section *section =
+            nl_template_section(template, report->results[i]);
         if (!section)
             continue;
         nl_json_open(json, '{');
@@ -312,8 +313,8 @@ static bool put_pictures(FILE *out, const struct nl_page *page, const struct nl_
         return false;
     put_about(&json, page);
     put_sections(&json, report, rows);
-    if (page->own)
-        put_own(&json, page->own, report);
+    if (page->template)
+        put_template(&json, page->template, report);
     if (sides == 2)
         nl_page_pair(&json, source);
     if (sides == 1) {

@@ -17,9 +17,9 @@ struct nl_page {
     const char *kind;    /* "analyze", "diff", "flame", …: what the script draws */
     const char *title;   /* of the window; untrusted text */
     const char *command; /* the command line that makes it again */
-    /* The profile in commands to paste (nl_view_options); NULL = PROFILE. */
+    /* The profile in commands to paste, with and without a window of time (nl_view_options); NULL = PROFILE. */
     const char *input, *bare;
-    const struct nl_template *own; /* what the user adds to it; NULL = nothing */
+    const struct nl_template *template; /* what the user adds; NULL = nothing */
 };
 
 /* "trace.json.gz", "rank-*.json (8 files)": what a page about the profile is called. */
@@ -48,12 +48,12 @@ struct nl_flame;
 NL_MUST_CHECK bool nl_page_flame(FILE *out, const struct nl_page *page,
                                  const struct nl_flame *flame, struct nl_err *err);
 
-/* The same report as Markdown with plots as text; `view`: rows of each table, words for commands. `own`: what the
+/* The same report as Markdown with plots as text; `view`: rows of each table, words for commands. `template`: what the
  * user adds; NULL = nothing. */
 NL_MUST_CHECK bool nl_page_markdown(FILE *out, const struct nl_trace *trace,
                                     const struct nl_profile *profile,
                                     const struct nl_report *report,
                                     const struct nl_view_options *view,
-                                    const struct nl_template *own, struct nl_err *err);
+                                    const struct nl_template *template, struct nl_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* page: the report as Markdown — the answer, then pictures made of text, then the tables. */
+/* pagemarkdown — the report as Markdown: the answer, then plots made of text, then the tables. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -16,12 +16,12 @@
 
 static const struct nl_plot_style style = {.width = WIDTH, .height = 10};
 
-static void begin(FILE *out, const char *title)
+static void begin_plot(FILE *out, const char *title)
 {
     fprintf(out, "\n## %s\n\n```text\n", title);
 }
 
-static void end(FILE *out, struct nl_buf *plot)
+static void end_plot(FILE *out, struct nl_buf *plot)
 {
     if (plot->len)
         fwrite(plot->ptr, 1, plot->len, out);
@@ -29,7 +29,7 @@ static void end(FILE *out, struct nl_buf *plot)
     nl_buf_clear(plot);
 }
 
-static void put_devices(FILE *out, struct nl_memo *memo, struct nl_buf *plot)
+static void plot_devices(FILE *out, struct nl_memo *memo, struct nl_buf *plot)
 {
     static const struct nl_plot_part legend[] = {{NULL, 0, NL_INK_compute},
                                                  {NULL, 0, NL_INK_comm},
@@ -47,7 +47,7 @@ static void put_devices(FILE *out, struct nl_memo *memo, struct nl_buf *plot)
         if (row.wall_ns <= 0)
             continue;
         if (!shown++)
-            begin(out, "Where the time goes");
+            begin_plot(out, "Where the time goes");
         if (row.rank == NL_NULL_I64)
             snprintf(label, sizeof label, "device %" PRId64, row.ordinal);
         else
@@ -61,12 +61,12 @@ static void put_devices(FILE *out, struct nl_memo *memo, struct nl_buf *plot)
     }
     if (shown) {
         nl_plot_legend(plot, legend, 4, &style);
-        end(out, plot);
+        end_plot(out, plot);
     }
 }
 
-static void put_steps(FILE *out, struct nl_memo *memo, const struct nl_window *window,
-                      struct nl_buf *plot)
+static void plot_steps(FILE *out, struct nl_memo *memo, const struct nl_window *window,
+                       struct nl_buf *plot)
 {
     const struct nl_found_steps *found = nl_memo_steps(memo);
     double *lengths = nl_alloc(MOST_STEPS * sizeof *lengths);
@@ -79,11 +79,11 @@ static void put_steps(FILE *out, struct nl_memo *memo, const struct nl_window *w
     }
     if (count >= 3) {
         struct nl_plot_series series = {NULL, NULL, lengths, count, NL_INK_compute};
-        begin(out, group->rank == NL_NULL_I64 ? "Step times" : "Step times of the first rank");
+        begin_plot(out, group->rank == NL_NULL_I64 ? "Step times" : "Step times of the first rank");
         nl_plot_lines(plot, &series, 1,
                       &(struct nl_plot_axis){.label = "step", .meaning = NL_MEANS_COUNT},
                       &(struct nl_plot_axis){.meaning = NL_MEANS_NS}, &style);
-        end(out, plot);
+        end_plot(out, plot);
     }
     nl_free(lengths);
 }
@@ -96,7 +96,7 @@ static ptrdiff_t column_of(const struct nl_result *result, const char *name)
     return -1;
 }
 
-static double number_of(const struct nl_cell *cell)
+static double cell_number(const struct nl_cell *cell)
 {
     return cell->type == NL_CELL_I64   ? (double)cell->i64
            : cell->type == NL_CELL_F64 ? cell->f64
@@ -104,8 +104,8 @@ static double number_of(const struct nl_cell *cell)
 }
 
 /* The first rows of a table as bars: texts of column `name`, values of column `number`. */
-static void put_bars(FILE *out, const struct nl_result *result, ptrdiff_t name, ptrdiff_t number,
-                     enum nl_ink ink, struct nl_buf *plot)
+static void plot_bars(FILE *out, const struct nl_result *result, ptrdiff_t name, ptrdiff_t number,
+                      enum nl_ink ink, struct nl_buf *plot)
 {
     struct nl_plot_part parts[MOST_BARS];
     size_t count = 0;
@@ -116,7 +116,7 @@ static void put_bars(FILE *out, const struct nl_result *result, ptrdiff_t name, 
     for (size_t row = 0; row < result->rows && count < MOST_BARS; row++) {
         const struct nl_cell *text = nl_result_cell(result, row, (size_t)name);
         const struct nl_cell *cell = nl_result_cell(result, row, (size_t)number);
-        double value = number_of(cell);
+        double value = cell_number(cell);
         if (text->type == NL_CELL_TEXT && value >= 0 && isfinite(value)) {
             struct nl_str shorter = nl_short_kernel(text->text);
             parts[count++] =
@@ -124,22 +124,22 @@ static void put_bars(FILE *out, const struct nl_result *result, ptrdiff_t name, 
         }
     }
     if (count > 1) {
-        begin(out, result->title);
+        begin_plot(out, result->title);
         for (size_t i = 0; i < count; i++) /* no name ends the block of code */
             for (char *at = strchr((char *)(uintptr_t)parts[i].name, '`'); at; at = strchr(at, '`'))
                 *at = '\'';
         nl_plot_bars(plot, parts, count, result->columns[number].meaning, &style);
-        end(out, plot);
+        end_plot(out, plot);
     }
     nl_arena_free(&arena);
 }
 
-static void put_table_bars(FILE *out, const struct nl_report *report, const char *table,
-                           const char *name, enum nl_ink ink, struct nl_buf *plot)
+static void plot_table(FILE *out, const struct nl_report *report, const char *table,
+                       const char *name, enum nl_ink ink, struct nl_buf *plot)
 {
     const struct nl_result *result = nl_report_result(report, table);
     if (result)
-        put_bars(out, result, column_of(result, name), column_of(result, "total_ns"), ink, plot);
+        plot_bars(out, result, column_of(result, name), column_of(result, "total_ns"), ink, plot);
 }
 
 /* ---- what a template adds ---- */
@@ -155,21 +155,23 @@ static ptrdiff_t first_column(const struct nl_result *result, bool text)
     return -1;
 }
 
-static bool put_own(FILE *out, const struct nl_profile *profile, const struct nl_report *report,
-                    const struct nl_template *own, const struct nl_view_options *options,
-                    struct nl_buf *plot, struct nl_err *err)
+static bool put_template_sections(FILE *out, const struct nl_profile *profile,
+                                  const struct nl_report *report,
+                                  const struct nl_template *template,
+                                  const struct nl_view_options *options, struct nl_buf *plot,
+                                  struct nl_err *err)
 {
     bool done = true;
-    if (own && own->front)
-        fprintf(out, "\n%s\n", own->front); /* the user's own Markdown */
-    for (size_t i = 0; done && own && i < report->result_count; i++) {
+    if (template && template->front)
+        fprintf(out, "\n%s\n", template->front); /* the user's own Markdown */
+    for (size_t i = 0; done && template && i < report->result_count; i++) {
         const struct nl_result *result = report->results[i];
-        const struct nl_template_section *section = nl_template_section(own, result);
+        const struct nl_template_section *section = nl_template_section(template, result);
         if (!section)
             continue;
         if (section->bars)
-            put_bars(out, result, first_column(result, true), first_column(result, false),
-                     NL_INK_compute, plot);
+            plot_bars(out, result, first_column(result, true), first_column(result, false),
+                      NL_INK_compute, plot);
         putc('\n', out);
         done = nl_view_md.render_result(out, profile, result, options, err);
         if (section->text)
@@ -179,19 +181,19 @@ static bool put_own(FILE *out, const struct nl_profile *profile, const struct nl
 }
 
 static bool put_tables(FILE *out, const struct nl_profile *profile, const struct nl_report *report,
-                       const struct nl_template *own, const struct nl_view_options *options,
+                       const struct nl_template *template, const struct nl_view_options *options,
                        struct nl_err *err)
 {
     bool done = true;
     for (size_t i = 0; done && i < report->result_count; i++) {
         const struct nl_result *result = report->results[i];
-        if (!result->rows || nl_view_is_series(result) || nl_template_section(own, result) ||
-            nl_template_hides(own, "tables") || nl_template_hides(own, result->name))
+        if (!result->rows || nl_view_is_series(result) || nl_template_section(template, result) ||
+            nl_template_hides(template, "tables") || nl_template_hides(template, result->name))
             continue;
         putc('\n', out);
         done = nl_view_md.render_result(out, profile, result, options, err);
     }
-    if (done && profile->coverage->rows && !nl_template_hides(own, "coverage")) {
+    if (done && profile->coverage->rows && !nl_template_hides(template, "coverage")) {
         putc('\n', out);
         done = nl_view_md.render_result(out, profile, profile->coverage, options, err);
     }
@@ -200,7 +202,7 @@ static bool put_tables(FILE *out, const struct nl_profile *profile, const struct
 
 bool nl_page_markdown(FILE *out, const struct nl_trace *trace, const struct nl_profile *profile,
                       const struct nl_report *report, const struct nl_view_options *view,
-                      const struct nl_template *own, struct nl_err *err)
+                      const struct nl_template *template, struct nl_err *err)
 {
     struct nl_view_options options = *view;
     struct nl_report answer = *report;
@@ -213,16 +215,16 @@ bool nl_page_markdown(FILE *out, const struct nl_trace *trace, const struct nl_p
     bare.coverage = none;
     bool done = nl_view_md.render_report(out, &bare, &answer, &options, err);
     options.rows = view->rows ? view->rows : 12;
-    done = done && put_own(out, profile, report, own, &options, &plot, err);
-    if (!nl_template_hides(own, "time"))
-        put_devices(out, memo, &plot);
-    if (!nl_template_hides(own, "steps"))
-        put_steps(out, memo, &profile->window, &plot);
-    if (!nl_template_hides(own, "kernels"))
-        put_table_bars(out, report, "kernels", "name", NL_INK_compute, &plot);
-    if (!nl_template_hides(own, "idle"))
-        put_table_bars(out, report, "idle_causes", "name", NL_INK_idle, &plot);
-    done = done && put_tables(out, profile, report, own, &options, err);
+    done = done && put_template_sections(out, profile, report, template, &options, &plot, err);
+    if (!nl_template_hides(template, "time"))
+        plot_devices(out, memo, &plot);
+    if (!nl_template_hides(template, "steps"))
+        plot_steps(out, memo, &profile->window, &plot);
+    if (!nl_template_hides(template, "kernels"))
+        plot_table(out, report, "kernels", "name", NL_INK_compute, &plot);
+    if (!nl_template_hides(template, "idle"))
+        plot_table(out, report, "idle_causes", "name", NL_INK_idle, &plot);
+    done = done && put_tables(out, profile, report, template, &options, err);
     nl_buf_release(&plot);
     nl_memo_free(memo);
     nl_result_free(none);

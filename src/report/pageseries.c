@@ -64,8 +64,9 @@ void nl_page_points(struct nl_json *json, const struct nl_page_point *points, si
 enum step_column { STEP_INDEX, STEP_START, STEP_LENGTH, STEP_PHASE };
 
 /* Of every `join` steps the longest, so that no slow step is hidden. */
-static void put_steps(struct nl_json *json, const char *key, const struct nl_found_step *steps,
-                      size_t count, size_t join, enum step_column column, int64_t first_ts)
+static void put_step_column(struct nl_json *json, const char *key,
+                            const struct nl_found_step *steps, size_t count, size_t join,
+                            enum step_column column, int64_t first_ts)
 {
     nl_json_key(json, key);
     nl_json_open(json, '[');
@@ -108,10 +109,10 @@ void nl_page_steps(struct nl_json *json, const struct nl_page_source *source)
         nl_json_open(json, '{');
         nl_json_put_i64(json, "rank", group->rank, group->rank != NL_NULL_I64);
         nl_json_put_text(json, "method", nl_step_method_text(group->method));
-        put_steps(json, "index", steps, count, join, STEP_INDEX, first);
-        put_steps(json, "start", steps, count, join, STEP_START, first);
-        put_steps(json, "dur", steps, count, join, STEP_LENGTH, first);
-        put_steps(json, "phase", steps, count, join, STEP_PHASE, first);
+        put_step_column(json, "index", steps, count, join, STEP_INDEX, first);
+        put_step_column(json, "start", steps, count, join, STEP_START, first);
+        put_step_column(json, "dur", steps, count, join, STEP_LENGTH, first);
+        put_step_column(json, "phase", steps, count, join, STEP_PHASE, first);
         nl_json_close(json, '}');
         nl_free(steps);
     }
@@ -135,8 +136,8 @@ static void fill_bins(const struct nl_intervals *set, int64_t start, int64_t end
     }
 }
 
-static void put_busy(struct nl_json *json, const char *key, const struct nl_intervals *set,
-                     int64_t start, int64_t end)
+static void put_busy_bins(struct nl_json *json, const char *key, const struct nl_intervals *set,
+                          int64_t start, int64_t end)
 {
     double bins[BUSY_BINS] = {0};
     fill_bins(set, start, end, bins);
@@ -162,9 +163,9 @@ static void put_device(struct nl_json *json, const struct nl_page_source *source
     nl_json_open(json, '{');
     nl_json_put_i64(json, "rank", row->rank, row->rank != NL_NULL_I64);
     nl_json_put_i64(json, "device", row->ordinal, row->ordinal != NL_NULL_I64);
-    put_busy(json, "compute", &sets.compute, start, end);
-    put_busy(json, "comm", &comm, start, end);
-    put_busy(json, "copy", &copy, start, end);
+    put_busy_bins(json, "compute", &sets.compute, start, end);
+    put_busy_bins(json, "comm", &comm, start, end);
+    put_busy_bins(json, "copy", &copy, start, end);
     nl_json_close(json, '}');
     nl_intervals_release(&comm);
     nl_intervals_release(&copy);
@@ -198,7 +199,8 @@ void nl_page_busy(struct nl_json *json, const struct nl_page_source *source)
 struct pool {
     int64_t rank, device_type, device;
     uint32_t kind;
-    bool reserved, counted; /* the allocator's reserve; or our own running sum */
+    /* Which of its numbers: what the allocator has reserved, our own running sum, or (neither) what is allocated. */
+    bool reserved, counted;
 };
 
 static bool same_pool(const struct nl_trace *trace, const struct pool *pool, uint32_t row)
@@ -236,7 +238,7 @@ static int by_time(const void *a, const void *b)
     return x->ts < y->ts ? -1 : x->ts > y->ts;
 }
 
-/* Points of a pool: the allocator's totals where it tells them, else the running sum. */
+/* Points of a pool: the allocator's totals where they were recorded, else the running sum. */
 static size_t pool_points(const struct nl_page_source *source, const struct pool *pool,
                           const struct nl_scope *scope, struct nl_page_point *points)
 {
@@ -294,10 +296,10 @@ void nl_page_memory(struct nl_json *json, const struct nl_page_source *source)
     nl_json_key(json, "memory");
     nl_json_open(json, '[');
     for (size_t i = 0; i < count; i++) {
-        bool told = put_pool(json, source, &pools[i], &scope, points);
+        bool recorded = put_pool(json, source, &pools[i], &scope, points);
         struct pool other = pools[i];
-        other.reserved = told;
-        other.counted = !told;
+        other.reserved = recorded;
+        other.counted = !recorded;
         (void)put_pool(json, source, &other, &scope, points);
     }
     nl_json_close(json, ']');

@@ -1,7 +1,7 @@
 /*
  * pagetimeline — one typical step as a timeline: all slices that overlap it, on their lanes, with launches linked
- * to the work they launched. The step is the one of median length among the steady ones of the first rank that has
- * any. Where there are no steps it is the middle of the device work, or of everything, as long as what fits.
+ * to the work they launched. It is the step of median duration among the steady ones of the first rank that has
+ * any. Without steps it is as much as fits around the middle of the device work, or else of everything.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,18 +16,20 @@
 
 #define MOST_SLICES 30000
 #define MOST_LANES  96
-#define LEAST_PARTS                                                                                \
-    20000 /* first bound: slices under 1/20000 of the window go first when there are too many */
+/* When there are too many slices, those shorter than this part of the window go first. */
+#define LEAST_PARTS 20000
 
-struct view {
+/* The part of the trace that is shown. */
+struct excerpt {
     const struct nl_trace *trace;
     struct nl_scope scope;
-    int64_t start, end, least; /* least: length of what is shown; shorter slices are counted */
-    uint32_t *lanes;           /* shown, in order */
+    int64_t start, end; /* ns, store time */
+    int64_t least;      /* ns; shorter slices are left out */
+    uint32_t *lanes;    /* shown, in order */
     uint32_t lane_count, lanes_left_out;
-    uint64_t shown, left_out;
-    uint32_t *numbers; /* per slice of the trace in shown order, only of device work and launches */
-    char reason[160];
+    uint64_t shown, left_out; /* slices */
+    uint32_t *numbers; /* per slice of the trace: its place among those shown, or NL_NULL_ROW */
+    char reason[160];  /* why this part: "step 12, the median of 40 steady ones" */
 };
 
 /* ---- which window ---- */
@@ -64,7 +66,7 @@ static const struct nl_found_step *typical_step(const struct nl_found_steps *fou
     return best;
 }
 
-static void choose_window(struct view *view, const struct nl_page_source *source)
+static void choose_window(struct excerpt *excerpt, const struct nl_page_source *source)
 {
     const struct nl_trace *trace = source->trace;
     const struct nl_window *window = source->window;
@@ -72,89 +74,89 @@ static void choose_window(struct view *view, const struct nl_page_source *source
     int64_t rank = NL_NULL_I64;
     size_t of = 0;
     const struct nl_found_step *step = typical_step(found, window, &rank, &of);
-    view->start = trace->first_ts;
-    view->end = trace->last_ts;
+    excerpt->start = trace->first_ts;
+    excerpt->end = trace->last_ts;
     if (step) {
         char place[40] = "";
         if (rank != NL_NULL_I64)
             snprintf(place, sizeof place, " of rank %" PRId64, rank);
-        view->start = step->start;
-        view->end = step->end;
+        excerpt->start = step->start;
+        excerpt->end = step->end;
         if (of == 1)
-            snprintf(view->reason, sizeof view->reason, "step %" PRId64 "%s, the only steady one",
-                     step->index, place);
+            snprintf(excerpt->reason, sizeof excerpt->reason,
+                     "step %" PRId64 "%s, the only steady one", step->index, place);
         else
-            snprintf(view->reason, sizeof view->reason,
+            snprintf(excerpt->reason, sizeof excerpt->reason,
                      "step %" PRId64 "%s, the median of %zu steady ones", step->index, place, of);
     } else if (window->has_time) {
-        view->start = window->start;
-        view->end = window->end;
-        snprintf(view->reason, sizeof view->reason, "the window that was asked for");
+        excerpt->start = window->start;
+        excerpt->end = window->end;
+        snprintf(excerpt->reason, sizeof excerpt->reason, "the window that was asked for");
     } else {
-        snprintf(view->reason, sizeof view->reason, "the whole profile (it has no steps)");
+        snprintf(excerpt->reason, sizeof excerpt->reason, "the whole profile (it has no steps)");
     }
-    if (view->end <= view->start)
-        view->end = view->start + 1;
+    if (excerpt->end <= excerpt->start)
+        excerpt->end = excerpt->start + 1;
 }
 
-static bool overlaps(const struct view *view, uint32_t slice)
+static bool overlaps(const struct excerpt *excerpt, uint32_t slice)
 {
-    int64_t ts = view->trace->slice.ts[slice];
-    return ts < view->end && nl_slice_end(view->trace, slice) >= view->start;
+    int64_t ts = excerpt->trace->slice.ts[slice];
+    return ts < excerpt->end && nl_slice_end(excerpt->trace, slice) >= excerpt->start;
 }
 
-/* For bounds: what has no known length counts as none. */
-static int64_t length_of(const struct view *view, uint32_t slice)
+/* For bounds: a slice of unknown duration counts as one of none. */
+static int64_t length_of(const struct excerpt *excerpt, uint32_t slice)
 {
-    int64_t dur = view->trace->slice.dur[slice];
+    int64_t dur = excerpt->trace->slice.dur[slice];
     return dur > 0 ? dur : 0;
 }
 
-static uint64_t count_slices(const struct view *view)
+static uint64_t count_slices(const struct excerpt *excerpt)
 {
     uint64_t count = 0;
-    for (uint32_t slice = 0; slice < view->trace->slice.rows; slice++)
-        count +=
-            overlaps(view, slice) && nl_scope_lane(&view->scope, view->trace->slice.lane[slice]);
+    for (uint32_t slice = 0; slice < excerpt->trace->slice.rows; slice++)
+        count += overlaps(excerpt, slice) &&
+                 nl_scope_lane(&excerpt->scope, excerpt->trace->slice.lane[slice]);
     return count;
 }
 
 /* Without steps a long profile is halved around the middle of its device work until it fits. */
-static void narrow(struct view *view, const struct nl_page_source *source)
+static void narrow(struct excerpt *excerpt, const struct nl_page_source *source)
 {
     size_t count = 0;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(source->memo, &count);
-    int64_t middle = view->start + (view->end - view->start) / 2;
+    int64_t middle = excerpt->start + (excerpt->end - excerpt->start) / 2;
     for (size_t i = 0; i < count; i++)
         if (rows[i].kernels && rows[i].wall_ns > 0) {
             middle = rows[i].start_ns + rows[i].wall_ns / 2;
             break;
         }
-    if (count_slices(view) <= MOST_SLICES)
+    if (count_slices(excerpt) <= MOST_SLICES)
         return;
-    for (int64_t half = (view->end - view->start) / 2; half > 1000; half /= 2) {
-        view->start = middle - half;
-        view->end = middle + half;
-        if (count_slices(view) <= MOST_SLICES)
+    for (int64_t half = (excerpt->end - excerpt->start) / 2; half > 1000; half /= 2) {
+        excerpt->start = middle - half;
+        excerpt->end = middle + half;
+        if (count_slices(excerpt) <= MOST_SLICES)
             break;
     }
     char length[NL_UNIT_TEXT];
-    snprintf(view->reason, sizeof view->reason, "%s in the middle (the profile has no steps)",
-             nl_format_ns(length, view->end - view->start));
+    snprintf(excerpt->reason, sizeof excerpt->reason, "%s in the middle (the profile has no steps)",
+             nl_format_ns(length, excerpt->end - excerpt->start));
 }
 
 /* A step with too many slices loses the shortest, which are counted. */
-static void bound_lengths(struct view *view)
+static void bound_lengths(struct excerpt *excerpt)
 {
-    view->least = 0;
-    for (int64_t least = (view->end - view->start) / LEAST_PARTS + 1;; least *= 2) {
+    excerpt->least = 0;
+    for (int64_t least = (excerpt->end - excerpt->start) / LEAST_PARTS + 1;; least *= 2) {
         uint64_t count = 0;
-        for (uint32_t slice = 0; slice < view->trace->slice.rows; slice++)
-            count += overlaps(view, slice) && length_of(view, slice) >= view->least &&
-                     nl_scope_lane(&view->scope, view->trace->slice.lane[slice]);
+        for (uint32_t slice = 0; slice < excerpt->trace->slice.rows; slice++)
+            count += overlaps(excerpt, slice) && length_of(excerpt, slice) >= excerpt->least &&
+                     nl_scope_lane(&excerpt->scope, excerpt->trace->slice.lane[slice]);
         if (count <= MOST_SLICES)
             break;
-        view->least = least;
+        excerpt->least = least;
     }
 }
 
@@ -194,25 +196,25 @@ static int by_place(const void *a, const void *b)
     return x->lane < y->lane ? -1 : x->lane > y->lane;
 }
 
-static uint64_t shown_of_lane(const struct view *view, uint32_t lane)
+static uint64_t shown_of_lane(const struct excerpt *excerpt, uint32_t lane)
 {
-    const struct nl_trace *trace = view->trace;
+    const struct nl_trace *trace = excerpt->trace;
     uint64_t count = 0;
     for (uint32_t i = 0; i < trace->lane.count[lane]; i++) {
         uint32_t slice = trace->lane.first[lane] + i;
-        count += overlaps(view, slice) && length_of(view, slice) >= view->least;
+        count += overlaps(excerpt, slice) && length_of(excerpt, slice) >= excerpt->least;
     }
     return count;
 }
 
-static void choose_lanes(struct view *view)
+static void choose_lanes(struct excerpt *excerpt)
 {
-    const struct nl_trace *trace = view->trace;
+    const struct nl_trace *trace = excerpt->trace;
     struct lane_key *keys = nl_alloc((trace->lane.rows + 1) * sizeof *keys);
     uint32_t count = 0;
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        if (!trace->lane.count[lane] || !nl_scope_lane(&view->scope, lane) ||
-            !shown_of_lane(view, lane))
+        if (!trace->lane.count[lane] || !nl_scope_lane(&excerpt->scope, lane) ||
+            !shown_of_lane(excerpt, lane))
             continue;
         int64_t ordinal = nl_lane_ordinal(trace, lane);
         keys[count++] = (struct lane_key){nl_lane_rank(trace, lane),
@@ -221,17 +223,17 @@ static void choose_lanes(struct view *view)
     }
     if (count)
         qsort(keys, count, sizeof *keys, by_place);
-    view->lane_count = count < MOST_LANES ? count : MOST_LANES;
-    view->lanes_left_out = count - view->lane_count;
-    view->lanes = nl_alloc((view->lane_count + 1) * sizeof *view->lanes);
-    for (uint32_t i = 0; i < view->lane_count; i++)
-        view->lanes[i] = keys[i].lane;
+    excerpt->lane_count = count < MOST_LANES ? count : MOST_LANES;
+    excerpt->lanes_left_out = count - excerpt->lane_count;
+    excerpt->lanes = nl_alloc((excerpt->lane_count + 1) * sizeof *excerpt->lanes);
+    for (uint32_t i = 0; i < excerpt->lane_count; i++)
+        excerpt->lanes[i] = keys[i].lane;
     nl_free(keys);
 }
 
 /* ---- names ---- */
 
-/* Names of the view, each with the kind of the slices it stands for. */
+/* The names shown, each with the kind of the slices that have it. */
 struct names {
     uint64_t *keys; /* kind << 32 | name id of the trace */
     uint32_t count;
@@ -250,7 +252,7 @@ static unsigned kind_code(const struct nl_trace *trace, uint32_t slice)
                                     : kind;
 }
 
-static uint32_t number_of(struct names *names, uint64_t key)
+static uint32_t number_name(struct names *names, uint64_t key)
 {
     uint32_t number = nl_idmap_get(&names->numbers, key);
     if (number != NL_NO_ROW)
@@ -274,61 +276,63 @@ static void put_label(struct nl_json *json, const struct nl_trace *trace, uint32
 
 enum column { COLUMN_START, COLUMN_LENGTH, COLUMN_NAME, COLUMN_DEPTH, COLUMN_LINK };
 
-static int64_t value_of(struct view *view, struct names *names, uint32_t slice, enum column column,
-                        int64_t *last)
+static int64_t value_of(struct excerpt *excerpt, struct names *names, uint32_t slice,
+                        enum column column, int64_t *last)
 {
-    const struct nl_slice_table *table = &view->trace->slice;
+    const struct nl_slice_table *table = &excerpt->trace->slice;
     uint32_t link = table->link[slice];
-    int64_t start = table->ts[slice] - view->start, before = *last;
+    int64_t start = table->ts[slice] - excerpt->start, before = *last;
     switch (column) {
     case COLUMN_START: *last = start; return start - before;
     case COLUMN_LENGTH: return table->dur[slice] == NL_NULL_I64 ? -1 : table->dur[slice];
     case COLUMN_NAME:
-        return number_of(names, (uint64_t)kind_code(view->trace, slice) << 32 | table->name[slice]);
+        return number_name(names,
+                           (uint64_t)kind_code(excerpt->trace, slice) << 32 | table->name[slice]);
     case COLUMN_DEPTH: return table->depth[slice];
     case COLUMN_LINK:
-        return link == NL_NULL_ROW || view->numbers[link] == NL_NULL_ROW
+        return link == NL_NULL_ROW || excerpt->numbers[link] == NL_NULL_ROW
                    ? -1
-                   : (int64_t)view->numbers[link];
+                   : (int64_t)excerpt->numbers[link];
     }
     return 0;
 }
 
-static void put_column(struct nl_json *json, const char *key, struct view *view,
+static void put_column(struct nl_json *json, const char *key, struct excerpt *excerpt,
                        struct names *names, uint32_t lane, enum column column)
 {
-    const struct nl_trace *trace = view->trace;
+    const struct nl_trace *trace = excerpt->trace;
     int64_t last = 0;
     nl_json_key(json, key);
     nl_json_open(json, '[');
     for (uint32_t i = 0; i < trace->lane.count[lane]; i++) {
         uint32_t slice = trace->lane.first[lane] + i;
-        if (view->numbers[slice] != NL_NULL_ROW)
-            nl_json_i64(json, value_of(view, names, slice, column, &last));
+        if (excerpt->numbers[slice] != NL_NULL_ROW)
+            nl_json_i64(json, value_of(excerpt, names, slice, column, &last));
     }
     nl_json_close(json, ']');
 }
 
 /* Numbers the slices of the lanes in the order in which they are written. */
-static void number_slices(struct view *view)
+static void number_slices(struct excerpt *excerpt)
 {
-    const struct nl_trace *trace = view->trace;
-    view->numbers = nl_no_rows(trace->slice.rows + 1u);
-    for (uint32_t i = 0; i < view->lane_count; i++)
-        for (uint32_t j = 0; j < trace->lane.count[view->lanes[i]]; j++) {
-            uint32_t slice = trace->lane.first[view->lanes[i]] + j;
-            if (!overlaps(view, slice))
+    const struct nl_trace *trace = excerpt->trace;
+    excerpt->numbers = nl_no_rows(trace->slice.rows + 1u);
+    for (uint32_t i = 0; i < excerpt->lane_count; i++)
+        for (uint32_t j = 0; j < trace->lane.count[excerpt->lanes[i]]; j++) {
+            uint32_t slice = trace->lane.first[excerpt->lanes[i]] + j;
+            if (!overlaps(excerpt, slice))
                 continue;
-            if (length_of(view, slice) < view->least)
-                view->left_out++;
+            if (length_of(excerpt, slice) < excerpt->least)
+                excerpt->left_out++;
             else
-                view->numbers[slice] = (uint32_t)view->shown++;
+                excerpt->numbers[slice] = (uint32_t)excerpt->shown++;
         }
 }
 
-static void put_lane(struct nl_json *json, struct view *view, struct names *names, uint32_t lane)
+static void put_lane(struct nl_json *json, struct excerpt *excerpt, struct names *names,
+                     uint32_t lane)
 {
-    const struct nl_trace *trace = view->trace;
+    const struct nl_trace *trace = excerpt->trace;
     uint32_t process = trace->lane.process[lane];
     bool host = trace->lane.device[lane] == NL_NULL_ROW;
     nl_json_open(json, '{');
@@ -342,16 +346,17 @@ static void put_lane(struct nl_json *json, struct view *view, struct names *name
                     process != NL_NULL_ROW && trace->process.pid[process] != NL_NULL_I64);
     nl_json_key(json, "host");
     nl_json_bool(json, host);
-    put_column(json, "t", view, names, lane, COLUMN_START);
-    put_column(json, "d", view, names, lane, COLUMN_LENGTH);
-    put_column(json, "n", view, names, lane, COLUMN_NAME);
+    put_column(json, "t", excerpt, names, lane, COLUMN_START);
+    put_column(json, "d", excerpt, names, lane, COLUMN_LENGTH);
+    put_column(json, "n", excerpt, names, lane, COLUMN_NAME);
     if (trace->lane.depth[lane] > 1)
-        put_column(json, "y", view, names, lane, COLUMN_DEPTH);
-    put_column(json, "l", view, names, lane, COLUMN_LINK);
+        put_column(json, "y", excerpt, names, lane, COLUMN_DEPTH);
+    put_column(json, "l", excerpt, names, lane, COLUMN_LINK);
     nl_json_close(json, '}');
 }
 
-static void put_names(struct nl_json *json, const struct nl_trace *trace, const struct names *names)
+static void put_slice_names(struct nl_json *json, const struct nl_trace *trace,
+                            const struct names *names)
 {
     struct nl_buf text;
     nl_buf_init(&text, (size_t)1 << 16);
@@ -373,7 +378,7 @@ static void put_names(struct nl_json *json, const struct nl_trace *trace, const 
 
 void nl_page_timeline(struct nl_json *json, const struct nl_page_source *source)
 {
-    struct view view = {.trace = source->trace};
+    struct excerpt excerpt = {.trace = source->trace};
     struct nl_window place = *source->window;
     struct names names = {0};
     place.has_time = false;
@@ -382,31 +387,31 @@ void nl_page_timeline(struct nl_json *json, const struct nl_page_source *source)
         nl_json_null(json);
         return;
     }
-    nl_scope_init(&view.scope, source->trace, &place);
-    choose_window(&view, source);
-    if (view.start == source->trace->first_ts && view.end == source->trace->last_ts)
-        narrow(&view, source);
-    bound_lengths(&view);
-    choose_lanes(&view);
-    number_slices(&view);
+    nl_scope_init(&excerpt.scope, source->trace, &place);
+    choose_window(&excerpt, source);
+    if (excerpt.start == source->trace->first_ts && excerpt.end == source->trace->last_ts)
+        narrow(&excerpt, source);
+    bound_lengths(&excerpt);
+    choose_lanes(&excerpt);
+    number_slices(&excerpt);
     nl_json_open(json, '{');
-    nl_json_put_i64(json, "start_ns", view.start - source->trace->first_ts, true);
-    nl_json_put_i64(json, "dur_ns", view.end - view.start, true);
-    nl_json_put_text(json, "reason", view.reason);
-    nl_json_put_u64(json, "slices", view.shown, true);
-    nl_json_put_u64(json, "left_out", view.left_out, true);
-    nl_json_put_i64(json, "least_ns", view.least, true);
-    nl_json_put_u64(json, "lanes_left_out", view.lanes_left_out, true);
+    nl_json_put_i64(json, "start_ns", excerpt.start - source->trace->first_ts, true);
+    nl_json_put_i64(json, "dur_ns", excerpt.end - excerpt.start, true);
+    nl_json_put_text(json, "reason", excerpt.reason);
+    nl_json_put_u64(json, "slices", excerpt.shown, true);
+    nl_json_put_u64(json, "left_out", excerpt.left_out, true);
+    nl_json_put_i64(json, "least_ns", excerpt.least, true);
+    nl_json_put_u64(json, "lanes_left_out", excerpt.lanes_left_out, true);
     nl_json_key(json, "lanes");
     nl_json_open(json, '[');
-    for (uint32_t i = 0; i < view.lane_count; i++)
-        put_lane(json, &view, &names, view.lanes[i]);
+    for (uint32_t i = 0; i < excerpt.lane_count; i++)
+        put_lane(json, &excerpt, &names, excerpt.lanes[i]);
     nl_json_close(json, ']');
-    put_names(json, source->trace, &names);
+    put_slice_names(json, source->trace, &names);
     nl_json_close(json, '}');
     nl_free(names.keys);
     nl_idmap_release(&names.numbers);
-    nl_free(view.numbers);
-    nl_free(view.lanes);
-    nl_scope_release(&view.scope);
+    nl_free(excerpt.numbers);
+    nl_free(excerpt.lanes);
+    nl_scope_release(&excerpt.scope);
 }

@@ -1,4 +1,4 @@
-/* template — see template.h: from libyaml's tree of the document, whose nodes know their lines. */
+/* template — see template.h: read from libyaml's tree of the document, whose nodes know their lines. */
 #include "report/template.h"
 
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "report/markup.h"
 #include "sql/db.h"
 
-#define FILE_MOST ((size_t)1 << 20)
-#define LOGO_MOST ((size_t)256 << 10)
-#define OWN_NAME  "section_"
+#define FILE_MOST    ((size_t)1 << 20)
+#define LOGO_MOST    ((size_t)256 << 10)
+#define SECTION_NAME "section_"
 
 /* What can be left out: the parts of a page (web/src/report.ts), whose tables go with them. */
 static const char *const parts[] = {"findings", "time",     "steps",   "idle",
@@ -19,7 +19,7 @@ static const char *const parts[] = {"findings", "time",     "steps",   "idle",
                                     "memory",   "counters", "tables",  "coverage"};
 
 struct reader {
-    struct nl_template *own;
+    struct nl_template *template;
     yaml_document_t document;
     struct nl_err *err;
 };
@@ -41,7 +41,7 @@ static bool take_text(struct reader *r, const yaml_node_t *node, const char **te
         return refuse(r, node, "expected a text");
     if (strlen(scalar(node)) != node->data.scalar.length)
         return refuse(r, node, "expected a text without NUL");
-    *text = nl_arena_text(&r->own->arena, scalar(node), node->data.scalar.length);
+    *text = nl_arena_text(&r->template->arena, scalar(node), node->data.scalar.length);
     return true;
 }
 
@@ -55,8 +55,8 @@ static bool take_hide(struct reader *r, const yaml_node_t *node)
 {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strcmp(scalar(node), parts[i])) {
-            if (r->own->hide_count < NL_TEMPLATE_HIDES)
-                r->own->hide[r->own->hide_count++] = parts[i];
+            if (r->template->hide_count < NL_TEMPLATE_HIDES)
+                r->template->hide[r->template->hide_count++] = parts[i];
             return true;
         }
     return refuse(r, node,
@@ -107,9 +107,9 @@ static bool take_section(struct reader *r, const yaml_node_t *node)
 {
     if (node->type != YAML_MAPPING_NODE)
         return refuse(r, node, "expected title: and sql: or analysis:");
-    if (r->own->section_count == NL_TEMPLATE_SECTIONS)
+    if (r->template->section_count == NL_TEMPLATE_SECTIONS)
         return refuse(r, node, "expected at most 32 sections");
-    struct nl_template_section *section = &r->own->sections[r->own->section_count];
+    struct nl_template_section *section = &r->template->sections[r->template->section_count];
     *section = (struct nl_template_section){0};
     for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
          pair < node->data.mapping.pairs.top; pair++)
@@ -122,7 +122,7 @@ static bool take_section(struct reader *r, const yaml_node_t *node)
         return refuse(r, node, "expected sql: or analysis: in this section, not both");
     if (section->sql && section->rows)
         return refuse(r, node, "rows: is for analysis:; SQL has LIMIT");
-    r->own->section_count++;
+    r->template->section_count++;
     return true;
 }
 
@@ -142,11 +142,11 @@ static bool take_top(struct reader *r, const yaml_node_t *key, const yaml_node_t
 {
     const char *name = scalar(key);
     if (!strcmp(name, "title"))
-        return take_text(r, value, &r->own->title);
+        return take_text(r, value, &r->template->title);
     if (!strcmp(name, "front"))
-        return take_text(r, value, &r->own->front);
+        return take_text(r, value, &r->template->front);
     if (!strcmp(name, "logo"))
-        return take_text(r, value, &r->own->logo);
+        return take_text(r, value, &r->template->logo);
     if (!strcmp(name, "sections"))
         return take_list(r, value, take_section);
     if (!strcmp(name, "hide"))
@@ -169,12 +169,13 @@ static bool read_document(struct reader *r)
     return true;
 }
 
-bool nl_template_read(struct nl_template *own, const char *text, size_t size, struct nl_err *err)
+bool nl_template_read(struct nl_template *template, const char *text, size_t size,
+                      struct nl_err *err)
 {
-    struct reader r = {.own = own, .err = err};
+    struct reader r = {.template = template, .err = err};
     yaml_parser_t parser;
-    *own = (struct nl_template){0};
-    nl_arena_init(&own->arena);
+    *template = (struct nl_template){0};
+    nl_arena_init(&template->arena);
     if (size > FILE_MOST)
         return nl_fail(err, NL_LIMIT, "a template has at most 1 MiB");
     if (!yaml_parser_initialize(&parser))
@@ -209,54 +210,55 @@ static const char *type_of(const char *path)
     return NULL;
 }
 
-/* The picture as a data: address. Browsers run no scripts in pictures. */
-static bool read_logo(struct nl_template *own, struct nl_err *err)
+/* The picture as a data: address. Browsers run no scripts in pictures, so an SVG is safe, too. */
+static bool read_logo(struct nl_template *template, struct nl_err *err)
 {
-    const char *slash = strrchr(own->path, '/');
-    int folder = own->logo[0] != '/' && slash ? (int)(slash - own->path) + 1 : 0;
-    const char *path = nl_arena_format(&own->arena, "%.*s%s", folder, own->path, own->logo);
+    const char *slash = strrchr(template->path, '/');
+    int folder = template->logo[0] != '/' && slash ? (int)(slash - template->path) + 1 : 0;
+    const char *path =
+        nl_arena_format(&template->arena, "%.*s%s", folder, template->path, template->logo);
     const char *type = type_of(path);
     struct nl_map map;
     struct nl_buf data;
     if (!type)
         return nl_fail(err, NL_USAGE, "logo: '%s' ends in none of .svg, .png, .jpg, .gif, .webp",
-                       own->logo);
+                       template->logo);
     if (!nl_map_open(&map, path, err))
         return false;
     if (map.size > LOGO_MOST) {
         nl_map_close(&map);
-        return nl_fail(err, NL_LIMIT, "logo: '%s' has more than 256 KiB", own->logo);
+        return nl_fail(err, NL_LIMIT, "logo: '%s' has more than 256 KiB", template->logo);
     }
     nl_buf_init(&data, LOGO_MOST * 2);
     nl_buf_format(&data, "data:%s;base64,", type);
     nl_markup_base64(&data, map.bytes, map.size);
-    own->logo = nl_arena_text(&own->arena, data.ptr, data.len);
+    template->logo = nl_arena_text(&template->arena, data.ptr, data.len);
     nl_buf_release(&data);
     nl_map_close(&map);
     return true;
 }
 
-bool nl_template_open(struct nl_template *own, const char *path, struct nl_err *err)
+bool nl_template_open(struct nl_template *template, const char *path, struct nl_err *err)
 {
     struct nl_map map;
-    *own = (struct nl_template){0};
-    nl_arena_init(&own->arena);
+    *template = (struct nl_template){0};
+    nl_arena_init(&template->arena);
     if (!nl_map_open(&map, path, err))
         return false;
     nl_err_at(err, path, -1);
-    bool done = nl_template_read(own, map.size ? (const char *)map.bytes : "", map.size, err);
+    bool done = nl_template_read(template, map.size ? (const char *)map.bytes : "", map.size, err);
     nl_map_close(&map);
-    own->path = path;
-    if (done && own->logo)
-        done = read_logo(own, err);
+    template->path = path;
+    if (done && template->logo)
+        done = read_logo(template, err);
     if (done)
         nl_err_at(err, "", -1);
     return done;
 }
 
-void nl_template_release(struct nl_template *own)
+void nl_template_release(struct nl_template *template)
 {
-    nl_arena_free(&own->arena);
+    nl_arena_free(&template->arena);
 }
 
 /* ---- answers ---- */
@@ -271,34 +273,34 @@ static struct nl_result *run(const struct nl_template_section *section,
     return nl_analysis_run(section->analysis, asked->trace, &options, asked->job, err);
 }
 
-static struct nl_result *ask(const struct nl_template *own, size_t index,
+static struct nl_result *ask(const struct nl_template *template, size_t index,
                              const struct nl_template_asked *asked, struct nl_err *err)
 {
-    const struct nl_template_section *section = &own->sections[index];
+    const struct nl_template_section *section = &template->sections[index];
     struct nl_err wrong = {0};
     struct nl_result *result = run(section, asked, &wrong);
     if (!result) {
         (void)nl_fail(err, wrong.text[0] ? wrong.code : NL_QUERY, "%s: line %zu: %s of '%s': %s",
-                      own->path, section->line, section->sql ? "the SQL" : "the analysis",
+                      template->path, section->line, section->sql ? "the SQL" : "the analysis",
                       section->title, wrong.text[0] ? wrong.text : "it gives no table");
         return NULL;
     }
-    result->name = nl_arena_format(&result->arena, OWN_NAME "%zu", index + 1);
+    result->name = nl_arena_format(&result->arena, SECTION_NAME "%zu", index + 1);
     result->title = nl_arena_text(&result->arena, section->title, strlen(section->title));
     return result;
 }
 
-bool nl_template_answer(const struct nl_template *own, struct nl_report *report,
+bool nl_template_answer(const struct nl_template *template, struct nl_report *report,
                         const struct nl_template_asked *asked, struct nl_err *err)
 {
     size_t count = report->result_count;
     struct nl_result **results =
-        nl_arena_alloc(&report->arena, (count + own->section_count + 1) * sizeof *results);
+        nl_arena_alloc(&report->arena, (count + template->section_count + 1) * sizeof *results);
     if (count)
         memcpy(results, report->results, count * sizeof *results);
     report->results = results;
-    for (size_t i = 0; i < own->section_count; i++) {
-        struct nl_result *result = ask(own, i, asked, err);
+    for (size_t i = 0; i < template->section_count; i++) {
+        struct nl_result *result = ask(template, i, asked, err);
         if (!result)
             return false;
         results[report->result_count++] = result;
@@ -306,20 +308,20 @@ bool nl_template_answer(const struct nl_template *own, struct nl_report *report,
     return true;
 }
 
-const struct nl_template_section *nl_template_section(const struct nl_template *own,
+const struct nl_template_section *nl_template_section(const struct nl_template *template,
                                                       const struct nl_result *result)
 {
-    size_t prefix = strlen(OWN_NAME);
-    if (!own || strncmp(result->name, OWN_NAME, prefix) != 0)
+    size_t prefix = strlen(SECTION_NAME);
+    if (!template || strncmp(result->name, SECTION_NAME, prefix) != 0)
         return NULL;
     unsigned long number = strtoul(result->name + prefix, NULL, 10);
-    return number && number <= own->section_count ? &own->sections[number - 1] : NULL;
+    return number && number <= template->section_count ? &template->sections[number - 1] : NULL;
 }
 
-bool nl_template_hides(const struct nl_template *own, const char *name)
+bool nl_template_hides(const struct nl_template *template, const char *name)
 {
-    for (size_t i = 0; own && i < own->hide_count; i++)
-        if (!strcmp(own->hide[i], name))
+    for (size_t i = 0; template && i < template->hide_count; i++)
+        if (!strcmp(template->hide[i], name))
             return true;
     return false;
 }

@@ -1,11 +1,12 @@
 /*
- * template — what a user adds to the pages of `report`: a title, a logo, a front page of plain paragraphs, sections
- * of their own, asked in SQL or answered by one of our analyses, and which of ours to leave out. A YAML file of at most 1 MiB:
+ * template — what a user adds to the pages of `report`: a title, a logo, a front page of plain paragraphs, and
+ * sections of their own, each answered by SQL or by one of our analyses; also which of our parts to leave out. A
+ * YAML file of at most 1 MiB:
  *
  *     title: Nightly training
  *     logo: logo.svg                # beside this file; svg, png, jpeg, gif or webp of at most 256 KiB
  *     front: |
- *       Paragraphs, apart by empty lines.
+ *       Paragraphs, separated by empty lines.
  *     sections:
  *       - title: Attention
  *         text: What it is about.
@@ -16,12 +17,12 @@
  *         rows: 5
  *     hide: [flame, roofline]
  *
- *     struct nl_template own;
- *     if (nl_template_open(&own, "nightly.yaml", err)) {
- *         done = nl_template_answer(&own, report, &asked, err);  // its sections are results of the report now
+ *     struct nl_template template;
+ *     if (nl_template_open(&template, "nightly.yaml", err)) {
+ *         done = nl_template_answer(&template, report, &asked, err);  // its sections are results of the report now
  *         ...
  *     }
- *     nl_template_release(&own);
+ *     nl_template_release(&template);
  */
 #ifndef NL_TEMPLATE_H
 #define NL_TEMPLATE_H
@@ -36,8 +37,8 @@ struct nl_db;
 struct nl_template_section {
     const char *title, *text;           /* text may be NULL */
     const char *sql;                    /* or NULL, and then: */
-    const struct nl_analysis *analysis; /* of ours */
-    size_t rows;                        /* of it, at most; 0 = all */
+    const struct nl_analysis *analysis; /* one of ours */
+    size_t rows;                        /* of the analysis, at most; 0 = all */
     size_t line;                        /* of the SQL or of its name, from 1 */
     bool bars;
 };
@@ -53,14 +54,15 @@ struct nl_template {
 };
 
 /* Reads the text of a template; `logo` stays the name of a file. NL_USAGE with line and column. */
-NL_MUST_CHECK bool nl_template_read(struct nl_template *own, const char *text, size_t size,
+NL_MUST_CHECK bool nl_template_read(struct nl_template *template, const char *text, size_t size,
                                     struct nl_err *err);
 
 /* Reads a file, and the logo beside it. Release it whatever comes back. */
-NL_MUST_CHECK bool nl_template_open(struct nl_template *own, const char *path, struct nl_err *err);
-void nl_template_release(struct nl_template *own);
+NL_MUST_CHECK bool nl_template_open(struct nl_template *template, const char *path,
+                                    struct nl_err *err);
+void nl_template_release(struct nl_template *template);
 
-/* Whom the sections ask: SQL sees the whole profile, analyses the window of `options`. */
+/* What the sections are answered from: SQL sees the whole profile, analyses the window of `options`. */
 struct nl_template_asked {
     struct nl_db *db;
     const struct nl_trace *trace;
@@ -69,14 +71,14 @@ struct nl_template_asked {
 };
 
 /* Asks the sections and adds their answers to the report as results "section_1", "section_2", …. */
-NL_MUST_CHECK bool nl_template_answer(const struct nl_template *own, struct nl_report *report,
+NL_MUST_CHECK bool nl_template_answer(const struct nl_template *template, struct nl_report *report,
                                       const struct nl_template_asked *asked, struct nl_err *err);
 
-/* The section that a result is the answer of; NULL: a result of ours, or no template. */
-const struct nl_template_section *nl_template_section(const struct nl_template *own,
+/* The section that a result answers; NULL: it is a result of ours, or there is no template. */
+const struct nl_template_section *nl_template_section(const struct nl_template *template,
                                                       const struct nl_result *result);
 
-/* Whether the part of a page, or table, of that name is to be left out. `own` may be NULL. */
-bool nl_template_hides(const struct nl_template *own, const char *name);
+/* Whether the part of a page, or table, of that name is to be left out. `template` may be NULL. */
+bool nl_template_hides(const struct nl_template *template, const char *name);
 
 #endif
