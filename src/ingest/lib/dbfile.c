@@ -374,6 +374,17 @@ void dbfile_reader_init(struct dbfile_reader *reader, struct dbfile *db, struct 
     }
 }
 
+struct dbfile_reader *dbfile_reader_new(struct dbfile *db, struct dbfile_table *table,
+                                        const char *const *names)
+{
+    struct dbfile_reader *reader = nl_zalloc(sizeof *reader);
+    unsigned count = 0;
+    while (names[count])
+        count++;
+    dbfile_reader_init(reader, db, table, names, count);
+    return reader;
+}
+
 void dbfile_reader_leaves(const struct dbfile_reader *reader, size_t first, size_t count,
                           struct sqlitepages_scratch *scratch, sqlitepages_row_fn *row,
                           void *context, struct sqlitepages_damage *damage)

@@ -75,6 +75,9 @@ struct dbfile_reader {
 };
 void dbfile_reader_init(struct dbfile_reader *reader, struct dbfile *db, struct dbfile_table *table,
                         const char *const *names, unsigned count);
+/* The same in memory of its own, for names that end with NULL; nl_free it. */
+struct dbfile_reader *dbfile_reader_new(struct dbfile *db, struct dbfile_table *table,
+                                        const char *const *names);
 
 /* Leaves first..first+count of a fast table. */
 void dbfile_reader_leaves(const struct dbfile_reader *reader, size_t first, size_t count,

@@ -121,11 +121,7 @@ bool dbrows_each(struct dbrows *db, const char *name, const char *const *columns
     struct dbfile_table *table = dbfile_find(&db->db, name);
     if (!table)
         return false;
-    unsigned count = 0;
-    while (columns[count])
-        count++;
-    struct dbfile_reader *reader = nl_zalloc(sizeof *reader);
-    dbfile_reader_init(reader, &db->db, table, columns, count);
+    struct dbfile_reader *reader = dbfile_reader_new(&db->db, table, columns);
     if (!table->fast)
         dbfile_reader_all(reader, db->scratch, row, context, &db->damage);
     size_t leaves = table->fast ? table->leaves.count : 0;

@@ -145,8 +145,7 @@ static void take(struct switches *switches, const struct event *event)
 static void switches_whole(struct nsys_worker *worker, struct dbfile_table *table)
 {
     struct switches switches = {.worker = worker};
-    struct dbfile_reader *reader = nl_zalloc(sizeof *reader);
-    dbfile_reader_init(reader, &worker->load->db, table, columns, W_CELLS);
+    struct dbfile_reader *reader = dbfile_reader_new(&worker->load->db, table, columns);
     dbfile_reader_all(reader, &worker->scratch, gather, &switches, &worker->damage);
     nl_free(reader);
     struct nl_keyed *order = sorted(&switches);

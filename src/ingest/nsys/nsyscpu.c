@@ -46,8 +46,7 @@ static void gather_all(struct gathered *gathered, struct dbfile_table *table,
                        const char *const *columns, sqlitepages_row_fn *row)
 {
     struct nsys_worker *worker = gathered->worker;
-    struct dbfile_reader *reader = nl_zalloc(sizeof *reader);
-    dbfile_reader_init(reader, &worker->load->db, table, columns, gathered->columns);
+    struct dbfile_reader *reader = dbfile_reader_new(&worker->load->db, table, columns);
     dbfile_reader_all(reader, &worker->scratch, row, gathered, &worker->damage);
     nl_free(reader);
 }

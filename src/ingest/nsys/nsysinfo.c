@@ -20,11 +20,7 @@ bool nsys_each(struct nsys_load *load, const char *name, const char *const *colu
     struct dbfile_table *table = dbfile_find(&load->db, name);
     if (!table)
         return false;
-    unsigned count = 0;
-    while (columns[count])
-        count++;
-    struct dbfile_reader *reader = nl_zalloc(sizeof *reader);
-    dbfile_reader_init(reader, &load->db, table, columns, count);
+    struct dbfile_reader *reader = dbfile_reader_new(&load->db, table, columns);
     dbfile_reader_all(reader, &load->workers[0].scratch, row, context, &load->db.damage);
     nl_free(reader);
     return true;

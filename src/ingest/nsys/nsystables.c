@@ -154,25 +154,14 @@ static void add_unit(struct run *run, size_t first, size_t count)
     run->units[run->unit_count++] = (struct unit){(uint32_t)(run->job_count - 1), first, count};
 }
 
-static unsigned column_count(const struct nsys_handler *handler)
-{
-    unsigned count = 0;
-    while (handler->columns[count])
-        count++;
-    return count;
-}
-
 static void add_table(struct run *run, const struct nsys_table_def *def, struct dbfile_table *table)
 {
     const struct nsys_handler *handler = def->handler;
     const char *domain = def == &other_def ? table->name : def->domain;
     struct job job = {.def = def, .table = table};
     job.domain = domain ? nl_builder_name(run->load->builder, nl_str(domain)) : 0;
-    if (!handler->whole) {
-        job.reader = nl_zalloc(sizeof *job.reader);
-        dbfile_reader_init(job.reader, &run->load->db, table, handler->columns,
-                           column_count(handler));
-    }
+    if (!handler->whole)
+        job.reader = dbfile_reader_new(&run->load->db, table, handler->columns);
     nl_grow(&run->jobs, &run->job_cap, run->job_count + 1);
     run->jobs[run->job_count++] = job;
     if (handler->whole || !table->fast) {
