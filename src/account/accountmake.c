@@ -148,32 +148,23 @@ static void add_groups(struct nl_account_maker *maker)
     const struct nl_trace *trace = maker->trace;
     for (size_t i = 0, next; i < maker->lane_count; i = next) {
         const struct nl_work_lane *lanes = maker->lanes + i;
-        uint32_t process = lanes->process;
-        int64_t rank = lanes->rank;
-        for (next = i + 1; next < maker->lane_count; next++) {
-            const struct nl_work_lane *lane = &maker->lanes[next];
-            if (!nl_work_same_device(lanes, lane))
-                break;
-            process = lane->process == process ? process : NL_NULL_ROW;
-            rank = lane->rank == rank ? rank : NL_NULL_I64;
-        }
+        next = i + nl_work_device_lanes(lanes, maker->lane_count - i);
+        struct nl_work_device device = nl_work_device(trace, lanes, next - i);
         uint32_t feeder = nl_feeder(trace, &maker->lanes_of, maker->lanes + i, next - i);
         nl_grow(&maker->groups, &maker->group_cap, maker->group_count + 1);
-        maker->groups[maker->group_count++] = (struct nl_account_group){
-            .device = {.device = lanes->device,
-                       .process = process,
-                       .feeder = feeder,
-                       .rank = rank,
-                       .ordinal = lanes->device == NL_NULL_ROW
-                                      ? NL_NULL_I64
-                                      : trace->device.ordinal[lanes->device],
-                       .start = INT64_MAX,
-                       .end = INT64_MIN,
-                       .work_start = INT64_MIN},
-            .phases = nl_phases_of(&maker->phases, rank),
-            .lane_first = i,
-            .lane_count = next - i,
-            .host = feeding_process(maker, feeder, i, next - i)};
+        maker->groups[maker->group_count++] =
+            (struct nl_account_group){.device = {.device = device.device,
+                                                 .process = device.process,
+                                                 .feeder = feeder,
+                                                 .rank = device.rank,
+                                                 .ordinal = device.ordinal,
+                                                 .start = INT64_MAX,
+                                                 .end = INT64_MIN,
+                                                 .work_start = INT64_MIN},
+                                      .phases = nl_phases_of(&maker->phases, device.rank),
+                                      .lane_first = i,
+                                      .lane_count = next - i,
+                                      .host = feeding_process(maker, feeder, i, next - i)};
     }
 }
 

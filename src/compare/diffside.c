@@ -199,9 +199,7 @@ static void find_devices(struct diff_side *side)
 {
     side->devices = nl_alloc((side->lane_count + 1) * sizeof *side->devices);
     for (size_t i = 0, next, at = 0; i < side->lane_count; i = next) {
-        for (next = i + 1; next < side->lane_count; next++)
-            if (!nl_work_same_device(&side->lanes[i], &side->lanes[next]))
-                break;
+        next = i + nl_work_device_lanes(side->lanes + i, side->lane_count - i);
         struct diff_device device = {.device = side->lanes[i].device,
                                      .process = side->lanes[i].process,
                                      .first_lane = i,

@@ -124,22 +124,6 @@ struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *
     return shown;
 }
 
-/* Which process and rank the lanes share. */
-static void name_row(const struct nl_trace *trace, const struct nl_work_lane *lanes, size_t count,
-                     struct nl_device_breakdown *row)
-{
-    row->device = lanes[0].device;
-    row->process = lanes[0].process;
-    row->rank = lanes[0].rank;
-    for (size_t i = 1; i < count; i++) {
-        if (lanes[i].process != row->process)
-            row->process = NL_NULL_ROW;
-        if (lanes[i].rank != row->rank)
-            row->rank = NL_NULL_I64;
-    }
-    row->ordinal = row->device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[row->device];
-}
-
 /* Where the device's time in the window begins and ends: with its work, but at the window's own edges
  * where it worked before or after them, too. `start` and `end` come with the work's own (INT64_MIN = none
  * in the window). False when the device was not there. */
@@ -174,8 +158,11 @@ static bool break_down(const struct nl_trace *trace, const struct nl_window *win
             sweep_over(&tally, &batch[i]);
     }
     nl_sweep_close(&sweep);
-    *row = (struct nl_device_breakdown){0};
-    name_row(trace, lanes, count, row);
+    struct nl_work_device device = nl_work_device(trace, lanes, count);
+    *row = (struct nl_device_breakdown){.device = device.device,
+                                        .process = device.process,
+                                        .rank = device.rank,
+                                        .ordinal = device.ordinal};
     row->kernels = sweep.seen[NL_KIND_KERNEL];
     row->copies = sweep.seen[NL_KIND_MEMCPY];
     row->memsets = sweep.seen[NL_KIND_MEMSET];
@@ -197,16 +184,14 @@ static bool break_down(const struct nl_trace *trace, const struct nl_window *win
     return true;
 }
 
+static struct nl_work_device device_of(const struct nl_device_breakdown *row)
+{
+    return (struct nl_work_device){row->device, row->process, row->rank, row->ordinal};
+}
+
 static int by_rank(const void *left, const void *right)
 {
-    const struct nl_device_breakdown *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->ordinal != b->ordinal)
-        return a->ordinal < b->ordinal ? -1 : 1;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return a->process < b->process ? -1 : a->process > b->process;
+    return nl_work_device_order(device_of(left), device_of(right));
 }
 
 struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
@@ -217,9 +202,7 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
     bool *starts_unknown = sources_without_starts(trace);
     struct nl_device_breakdown *table = nl_alloc((lane_count + 1) * sizeof *table);
     for (size_t i = 0, next; i < lane_count; i = next) {
-        for (next = i + 1; next < lane_count; next++)
-            if (!nl_work_same_device(&lanes[i], &lanes[next]))
-                break;
+        next = i + nl_work_device_lanes(lanes + i, lane_count - i);
         if (break_down(trace, window, lanes + i, next - i, &table[rows]))
             table[rows++].starts_unknown =
                 starts_are_unknown(trace, starts_unknown, lanes + i, next - i);
@@ -229,15 +212,6 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
     qsort(table, rows, sizeof *table, by_rank);
     *count = rows;
     return table;
-}
-
-static size_t slices_of(const struct nl_trace *trace, const struct nl_work_lane *lanes,
-                        size_t count)
-{
-    size_t slices = 0;
-    for (size_t i = 0; i < count; i++)
-        slices += trace->lane.count[lanes[i].lane];
-    return slices;
 }
 
 void nl_device_intervals_of(const struct nl_trace *trace, const struct nl_window *window,
@@ -254,7 +228,7 @@ void nl_device_intervals_of(const struct nl_trace *trace, const struct nl_window
     struct nl_work batch[NL_SWEEP_BATCH];
     for (size_t class = NL_IS_COMPUTE; class < NL_WORK_CLASSES; class ++)
         nl_intervals_init(by_class[class]);
-    nl_intervals_reserve(&sets->compute, slices_of(trace, lanes + first, kept));
+    nl_intervals_reserve(&sets->compute, nl_work_slices(trace, lanes + first, kept));
     nl_sweep_open(&sweep, trace, window, lanes + first, kept);
     for (size_t got; (got = nl_sweep_next(&sweep, batch, NL_SWEEP_BATCH)) > 0;)
         for (size_t i = 0; i < got; i++)

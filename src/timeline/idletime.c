@@ -416,28 +416,18 @@ static int by_total(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-static void name_device(const struct nl_trace *trace, const struct nl_work_lane *lanes,
-                        size_t count, struct nl_idle_device *device)
-{
-    device->device = lanes[0].device;
-    device->process = lanes[0].process;
-    device->rank = lanes[0].rank;
-    for (size_t i = 1; i < count; i++) {
-        if (lanes[i].process != device->process)
-            device->process = NL_NULL_ROW;
-        if (lanes[i].rank != device->rank)
-            device->rank = NL_NULL_I64;
-    }
-    device->ordinal =
-        device->device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[device->device];
-}
-
 static void find_device(struct finder *finder, const struct nl_window *window,
                         const struct nl_work_lane *lanes, size_t count)
 {
     struct nl_idle *idle = finder->idle;
     struct nl_idle_device *device = &idle->devices[idle->device_count];
-    *device = (struct nl_idle_device){.first_gap = idle->gap_count, .first_sum = idle->sum_count};
+    struct nl_work_device work = nl_work_device(finder->trace, lanes, count);
+    *device = (struct nl_idle_device){.device = work.device,
+                                      .process = work.process,
+                                      .rank = work.rank,
+                                      .ordinal = work.ordinal,
+                                      .first_gap = idle->gap_count,
+                                      .first_sum = idle->sum_count};
     finder->device = device;
     finder->lanes = lanes;
     finder->lane_count = count;
@@ -451,7 +441,6 @@ static void find_device(struct finder *finder, const struct nl_window *window,
         idle->sums[sum].gaps = device->class_count[NL_IDLE_SHORT];
         idle->sums[sum].total_ns = device->class_ns[NL_IDLE_SHORT];
     }
-    name_device(finder->trace, lanes, count, device);
     device->gaps = idle->gap_count - device->first_gap;
     device->sums = idle->sum_count - device->first_sum;
     if (device->sums)
@@ -461,27 +450,14 @@ static void find_device(struct finder *finder, const struct nl_window *window,
 
 /* ---- Setting up ---- */
 
-/* For a gap before every slice, so that the array is not copied while it grows; memory that is not
- * used is not touched. */
-static void make_room(struct finder *finder, const struct nl_work_lane *lanes, size_t count)
+static struct nl_work_device device_of(const struct nl_idle_device *row)
 {
-    struct nl_idle *idle = finder->idle;
-    size_t most = 0;
-    for (size_t i = 0; i < count; i++)
-        most += finder->trace->lane.count[lanes[i].lane];
-    nl_grow(&idle->gaps, &idle->gap_cap, most + 1);
+    return (struct nl_work_device){row->device, row->process, row->rank, row->ordinal};
 }
 
 static int by_rank(const void *left, const void *right)
 {
-    const struct nl_idle_device *a = left, *b = right;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    if (a->ordinal != b->ordinal)
-        return a->ordinal < b->ordinal ? -1 : 1;
-    if (a->device != b->device)
-        return a->device < b->device ? -1 : 1;
-    return a->process < b->process ? -1 : a->process > b->process;
+    return nl_work_device_order(device_of(left), device_of(right));
 }
 
 struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window *window)
@@ -504,11 +480,10 @@ struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_w
     nl_lanes_of_init(&finder.lanes_of, trace);
     nl_idle_rule_init(&finder.rule, trace, roles);
     finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
-    make_room(&finder, lanes, count);
+    /* Room for a gap before every slice, so that the array is never copied; what is not used is not touched. */
+    nl_grow(&finder.idle->gaps, &finder.idle->gap_cap, nl_work_slices(trace, lanes, count) + 1);
     for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count; next++)
-            if (!nl_work_same_device(&lanes[i], &lanes[next]))
-                break;
+        next = i + nl_work_device_lanes(lanes + i, count - i);
         find_device(&finder, window, lanes + i, next - i);
     }
     qsort(finder.idle->devices, finder.idle->device_count, sizeof *finder.idle->devices, by_rank);

@@ -77,9 +77,46 @@ static uint64_t device_key(const struct nl_work_lane *lane)
     return (uint64_t)1 << 32 | lane->process;
 }
 
-bool nl_work_same_device(const struct nl_work_lane *a, const struct nl_work_lane *b)
+size_t nl_work_device_lanes(const struct nl_work_lane *lanes, size_t count)
 {
-    return device_key(a) == device_key(b);
+    size_t same = 1;
+    while (same < count && device_key(&lanes[same]) == device_key(&lanes[0]))
+        same++;
+    return same;
+}
+
+size_t nl_work_slices(const struct nl_trace *trace, const struct nl_work_lane *lanes, size_t count)
+{
+    size_t slices = 0;
+    for (size_t i = 0; i < count; i++)
+        slices += trace->lane.count[lanes[i].lane];
+    return slices;
+}
+
+struct nl_work_device nl_work_device(const struct nl_trace *trace, const struct nl_work_lane *lanes,
+                                     size_t count)
+{
+    uint32_t row = lanes[0].device;
+    struct nl_work_device device = {row, lanes[0].process, lanes[0].rank,
+                                    row == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[row]};
+    for (size_t i = 1; i < count; i++) {
+        if (lanes[i].process != device.process)
+            device.process = NL_NULL_ROW;
+        if (lanes[i].rank != device.rank)
+            device.rank = NL_NULL_I64;
+    }
+    return device;
+}
+
+int nl_work_device_order(struct nl_work_device a, struct nl_work_device b)
+{
+    if (a.rank != b.rank)
+        return a.rank < b.rank ? -1 : 1;
+    if (a.ordinal != b.ordinal)
+        return a.ordinal < b.ordinal ? -1 : 1;
+    if (a.device != b.device)
+        return a.device < b.device ? -1 : 1;
+    return a.process < b.process ? -1 : a.process > b.process;
 }
 
 static int by_device(const void *left, const void *right)

@@ -37,8 +37,22 @@ void nl_work_beyond(const struct nl_trace *trace, const struct nl_window *window
                     const struct nl_work_lane *lanes, size_t count, uint32_t *before,
                     uint32_t *after);
 
-/* Whether two lanes belong to the same device. */
-bool nl_work_same_device(const struct nl_work_lane *a, const struct nl_work_lane *b);
+/* How many of `count` lanes, from the first on, belong to the same device. */
+size_t nl_work_device_lanes(const struct nl_work_lane *lanes, size_t count);
+
+/* Slices on the lanes: at least as many as there is work. */
+size_t nl_work_slices(const struct nl_trace *trace, const struct nl_work_lane *lanes, size_t count);
+
+/* The device of some lanes, and the process and rank where all lanes have the same. */
+struct nl_work_device {
+    uint32_t device, process; /* rows; NL_NULL_ROW unknown */
+    int64_t rank, ordinal;    /* NL_NULL_I64 unknown */
+};
+struct nl_work_device nl_work_device(const struct nl_trace *trace, const struct nl_work_lane *lanes,
+                                     size_t count);
+
+/* The order of devices in tables, as qsort asks for it: by rank, then ordinal. */
+int nl_work_device_order(struct nl_work_device a, struct nl_work_device b);
 
 struct nl_work {
     int64_t start, end; /* clipped to the window; end == start for work of no length */
