@@ -30,26 +30,15 @@ static const struct known {
     {NSYS_COPY_KIND, number, NL_COPY_##identifier, "CUDA_MEMCPY_KIND_" #identifier, label},
 #include "store/copykind.def"
 
-    {NSYS_MEMORY_KIND, 0, NL_MEMORY_PAGEABLE, "CUDA_MEMOPR_MEMORY_KIND_PAGEABLE", "Pageable"},
-    {NSYS_MEMORY_KIND, 1, NL_MEMORY_PINNED, "CUDA_MEMOPR_MEMORY_KIND_PINNED", "Pinned"},
-    {NSYS_MEMORY_KIND, 2, NL_MEMORY_DEVICE, "CUDA_MEMOPR_MEMORY_KIND_DEVICE", "Device"},
-    {NSYS_MEMORY_KIND, 3, NL_MEMORY_ARRAY, "CUDA_MEMOPR_MEMORY_KIND_ARRAY", "Array"},
-    {NSYS_MEMORY_KIND, 4, NL_MEMORY_MANAGED, "CUDA_MEMOPR_MEMORY_KIND_MANAGED", "Managed"},
-    {NSYS_MEMORY_KIND, 5, NL_MEMORY_DEVICE_STATIC, "CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC",
-     "Device Static"},
-    {NSYS_MEMORY_KIND, 6, NL_MEMORY_MANAGED_STATIC, "CUDA_MEMOPR_MEMORY_KIND_MANAGED_STATIC",
-     "Managed Static"},
-    {NSYS_MEMORY_KIND, 7, NL_MEMORY_UNKNOWN, "CUDA_MEMOPR_MEMORY_KIND_UNKNOWN", "Unknown"},
+#define NL_MEMORYKIND(identifier, text, number, label)                                             \
+    {NSYS_MEMORY_KIND, number, NL_MEMORY_##identifier, "CUDA_MEMOPR_MEMORY_KIND_" #identifier,     \
+     label},
+#include "store/memorykind.def"
 
-    {NSYS_SYNC_KIND, 0, NL_SYNC_UNKNOWN, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN", "Unknown"},
-    {NSYS_SYNC_KIND, 1, NL_SYNC_EVENT, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE",
-     "Event sync"},
-    {NSYS_SYNC_KIND, 2, NL_SYNC_STREAM_WAIT_EVENT,
-     "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT", "Stream wait sync"},
-    {NSYS_SYNC_KIND, 3, NL_SYNC_STREAM, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE",
-     "Stream sync"},
-    {NSYS_SYNC_KIND, 4, NL_SYNC_CONTEXT, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE",
-     "Context sync"},
+#define NL_SYNCKIND(identifier, text, number, symbol, label)                                       \
+    {NSYS_SYNC_KIND, number, NL_SYNC_##identifier, "CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_" symbol,  \
+     label},
+#include "store/synckind.def"
 
     {NSYS_EVENT_TYPE, 33, NSYS_NVTX_CATEGORY, "NvtxCategory", ""},
     {NSYS_EVENT_TYPE, 34, NSYS_NVTX_MARK, "NvtxMark", ""},
