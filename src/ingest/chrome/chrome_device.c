@@ -123,6 +123,13 @@ static enum nl_copykind event_copy_kind(const struct chrome_event *event)
     return nl_copykind_of_text(chrome_field_text(event, CHROME_F_NAME));
 }
 
+/* Kineto writes node 0 for operations outside graphs. */
+static uint64_t graph_node(struct chrome_worker *worker)
+{
+    uint64_t node = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH_NODE);
+    return node ? node : NL_NULL_U64;
+}
+
 void chrome_row_copy(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
                      int64_t dur)
 {
@@ -133,9 +140,7 @@ void chrome_row_copy(struct chrome_worker *worker, const struct chrome_cat *cat,
     row.external_id = device_external_id(worker, row.correlation);
     row.bytes = chrome_arg_amount(worker, CHROME_ARG_BYTES);
     row.kind = (uint8_t)event_copy_kind(event);
-    row.graph_node = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH_NODE);
-    if (row.graph_node == 0)
-        row.graph_node = NL_NULL_U64;
+    row.graph_node = graph_node(worker);
     copy_memories(chrome_field_text(event, CHROME_F_NAME), &row);
     nl_stage_copy(worker->stage, &row);
 }
@@ -150,9 +155,7 @@ void chrome_row_memset(struct chrome_worker *worker, const struct chrome_cat *ca
     row.bytes = chrome_arg_amount(worker, CHROME_ARG_BYTES);
     row.memory =
         (uint8_t)memory_kind(in_parentheses(chrome_field_text(&worker->event, CHROME_F_NAME)));
-    row.graph_node = chrome_arg_unsigned(worker, CHROME_ARG_GRAPH_NODE);
-    if (row.graph_node == 0)
-        row.graph_node = NL_NULL_U64;
+    row.graph_node = graph_node(worker);
     nl_stage_memset(worker->stage, &row);
 }
 

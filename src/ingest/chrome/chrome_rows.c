@@ -13,7 +13,7 @@
 #define STEP_PREFIX   "ProfilerStep#" /* before the step's number */
 #define MODULE_PREFIX "nn.Module: "
 
-static chrome_row_fn row_op, row_api, row_python, row_trace, row_overhead;
+static chrome_row_fn row_op, row_api, row_python, row_of_process;
 static chrome_row_fn row_generic, row_viztracer_call;
 
 const struct chrome_cat chrome_cats[] = {
@@ -46,8 +46,8 @@ const struct chrome_cat chrome_cats[] = {
     {"cuda_event", NL_KIND_SYNC, NL_LANE_SYNC, chrome_row_sync, -1},
     {"gpu_user_annotation", NL_KIND_GPU_ANNOTATION, NL_LANE_GPU_ANNOTATION, chrome_row_range, -1},
     {"collective_comm", NL_KIND_COLLECTIVE, NL_LANE_THREAD, row_generic, -1},
-    {"overhead", NL_KIND_OVERHEAD, NL_LANE_OVERHEAD, row_overhead, -1},
-    {"Trace", NL_KIND_MARK, NL_LANE_PROCESS, row_trace, -1},
+    {"overhead", NL_KIND_OVERHEAD, NL_LANE_OVERHEAD, row_of_process, -1},
+    {"Trace", NL_KIND_MARK, NL_LANE_PROCESS, row_of_process, -1},
     /* VizTracer: function entry to exit. */
     {"FEE", NL_KIND_PYTHON, NL_LANE_PYTHON, row_viztracer_call, CHROME_CAT_NOT_KINETO},
     {"fee", NL_KIND_PYTHON, NL_LANE_PYTHON, row_viztracer_call, CHROME_CAT_NOT_KINETO},
@@ -429,14 +429,9 @@ static void row_python(struct chrome_worker *worker, const struct chrome_cat *ca
     nl_stage_python(worker->stage, &row);
 }
 
-static void row_trace(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
-                      int64_t dur)
-{
-    chrome_slice(worker, cat, chrome_process_lane(worker, cat->lane, 0), ts, dur);
-}
-
-static void row_overhead(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
-                         int64_t dur)
+/* The whole trace, and the profiler's overhead: of a process, not of one of its threads. */
+static void row_of_process(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
+                           int64_t dur)
 {
     chrome_slice(worker, cat, chrome_process_lane(worker, cat->lane, 0), ts, dur);
 }
