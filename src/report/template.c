@@ -17,6 +17,7 @@
 static const char *const parts[] = {"findings", "time",     "steps",   "idle",
                                     "timeline", "flame",    "kernels", "roofline",
                                     "memory",   "counters", "tables",  "coverage"};
+#define PARTS (sizeof parts / sizeof *parts)
 
 struct reader {
     struct nl_template *template;
@@ -53,15 +54,17 @@ static bool take_draw(struct reader *r, const yaml_node_t *node, bool *bars)
 
 static bool take_hide(struct reader *r, const yaml_node_t *node)
 {
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < PARTS; i++)
         if (!strcmp(scalar(node), parts[i])) {
             if (r->template->hide_count < NL_TEMPLATE_HIDES)
                 r->template->hide[r->template->hide_count++] = parts[i];
             return true;
         }
-    return refuse(r, node,
-                  "expected findings, time, steps, idle, timeline, flame, kernels, roofline, "
-                  "memory, counters, tables or coverage");
+    const char *list = parts[0];
+    for (size_t i = 1; i < PARTS; i++)
+        list = nl_arena_format(&r->template->arena, "%s%s%s", list, i + 1 < PARTS ? ", " : " or ",
+                               parts[i]);
+    return refuse(r, node, nl_arena_format(&r->template->arena, "expected %s", list));
 }
 
 static bool take_rows(struct reader *r, const yaml_node_t *node, size_t *rows)

@@ -214,7 +214,7 @@ static bool read_delta(struct nl_str item, int64_t *ns)
 }
 
 /* Two lists side by side: the node, and the µs since the sample before. */
-static void read_samples(struct v8 *v8, const struct parts *parts)
+static void stage_samples(struct v8 *v8, const struct parts *parts)
 {
     struct cpuprofile *profile = &v8->stacks->profile;
     struct list samples = list_of(parts->samples), deltas = list_of(parts->deltas);
@@ -288,7 +288,7 @@ static void read_chunk(struct v8 *v8, const struct chrome_chunk *chunk)
     else if (parts.tree_start != NL_NULL_I64)
         v8->now = parts.tree_start;
     read_nodes(v8, parts.nodes);
-    read_samples(v8, &parts);
+    stage_samples(v8, &parts);
 }
 
 static int by_profile(const void *x, const void *y)
