@@ -1,6 +1,7 @@
 /* alikerows — see alikerows.h. Reports have some hundred such rows, of which each is looked for among those before it. */
 #include "view/alikerows.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -123,4 +124,69 @@ void nl_alikerows_release(struct nl_alikerows *alike)
 {
     if (alike->made)
         nl_free(alike->shown.cells);
+}
+
+/* ---- columns that tell rows apart ---- */
+
+/* Letters and digits alone, whatever their case: all_reduce and AllReduce are one word to a reader. */
+static bool reads_alike(struct nl_str a, struct nl_str b)
+{
+    size_t i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < a.len && a.ptr[i] == '_')
+            i++;
+        while (j < b.len && b.ptr[j] == '_')
+            j++;
+        if (i == a.len || j == b.len)
+            return i == a.len && j == b.len;
+        if (tolower((unsigned char)a.ptr[i]) != tolower((unsigned char)b.ptr[j]))
+            return false;
+    }
+}
+
+/* Where something is, or when: numbers that tell rows apart. */
+static bool is_place(const char *column)
+{
+    return !strcmp(column, "rank") || !strcmp(column, "device") || !strcmp(column, "start_ns");
+}
+
+/* Whether two rows have the same words and places in the columns that are shown. */
+static bool look_alike(const struct nl_result *result, const bool *skip, size_t first,
+                       size_t second)
+{
+    for (size_t i = 0; i < result->column_count; i++) {
+        const struct nl_cell *a = nl_result_cell(result, first, i),
+                             *b = nl_result_cell(result, second, i);
+        if (skip[i])
+            continue;
+        if (a->type == NL_CELL_TEXT && b->type == NL_CELL_TEXT ? !reads_alike(a->text, b->text)
+            : result->columns[i].meaning == NL_MEANS_TEXT || is_place(result->columns[i].name)
+                ? !is_same(a, b)
+                : false)
+            return false;
+    }
+    return true;
+}
+
+/* The first column of words that is left out and differs; the count of columns without one. */
+static size_t telling_column(const struct nl_result *result, const bool *skip, size_t first,
+                             size_t second)
+{
+    for (size_t i = 0; i < result->column_count; i++)
+        if (skip[i] && result->columns[i].meaning == NL_MEANS_TEXT &&
+            !is_same(nl_result_cell(result, first, i), nl_result_cell(result, second, i)))
+            return i;
+    return result->column_count;
+}
+
+void nl_alikerows_tell(const struct nl_result *result, size_t rows, bool *skip)
+{
+    for (size_t row = 1; row < rows && row < result->rows; row++)
+        for (size_t before = 0; before < row; before++) {
+            size_t column = look_alike(result, skip, before, row)
+                                ? telling_column(result, skip, before, row)
+                                : result->column_count;
+            if (column < result->column_count)
+                skip[column] = false;
+        }
 }

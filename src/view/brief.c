@@ -264,6 +264,8 @@ static void put_table(struct brief *brief, const struct nl_result *table, size_t
     nl_alikerows_init(&alike, table, skip);
     const struct nl_result *result = &alike.shown;
     rows = rows < result->rows ? rows : result->rows;
+    if (!alike.made)
+        nl_alikerows_tell(result, rows, skip);
     nl_grid_init(&grid, result, rows, brief->width, false, skip);
     put_heading(brief, result, rows, shows_share(&grid) ? shares : NULL);
     nl_grid_head(brief->out, &grid);

@@ -1,4 +1,4 @@
-/* Rows of idle causes that differ in a column that is left out are one row; other tables are left as they are. */
+/* Rows of idle causes that differ in a column that is left out are one row; other tables get the column that tells them apart. */
 #include "view/alikerows.h"
 #include "check.h"
 
@@ -62,5 +62,34 @@ static void keeps_apart(void)
     nl_result_free(other);
 }
 
-CHECK_MAIN("alikerows", {"rows that look alike add up", adds_up},
-           {"rows that are told apart stay", keeps_apart})
+/* all_reduce and AllReduce are one word to a reader; numbers tell nothing apart. */
+static void takes_in_columns(void)
+{
+    static const struct nl_result_column of[] = {{"side", NULL, NL_MEANS_TEXT},
+                                                 {"operation", NULL, NL_MEANS_TEXT},
+                                                 {"group", NULL, NL_MEANS_TEXT},
+                                                 {"bytes", NULL, NL_MEANS_BYTES}};
+    static const char *const rows[][3] = {{"device", "all_reduce", "1"},
+                                          {"device", "broadcast", "1"},
+                                          {"host", "AllReduce", "1"},
+                                          {"host", "AllReduce", "2"}};
+    struct nl_result *result = nl_result_new("collectives", "Communication", of, 4);
+    for (size_t i = 0; i < CHECK_LENGTH(rows); i++) {
+        struct nl_cell *row = nl_result_row(result);
+        for (size_t k = 0; k < 3; k++)
+            row[k] = nl_cell_text(result, nl_str(rows[i][k]));
+        row[3] = nl_cell_i64((int64_t)i);
+    }
+    bool two[4] = {true, false, true, false}, three[4] = {true, false, true, false},
+         all[4] = {true, false, true, false};
+    nl_alikerows_tell(result, 2, two);
+    CHECK(two[0] && two[2]);
+    nl_alikerows_tell(result, 3, three);
+    CHECK(!three[0] && three[2]);
+    nl_alikerows_tell(result, 9, all); /* more rows than there are */
+    CHECK(!all[0] && !all[2] && !all[1] && !all[3]);
+    nl_result_free(result);
+}
+
+CHECK_MAIN("alikerows", {"columns that tell rows apart are taken in", takes_in_columns},
+           {"rows that look alike add up", adds_up}, {"rows that are told apart stay", keeps_apart})
