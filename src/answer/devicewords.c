@@ -370,6 +370,14 @@ static void put_nothing(struct nl_device_case *it, struct nl_buf *out, const cha
         nl_tell_name(out, ", until ", nl_str(it->parts.gap_before));
 }
 
+/* A start that uploads for long, too, is not told by its calls alone. */
+static void put_early_copies(struct nl_device_case *it, struct nl_buf *out)
+{
+    int64_t ns = it->parts.parts[NL_TIME_COPY].ns;
+    if (ns > it->parts.total / 10)
+        nl_tell_time(out, "; copies that nothing hides take ", ns);
+}
+
 /* Most of it is one gap of which nothing is known: that comes first. */
 static void put_early_nothing(struct nl_device_case *it, struct nl_buf *out)
 {
@@ -383,8 +391,9 @@ static void put_early_nothing(struct nl_device_case *it, struct nl_buf *out)
         it->parts.nothing_ended_by ? it->parts.nothing_ended_by : it->parts.gap_before;
     if (until && !before)
         nl_tell_name(out, ", until ", nl_str(until));
-    if (it->parts.parts[NL_TIME_FIRST].ns)
-        nl_tell_time(out, "; first-time calls take ", it->parts.parts[NL_TIME_FIRST].ns);
+    if (it->parts.parts[NL_TIME_FIRST].ns <= it->parts.total / 1000)
+        return;
+    nl_tell_time(out, "; first-time calls take ", it->parts.parts[NL_TIME_FIRST].ns);
     put_names(it, out, ": ", NL_TIME_FIRST, 3);
 }
 
@@ -405,6 +414,7 @@ void nl_device_tell_startup(struct nl_device_case *it, int64_t ns)
         if (early && it->parts.largest_nothing > ns / 10)
             put_nothing(it, out, first->names[0].name ? "; " : ": ");
     }
+    put_early_copies(it, out);
     const char *culprit =
         first->ns >= it->parts.largest_nothing ? first->names[0].name : it->parts.nothing_ended_by;
     close_sentence(it, out, culprit ? culprit : first->names[0].name);

@@ -372,12 +372,31 @@ static bool in_startup(const struct nl_scene *scene, const struct nl_account_row
     return row->part == NL_BOOKED_IDLE && row->inside && row->phase == NL_STARTUP;
 }
 
+/* A device whose first kernel lies in no step: the steps are those of another device, and it starts with that kernel. */
+static bool has_own_start(const struct nl_scene *scene)
+{
+    if (!scene->hidden.count || !scene->steps)
+        return false;
+    int64_t first = scene->hidden.items[0].start;
+    for (size_t i = 0; i < scene->steps; i++)
+        if (scene->found[i].start <= first && first < scene->found[i].end)
+            return false;
+    return true;
+}
+
+static bool before_first(const struct nl_scene *scene, const struct nl_idle_gap *gap)
+{
+    return gap->end <= scene->hidden.items[0].start;
+}
+
 /* Start-up is paid once and mostly needed, and a CPU that launches earlier frees no work that waits for something else:
  * neither is a saving. */
 static void promise(const struct nl_scene *scene, struct nl_finding *finding,
                     const struct activity *main)
 {
     int64_t startup = nl_booked_sum(scene, in_startup).ns;
+    int64_t first = has_own_start(scene) ? nl_scene_sum_gaps(scene, before_first, NULL, NULL) : 0;
+    startup = startup > first ? startup : first;
     int64_t most = finding->cost_ns - startup - held_ns(scene, false);
     finding->saving_ns[1] = most > 0 ? most : 0;
     finding->saving_ns[0] = finding->saving_ns[1] / 2;

@@ -14,7 +14,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
 const struct nl_cause nl_cause_h2d_in_critical_path = {
     .id = "h2d_in_critical_path",
     .doc = "Time with host-to-device copies and neither computation nor communication on the "
-           "device. Warning over 5 % of wall (TraceLens, nsys-ai).",
+           "device. Warning over 5 % of wall (TraceLens, nsys-ai). Where most of it is in "
+           "start-up, that part is paid once and no saving.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
     .evaluate = evaluate,

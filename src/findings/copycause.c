@@ -1,5 +1,6 @@
 /* copycause — see copycause.h. */
 #include "findings/copycause.h"
+#include "findings/bookcause.h"
 #include "base/sum.h"
 
 #define WARN_SHARE     0.05 /* TraceLens, nsys-ai: exposed copies over 5 % */
@@ -172,6 +173,32 @@ static void tell_idle(struct nl_scene *scene, struct nl_finding *finding)
                              .value = share});
 }
 
+/* Before the first step, or the first kernel where there are no steps: weights and inputs that are loaded once. */
+static bool in_startup(const struct nl_scene *scene, const struct nl_account_row *row)
+{
+    (void)scene;
+    return row->part == NL_BOOKED_COPY && row->inside && row->phase == NL_STARTUP &&
+           nl_account_copykind(row) == NL_COPY_HTOD;
+}
+
+/* What is paid once is no time of a step: faster, or beside other work of the start, but not gone. Returns what titles
+ * add. */
+static const char *promise(struct nl_scene *scene, struct nl_finding *finding, const char *kind)
+{
+    int64_t once = kind[0] == 'H' ? nl_booked_sum(scene, in_startup).ns : 0;
+    once = once < finding->cost_ns ? once : finding->cost_ns;
+    if (2 * once <= finding->cost_ns)
+        return "";
+    finding->remedies = "h2d_in_critical_path:once";
+    finding->saving_ns[1] = finding->cost_ns - once;
+    finding->saving_ns[0] = finding->saving_ns[1] / 2;
+    if (!finding->saving_ns[1])
+        finding->severity = NL_SEVERITY_INFO;
+    return once < finding->cost_ns
+               ? nl_say(scene, " (%s of it once, in start-up)", nl_say_ns(scene, once))
+               : " (once, in start-up)";
+}
+
 enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_finding *finding,
                                          const char *kind, nl_copy_test *wanted)
 {
@@ -183,10 +210,11 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     const char *data =
         nl_say(scene, sums.sized < sums.count ? ", more than %s of %s data" : ", %s of %s data",
                nl_say_bytes(scene, sums.bytes), memory_of(&sums));
-    nl_title(scene, finding,
-             "%s copies are exposed (not overlapped with compute): %s of %s on %s%s",
-             kind[0] == 'H' ? "Host-to-device" : "Device-to-host", nl_say_ns(scene, exposed),
-             nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene), sums.timed_ns ? data : "");
+    const char *once = promise(scene, finding, kind);
+    nl_title(
+        scene, finding, "%s copies are exposed (not overlapped with compute): %s of %s on %s%s%s",
+        kind[0] == 'H' ? "Host-to-device" : "Device-to-host", nl_say_ns(scene, exposed),
+        nl_say_ns(scene, scene->wall_ns), nl_scene_name(scene), once, sums.timed_ns ? data : "");
     tell_exposed(scene, finding, kind, wanted);
     tell_bytes(scene, finding, kind, &sums);
     tell_idle(scene, finding);

@@ -44,10 +44,14 @@ static inline void edge_copy_first(struct gputrace *make, struct gputrace_copy c
     edge_copy(make, copy, 0, x);
     edge_kernel(make, 7, "h16816gemm", x, LONG - x);
 }
+/* Between two kernels; or "once", before the first. */
 static inline void edge_h2d(struct gputrace *make, int64_t x, const char *arg)
 {
-    (void)arg;
-    edge_copy_first(make, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, 1 << 30, NULL}, x);
+    struct gputrace_copy copy = {NL_COPY_HTOD, NL_MEMORY_PINNED, 1 << 30, NULL};
+    int64_t before = !strcmp(arg, "once") ? 0 : (LONG - x) / 2;
+    edge_kernel(make, 7, "h16816gemm", 0, before);
+    edge_copy(make, copy, before, x);
+    edge_kernel(make, 7, "h16816gemm", before + x, LONG - x - before);
 }
 static inline void edge_d2h(struct gputrace *make, int64_t x, const char *arg)
 {

@@ -174,6 +174,8 @@ static const struct {
     double cost, least, most, confidence, within;
 } promises[] = {
     {"h2d_in_critical_path", "", edge_h2d, "", 10000, 10e6, 5e6, 10e6, 1, 0},
+    /* what is uploaded before anything runs is paid once */
+    {"h2d_in_critical_path", "", edge_h2d, "once", 10000, 10e6, 0, 0, 1, 0},
     /* 5 of 12 GB/s */
     {"low_copy_bandwidth", "", edge_slow_copy, "", 12000, 7e6, 3.5e6, 7e6, 1, 1},
     {"many_small_copies", "", edge_copy_count, "", 600, 6e6, 3e6, 6e6, 1, 0},
