@@ -31,8 +31,9 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     int64_t most = cost - (int64_t)gaps * LEFT_NS;
     finding->saving_ns[0] = most / 2;
     finding->saving_ns[1] = most;
-    nl_title(scene, finding, "%s pauses between kernels that are already queued: %s in %s gaps",
-             nl_scene_name(scene), nl_say_ns(scene, cost), nl_say_count(scene, gaps));
+    nl_title(scene, finding, "%s pauses between kernels that are already queued: %s in %s",
+             nl_scene_name(scene), nl_say_ns(scene, cost),
+             gaps == 1 ? "one gap" : nl_say(scene, "%s gaps", nl_say_count(scene, gaps)));
     struct nl_evidence *evidence = nl_evidence(
         finding, (struct nl_evidence){.metric = "launch_latency_ns",
                                       .says = nl_say(scene,
