@@ -27,8 +27,8 @@ struct cpu_case {
     const struct nl_result *rows; /* the table that tells most, by self time */
     const char *what;             /* what its rows are */
     int64_t whole, span;
-    uint64_t
-        *async; /* hashes of names on lanes of asynchronous events: states, which nobody works on */
+    uint64_t *
+        async; /* hashes of names on lanes of asynchronous events and of processes: states, which nobody works on */
     size_t async_count, async_cap;
 };
 
@@ -45,6 +45,11 @@ static size_t owner_of(const struct nl_trace *trace, uint32_t lane)
     return thread == NL_NULL_ROW ? (size_t)trace->thread.rows + lane : thread;
 }
 
+static bool is_of_nobody(const struct nl_trace *trace, uint32_t lane)
+{
+    return trace->lane.kind[lane] == NL_LANE_ASYNC || trace->lane.kind[lane] == NL_LANE_PROCESS;
+}
+
 /* The thread with most slices, in which most happens: what waits on others only is no work of the program.
  * SIZE_MAX: none. */
 static size_t busiest_owner(const struct nl_trace *trace)
@@ -53,10 +58,10 @@ static size_t busiest_owner(const struct nl_trace *trace)
         nl_zalloc(((size_t)trace->thread.rows + trace->lane.rows + 1) * sizeof *slices);
     size_t best = SIZE_MAX;
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        if (trace->lane.kind[lane] != NL_LANE_ASYNC)
+        if (!is_of_nobody(trace, lane))
             slices[owner_of(trace, lane)] += trace->lane.count[lane];
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        if (trace->lane.kind[lane] != NL_LANE_ASYNC &&
+        if (!is_of_nobody(trace, lane) &&
             (best == SIZE_MAX || slices[owner_of(trace, lane)] > slices[best]))
             best = owner_of(trace, lane);
     nl_free(slices);
@@ -72,9 +77,9 @@ static void find_async(struct cpu_case *it)
     size_t busiest = busiest_owner(trace);
     uint8_t *seen = nl_zalloc((size_t)trace->names.count + 1);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        uint8_t mark = trace->lane.kind[lane] == NL_LANE_ASYNC ? SEEN_ASYNC
-                       : owner_of(trace, lane) == busiest      ? SEEN_BUSIEST
-                                                               : SEEN_ELSEWHERE;
+        uint8_t mark = is_of_nobody(trace, lane)          ? SEEN_ASYNC
+                       : owner_of(trace, lane) == busiest ? SEEN_BUSIEST
+                                                          : SEEN_ELSEWHERE;
         uint32_t end = trace->lane.first[lane] + trace->lane.count[lane];
         for (uint32_t row = trace->lane.first[lane]; row < end; row++)
             seen[trace->slice.name[row]] |= mark;

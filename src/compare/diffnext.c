@@ -4,6 +4,7 @@
 
 #include "tables/answer.h"
 #include "base/mem.h"
+#include "base/sum.h"
 #include "compare/diffwords.h"
 
 #define NEXT_LIST(C, P)                                                                            \
@@ -71,11 +72,12 @@ static void next_for_work(const struct diff_doc *doc, struct nl_result *result, 
 
 static const char *host_section(enum nl_kind kind)
 {
-    return kind == NL_KIND_OP       ? "ops"
-           : kind == NL_KIND_NVTX   ? "nvtx"
-           : kind == NL_KIND_LAYER  ? "layers"
-           : kind == NL_KIND_PYTHON ? "python"
-                                    : NULL;
+    return kind == NL_KIND_OP           ? "ops"
+           : kind == NL_KIND_NVTX       ? "nvtx"
+           : kind == NL_KIND_LAYER      ? "layers"
+           : kind == NL_KIND_PYTHON     ? "python"
+           : kind == NL_KIND_COLLECTIVE ? "collectives"
+                                        : NULL;
 }
 
 /* Which of `analyze`'s sections shows more of a part. */
@@ -103,7 +105,9 @@ static const char *words_of(const struct diff_doc *doc, struct nl_arena *arena,
     nl_buf_init(&text, DIFF_SENTENCE);
     diff_put_name(doc, &text, row);
     nl_buf_char(&text, ' ');
-    diff_put_change(doc, &text, row->changed_ns - row->base_ns);
+    diff_put_change(doc, &text, nl_whole_i64(diff_told_change(doc, row->base_ns, row->changed_ns)));
+    if (diff_tells_pieces(doc))
+        nl_buf_text(&text, " per operation");
     diff_put_what(doc, &text, row);
     const char *out = nl_arena_text(arena, text.ptr, text.len);
     nl_buf_release(&text);

@@ -7,6 +7,7 @@
 #include "tables/lookup.h"
 #include "tables/scope.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "compare/diffinner.h"
 
 /* ---- ranges on threads ---- */
@@ -79,6 +80,19 @@ static bool place_of(struct host *host, uint32_t slice, size_t *span)
     return *span != SIZE_MAX;
 }
 
+static void add_to(struct host *host, struct diff_part *part, size_t span, int64_t self,
+                   int64_t kept)
+{
+    part->count++;
+    part->sum = diff_sum(part->sum, self);
+    host->side->kept_ns = diff_sum(host->side->kept_ns, kept);
+    if (span == SIZE_MAX)
+        return;
+    struct diff_span *step = &host->side->spans[span];
+    step->sum = diff_sum(step->sum, self);
+    part->blocks[step->block] = diff_sum(part->blocks[step->block], self);
+}
+
 static void add_range(struct host *host, uint32_t slice, int64_t self, int64_t kept)
 {
     const struct nl_trace *trace = host->side->trace;
@@ -91,15 +105,46 @@ static void add_range(struct host *host, uint32_t slice, int64_t self, int64_t k
             host->types ? nl_trace_name(trace, host->types[slice]) : (struct nl_str){"", 0};
         host->by_name[name] = (uint32_t)host->parts->count;
     }
-    struct diff_part *part = &host->parts->items[host->by_name[name] - 1];
-    part->count++;
-    part->sum = diff_sum(part->sum, self);
-    host->side->kept_ns = diff_sum(host->side->kept_ns, kept);
-    if (span == SIZE_MAX)
-        return;
-    struct diff_span *step = &host->side->spans[span];
-    step->sum = diff_sum(step->sum, self);
-    part->blocks[step->block] = diff_sum(part->blocks[step->block], self);
+    add_to(host, &host->parts->items[host->by_name[name] - 1], span, self, kept);
+}
+
+/* "nccl-tests in-place, 4.000 GiB": operations take as long as their messages are, so each size is a part. */
+static struct nl_str operation_name(struct nl_arena *arena, const struct nl_trace *trace,
+                                    uint32_t row)
+{
+    struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->collective.slice[row]]);
+    char size[NL_UNIT_TEXT];
+    if (trace->collective.bytes[row] == NL_NULL_U64)
+        return name;
+    return nl_str(nl_arena_format(arena, "%.*s, %s", (int)name.len, name.ptr,
+                                  nl_format_bytes(size, trace->collective.bytes[row])));
+}
+
+/* Communication that lies on no thread: of benchmarks, and as the library itself recorded it. */
+static void add_operations(struct host *host)
+{
+    const struct nl_trace *trace = host->side->trace;
+    struct nl_dict names;
+    uint32_t *parts = nl_zalloc((trace->collective.rows + (size_t)2) * sizeof *parts);
+    nl_dict_init(&names);
+    for (uint32_t row = 0; row < trace->collective.rows; row++) {
+        uint32_t slice = trace->collective.slice[row];
+        size_t span;
+        if (slice == NL_NULL_ROW || trace->slice.kind[slice] != NL_KIND_COLLECTIVE ||
+            trace->slice.flags[slice] & NL_SLICE_CLAMPED || trace->slice.dur[slice] <= 0 ||
+            !place_of(host, slice, &span))
+            continue;
+        uint32_t id = nl_dict_add(&names, operation_name(&host->parts->arena, trace, row));
+        if (!parts[id]) {
+            diff_part_add(host->parts, DIFF_HOST,
+                          nl_str(nl_arena_text(&host->parts->arena, nl_dict_text(&names, id).ptr,
+                                               nl_dict_text(&names, id).len)));
+            parts[id] = (uint32_t)host->parts->count;
+        }
+        add_to(host, &host->parts->items[parts[id] - 1], span, trace->slice.dur[slice], 0);
+    }
+    nl_dict_release(&names);
+    nl_free(parts);
 }
 
 void diff_parts_host(struct diff_parts *parts, struct diff_side *side)
@@ -118,6 +163,8 @@ void diff_parts_host(struct diff_parts *parts, struct diff_side *side)
     side->kept_ns = 0;
     for (uint32_t i = 0; i < tree.count; i++)
         add_range(&host, tree.slices[i], host.self[i], host.kept[i]);
+    if (!tree.count && side->host_kind == NL_KIND_COLLECTIVE)
+        add_operations(&host);
     nl_free(host.kept);
     nl_free(host.types);
     nl_free(host.self);

@@ -35,6 +35,8 @@ static const char *host_words(const struct diff_side *side)
          "self time of Python functions on threads in a steady step"},
         {NL_KIND_NVTX, "self time of ranges on threads",
          "self time of ranges on threads in a steady step"},
+        {NL_KIND_COLLECTIVE, "time of communication operations",
+         "time of communication operations in a steady step"},
         {NL_KIND_OSRT, "self time of operating system calls, waits included",
          "self time of operating system calls, waits included, in a steady step"},
     };
@@ -302,9 +304,10 @@ static const char *names_fact(const struct diff_side *side)
     case DIFF_BY_LAYER: return "names of layers";
     case DIFF_BY_FUNCTION: return "names of functions";
     default:
-        return side->host_kind == NL_KIND_OP      ? "names of operators"
-               : side->host_kind == NL_KIND_LAYER ? "names of modules"
-                                                  : "names of ranges";
+        return side->host_kind == NL_KIND_OP           ? "names of operators"
+               : side->host_kind == NL_KIND_LAYER      ? "names of modules"
+               : side->host_kind == NL_KIND_COLLECTIVE ? "operations and their sizes"
+                                                       : "names of ranges";
     }
 }
 

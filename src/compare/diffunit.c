@@ -121,13 +121,15 @@ static bool alike_steps(const struct all *all)
     return true;
 }
 
-/* Whether threads spend time in slices of that kind: marks, and what lies on no thread, cannot be compared by it. */
+/* Whether threads spend time in slices of that kind: marks, and what lies on no thread, cannot be compared by it. But
+ * communication is nobody's thread: of tests and of the library's own records the operations are. */
 static bool takes_time(const struct nl_trace *trace, enum nl_kind kind)
 {
     const struct nl_slice_table *slice = &trace->slice;
     for (uint32_t row = 0; row < slice->rows; row++)
         if (slice->kind[row] == kind && slice->dur[row] > 0 &&
-            trace->lane.thread[slice->lane[row]] != NL_NULL_ROW)
+            (trace->lane.thread[slice->lane[row]] != NL_NULL_ROW ||
+             (kind == NL_KIND_COLLECTIVE && !(slice->flags[row] & NL_SLICE_CLAMPED))))
             return true;
     return false;
 }
