@@ -27,8 +27,8 @@ struct cpu_case {
     const struct nl_result *rows; /* the table that tells most, by self time */
     const char *what;             /* what its rows are */
     int64_t whole, span;
-    uint64_t *
-        async; /* hashes of names on lanes of asynchronous events and of processes: states, which nobody works on */
+    /* Hashes of names on lanes of asynchronous events and of processes: states, which nobody works on. */
+    uint64_t *async;
     size_t async_count, async_cap;
 };
 

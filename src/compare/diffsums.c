@@ -10,6 +10,8 @@
 #include "base/units.h"
 #include "compare/diffinner.h"
 
+#define NAME_MOST ((size_t)4096) /* of an operation; the rest of a longer one is cut */
+
 /* ---- ranges on threads ---- */
 
 struct host {
@@ -109,15 +111,14 @@ static void add_range(struct host *host, uint32_t slice, int64_t self, int64_t k
 }
 
 /* "nccl-tests in-place, 4.000 GiB": operations take as long as their messages are, so each size is a part. */
-static struct nl_str operation_name(struct nl_arena *arena, const struct nl_trace *trace,
-                                    uint32_t row)
+static void put_operation(struct nl_buf *out, const struct nl_trace *trace, uint32_t row)
 {
     struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->collective.slice[row]]);
     char size[NL_UNIT_TEXT];
-    if (trace->collective.bytes[row] == NL_NULL_U64)
-        return name;
-    return nl_str(nl_arena_format(arena, "%.*s, %s", (int)name.len, name.ptr,
-                                  nl_format_bytes(size, trace->collective.bytes[row])));
+    nl_buf_clear(out);
+    nl_buf_add(out, name.ptr, name.len < NAME_MOST ? name.len : NAME_MOST);
+    if (trace->collective.bytes[row] != NL_NULL_U64)
+        nl_buf_format(out, ", %s", nl_format_bytes(size, trace->collective.bytes[row]));
 }
 
 /* Communication that lies on no thread: of benchmarks, and as the library itself recorded it. */
@@ -125,8 +126,10 @@ static void add_operations(struct host *host)
 {
     const struct nl_trace *trace = host->side->trace;
     struct nl_dict names;
+    struct nl_buf name;
     uint32_t *parts = nl_zalloc((trace->collective.rows + (size_t)2) * sizeof *parts);
     nl_dict_init(&names);
+    nl_buf_init(&name, NAME_MOST + NL_UNIT_TEXT + 2);
     for (uint32_t row = 0; row < trace->collective.rows; row++) {
         uint32_t slice = trace->collective.slice[row];
         size_t span;
@@ -134,15 +137,16 @@ static void add_operations(struct host *host)
             trace->slice.flags[slice] & NL_SLICE_CLAMPED || trace->slice.dur[slice] <= 0 ||
             !place_of(host, slice, &span))
             continue;
-        uint32_t id = nl_dict_add(&names, operation_name(&host->parts->arena, trace, row));
+        put_operation(&name, trace, row);
+        uint32_t id = nl_dict_add(&names, (struct nl_str){name.ptr, name.len});
         if (!parts[id]) {
             diff_part_add(host->parts, DIFF_HOST,
-                          nl_str(nl_arena_text(&host->parts->arena, nl_dict_text(&names, id).ptr,
-                                               nl_dict_text(&names, id).len)));
+                          nl_str(nl_arena_text(&host->parts->arena, name.ptr, name.len)));
             parts[id] = (uint32_t)host->parts->count;
         }
         add_to(host, &host->parts->items[parts[id] - 1], span, trace->slice.dur[slice], 0);
     }
+    nl_buf_release(&name);
     nl_dict_release(&names);
     nl_free(parts);
 }

@@ -150,21 +150,23 @@ static bool is_place(const char *column)
     return !strcmp(column, "rank") || !strcmp(column, "device") || !strcmp(column, "start_ns");
 }
 
+/* Whether a reader sees a difference in that column: of words and places, but not of other numbers. */
+static bool is_told_by(const struct nl_result_column *column, const struct nl_cell *a,
+                       const struct nl_cell *b)
+{
+    if (a->type == NL_CELL_TEXT && b->type == NL_CELL_TEXT)
+        return !reads_alike(a->text, b->text);
+    return (column->meaning == NL_MEANS_TEXT || is_place(column->name)) && !is_same(a, b);
+}
+
 /* Whether two rows have the same words and places in the columns that are shown. */
 static bool look_alike(const struct nl_result *result, const bool *skip, size_t first,
                        size_t second)
 {
-    for (size_t i = 0; i < result->column_count; i++) {
-        const struct nl_cell *a = nl_result_cell(result, first, i),
-                             *b = nl_result_cell(result, second, i);
-        if (skip[i])
-            continue;
-        if (a->type == NL_CELL_TEXT && b->type == NL_CELL_TEXT ? !reads_alike(a->text, b->text)
-            : result->columns[i].meaning == NL_MEANS_TEXT || is_place(result->columns[i].name)
-                ? !is_same(a, b)
-                : false)
+    for (size_t i = 0; i < result->column_count; i++)
+        if (!skip[i] && is_told_by(&result->columns[i], nl_result_cell(result, first, i),
+                                   nl_result_cell(result, second, i)))
             return false;
-    }
     return true;
 }
 
