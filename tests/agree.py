@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import ROOT, Tally, neurolens  # noqa: E402
+from harness import ROOT, Tally, forked as neurolens  # noqa: E402
 from plantedsteps import Plant, write  # noqa: E402
 
 SAMPLES = os.path.join(ROOT, "..", "shared", "samples")

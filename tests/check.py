@@ -10,7 +10,7 @@ import tempfile
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Tally, neurolens  # noqa: E402
+from harness import Tally, forked as neurolens  # noqa: E402
 from plantedsteps import Plant, write  # noqa: E402
 
 

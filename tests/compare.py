@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 
-from harness import TESTS, Tally, neurolens
+from harness import TESTS, Tally, forked as neurolens
 
 sys.path[:0] = [os.path.join(TESTS, "parity"), os.path.join(TESTS, "oracle")]
 from formats import FORMATS, written  # noqa: E402

@@ -15,7 +15,7 @@ import re
 import sqlite3
 import sys
 
-from harness import Tally, neurolens, scratch
+from harness import Tally, forked as neurolens, scratch
 import arrowread
 import exports
 import parquetread

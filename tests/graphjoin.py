@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 
-from harness import ROOT, Tally, neurolens
+from harness import ROOT, Tally, forked as neurolens
 
 tally = Tally("graphjoin")
 

@@ -10,7 +10,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, TESTS, Tally, neurolens
+from harness import ROOT, TESTS, Tally, forked as neurolens
 
 tally = Tally("invariants")
 

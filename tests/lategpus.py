@@ -9,7 +9,7 @@ import sys
 
 import lateranks
 from answertraces import Trace, launched
-from harness import Tally, neurolens, scratch
+from harness import Tally, forked as neurolens, scratch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import make_nsys  # noqa: E402

@@ -7,7 +7,7 @@ import os
 import re
 
 from answertraces import Trace
-from harness import Tally, neurolens, scratch
+from harness import Tally, forked as neurolens, scratch
 
 OPS, TRANSFER = 40, 300  # of a step; of an all-reduce, µs
 SHIFT = 7000  # between the clocks of two ranks

@@ -12,7 +12,7 @@ import random
 import struct
 import sys
 
-from harness import FIXTURES, ROOT, Tally, neurolens, scratch
+from harness import FIXTURES, ROOT, Tally, forked as neurolens, scratch
 
 TABLE = []
 for _i in range(256):

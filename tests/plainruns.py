@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Tally, neurolens  # noqa: E402
+from harness import Tally, forked as neurolens  # noqa: E402
 
 tally = Tally("plainruns")
 PLAIN = {"a": [100 + i % 3 for i in range(40)], "b": [130 + i % 3 for i in range(40)],

@@ -14,7 +14,7 @@ import random
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import FIXTURES, TESTS, Tally, neurolens  # noqa: E402
+from harness import FIXTURES, TESTS, Tally, forked as neurolens  # noqa: E402
 
 PROFILES = [os.path.join(FIXTURES, "made_gpu_train.json.gz"), os.path.join(TESTS, "corpus", "nsys", "era-3.25-all.sqlite"),
             os.path.join(TESTS, "corpus", "chrome", "kineto.json"), os.path.join(TESTS, "corpus", "xplane", "gpu.xplane.pb")]

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Tally, neurolens  # noqa: E402
+from harness import Tally, forked as neurolens  # noqa: E402
 from plantedsteps import Plant, write  # noqa: E402
 
 FUSED = (("gelu_kernel", "bias_add"), ("triton_fused_gelu_add", 110))

@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 
-from harness import Tally, neurolens
+from harness import Tally, forked as neurolens
 
 API = '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
 KERNEL = ('"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name",'

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import FIXTURES, ROOT, TESTS, Tally, neurolens, scratch
+from harness import FIXTURES, ROOT, TESTS, Tally, forked as neurolens, scratch
 
 LIMIT_S = float(os.environ.get("ROBUST_LIMIT_S", "5"))
 

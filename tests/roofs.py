@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import FIXTURES, TESTS, Tally, neurolens
+from harness import FIXTURES, TESTS, Tally, forked as neurolens
 
 tally = Tally("roofs")
 

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-from harness import TESTS, Tally, neurolens
+from harness import TESTS, Tally, forked as neurolens
 
 SHARED = os.path.join(TESTS, "..", "..", "shared", "samples")
 SHARE = re.compile(r"(^|_)share$|^(mfu|hfu)$")

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 
-from harness import FIXTURES, Tally, neurolens, scratch
+from harness import FIXTURES, Tally, forked as neurolens, scratch
 
 tally = Tally("versions")
 

@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import sys
 
-from harness import PROGRAM, ROOT, Tally, neurolens, scratch
+from harness import PROGRAM, ROOT, Tally, forked as neurolens, scratch
 
 tally = Tally("wholefuzz")
 MOST_BYTES = 400000

@@ -18,7 +18,7 @@ import sqlite3
 import sys
 import tempfile
 
-from harness import FIXTURES, ROOT, Tally, neurolens
+from harness import FIXTURES, ROOT, Tally, forked as neurolens
 
 SHARED = os.path.join(ROOT, "..", "shared", "samples")
 MATRIX = "model IN ('gemm', 'convolution', 'attention')"

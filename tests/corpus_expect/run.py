@@ -20,7 +20,7 @@ import sys
 import zlib
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import TESTS, Tally, accepting, meant, neurolens, one_line_error  # noqa: E402
+from harness import TESTS, Tally, accepting, forked as neurolens, meant, one_line_error  # noqa: E402
 from jsonsums import sums  # noqa: E402
 
 EXPECT = os.path.join(TESTS, "corpus_expect")

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from harness import TESTS, Tally, accepting, meant, neurolens  # noqa: E402
+from harness import TESTS, Tally, accepting, forked as neurolens, meant  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROFILES = {

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import TESTS, Tally, neurolens  # noqa: E402
+from harness import TESTS, Tally, forked as neurolens  # noqa: E402
 
 sys.path[:0] = [os.path.join(TESTS, "parity"), os.path.join(TESTS, "oracle")]
 import brute  # noqa: E402

@@ -20,7 +20,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from harness import Tally, neurolens  # noqa: E402
+from harness import Tally, forked as neurolens  # noqa: E402
 
 PART = re.compile(r"^--- (trace|sql|expect)( .*)?\n", re.M)
 

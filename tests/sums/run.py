@@ -17,7 +17,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from harness import FIXTURES, PROGRAM, ROOT, TESTS, Tally, accepting, environment, meant, neurolens, scratch  # noqa: E402
+from harness import FIXTURES, PROGRAM, ROOT, TESTS, Tally, accepting, environment, forked as neurolens, meant, scratch  # noqa: E402
 from jsonsums import sums  # noqa: E402
 import answertraces  # noqa: E402
 import mixedtraces  # noqa: E402
