@@ -46,7 +46,8 @@ FORMATTED = "build/formatted.list"  # digests of files that clang-format had not
 
 def sources(folders=("src",), endings=(".c", ".h")):
     for folder in folders:
-        for path, _, names in sorted(os.walk(folder)):
+        for path, inner, names in os.walk(folder):
+            inner[:] = sorted(each for each in inner if folder != "." or not each.startswith((".git", "build", "node_modules")))
             for name in sorted(names):
                 if name.endswith(endings):
                     yield os.path.join(path, name)
@@ -83,6 +84,16 @@ def find(pattern, paths, why):
             line = code.count("\n", 0, match.start()) + 1
             breaches.append("%s:%d: %s: %s" % (path, line, why, " ".join(match.group(0).split())))
     return breaches
+
+
+def lines_with(pattern, words, path):
+    """(path, number, line) of each line in which the pattern stands; one of the words stands in all that it matches, and is found sooner."""
+    text, last = read(path), 0
+    for match in re.finditer(pattern, text) if any(word in text for word in words) else ():
+        number = text.count("\n", 0, match.start()) + 1
+        if number != last:
+            last = number
+            yield path, number, text[text.rfind("\n", 0, match.start()) + 1:].partition("\n")[0].strip()
 
 
 def file_sizes():
@@ -217,9 +228,7 @@ def notes():
     for path in sources(("src", "tests", "fuzz", "bench", "tools"), (".c", ".h", ".py", ".sh")):
         if path == "tools/lint.py":
             continue
-        for number, line in enumerate(read(path).splitlines(), 1):
-            if re.search(r"\b(TODO|FIXME)\b(?!\(#\d+\))", line):
-                breaches.append("%s:%d: %s" % (path, number, line.strip()))
+        breaches += ["%s:%d: %s" % each for each in lines_with(r"\b(?:TODO|FIXME)\b(?!\(#\d+\))", ("TODO", "FIXME"), path)]
     return breaches
 
 
@@ -268,9 +277,7 @@ def machine_paths():
     for path in sources((".",), (".c", ".h", ".def", ".py", ".sh", ".md", ".build", "Makefile")):
         if path.startswith(("./build", "./.git")) or path == "./tools/lint.py":
             continue
-        for number, line in enumerate(read(path).splitlines(), 1):
-            if re.search(r"(?<![\w.$}])/(?:work|root|home/\w+)/", line):
-                breaches.append("%s:%d: %s" % (path, number, line.strip()[:100]))
+        breaches += ["%s:%d: %s" % (path, number, line[:100]) for path, number, line in lines_with(r"(?<![\w.$}])/(?:work|root|home/\w+)/", ("/work/", "/root/", "/home/"), path)]
     return breaches
 
 
