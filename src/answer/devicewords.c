@@ -305,6 +305,15 @@ static const struct nl_time_name *most_inside_input(const struct nl_device_case 
     return tells ? &host->names[0] : NULL;
 }
 
+/* What is fetched before the first work and not inside a step, no more than lies before the first. */
+static int64_t fetched_before_steps(const struct nl_device_case *it)
+{
+    int64_t lead = it->in_steps ? 0 : it->first - it->parts.account->start;
+    if (lead <= 0)
+        return 0;
+    return lead < it->parts.input_before ? lead : it->parts.input_before;
+}
+
 void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
 {
     const char *name = first_name(it, NL_TIME_INPUT);
@@ -322,7 +331,7 @@ void nl_device_tell_input(struct nl_device_case *it, int64_t ns)
         nl_tell_name(out, " of it in ", nl_str(most->name));
     if (it->parts.input_before > ns / 2)
         nl_tell_time(out, "; before its first work ", it->parts.input_before);
-    int64_t each = it->steps >= 3 ? (ns - it->parts.input_before) / it->steps : 0;
+    int64_t each = it->steps >= 3 ? (ns - fetched_before_steps(it)) / it->steps : 0;
     if (each > 0 && each < it->step_ns) {
         nl_tell_time(out, "; ", each);
         nl_tell_time(out, " of each step of ", it->step_ns);

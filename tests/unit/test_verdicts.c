@@ -213,7 +213,57 @@ static void misses_what_was_asked(void)
     }
 }
 
+/* us: x steps of 10000, each fetches for 8990 before ten kernels of 100; fetching is an operator inside. Where it is to be "early",
+ * 5000 are fetched before the steps as well. */
+static void fetches_first(struct gputrace *make, int64_t x, const char *early)
+{
+    int64_t at = AT;
+    if (*early) {
+        cpu_python(make, "fetch_batch", at, 5000);
+        gputrace_op(make, "aten::stack", at, 5000);
+        at += 5000;
+    }
+    for (int64_t end = at + x * 10000; at < end; at += 10000) {
+        gputrace_step(make, at, 10000);
+        cpu_python(make, "fetch_batch", at, 8990);
+        gputrace_op(make, "aten::stack", at, 8990);
+        for (int64_t i = 0; i < 10; i++)
+            gputrace_kernel(make, 7, "softmax", at + 8990 + i, 1, at + 9000 + i * 100, 100);
+    }
+}
+
+/* What is fetched before the first work is waiting for input: a step's, or the start's, which no step takes. */
+static void counts_what_is_fetched_first(void)
+{
+    static const struct {
+        int64_t steps;
+        const char *early, *said;
+    } cases[] = {
+        {4, "",
+         "Input-bound: rank 0 GPU 0 waits for input data 35.96 ms of 39.99 ms (90 %), while the "
+         "launching\n  thread is in aten::stack for 35.96 ms; 8.990 ms of each step of 10.00 "
+         "ms.\n"},
+        {8, "",
+         "Input-bound: rank 0 GPU 0 waits for input data 71.92 ms of 79.99 ms (90 %), while the "
+         "launching\n  thread is in aten::stack for 71.92 ms; 8.990 ms of each step of 10.00 "
+         "ms.\n"},
+        {4, "early",
+         "Input-bound: rank 0 GPU 0 waits for input data 40.96 ms of 44.99 ms (91 %), while the "
+         "launching\n  thread is in aten::stack for 35.96 ms; 8.990 ms of each step of 10.00 "
+         "ms.\n"},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_buf page;
+        make_page(&page, fetches_first, cases[i].steps, cases[i].early);
+        page.ptr[strlen(cases[i].said)] = '\0';
+        CHECK_TEXT(page.ptr, cases[i].said);
+        nl_buf_release(&page);
+    }
+}
+
 CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_limits},
            {"a program without a processor is said to be one", tells_starving},
            {"few events are listed by their time", lists_few},
-           {"device work is missing where it was asked for", misses_what_was_asked})
+           {"device work is missing where it was asked for", misses_what_was_asked},
+           {"what is fetched before the first work is waiting for input",
+            counts_what_is_fetched_first})
