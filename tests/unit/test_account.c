@@ -501,10 +501,45 @@ static void starts_up_without_steps(void)
     nl_trace_free(trace);
 }
 
+/* us: kernel i of 200 runs [10 i, 10 i + 15) on one of two streams, so that one that began first is always still there; the first
+ * holds 15, each other one 10. Named in turn "a" (67), "b" (67) and "c" (66 of them). */
+static void books_many_in_a_row(void)
+{
+    static const struct {
+        const char *name;
+        int64_t ns;
+        uint64_t count;
+    } cases[] = {{"a", 675000, 67}, {"b", 670000, 67}, {"c", 660000, 66}};
+    struct gputrace make;
+    gputrace_open(&make);
+    for (int64_t i = 0; i < 200; i++)
+        gputrace_kernel(&make, 7 + i % 2, cases[i % 3].name, -1, 0, 10 * i, 15);
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    struct nl_account *account = nl_account_new(trace, NULL);
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        int64_t ns = 0;
+        uint64_t count = 0;
+        for (size_t r = 0; r < account->row_count; r++) {
+            const struct nl_account_row *row = &account->rows[r];
+            bool its = row->part == NL_BOOKED_COMPUTE &&
+                       nl_str_is(nl_trace_name(trace, row->name), cases[i].name);
+            ns += its ? row->ns : 0;
+            count += its ? row->count : 0;
+        }
+        check_case(cases[i].name);
+        CHECK_INT(ns, cases[i].ns);
+        CHECK_INT(count, cases[i].count);
+    }
+    nl_account_free(account);
+    nl_trace_free(trace);
+}
+
 CHECK_MAIN("account", {"books steps", books_steps},
            {"agrees with single nanoseconds", agrees_with_single_nanoseconds}, {"adds up", adds_up},
            {"books threads", books_threads}, {"ignores waiting kernels", ignores_waiting_kernels},
            {"splits collectives", splits_collectives},
            {"splits many collectives", splits_many_collectives}, {"tells phases", tells_phases},
            {"follows the device", follows_the_device},
-           {"starts up without steps", starts_up_without_steps})
+           {"starts up without steps", starts_up_without_steps},
+           {"books many in a row", books_many_in_a_row})

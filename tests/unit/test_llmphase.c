@@ -18,6 +18,8 @@ static const struct {
     {"execute_context_1(8)_generation_0(0)", NL_LLM_PREFILL, "vLLM", 1, 8, 0, -1, 0, 0},
     {"execute_context_0(0)_generation_1(1)", NL_LLM_DECODE, "vLLM", 1, 1, 1, -1, 0, 0},
     {"execute_context_0(0)_generation_0(0)", NL_LLM_NONE, "vLLM", 0, 0, 0, -1, 0, 0},
+    {"execute_context_0(sq0sk0sqsq0sqsk0)_generation_0(sq0sk0sqsq0sqsk0)", NL_LLM_NONE, "vLLM", 0,
+     0, 0, 0, 0, 0},
     {"execute_context_3_generation_4", NL_LLM_MIXED, "vLLM", 7, -1, 4, -1, 0, 0},
     {"execute_540_context_2(sq510sk510sqsq130050sqsk130050)_generation_30(sq30sk900sqsq30sqsk900)",
      NL_LLM_MIXED, "vLLM", 32, 540, 30, 1410, 130950, 130050},
