@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every file of tests/corpus loads and is analysed without a word on stderr (under sanitizers: without
 a finding of theirs), and holds the rows and gives the answers that tests/corpus_expect says; every file of tests/reject is
-refused with one line and 4.
+refused with one line and 4, which stands in tests/corpus_expect/refused.txt.
 
     tests/corpus_expect/run.py                 all
     tests/corpus_expect/run.py --accept WORD   write what is expected of the files whose path contains WORD, anew
@@ -24,6 +24,7 @@ from harness import TESTS, Tally, accepting, forked as neurolens, meant, one_lin
 from jsonsums import sums  # noqa: E402
 
 EXPECT = os.path.join(TESTS, "corpus_expect")
+REFUSED = os.path.join(EXPECT, "refused.txt")
 # Made from the others, not what a reader says: kept with the answers.
 DERIVED = {"time_breakdown", "detected_steps", "kernel_summary", "kernel_owner", "idle_gaps", "idle_causes", "account", "op_work", "roofline"}
 
@@ -111,7 +112,30 @@ def difference(wanted, got):
     return "\n".join(["- " + line for line in old if line not in new][:15] + ["+ " + line for line in new if line not in old][:15])
 
 
+def refused(path):
+    """What is said of a broken file, without the way to it; the result."""
+    result = neurolens(["info", "--no-cache", path], timeout=20)
+    return result, result.stderr.replace(TESTS + "/", "").replace("neurolens: ", "", 1)
+
+
+def accept_refused(word):
+    """Those whose path contains the word, anew; the others as they stand."""
+    known = kept_refusals()
+    names = {os.path.relpath(path, TESTS): path for path in files("reject")}
+    with open(REFUSED, "w", encoding="utf-8") as file:
+        for name, path in names.items():
+            file.write("%s\t%s" % (name, refused(path)[1] if word in path or name not in known else known[name] + "\n"))
+
+
+def kept_refusals():
+    if not os.path.exists(REFUSED):
+        return {}
+    with open(REFUSED, encoding="utf-8") as file:
+        return dict(line.rstrip("\n").split("\t", 1) for line in file)
+
+
 def accept(word):
+    accept_refused(word)
     known = tables(next(files("corpus")))
     for path in files("corpus"):
         if word in path:
@@ -144,11 +168,15 @@ def main():
         compare(tally, "rows of ", path, ".txt", result, rows)
         result, text = analyzed(path)
         compare(tally, "answers about ", path, ".answers", result, None if text is None else text + (derived or ""))
+    said = kept_refusals()
     for path in files("reject"):
-        result = neurolens(["info", "--no-cache", path], timeout=20)
-        tally.check(os.path.relpath(path, TESTS),
-                    result.status == 4 and one_line_error(result) and not result.stdout,
-                    result.describe())
+        name = os.path.relpath(path, TESTS)
+        result, text = refused(path)
+        if result.status != 4 or not one_line_error(result) or result.stdout:
+            tally.fail(name, result.describe())
+        else:
+            tally.check(name, text == said.get(name, "") + "\n",
+                        meant("tests/corpus_expect/run.py --accept " + name, difference(said.get(name, ""), text)))
     tally.finish()
 
 
