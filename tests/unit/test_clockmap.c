@@ -349,6 +349,17 @@ static double least_breach(const struct nl_bandpoint *points, size_t count, doub
     return best;
 }
 
+/* Whether all bounds are on one side: then some line of any slope passes. */
+static bool is_open(const struct nl_bandpoint *points, size_t count)
+{
+    bool low = false, high = false;
+    for (size_t i = 0; i < count; i++) {
+        low |= !isinf(points[i].low);
+        high |= !isinf(points[i].high);
+    }
+    return !low || !high;
+}
+
 static void lines(void)
 {
     unsigned passing = 0, failing = 0, open = 0;
@@ -370,8 +381,7 @@ static void lines(void)
         }
         bool ok = nl_lineband(points, count, x, most, &band);
         bool may = extremes(points, count, x, most, &low, &high);
-        double least = least_breach(points, count, x, most);
-        if (isinf(least)) {
+        if (is_open(points, count)) {
             open++;
             CHECK(ok);
             continue;
@@ -386,6 +396,7 @@ static void lines(void)
             CHECK(band.gap == 0);
         } else {
             failing++;
+            double least = least_breach(points, count, x, most);
             CHECK(!may);
             CHECK_NEAR(band.gap, least, 0.01 * most);
             CHECK(band.gap <= least + 1e-9);
