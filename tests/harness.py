@@ -32,10 +32,14 @@ gc.disable()  # what scripts read is large and refers to itself nowhere: to sear
 PROGRAM = os.path.abspath(os.environ.get("NEUROLENS", os.path.join(ROOT, "build", "neurolens")))
 
 
-def accepting(document, word=True):
+def accepting(document, word=True, only=None):
     """What a test that keeps answers was asked: None to compare, else the WORD after --accept; True where `word` is false and none
-    belongs there. --help shows `document`, and anything else is an error: a slip must not look like a test that passed."""
+    belongs there. To the list `only`, where there is one, go words without --accept: of what is compared. --help shows `document`, and
+    anything else is an error: a slip must not look like a test that passed."""
     words = sys.argv[1:]
+    if only is not None and words and not any(each.startswith("-") for each in words):
+        only += words
+        return None
     if words in (["--help"], ["-h"]):
         print(document)
         sys.exit(0)

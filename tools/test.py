@@ -3,6 +3,7 @@
 
     tools/test.py             all parts (`make test`)
     tools/test.py --check     those that answer within a minute (`make check`)
+    tools/test.py --quick [S] of these as many as end within S (15) seconds, the nearest to what was changed first (`make quick`)
     tools/test.py WORD...     the parts whose name contains a WORD, and the builds that they need
     tools/test.py --list      the parts, with what they need
     tools/test.py --times N   every chosen part N times: what fails once in N is flaky
@@ -34,6 +35,8 @@ import tempfile
 import threading
 import time
 
+import nearness
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.chdir(ROOT)
 GCC = os.environ.get("CC_GCC", "gcc")
@@ -42,6 +45,8 @@ WERROR = "-Dwerror=" + os.environ.get("WERROR", "true")
 PYTHON = sys.executable or "python3"  # itself: "python3" may be a script that looks for one, at each start
 CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
 VERBOSE = "--verbose" in sys.argv
+QUICK_S = 15.0
+LEAST_AFTER_BUILD_S = 8.0  # that a quick run has left for tests
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 NO_PARTS = {"harness.py", "growthtables.py", "hta_read.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py",
             "jsonsums.py", "answertraces.py", "mixedtraces.py"}
@@ -102,6 +107,7 @@ class Part:
         self.state, self.seconds, self.sums, self.lines = "waits", 0.0, (0, 0, 0), []
         self.used = 0.0  # seconds of processor time, with those of its children that were waited for
         self.late = False
+        self.cut = False  # ended in the middle, as the time for all was up
         self.first = []  # what its first run said, where it ran again alone
 
 
@@ -192,8 +198,9 @@ def all_parts():
 class Driver:
     """Starts parts while their builds are there and cores are free; prints each when it ends."""
 
-    def __init__(self, parts):
-        self.parts, self.lock = parts, threading.Condition()
+    def __init__(self, parts, until=None):
+        """`until`: when all ends, by time.monotonic(); None: when all is done."""
+        self.parts, self.lock, self.until = parts, threading.Condition(), until
         # Parts wait for disks and for each other a good part of their time.
         self.free = CORES + 0.5
         self.built, self.broken, self.children = set(), set(), set()
@@ -203,6 +210,10 @@ class Driver:
         that wants all cores is not passed by for ever."""
         running = any(p.state == "runs" for p in self.parts)
         return (not part.needs or part.needs in self.built) and running and part.cores > self.free + 1e-9
+
+    def remains(self, part):
+        """Seconds that a part may still take; a build takes what it needs."""
+        return part.limit if self.until is None or part.makes else min(part.limit, self.until - time.monotonic())
 
     def may_start(self, part):
         running = [p for p in self.parts if p.state == "runs"]
@@ -216,7 +227,9 @@ class Driver:
         with self.lock:
             while any(p.state in ("waits", "runs") for p in self.parts):
                 for part in self.parts:
-                    if part.state == "waits" and part.needs in self.broken:
+                    if part.state == "waits" and self.remains(part) <= 0:
+                        part.state = "left"
+                    elif part.state == "waits" and part.needs in self.broken:
                         self.end(part, 0, ["skipped %s: %s does not compile" % (part.name, part.needs)], (0, 0, 1))
                     elif part.state == "waits" and self.is_blocked(part):
                         break
@@ -235,17 +248,21 @@ class Driver:
             self.free += part.cores
             if part.makes:
                 (self.built if not status else self.broken).add(part.makes)
+                if self.until is not None:
+                    self.until = max(self.until, time.monotonic() + LEAST_AFTER_BUILD_S)
             self.end(part, time.monotonic() - began, lines, sums)
             self.lock.notify_all()
 
-    @staticmethod
-    def understand(part, status, text):
+    def understand(self, part, status, text):
         """The lines of a part that are worth keeping, and its sums; a part that was killed or said nothing has failed."""
         lines = text.splitlines()
         found = [SUMS.match(line) for line in lines]
         sums = next((tuple(map(int, m.groups())) for m in reversed(found) if m), None)
         lines = [line for line, m in zip(lines, found) if not m and (line.startswith(("ok ", "FAIL ", "skipped ", "    ")) or status)]
         part.late = status == "late"
+        if part.late and self.until is not None and time.monotonic() >= self.until:
+            part.late, part.cut = False, True
+            return lines, tuple(sum(line.startswith(word) for line in lines) for word in ("ok ", "FAIL ", "skipped "))
         if part.late:
             lines.append("FAIL %s: not done after %d s" % (part.name, part.limit))
         elif status and not (sums and sums[1]):
@@ -276,7 +293,7 @@ class Driver:
                 return 127, str(error), 0.0
             self.children.add(child.pid)
             late = threading.Event()
-            timer = threading.Timer(part.limit, self.end_late, (child.pid, late))
+            timer = threading.Timer(max(0, self.remains(part)), self.end_late, (child.pid, late))
             timer.start()
             _, status, usage = os.wait4(child.pid, 0)
             timer.cancel()
@@ -299,8 +316,8 @@ class Driver:
         part.state, part.seconds, part.lines, part.sums = "done", seconds, lines, sums
         shown = [line for line in lines if not line.startswith(("ok ", "skipped "))]
         if sums[1] == 0:
-            shown.append("ok %s: %d passed%s, %.0f s, %.0f of the processor" %
-                         (part.name, sums[0], ", %d skipped" % sums[2] if sums[2] else "", seconds, part.used))
+            shown.append("%s %s: %d passed%s, %.0f s, %.0f of the processor" %
+                         ("cut short" if part.cut else "ok", part.name, sums[0], ", %d skipped" % sums[2] if sums[2] else "", seconds, part.used))
         print("\n".join(lines if VERBOSE else shown), flush=True)
 
     def stop(self):
@@ -355,14 +372,28 @@ def summary(parts, seconds):
         groups[group_of(p)] += p.used
     if len(groups) > 1:
         print("of the processor: " + ", ".join("%s %.0f s" % each for each in groups.most_common()))
+    left = [p.name for p in parts if p.state == "left" or p.cut]
+    if left:
+        print("not done in this time: %d of %d parts (%s%s); make check does all" % (len(left), len(parts), ", ".join(left[:8]), ", …" if len(left) > 8 else ""))
     print("took %.0f s, and %.0f s of the processor" % (seconds, sum(p.used for p in parts)))
     sums = [sum(p.sums[i] for p in parts) for i in range(3)]
     print("%d passed, %d failed, %d skipped" % tuple(sums))
     return 1 if sums[1] else 0
 
 
+def nearest(parts):
+    """The first build, and what is nearest to the changed files first."""
+    paths = nearness.changed()
+    print("nearest to " + ", ".join(paths[:3]) + (" and %d more" % (len(paths) - 3) if len(paths) > 3 else ""), flush=True)
+    words = nearness.narrowed(paths)
+    narrow = [Part("%s of %s" % (p.name, ", ".join(words[p.name])), p.command + words[p.name], p.needs, env=p.env) for p in parts if p.name in words]
+    return nearness.order([p for p in parts if p.needs in (None, "build") and p.makes in (None, "build")] + narrow, paths)
+
+
 def chosen(parts, options):
     """The parts asked for, and the builds that they run on."""
+    if options.quick:
+        return nearest(parts)
     if options.check:
         parts = [p for p in parts if p.check]
     wanted = [p for p in parts if not options.words or any(word in p.name for word in options.words)]
@@ -378,6 +409,7 @@ def main():
     reader = argparse.ArgumentParser(usage=__doc__, add_help=True)
     reader.add_argument("words", nargs="*")
     reader.add_argument("--check", action="store_true")
+    reader.add_argument("--quick", type=float, nargs="?", const=QUICK_S)
     reader.add_argument("--verbose", action="store_true")
     reader.add_argument("--list", action="store_true")
     reader.add_argument("--times", type=int, default=1)
@@ -391,7 +423,8 @@ def main():
             print("%-32s %-12s %.1f cores, ≤ %d s%s%s" % (part.name, part.needs or "-", part.cores, part.limit,
                                                          ", quiet" if part.quiet else "", ", check" if part.check else ""))
         return 0
-    began, driver = time.monotonic(), Driver(parts)
+    began = time.monotonic()
+    driver = Driver(parts, began + options.quick if options.quick else None)
     try:
         driver.run()
         driver.run_again_alone()

@@ -2,7 +2,7 @@
 """Small changes of every file of the corpus and of some archives, one at a time, and what the readers make of each: what differs from the rows of the
 file as it is, a line for each change.
 
-    tests/altered/run.py                  all
+    tests/altered/run.py [WORD...]        all, or the families whose name contains a WORD
     tests/altered/run.py --accept WORD    write what is read now into the files whose name contains WORD
 
 variants.py says which changes: members of JSON gone or of another type, words that nobody knows, columns and tables that are not
@@ -113,11 +113,12 @@ def lines(paths, family, folder):
 
 
 def main():
-    accept = accepting(__doc__)
+    only = []
+    accept = accepting(__doc__, only=only)
     tally = Tally("altered")
     made = tempfile.TemporaryDirectory(prefix="neurolens-packed-")
     for family, paths in [*corpus(), ("archives", packed.write(made.name))]:
-        if accept is not None and accept not in family:
+        if accept is not None and accept not in family or only and not any(word in family for word in only):
             continue
         with tempfile.TemporaryDirectory(prefix="neurolens-altered-") as folder:
             now, count, bad = lines(paths, family, folder)

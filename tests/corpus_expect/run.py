@@ -3,7 +3,7 @@
 a finding of theirs), and holds the rows and gives the answers that tests/corpus_expect says; every file of tests/reject is
 refused with one line and 4, which stands in tests/corpus_expect/refused.txt.
 
-    tests/corpus_expect/run.py                 all
+    tests/corpus_expect/run.py [WORD...]       all, or the files whose folder contains a WORD
     tests/corpus_expect/run.py --accept WORD   write what is expected of the files whose path contains WORD, anew
 
 What is expected of a file stands in tests/corpus_expect under its path + ".txt": per table its rows and a checksum of all its texts and
@@ -29,9 +29,11 @@ REFUSED = os.path.join(EXPECT, "refused.txt")
 DERIVED = {"time_breakdown", "detected_steps", "kernel_summary", "kernel_owner", "idle_gaps", "idle_causes", "account", "op_work", "roofline"}
 
 
-def files(folder):
+def files(folder, only=()):
     for path, _, names in sorted(os.walk(os.path.join(TESTS, folder))):
         for name in sorted(names):
+            if only and not any(word in os.path.relpath(path, TESTS) for word in only):
+                continue
             if name not in ("README.md", "README", ".gitignore") and not name.endswith(".py"):
                 yield os.path.join(path, name)
 
@@ -158,18 +160,19 @@ def compare(tally, what, path, ending, result, text):
 
 
 def main():
-    word = accepting(__doc__)
+    only = []
+    word = accepting(__doc__, only=only)
     if word is not None:
         return accept(word)
     tally = Tally("corpus")
     known = tables(next(files("corpus")))
-    for path in files("corpus"):
+    for path in files("corpus", only):
         result, rows, derived = describe(path, known)
         compare(tally, "rows of ", path, ".txt", result, rows)
         result, text = analyzed(path)
         compare(tally, "answers about ", path, ".answers", result, None if text is None else text + (derived or ""))
     said = kept_refusals()
-    for path in files("reject"):
+    for path in files("reject", only):
         name = os.path.relpath(path, TESTS)
         result, text = refused(path)
         if result.status != 4 or not one_line_error(result) or result.stdout:

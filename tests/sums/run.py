@@ -2,7 +2,7 @@
 """Whole answers are kept: what analyses, comparisons, fingerprints and run documents say of made traces, fixtures and files of the
 corpus is what tests/sums says, in sums (jsonsums.py).
 
-    tests/sums/run.py                  all
+    tests/sums/run.py [WORD...]        all, or the groups whose name contains a WORD
     tests/sums/run.py --accept WORD    write what is said now into the files whose name contains WORD
 
 That an answer is right is proved elsewhere (answers.py, work.py, planted.py, oracles); here none changes without anyone
@@ -411,12 +411,17 @@ def group(tally, name, questions, accept):
 
 
 def main():
-    accept = accepting(__doc__)
+    only = []
+    accept = accepting(__doc__, only=only)
     tally = Tally("sums")
+
+    def is_asked(name):
+        return any(word in name for word in only) if only else accept is None or accept in name
+
     for name, questions in GROUPS.items():
-        if accept is None or accept in name:
+        if is_asked(name):
             group(tally, name, questions, accept is not None)
-    if accept is None or accept in "edges":
+    if is_asked("edges"):
         edges(tally, accept is not None)
     if accept is None:
         tally.finish()
