@@ -2,16 +2,18 @@
 
 import { h, onTheme, token } from "./dom";
 
-// Codes as the page's data have them: kinds of slices (src/store/enums.def), 32 + class for kernels and copies.
-const CLASSES: { readonly [code: number]: string } = { 32: "compute", 33: "compute", 34: "comm", 35: "copy", 36: "memset" };
+// Codes as the page's data have them: kinds of slices, 32 (NL_PAGE_CLASS) + class for kernels and copies, both as src/store/enums.def
+// numbers them; lint looks for those that are missing.
+const CLASSES: { readonly [code: number]: string } = { 32: "compute", 33: "compute", 34: "comm", 35: "copy", 36: "memset", 37: "idle" };
 const KINDS: { readonly [code: number]: string } = {
   1: "compute", 2: "copy", 3: "memset", 4: "idle", 5: "copy", 6: "host", 7: "warm", 8: "host", 9: "good", 10: "good",
-  11: "comm", 12: "compute", 13: "bad", 14: "bad", 15: "memset", 16: "idle", 17: "idle", 18: "host", 19: "idle", 20: "compute", 21: "idle", 22: "host",
+  11: "comm", 12: "compute", 13: "bad", 14: "bad", 15: "memset", 16: "idle", 17: "idle", 18: "host", 19: "idle", 20: "compute", 21: "idle", 22: "host", 23: "host",
 };
 export const KIND_NAMES: { readonly [code: number]: string } = {
   1: "kernel", 2: "copy", 3: "memset", 4: "synchronisation", 5: "API call", 6: "operator", 7: "module", 8: "Python", 9: "range", 10: "GPU annotation",
   11: "collective", 12: "graph launch", 13: "garbage collection", 14: "compilation", 15: "allocation", 16: "overhead", 17: "OS call", 18: "library",
-  19: "scheduling", 20: "device work", 21: "mark", 22: "slice", 32: "kernel", 33: "compute kernel", 34: "communication kernel", 35: "copy", 36: "memset",
+  19: "scheduling", 20: "device work", 21: "mark", 22: "slice", 23: "range of a capture", 32: "kernel", 33: "compute kernel", 34: "communication kernel", 35: "copy", 36: "memset",
+  37: "waiting kernel",
 };
 
 export function inkName(code: number): string {
