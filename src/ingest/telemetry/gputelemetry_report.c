@@ -189,10 +189,11 @@ static uint64_t number_in(struct nl_str value)
 /* A number of a device: named by the sections it stands in. */
 static void take_counter(struct report *r, struct nl_str key, struct nl_str value)
 {
-    char name[DEPTH_MOST * (NAME_MOST + 2)], entity[32];
+    char name[DEPTH_MOST * (NAME_MOST + 2) + NAME_MOST], entity[32];
     size_t len = 0;
     int mig = section(r, "MIG Device", "mig_device");
     int first = mig >= 0 ? mig + 1 : 0;
+    key.len = nl_utf8_cut(key.ptr, key.len, NAME_MOST); /* as in the path */
     for (size_t i = (size_t)first; i < r->depth; i++) {
         if (r->path[i].valued || (i + 1 == r->depth && nl_str_eq(level_name(&r->path[i]), key)))
             continue;
@@ -200,7 +201,6 @@ static void take_counter(struct report *r, struct nl_str key, struct nl_str valu
         memcpy(name + len + r->path[i].len, ": ", 2);
         len += r->path[i].len + 2;
     }
-    key.len = nl_utf8_cut(key.ptr, key.len, NAME_MOST);
     memcpy(name + len, key.ptr, key.len);
     if (nl_str_is(value, "Active")) /* reasons why clocks are low, and the like */
         value = nl_str("1");
