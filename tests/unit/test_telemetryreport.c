@@ -72,6 +72,8 @@ static const struct {
     {"no number", HEAD GPU "    A : N/A\n    B : Enabled\n    C : 0x06\n    D : 1 W\n",
      "0 D[W]=1@0;"},
     {"a colon in the key", HEAD GPU "    a:b : 5 W\n", "0 a:b[W]=5@0;"},
+    {"a colon in the value", HEAD GPU "    Bus Id : 00000000:06:00.0\n    D : 1 W\n",
+     "0 D[W]=1@0;"},
     {"a version, a date, and what is below zero",
      HEAD GPU "    A : 535.104.05\n    B : 2025-01-02\n    C : -3 C\n    D : 1.5 W\n",
      "0 C[C]=-3@0;0 D[W]=1.5@0;"},

@@ -197,8 +197,9 @@ void telemetry_cell(struct telemetry *t, int64_t ts, int64_t device, struct nl_s
     size_t len = number_length(cell);
     struct nl_str rest = {cell.ptr + len, cell.len - len};
     bool hex = nl_str_starts(cell, "0x") && cell.len > 2; /* an id, not "16x" */
-    if (!len || hex || !csvread_f64((struct nl_str){cell.ptr, len}, &row.value) || rest.len > 16 ||
-        t->series_count >= MAX_SERIES) {
+    bool longer = rest.len && *rest.ptr == ':';           /* a bus, a time of day */
+    if (!len || hex || longer || !csvread_f64((struct nl_str){cell.ptr, len}, &row.value) ||
+        rest.len > 16 || t->series_count >= MAX_SERIES) {
         t->words++;
         return;
     }
