@@ -276,6 +276,41 @@ static void facts_of_devices(void)
     }
 }
 
+/* What is no number is no fact, and a fact is no other one: -1 is unknown. */
+static void facts_that_are_none(void)
+{
+    static const struct {
+        const char *what, *text, *name;
+        int64_t memory, clock;
+    } cases[] = {
+        {"memory alone", HEAD GPU "    FB Memory Usage\n        Total : 5 MiB\n", "", 5 << 20, -1},
+        {"a clock alone", HEAD GPU "    Max Clocks\n        SM : 7 MHz\n", "", -1, 7000000},
+        {"no numbers",
+         HEAD GPU "    FB Memory Usage\n        Total : N/A\n    Max Clocks\n        SM : N/A\n"
+                  "    A : 1 W\n",
+         "", -1, -1},
+        {"other sections",
+         HEAD GPU "    BAR1 Memory Usage\n        Total : 5 MiB\n    Clocks\n        SM : 7 MHz\n",
+         "", -1, -1},
+        {"entities",
+         XML "<gpu id=\"0:1\"><product_name>a&amp;b&lt;c&gt;d&quot;e&apos;f&x;&amp</product_name>"
+             "<a>1 W</a></gpu>\n",
+         "a&b<c>d\"e'f&x;&amp", -1, -1},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        check_case(cases[i].what);
+        struct nl_trace *t = load(cases[i].text);
+        REQUIRE(t && t->device.rows == 1);
+        CHECK_TEXT(text_in(t, t->device.name[0]), cases[i].name);
+        CHECK_INT(t->device.memory_bytes[0] == NL_NULL_U64 ? -1
+                                                           : (int64_t)t->device.memory_bytes[0],
+                  cases[i].memory);
+        CHECK_INT(t->device.clock_hz[0] == NL_NULL_U64 ? -1 : (int64_t)t->device.clock_hz[0],
+                  cases[i].clock);
+        nl_trace_free(t);
+    }
+}
+
 /* Twelve sections in each other are kept, each with 64 letters of its name: the longest name that there can be. */
 static void deep_names(void)
 {
@@ -300,4 +335,4 @@ static void deep_names(void)
 
 CHECK_MAIN("telemetryreport", {"values of reports", values_of_reports}, {"identities", identities},
            {"times of reports", times_of_reports}, {"facts of devices", facts_of_devices},
-           {"deep names", deep_names})
+           {"facts that are none", facts_that_are_none}, {"deep names", deep_names})
