@@ -309,7 +309,7 @@ def peaks_of_gpus():
     """every figure of gpus.yaml is one that is read, with a source that is listed"""
     text = read("data/gpus.yaml")
     head, rows = text.split("\ngpus:\n")
-    figures = set(re.findall(r'^    \{"(\w+)", ', read("src/work/gpupeaks.c"), re.M)) | {"names", "sources", "sms", "chip"}
+    figures = set(re.findall(r'"(\w+)": "1e', read("tools/gpus.py"))) | {"names", "sources", "sms", "chip"}
     sources = set(re.findall(r"^  ([\w-]+): ", head, re.M))
     breaches = []
     for number, line in enumerate(rows.splitlines(), head.count("\n") + 3):

@@ -296,9 +296,10 @@ void run_facts_find_peaks(struct run_facts *facts, const struct doc_schema *sche
     const struct gpu_peak *peak = gpu_peaks_find(&gpus, name, sms);
     for (size_t i = 0; peak && i < peak->count; i++) {
         char key[80], text[40];
-        if (!gpu_figures[peak->figures[i].figure].member)
+        const char *member = gpu_figure_members[peak->figures[i].figure];
+        if (!member)
             continue;
-        snprintf(key, sizeof key, "hardware.%s", gpu_figures[peak->figures[i].figure].member);
+        snprintf(key, sizeof key, "hardware.%s", member);
         snprintf(text, sizeof text, "%.17g", peak->figures[i].value);
         if (!is_set(facts, key))
             run_fact_set(facts, schema, key, nl_str(text));

@@ -22,14 +22,11 @@ enum gpu_figure {
     GPU_FIGURES
 };
 
-/* Key in the data file, member of the document's hardware, and what a unit of the file is. */
-extern const struct gpu_figure_def {
-    const char *key, *member;
-    double unit;
-} gpu_figures[GPU_FIGURES];
+/* The member of a run document's hardware that holds a figure; NULL where none does. */
+extern const char *const gpu_figure_members[GPU_FIGURES];
 
 struct gpu_peak {
-    const char **names;
+    const char *const *names;
     size_t name_count;
     double sms;     /* 0 = any */
     double chip[4]; /* capability (major, minor), multiprocessors, GiB of memory; 0 = not told */
@@ -41,9 +38,13 @@ struct gpu_peak {
     size_t count;
 };
 
+/* Made of data/gpus.yaml by tools/gpus.py when the program is built. */
+extern const struct gpu_peak gpu_peak_rows[];
+extern const size_t gpu_peak_count;
+
 struct gpu_peaks {
-    struct gpu_peak *items;
-    size_t count, cap;
+    const struct gpu_peak *items;
+    size_t count;
     struct nl_arena arena;
 };
 
