@@ -129,7 +129,9 @@ def build_parts():
     else:
         rows += [("build-asan", GCC, asan, 1, False, quick_linker),
                  ("build-clang", CLANG, [WERROR, "-Doptimization=0"], 1, False, {})]
-    rows += [("build-tsan", GCC, few_symbols + ["-Dc_args=-g1", "-Db_sanitize=thread"], 1, False, {"TARGETS": "neurolens"})]
+    # clang makes it in a fifth less of the processor's time than gcc, and what it makes runs in less than half of it.
+    rows += [("build-tsan", CLANG if has_fuzzer() else GCC, few_symbols + ["-Dc_args=-g1", "-Db_sanitize=thread", "-Db_lundef=false"], 1,
+              False, dict(quick_linker if has_fuzzer() else {}, TARGETS="neurolens"))]
     for folder, compiler, flags, jobs, check, env in rows:
         yield Part(folder + " with " + os.path.basename(compiler), ["tools/build.sh", folder, compiler, str(jobs)] + flags,
                    needs=None, makes=folder, cores=jobs, limit=1500, check=check, env=env)
