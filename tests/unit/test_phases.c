@@ -188,13 +188,20 @@ static void say_cuts(const struct nl_phases *phases, const struct nl_phase_group
     nl_buf_char(out, '\0');
 }
 
-static void check_phases(const struct phase_case *it)
+/* Behind the steps stands one of another rank, `other` long, which is not to count. */
+static void check_phases(const struct phase_case *it, int64_t other)
 {
-    struct nl_found_step items[12];
+    struct nl_found_step items[13];
     size_t count = fill_steps(it->steps, items);
-    struct nl_step_group of_rank = {.rank = 0, .confidence = 1, .count = count};
+    int64_t after = items[count - 1].end;
+    items[count] = (struct nl_found_step){
+        .start = after, .end = after + other * 1000, .phase = NL_STEP_STEADY};
+    struct nl_step_group groups[] = {
+        {.rank = 0, .confidence = 1, .count = count},
+        {.rank = 1, .confidence = 1, .first = count, .count = 1},
+    };
     struct nl_found_steps found = {
-        .items = items, .count = count, .groups = &of_rank, .group_count = 1};
+        .items = items, .count = count + 1, .groups = groups, .group_count = 2};
     struct nl_trace *trace = worked(it->end ? it->end : items[count - 1].end / 1000);
     REQUIRE(trace);
     struct nl_api_roles roles;
@@ -217,7 +224,8 @@ static void limits_of_phases(void)
 {
     for (size_t i = 0; i < CHECK_LENGTH(phase_cases); i++) {
         check_case(phase_cases[i].what);
-        check_phases(&phase_cases[i]);
+        check_phases(&phase_cases[i], 100);
+        check_phases(&phase_cases[i], 5000);
     }
 }
 
