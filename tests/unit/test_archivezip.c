@@ -38,7 +38,7 @@ struct entry {
 static void put_number(struct nl_buf *to, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
-        nl_buf_char(to, (char)(value >> 8 * i));
+        nl_buf_char(to, i < 8 ? (char)(value >> 8 * i) : '\0');
 }
 
 /* CRC-32 of IEEE 802.3, bit by bit. */
