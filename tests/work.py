@@ -202,6 +202,8 @@ HAND = [
      "compiled"),
     ("triton_poi_fused_add_2", [[7], [1000, 16], [1000, 16]], ["int", H, H], ["", "", ""], None, 7 * 4 + 2 * 2 * 16000, "bf16",
      "compiled"),
+    # A list of tensors is none.
+    ("triton_poi_fused_add_3", [[100], [[100], [100]], [100]], [F, [F, F], F], ["", "", ""], None, 2 * 400, "fp32", "compiled"),
     ("aten::sum", [[32, 4], [], []], [F, "", ""], None, 128, 512, "fp32", "reduction"),
     ("FlashAttnVarlenFunc", [[32, 8, 64]] * 3 + [[3], [3]] + [[]] * 5, [H] * 3 + ["int"] * 2 + [""] * 5,
      [""] * 9 + ["True"], 2 * 2 * 8 * 16 * 16 * 128, 2 * 4 * 32 * 8 * 64, "bf16", "attention"),

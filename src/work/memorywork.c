@@ -54,7 +54,7 @@ static double read_bytes(const struct work_args *args, unsigned index)
 {
     const struct work_input *input = &args->inputs[index];
     double bytes = work_input_bytes(args, index);
-    for (unsigned d = 0; input->is_tensor && !input->is_list && d < input->tensor.rank; d++)
+    for (unsigned d = 0; input->is_tensor && d < input->tensor.rank; d++)
         if (input->tensor.has_strides && !input->tensor.strides[d] && input->tensor.dims[d] > 1)
             bytes /= (double)input->tensor.dims[d];
     return bytes;
@@ -192,15 +192,14 @@ bool work_lists(const struct work_call *call, struct work_cost *cost)
 
 static bool is_index(const struct work_input *input)
 {
-    return input->is_tensor && !input->is_list &&
-           (input->type == WORK_INT32 || input->type == WORK_INT64);
+    return input->is_tensor && (input->type == WORK_INT32 || input->type == WORK_INT64);
 }
 
 static bool has_tensor_of(const struct work_args *args, double elements)
 {
     for (unsigned i = 0; i < args->count; i++)
-        if (args->inputs[i].is_tensor && !args->inputs[i].is_list &&
-            args->inputs[i].elements == elements && !is_index(&args->inputs[i]))
+        if (args->inputs[i].is_tensor && args->inputs[i].elements == elements &&
+            !is_index(&args->inputs[i]))
             return true;
     return false;
 }
@@ -230,7 +229,7 @@ bool work_compiled(const struct work_call *call, struct work_cost *cost)
     bool any = false;
     for (unsigned i = 0; i < args->count; i++) {
         const struct work_input *input = &args->inputs[i];
-        if (!input->is_tensor || input->is_list)
+        if (!input->is_tensor)
             continue;
         double elements = most > 0 ? input->elements : looked_up(args, input);
         if (most > 0 && elements > most)

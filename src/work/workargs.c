@@ -223,7 +223,7 @@ void work_args_read(struct work_args *args, struct work_texts texts)
 const struct work_tensor *work_tensor_at(const struct work_args *args, unsigned index,
                                          unsigned rank)
 {
-    if (index >= args->count || !args->inputs[index].is_tensor || args->inputs[index].is_list)
+    if (index >= args->count || !args->inputs[index].is_tensor)
         return NULL;
     const struct work_tensor *tensor = &args->inputs[index].tensor;
     return rank && tensor->rank != rank ? NULL : tensor;

@@ -30,7 +30,7 @@ struct work_tensor {
 
 struct work_input {
     struct work_tensor tensor; /* of a list: its first */
-    bool is_tensor, is_list;
+    bool is_tensor, is_list;   /* of tensors; never both */
     enum work_type type;
     double elements;  /* all of a list's; 1 for a tensor of rank 0 */
     double matrices;  /* of a list: elements of its tensors with two dimensions or more */
