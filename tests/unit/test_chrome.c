@@ -393,6 +393,44 @@ static void counters_and_names(void)
     nl_trace_free(t);
 }
 
+/* Streams 1 to `count` of device 0, each with a kernel and a name, and a name of stream 0, which ran nothing: whatever the number,
+ * as the array of streams is full at some. */
+static void check_names_of_streams(unsigned count)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, 1 << 20);
+    nl_buf_text(&text, "[");
+    for (unsigned i = 0; i <= count; i++) {
+        if (i)
+            nl_buf_format(&text,
+                          "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":%u,"
+                          "\"ts\":%u,\"dur\":1,\"args\":{\"device\":0,\"stream\":%u}},",
+                          i, 2 * i, i);
+        nl_buf_format(&text,
+                      "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":%u,"
+                      "\"args\":{\"name\":\"queue %u\"}}%s",
+                      i, i, i < count ? "," : "]");
+    }
+    struct nl_trace *t = load_bytes(text.ptr, text.len, 1);
+    REQUIRE(t);
+    CHECK_INT(t->kernel.rows, count);
+    for (uint32_t row = 0; row < t->slice.rows; row++) {
+        char name[20];
+        uint32_t lane = t->slice.lane[row];
+        snprintf(name, sizeof name, "queue %d", (int)t->lane.stream[lane]);
+        CHECK_STR(nl_trace_name(t, t->lane.name[lane]), name);
+    }
+    CHECK_INT(nl_dict_find(&t->names, nl_str("queue 0")), UINT32_MAX);
+    nl_trace_free(t);
+    nl_buf_release(&text);
+}
+
+static void names_of_streams(void)
+{
+    for (unsigned count = 1; count <= 33; count++)
+        check_names_of_streams(count);
+}
+
 /* Many events over many blocks, with texts that look like structure, and one larger than a block. */
 static struct nl_buf big_text(unsigned events)
 {
@@ -539,6 +577,7 @@ static void what_repeats_may_change(void)
 CHECK_MAIN("chrome", {"times are exact", times_are_exact}, {"Kineto columns", kineto_columns},
            {"Kineto facts", kineto_facts}, {"external ids by era", external_ids_by_era},
            {"begins and ends", begins_and_ends}, {"repairs", repairs}, {"containers", containers},
-           {"counters and names", counters_and_names}, {"threads agree", threads_agree},
+           {"counters and names", counters_and_names}, {"names of streams", names_of_streams},
+           {"threads agree", threads_agree},
            {"every prefix loads or is refused", every_prefix_loads_or_is_refused},
            {"what repeats may change", what_repeats_may_change})
