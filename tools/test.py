@@ -214,8 +214,9 @@ class Driver:
         return (not part.needs or part.needs in self.built) and running and part.cores > self.free + 1e-9
 
     def remains(self, part):
-        """Seconds that a part may still take; a build takes what it needs."""
-        return part.limit if self.until is None or part.makes else min(part.limit, self.until - time.monotonic())
+        """Seconds that a part may still take; a build takes what it needs, and what waits for one has time when it is there."""
+        is_timed = self.until is not None and not part.makes and (not part.needs or part.needs in self.built)
+        return min(part.limit, self.until - time.monotonic()) if is_timed else part.limit
 
     def may_start(self, part):
         running = [p for p in self.parts if p.state == "runs"]
