@@ -1,8 +1,9 @@
 """Which parts of `make check` are nearest to what was changed: the order of `tools/test.py --quick`.
 
-A change is near to a part in this order: the part's own files; a unit test that includes a changed file's header, or has its name;
-the files of the changed reader's formats, and unit tests with a word of the path in their names; what exists for the changed room;
-unit tests that include a header of that room; then all others. Of those equally far the short ones come first.
+A change is near to a part in this order: the part's own files; a unit test that includes a changed file's header, or whose
+name begins with its name; the files of the changed reader's formats, and unit tests whose name begins like a word of the path;
+what exists for the changed room; unit tests that include a header of that room; then all others. Of those equally far the short
+ones come first.
 """
 import os
 import re
@@ -67,10 +68,10 @@ def unit_distance(name, paths):
         return 0
     headers = included(source)
     stems = {path[len("src/"):].rpartition(".")[0] for path in paths if room_of(path)}
-    if any(header.rpartition(".")[0] in stems for header in headers) or any(os.path.basename(stem) in name for stem in stems):
+    if any(header.rpartition(".")[0] in stems for header in headers) or any(name[len("test_"):].startswith(os.path.basename(stem)) for stem in stems):
         return 1
     words = {word for stem in stems for word in re.findall(r"[a-z]{3,}", stem.partition("/")[2])}
-    if any(word in name or len(os.path.commonprefix([word, name[len("test_"):]])) >= ALIKE_LETTERS for word in words):
+    if any(len(os.path.commonprefix([word, name[len("test_"):]])) >= min(len(word), ALIKE_LETTERS) for word in words):
         return 2
     rooms = {room_of(path) for path in paths} - {None, "base"}
     return 4 if any(header.split("/")[0] in rooms for header in headers) else 5
