@@ -60,6 +60,7 @@ NEAR = [
     (["tests/unit/test_redact.c"], ["unit test_redact", "query", "sums"]),
     (["tests/query/steps.test"], ["query", "corpus", "sums"]),
     (["docs/speed.md"], ["query", "sums"]),
+    ([], ["query", "sums"]),
 ]
 
 
@@ -73,8 +74,22 @@ def nearest(tally, module):
             names = [part.name for part in module.nearest(parts)]
         places = [next((i for i, name in enumerate(names) if name.partition(", ")[0] == each), None) for each in wanted]
         first = next(i for i, name in enumerate(names) if name not in ("lint",) and not name.startswith("build "))
-        tally.check("nearest to %s: %s" % (paths[0], wanted[0]), None not in places and places == sorted(places) and (places[0] == first or "docs" in paths[0]) and
+        tally.check("nearest to %s: %s" % (paths[0] if paths else "nothing", wanted[0]), None not in places and places == sorted(places) and (places[0] == first or not paths or "docs" in paths[0]) and
                     {part.name for part in parts if part.check} <= set(names), "%s: %s" % (places, names[:30]))
+
+
+def without_git(tally, nearness):
+    """Nothing is known to have changed: in no clone, and where there is no git."""
+    path, here = os.environ["PATH"], os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            os.chdir(folder)
+            no_clone = nearness.changed()
+            os.environ["PATH"] = folder
+            tally.check("without git nothing has changed", no_clone == nearness.changed() == [])
+        finally:
+            os.chdir(here)
+            os.environ["PATH"] = path
 
 
 def main():
@@ -100,6 +115,7 @@ def main():
         said, status = run(module, [module.Part("silent", ["true"], needs=None)])
         tally.check("what says nothing and ends well counts as one", status == 0 and said.endswith("1 passed, 0 failed, 0 skipped\n"), said)
     in_little_time(tally, module)
+    without_git(tally, module.nearness)
     nearest(tally, module)
     tally.finish()
 

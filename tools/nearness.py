@@ -24,7 +24,12 @@ FIRST_WITHIN_S = 8  # what of a room's parts is worth its time in so short a run
 
 
 def said(*words):
-    return subprocess.run(["git", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode().splitlines()
+    """Lines that git says; none without git, or in a tree that is no clone."""
+    try:
+        done = subprocess.run(["git", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return []
+    return done.stdout.decode().splitlines() if done.returncode == 0 else []
 
 
 def changed():

@@ -387,7 +387,8 @@ def summary(parts, seconds):
 def nearest(parts):
     """The first build, and what is nearest to the changed files first."""
     paths = nearness.changed()
-    print("nearest to " + ", ".join(paths[:3]) + (" and %d more" % (len(paths) - 3) if len(paths) > 3 else ""), flush=True)
+    shown = ", ".join(paths[:3]) + (" and %d more" % (len(paths) - 3) if len(paths) > 3 else "")
+    print("nearest to " + shown if paths else "git names no changed file: the shortest parts first", flush=True)
     words = nearness.narrowed(paths)
     narrow = [Part("%s of %s" % (p.name, ", ".join(words[p.name])), p.command + words[p.name], p.needs, env=p.env) for p in parts if p.name in words]
     return nearness.order([p for p in parts if p.needs in (None, "build") and p.makes in (None, "build")] + narrow, paths)
