@@ -420,6 +420,12 @@ def casts():
                 "undefined outside of the type's range: nl_whole_i64, nl_whole_u64 or nl_sum_near")
 
 
+def characters():
+    """kinds of characters are asked of base/chars.h: <ctype.h> follows the locale, and takes no negative char"""
+    paths = [p for p in sources() if p != "src/base/chars.h"]
+    return find(r"#include <ctype\.h>|\bis(?:digit|alpha|alnum|space|xdigit|upper|lower|punct)\(|\bto(?:lower|upper)\(|>= '[aA0]' &&[^;]{1,40}<= '[zZ9]'", paths, "base/chars.h has it")
+
+
 def thresholds():
     """thresholds of causes are tried from both sides, by what is said or promised: tests/unit/edges*.def, test_edges.c, or edges.left"""
     rows, breaches = set(), []
@@ -456,7 +462,7 @@ def page_kinds():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, notes, machine_paths, references, called, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
 
 
 def main():

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "answer/contents.h"
+#include "base/chars.h"
 #include "tables/answer.h"
 #include "tables/lookup.h"
 #include "tables/shortname.h"
@@ -75,7 +76,7 @@ static void put_place(const struct story *story, const struct nl_result *result,
 
 static void capitalise(struct nl_buf *out)
 {
-    if (out->len && out->ptr[0] >= 'a' && out->ptr[0] <= 'z')
+    if (out->len && nl_is_lower(out->ptr[0]))
         out->ptr[0] = (char)(out->ptr[0] - 'a' + 'A');
 }
 

@@ -1,6 +1,7 @@
 /* judge — see judge.h. */
 #include "answer/judge.h"
 
+#include "base/chars.h"
 #include "base/units.h"
 #include "tables/readname.h"
 #include "tables/shortname.h"
@@ -30,7 +31,7 @@ struct nl_buf *nl_tell_begin(struct nl_judged *judged)
 void nl_tell_end(struct nl_judged *judged, const char **text)
 {
     struct nl_buf *out = &judged->out;
-    if (out->len && out->ptr[0] >= 'a' && out->ptr[0] <= 'z' && !strncmp(out->ptr, "rank ", 5))
+    if (out->len && nl_is_lower(out->ptr[0]) && !strncmp(out->ptr, "rank ", 5))
         out->ptr[0] = 'R';
     if (out->len)
         *text = nl_arena_text(&judged->report->arena, out->ptr, out->len);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "answer/judge.h"
+#include "base/chars.h"
 #include "base/units.h"
 #include "store/trace.h"
 
@@ -117,13 +118,12 @@ static struct nl_str members_of(const struct nl_trace *trace, uint32_t group)
 /* The next number of the list from *at on; -1 at its end. */
 static int64_t next_member(struct nl_str list, size_t *at)
 {
-    while (*at < list.len && (list.ptr[*at] < '0' || list.ptr[*at] > '9'))
+    while (*at < list.len && !nl_is_digit(list.ptr[*at]))
         ++*at;
     if (*at >= list.len)
         return -1;
     int64_t rank = 0;
-    for (; *at < list.len && list.ptr[*at] >= '0' && list.ptr[*at] <= '9' && rank < MOST_RANKS;
-         ++*at)
+    for (; *at < list.len && nl_is_digit(list.ptr[*at]) && rank < MOST_RANKS; ++*at)
         rank = rank * 10 + (list.ptr[*at] - '0');
     return rank < MOST_RANKS ? rank : 0;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "answer/judge.h"
+#include "base/chars.h"
 #include "base/sum.h"
 #include "base/units.h"
 
@@ -133,8 +134,7 @@ static struct nl_str file_of(const struct nl_trace *trace, uint32_t frame)
 
 static struct nl_str base_name(struct nl_str file)
 {
-    while (file.len && ((file.ptr[file.len - 1] >= '0' && file.ptr[file.len - 1] <= '9') ||
-                        file.ptr[file.len - 1] == ':'))
+    while (file.len && (nl_is_digit(file.ptr[file.len - 1]) || file.ptr[file.len - 1] == ':'))
         file.len--;
     size_t at = file.len;
     while (at && file.ptr[at - 1] != '/' && file.ptr[at - 1] != '\\')
@@ -249,10 +249,9 @@ static void own_categories(struct snapshot *it)
         struct nl_str kind = nl_trace_name(it->trace, it->trace->memory.kind[row]);
         size_t len = kind.len < sizeof text ? kind.len : sizeof text - 1;
         for (size_t at = 0; at < len; at++)
-            text[at] = kind.ptr[at] == '_' ? ' '
-                       : kind.ptr[at] >= 'A' && kind.ptr[at] <= 'Z'
-                           ? (char)(kind.ptr[at] - 'A' + 'a')
-                           : kind.ptr[at];
+            text[at] = kind.ptr[at] == '_'         ? ' '
+                       : nl_is_upper(kind.ptr[at]) ? (char)(kind.ptr[at] - 'A' + 'a')
+                                                   : kind.ptr[at];
         text[len] = '\0';
         add_owner(it, len ? text : "unknown", it->trace->memory.bytes[row]);
     }

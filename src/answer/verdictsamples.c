@@ -6,6 +6,7 @@
 
 #include "answer/judge.h"
 #include "answer/unseenwork.h"
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"
@@ -450,9 +451,7 @@ static bool is_address(struct nl_str name)
     if (name.len < 3 || name.ptr[0] != '0' || name.ptr[1] != 'x')
         return false;
     for (size_t i = 2; i < name.len; i++)
-        if (!((name.ptr[i] >= '0' && name.ptr[i] <= '9') ||
-              (name.ptr[i] >= 'a' && name.ptr[i] <= 'f') ||
-              (name.ptr[i] >= 'A' && name.ptr[i] <= 'F')))
+        if (!nl_is_hex(name.ptr[i]))
             return false;
     return true;
 }

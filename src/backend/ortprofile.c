@@ -1,5 +1,6 @@
 /* Copying the list of events up to its end, and adding to it. */
 #include "backend/ortprofile.h"
+#include "base/chars.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static long long number_of(const struct nl_map *map, const char *key)
         long long number = 0;
         for (i += len; map->bytes[i] == ' ' || map->bytes[i] == ':'; i++)
             ;
-        for (; map->bytes[i] >= '0' && map->bytes[i] <= '9' && number < INT64_MAX / 20; i++)
+        for (; nl_is_digit(map->bytes[i]) && number < INT64_MAX / 20; i++)
             number = number * 10 + (map->bytes[i] - '0');
         return number;
     }

@@ -4,12 +4,13 @@
 #ifndef NL_HEX_H
 #define NL_HEX_H
 
+#include "base/chars.h"
 #include "base/str.h"
 
 /* -1: it is none. */
 static inline int nl_hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (nl_is_digit(c))
         return c - '0';
     char low = (char)(c | 0x20);
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;

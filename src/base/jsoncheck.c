@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/hex.h"
 #include "base/utf8.h"
 
@@ -77,7 +78,7 @@ static bool string(struct scan *scan)
 static bool digits(struct scan *scan)
 {
     const unsigned char *from = scan->at;
-    while (scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9')
+    while (scan->at < scan->end && nl_is_digit(*scan->at))
         scan->at++;
     return scan->at > from ? true : wrong(scan, "a number without digits");
 }
@@ -156,9 +157,9 @@ static bool value(struct scan *scan)
 {
     if (*scan->at == '{' || *scan->at == '[')
         return open_bracket(scan, *scan->at == '{');
-    bool done = *scan->at == '"'                                             ? string(scan)
-                : *scan->at == '-' || (*scan->at >= '0' && *scan->at <= '9') ? number(scan)
-                                                                             : word(scan);
+    bool done = *scan->at == '"'                             ? string(scan)
+                : *scan->at == '-' || nl_is_digit(*scan->at) ? number(scan)
+                                                             : word(scan);
     after_value(scan);
     return done;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 
 bool nl_str_starts(struct nl_str text, const char *prefix)
@@ -25,17 +26,10 @@ bool nl_str_contains(struct nl_str text, const char *part)
     return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
-/* ASCII only and inline: the C library's goes through the locale, and kernel names meet hundreds of
- * rules. */
-static inline char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
 bool nl_str_starts_nocase(struct nl_str text, const char *prefix)
 {
     size_t i = 0;
-    while (i < text.len && prefix[i] && lower(text.ptr[i]) == lower(prefix[i]))
+    while (i < text.len && prefix[i] && nl_lower(text.ptr[i]) == nl_lower(prefix[i]))
         i++;
     return !prefix[i];
 }
@@ -45,12 +39,12 @@ ptrdiff_t nl_str_find_nocase(struct nl_str text, const char *part)
     size_t len = strlen(part);
     if (len == 0)
         return 0;
-    char first = lower(part[0]);
+    char first = nl_lower(part[0]);
     for (size_t i = 0; i + len <= text.len; i++) {
-        if (lower(text.ptr[i]) != first)
+        if (nl_lower(text.ptr[i]) != first)
             continue;
         size_t k = 1;
-        while (k < len && lower(text.ptr[i + k]) == lower(part[k]))
+        while (k < len && nl_lower(text.ptr[i + k]) == nl_lower(part[k]))
             k++;
         if (k == len)
             return (ptrdiff_t)i;

@@ -1,11 +1,11 @@
 /* Numbers for people, and exact decimals. */
 #include "base/units.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/sum.h"
 
 /* value in a unit with three significant digits after scaling. */
@@ -120,7 +120,7 @@ bool nl_parse_i64(struct nl_str text, int64_t *value)
         return false;
     int64_t sum = 0;
     for (; i < text.len; i++) {
-        if (!isdigit((unsigned char)text.ptr[i]))
+        if (!nl_is_digit(text.ptr[i]))
             return false;
         int digit = text.ptr[i] - '0';
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_sub_overflow(sum, digit, &sum))
@@ -160,7 +160,7 @@ bool nl_parse_bytes(struct nl_str text, uint64_t *bytes)
         return false;
     double scale = 1;
     if (unit.len) {
-        char first = (char)tolower((unsigned char)unit.ptr[0]);
+        char first = nl_lower(unit.ptr[0]);
         const char *letter = first ? strchr(letters, first) : NULL;
         if (letter)
             for (const char *l = letters; l <= letter; l++)
@@ -240,7 +240,7 @@ static bool read_decimal(struct nl_str text, struct decimal *decimal)
         char c = text.ptr[i];
         if (c == '.' && !point)
             point = true;
-        else if (isdigit((unsigned char)c))
+        else if (nl_is_digit(c))
             take_digit(decimal, c - '0', point);
         else
             break;

@@ -5,8 +5,8 @@
  */
 #define _GNU_SOURCE
 #include "cli/line.h"
+#include "base/chars.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,8 +83,7 @@ static unsigned char on_complete(EditLine *edit, int key)
     const char **candidates;
     unsigned char answer = CC_ERROR;
     (void)key;
-    while (start > info->buffer &&
-           (isalnum((unsigned char)start[-1]) || start[-1] == '_' || start[-1] == '.'))
+    while (start > info->buffer && (nl_is_word(start[-1]) || start[-1] == '.'))
         start--;
     nl_arena_init(&arena);
     size_t len = (size_t)(info->cursor - start);

@@ -2,11 +2,11 @@
 #define _GNU_SOURCE
 #include "cli/shell.h"
 
-#include <ctype.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "cli/folders.h"
 #include "cli/line.h"
 #include "cli/message.h"
@@ -154,7 +154,7 @@ static bool run_dot(struct nl_shell *shell, const char *text, size_t len, struct
     if (len >= sizeof words)
         return nl_fail(err, NL_QUERY, "too long for a dot command");
     memcpy(words, text, len);
-    while (len && (isspace((unsigned char)words[len - 1]) || words[len - 1] == ';'))
+    while (len && (nl_is_space(words[len - 1]) || words[len - 1] == ';'))
         len--;
     words[len] = '\0';
     size_t name_len = strcspn(words, " \t");

@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "cli/shown.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "view/celltext.h"
@@ -24,7 +24,7 @@ static size_t colour_length(struct nl_str text)
     size_t at = 2;
     if (text.len > 1 && text.ptr[1] != '[')
         return 0;
-    while (at < text.len && (isdigit((unsigned char)text.ptr[at]) || text.ptr[at] == ';'))
+    while (at < text.len && (nl_is_digit(text.ptr[at]) || text.ptr[at] == ';'))
         at++;
     if (at >= text.len)
         return text.len < KEPT_MOST ? text.len + 1 : 0;

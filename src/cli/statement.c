@@ -1,7 +1,7 @@
 /* Statements: one pass that jumps over whatever may hide a semicolon. */
 #include "cli/statement.h"
+#include "base/chars.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* What opens at a position, and what closes it. A doubled quote inside a quoted text closes and
@@ -54,7 +54,7 @@ bool nl_statement_empty(const char *text, size_t len)
             text = behind(text, span);
             if (!text)
                 return true;
-        } else if (isspace((unsigned char)*text) || *text == ';') {
+        } else if (nl_is_space(*text) || *text == ';') {
             text++;
         } else {
             return false;

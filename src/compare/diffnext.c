@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "tables/answer.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -19,8 +20,7 @@ static const char *quoted(struct nl_arena *arena, const char *word)
     struct nl_buf text;
     bool plain = word[0] != '\0';
     for (const char *c = word; *c && plain; c++)
-        plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') ||
-                strchr("@~./_-+:%,", *c);
+        plain = nl_is_alnum(*c) || strchr("@~./_-+:%,", *c);
     if (plain)
         return word;
     nl_buf_init(&text, DIFF_SENTENCE * 4);

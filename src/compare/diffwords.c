@@ -1,10 +1,10 @@
 /* See diffwords.h. */
 #include "compare/diffwords.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "tables/shortname.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -132,7 +132,7 @@ static const struct diff_row *namesake(const struct diff_doc *doc, const struct 
 
 static bool in_word(char c)
 {
-    return isalnum((unsigned char)c) || (unsigned char)c >= 0x80;
+    return nl_is_alnum(c) || (unsigned char)c >= 0x80;
 }
 
 void diff_put_apart(struct nl_buf *text, struct nl_str name, struct nl_str other)

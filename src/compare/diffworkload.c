@@ -1,4 +1,5 @@
 /* See diffworkload.h. */
+#include "base/chars.h"
 #include "compare/diffinner.h"
 #include "compare/diffworkload.h"
 
@@ -113,10 +114,10 @@ static size_t numbers_of(struct nl_str text, double values[NUMBERS])
 {
     size_t count = 0;
     for (size_t i = 0; i < text.len && count < NUMBERS; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!nl_is_digit(text.ptr[i]))
             continue;
         double value = 0;
-        for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+        for (; i < text.len && nl_is_digit(text.ptr[i]); i++)
             value = 10 * value + (text.ptr[i] - '0');
         values[count++] = value;
     }

@@ -1,9 +1,9 @@
 /* See metricexpr.h. */
 #include "compare/metricexpr.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/nearest.h"
 #include "tables/analyze.h"
@@ -52,7 +52,7 @@ static const struct {
 
 static bool in_name(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '.';
+    return nl_is_word(c) || c == '.';
 }
 
 static bool unknown_name(struct nl_err *err, const char *name)

@@ -1,10 +1,10 @@
 /* One rule: a metric, a comparison, a number with its unit. */
 #include "compare/rules.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "compare/rulesread.h"
@@ -102,10 +102,10 @@ static bool take_value(struct nl_rule *rule, const char *text, size_t *at, struc
     char sign = text[*at] == '+' || text[*at] == '-' ? text[*at] : 0;
     size_t from = *at + (sign != 0);
     size_t end = strlen(text);
-    while (end > from && isspace((unsigned char)text[end - 1]))
+    while (end > from && nl_is_space(text[end - 1]))
         end--;
     rule->relative = sign != 0;
-    if (!isdigit((unsigned char)text[from]) && text[from] != '.')
+    if (!nl_is_digit(text[from]) && text[from] != '.')
         return no_number(rule, err);
     if (!in_unit(rule, (struct nl_str){text + from, end - from}, &rule->value) ||
         !isfinite(rule->value))

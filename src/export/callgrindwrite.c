@@ -2,6 +2,7 @@
  * callgrind's profile format: what each function costs itself, and with what it calls. Made of one kind
  * of stacks, as folded is. Format: https://valgrind.org/docs/manual/cl-format.html
  */
+#include "base/chars.h"
 #include "export/jsonbytes.h"
 #include "base/map.h"
 #include "base/sum.h"
@@ -126,7 +127,7 @@ static void put_event(FILE *out, struct nl_str event)
           out);
     for (size_t i = 0; i < event.len; i++) {
         char c = event.ptr[i];
-        bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+        bool plain = nl_is_alnum(c);
         fputc(plain ? c : '_', out);
     }
     fputs("\n\n", out);

@@ -1,6 +1,7 @@
 /* SQLite without a journal: a database that is not finished is thrown away. */
 #define _GNU_SOURCE
 #include "export/nsysdb.h"
+#include "base/chars.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -156,7 +157,7 @@ static bool ends_with(struct nl_str text, const char *end)
 static bool ends_like_version(struct nl_str text)
 {
     size_t at = text.len;
-    while (at > 0 && text.ptr[at - 1] >= '0' && text.ptr[at - 1] <= '9')
+    while (at > 0 && nl_is_digit(text.ptr[at - 1]))
         at--;
     return (at < text.len && at > 2 && memcmp(text.ptr + at - 2, "_v", 2) == 0) ||
            ends_with(text, "_ptsz") || ends_with(text, "_ptds");

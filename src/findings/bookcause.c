@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/utf8.h"
@@ -165,11 +166,6 @@ const char *nl_marks_sql(const struct nl_scene *scene, const char *column, struc
     return nl_say(scene, "%s)", text);
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 bool nl_marks_end(struct nl_marks marks, struct nl_str name)
 {
     size_t from = 0, end = 0;
@@ -178,10 +174,10 @@ bool nl_marks_end(struct nl_marks marks, struct nl_str name)
     else if (nl_str_starts(name, "<built-in method "))
         from = end = strlen("<built-in method ");
     while (end < name.len &&
-           (is_word(name.ptr[end]) || name.ptr[end] == '.' || name.ptr[end] == ':'))
+           (nl_is_word(name.ptr[end]) || name.ptr[end] == '.' || name.ptr[end] == ':'))
         end++;
     size_t start = end;
-    while (start > from && is_word(name.ptr[start - 1]))
+    while (start > from && nl_is_word(name.ptr[start - 1]))
         start--;
     struct nl_str word = {name.ptr + start, end - start};
     for (size_t i = 0; i < marks.count; i++)

@@ -7,9 +7,9 @@
  * What could be won: TF32 on A100 is up to 8 times FP32, but memory soon bounds it: the cost is 3/4 of
  * the time (4 times as fast), the saving [1/4, 3/4].
  */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "findings/cause.h"
 #include "findings/remedy.h"
 #include "base/sum.h"
@@ -232,9 +232,9 @@ static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct m
         nl_sum_add(&theirs, time.without_by[i] > 0 ? time.all_by[i] : 0);
     const char *work = name_works(scene, time.without_by);
     finding->work = work;
-    nl_title(scene, finding, "%c%s on %s do not use %s cores%s: %s of their %s",
-             toupper((unsigned char)*work), work + 1, nl_scene_name(scene),
-             amd ? "matrix" : "tensor", known ? "" : " (whether this GPU has them is not recorded)",
+    nl_title(scene, finding, "%c%s on %s do not use %s cores%s: %s of their %s", nl_upper(*work),
+             work + 1, nl_scene_name(scene), amd ? "matrix" : "tensor",
+             known ? "" : " (whether this GPU has them is not recorded)",
              nl_say_ns(scene, time.without), nl_say_ns(scene, theirs));
 }
 

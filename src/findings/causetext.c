@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/chars.h"
 #include "tables/answer.h"
 #include "tables/readname.h"
 #include "tables/shortname.h"
@@ -203,7 +204,7 @@ void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const ch
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    if (text[0] >= 'a' && text[0] <= 'z' && !strncmp(text, "rank ", 5))
+    if (nl_is_lower(text[0]) && !strncmp(text, "rank ", 5))
         text[0] = 'R';
     finding->title = nl_scene_text(scene, nl_str(text));
 }

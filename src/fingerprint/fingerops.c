@@ -4,6 +4,7 @@
  */
 #include <math.h>
 
+#include "base/chars.h"
 #include "tables/answer.h"
 #include "timeline/fold.h"
 #include "tables/gputime.h"
@@ -193,7 +194,7 @@ static uint32_t item_of(struct ops *ops, struct fp_tally *tally, const struct ki
         if (shapes.ptr[i] == ' ' || shapes.ptr[i] == '\n')
             continue;
         nl_buf_char(&ops->text, shapes.ptr[i]);
-        told |= shapes.ptr[i] >= '0' && shapes.ptr[i] <= '9';
+        told |= nl_is_digit(shapes.ptr[i]);
     }
     if (!told)
         return fp_tally_item(tally, name, name);

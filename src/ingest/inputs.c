@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "ingest/inputs.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/chars.h"
 #include "base/str.h"
 #include "base/units.h"
 
@@ -402,7 +402,7 @@ int64_t nl_rank_in_name(const char *name)
         while (i < text.len && (text.ptr[i] == '-' || text.ptr[i] == '_' || text.ptr[i] == '='))
             i++;
         size_t end = i;
-        while (end < text.len && isdigit((unsigned char)text.ptr[end]))
+        while (end < text.len && nl_is_digit(text.ptr[end]))
             end++;
         int64_t rank;
         if (end > i && nl_parse_i64((struct nl_str){text.ptr + i, end - i}, &rank))

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "ledger/ledger.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/chars.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "ledger/artefactwalk.h"
@@ -48,7 +48,7 @@ static char *immutable_uri(const char *path)
     nl_buf_init(&uri, strlen(path) * 3 + 64);
     nl_buf_text(&uri, "file:");
     for (const char *c = path; *c; c++) {
-        if (isalnum((unsigned char)*c) || strchr("/._-~", *c))
+        if (nl_is_alnum(*c) || strchr("/._-~", *c))
             nl_buf_char(&uri, *c);
         else
             nl_buf_format(&uri, "%%%02X", (unsigned char)*c);
@@ -293,8 +293,8 @@ static bool find_by_age(struct nl_ledger *ledger, const char *word, bool binned,
                         struct nl_ledger_run *run, bool *found, struct nl_err *err)
 {
     int64_t back = 0;
-    if (word[1] && !(word[1] == '~' && isdigit((unsigned char)word[2]) &&
-                     nl_parse_i64(nl_str(word + 2), &back)))
+    if (word[1] &&
+        !(word[1] == '~' && nl_is_digit(word[2]) && nl_parse_i64(nl_str(word + 2), &back)))
         return nl_fail(err, NL_USAGE,
                        "'%s' names no run; write @ for the newest, @~3 for three "
                        "before it",
@@ -350,7 +350,7 @@ static bool find_by_id(struct nl_ledger *ledger, const char *word, bool binned,
     char low[NL_RUNDOC_ID], high[NL_RUNDOC_ID + 1];
     size_t len = strlen(word);
     for (size_t i = 0; i <= len; i++)
-        low[i] = (char)tolower((unsigned char)word[i]);
+        low[i] = nl_lower(word[i]);
     snprintf(high, sizeof high, "%sg", low); /* after every id that begins so */
     int64_t count;
     if (!nl_ledgerdb_number(ledger, &count, 0, err,

@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "ledger/runedit.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/utf8.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runkeep.h"
@@ -30,12 +30,11 @@ static bool is_utf8(const char *text)
 static bool fits_tag(const char *tag)
 {
     size_t len = strlen(tag);
-    unsigned char first = (unsigned char)tag[0];
-    bool fits = len >= 1 && len <= TAG_MAX && (isalnum(first) || first >= 0x80) && is_utf8(tag) &&
+    bool fits = len >= 1 && len <= TAG_MAX &&
+                (nl_is_alnum(tag[0]) || (unsigned char)tag[0] >= 0x80) && is_utf8(tag) &&
                 tag[len - 1] != '/' && !strstr(tag, "..") && !strstr(tag, "//");
     for (size_t i = 0; fits && i < len; i++)
-        fits = isalnum((unsigned char)tag[i]) || (unsigned char)tag[i] >= 0x80 ||
-               strchr("._+:/#-", tag[i]);
+        fits = nl_is_alnum(tag[i]) || (unsigned char)tag[i] >= 0x80 || strchr("._+:/#-", tag[i]);
     return fits;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/chars.h"
 #include "base/units.h"
 
 static const struct {
@@ -252,7 +253,7 @@ const char *nl_runfield_id(const char *text, struct nl_arena *arena)
     if (!nl_ledger_begins_id(text))
         return text;
     for (size_t i = 0; i < len; i++)
-        pattern[i] = (char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] + 'a' - 'A' : text[i]);
+        pattern[i] = nl_is_hex(text[i]) ? nl_lower(text[i]) : text[i];
     bool is_whole = len == NL_RUNDOC_ID - 1; /* found by its index */
     pattern[len] = '*';
     return nl_arena_text(arena, pattern, len + !is_whole);

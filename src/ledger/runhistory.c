@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/chars.h"
 #include "ledger/ledgerdb.h"
 
 #define CANDIDATES "1000"
@@ -51,16 +52,11 @@ static bool is_told(const struct nl_history_who *who)
     return who->facts[NAME] || who->facts[COMMAND] || who->facts[MODEL];
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* "trace-12.json" and "trace-9.json" are one name. */
 static bool same_file(const char *folded, const char *file)
 {
     for (; *file; file++)
-        if (!is_digit(*file) && *folded++ != *file)
+        if (!nl_is_digit(*file) && *folded++ != *file)
             return false;
     return !*folded;
 }
@@ -72,7 +68,7 @@ void nl_runhistory_name(struct nl_history_who *who, const char *file, struct nl_
         return;
     char *folded = nl_arena_alloc(arena, strlen(file) + 1), *to = folded;
     for (const char *c = file; *c; c++)
-        if (!is_digit(*c))
+        if (!nl_is_digit(*c))
             *to++ = *c;
     *to = '\0';
     who->file = folded;

@@ -12,6 +12,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/units.h"
 
@@ -466,7 +467,7 @@ bool csvread_u64(struct nl_str cell, uint64_t *value)
         return false;
     for (size_t i = hex ? 2 : 0; i < cell.len; i++) {
         char c = cell.ptr[i];
-        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : 99;
+        unsigned digit = nl_is_digit(c) ? (unsigned)(c - '0') : 99;
         if (hex && ((c | 32) >= 'a' && (c | 32) <= 'f'))
             digit = (unsigned)((c | 32) - 'a') + 10;
         if (digit > 15 || __builtin_mul_overflow(sum, hex ? 16u : 10u, &sum) ||

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/hex.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -66,7 +67,7 @@ bool jsonpull_is_number(struct nl_str text)
     size_t i = text.len && text.ptr[0] == '-', digits = 0;
     for (; i < text.len; i++) {
         char c = text.ptr[i];
-        if (c >= '0' && c <= '9')
+        if (nl_is_digit(c))
             digits++;
         else if (c != '.' && c != 'e' && c != 'E' && c != '+' && c != '-')
             return false;

@@ -4,8 +4,7 @@
  */
 #include "parse/textlines.h"
 
-#include <ctype.h>
-
+#include "base/chars.h"
 #include "base/mem.h"
 
 #define WINDOW    ((size_t)256 << 10)
@@ -200,10 +199,10 @@ int textlines_words(struct nl_str line, struct nl_str *words, int most)
 {
     int count = 0;
     for (size_t at = 0; count < most;) {
-        while (at < line.len && isspace((unsigned char)line.ptr[at]))
+        while (at < line.len && nl_is_space(line.ptr[at]))
             at++;
         size_t start = at;
-        while (at < line.len && !isspace((unsigned char)line.ptr[at]))
+        while (at < line.len && !nl_is_space(line.ptr[at]))
             at++;
         if (at == start)
             break;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "work/gpupeaks.h"
 #include "rundoc/settingtext.h"
 #include "store/redact.h"
@@ -192,7 +193,7 @@ static void find_profiler(const struct find *find)
     }
     struct nl_str name = nl_trace_name(trace, tool), version = {NULL, 0};
     for (size_t i = 1; i + 1 < name.len; i++)
-        if (name.ptr[i] == ' ' && name.ptr[i + 1] >= '0' && name.ptr[i + 1] <= '9')
+        if (name.ptr[i] == ' ' && nl_is_digit(name.ptr[i + 1]))
             version = (struct nl_str){name.ptr + i + 1, name.len - i - 1};
     if (version.ptr)
         name.len -= version.len + 1;

@@ -3,6 +3,7 @@
  * are named by it. */
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "rundoc/runops.h"
@@ -45,8 +46,7 @@ struct nl_str run_op_type(const struct run_ops *ops, uint32_t row)
         char c = name.ptr[i];
         if (c == ':' && name.ptr[i + 1] == ':' && i)
             return (struct nl_str){name.ptr + i + 2, name.len - i - 2};
-        if (!(c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-              (c >= 'a' && c <= 'z')))
+        if (!nl_is_word(c))
             break; /* no namespace: "Optimizer.step#SGD.step", "autograd::engine" has one */
     }
     return type;

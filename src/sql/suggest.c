@@ -2,10 +2,10 @@
  * Help with SQL texts: what an error of SQLite means here and the nearest name that exists, and
  * completion for the shell. All names come from the schema and the function tables.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "sql/functions.h"
 #include "sql/vtab.h"
 
@@ -73,7 +73,7 @@ static unsigned distance(const char *a, const char *b)
         unsigned diagonal = row[0];
         row[0] = i;
         for (unsigned j = 1; j <= b_len; j++) {
-            bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            bool same = nl_lower(a[i - 1]) == nl_lower(b[j - 1]);
             unsigned best = diagonal + !same;
             diagonal = row[j];
             best = best < row[j] + 1 ? best : row[j] + 1;
@@ -149,9 +149,8 @@ static bool mentions(const char *sql, const char *table)
 {
     size_t len = strlen(table);
     for (const char *p = sql; *p; p++) {
-        bool begins = p == sql || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
-        if (begins && sqlite3_strnicmp(p, table, (int)len) == 0 &&
-            !(isalnum((unsigned char)p[len]) || p[len] == '_'))
+        bool begins = p == sql || !nl_is_word(p[-1]);
+        if (begins && sqlite3_strnicmp(p, table, (int)len) == 0 && !nl_is_word(p[len]))
             return true;
     }
     return false;

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/chars.h"
+
 #define NAME_MAX_BYTES 4096 /* of a name that are looked at: mangled templates run longer */
 
 enum how { START, HAS, WORD, ONLY };
@@ -69,11 +71,6 @@ static bool may_have(const struct name *name, const char *pattern)
     return name->pairs[pair / 64] >> pair % 64 & 1;
 }
 
-static bool is_letter(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
 /* First place of `part` in [text, end); NULL when there is none. Not memmem, which sets up a table of 256
  * bytes for each search: names are short, and there are hundreds of searches per name. */
 static const char *find(const char *text, const char *end, const char *part, size_t length)
@@ -119,8 +116,8 @@ static bool has_word(struct nl_str text, const char *word)
     size_t length = strlen(word);
     const char *end = text.ptr + text.len;
     for (const char *at = text.ptr; (at = find(at, end, word, length)); at++) {
-        bool is_begin = at == text.ptr || !is_letter(at[-1]);
-        bool is_end = at + length == end || !is_letter(at[length]);
+        bool is_begin = at == text.ptr || !nl_is_lower(at[-1]);
+        bool is_end = at + length == end || !nl_is_lower(at[length]);
         if (is_begin && is_end)
             return true;
     }
@@ -140,7 +137,7 @@ static bool hits(enum how how, const struct name *name, const char *pattern)
     case ONLY:
         if (!follows(text, pattern, true, &tail))
             return false;
-        while (tail < text.ptr + text.len && (*tail == '_' || (*tail >= '0' && *tail <= '9')))
+        while (tail < text.ptr + text.len && (*tail == '_' || nl_is_digit(*tail)))
             tail++;
         return tail == text.ptr + text.len;
     }
@@ -245,7 +242,7 @@ struct nl_kernel_facts nl_kernel_facts(struct nl_str name, enum nl_class class)
     size_t length = name.len < sizeof lower ? name.len : sizeof lower;
     for (size_t i = 0; i < length; i++) {
         char c = name.ptr[i];
-        lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        lower[i] = nl_lower(c);
     }
     struct name text = {.text = {lower, length}};
     for (size_t i = 0; i + 1 < length; i++) {

@@ -1,15 +1,10 @@
 /* Forms of kernel names: a scan over tokens, no demangler. See kernelname.h. */
 #include "store/kernelname.h"
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+#include "base/chars.h"
 
 static bool is_word(char c)
 {
-    return is_digit(c) || c == '_' || c == '$' || (c >= 'A' && c <= 'Z') ||
-           (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
+    return nl_is_word(c) || c == '$' || (unsigned char)c >= 0x80;
 }
 
 static struct nl_str from(struct nl_str text, size_t at)
@@ -32,7 +27,7 @@ static struct nl_str mangled_base(struct nl_str name)
         while (digits < name.len && name.ptr[digits] == 'L')
             digits++; /* internal linkage */
         at = digits;
-        while (digits < name.len && is_digit(name.ptr[digits]) && len < name.len)
+        while (digits < name.len && nl_is_digit(name.ptr[digits]) && len < name.len)
             len = len * 10 + (size_t)(name.ptr[digits++] - '0');
         if (digits == at || len == 0 || len > name.len - digits)
             break;
@@ -93,7 +88,7 @@ static size_t cast(struct nl_str text)
 {
     const char *close = text.len && text.ptr[0] == '(' ? memchr(text.ptr, ')', text.len) : NULL;
     size_t len = close ? (size_t)(close - text.ptr) + 1 : 0;
-    if (!close || len >= text.len || !(is_digit(text.ptr[len]) || text.ptr[len] == '-'))
+    if (!close || len >= text.len || !(nl_is_digit(text.ptr[len]) || text.ptr[len] == '-'))
         return 0;
     for (size_t i = 1; i + 1 < len; i++)
         if (!is_word(text.ptr[i]) && text.ptr[i] != ' ')
@@ -113,7 +108,7 @@ static size_t add_word(struct nl_buf *out, struct nl_str text)
         nl_buf_char(out, ' ');
     struct nl_str word = {text.ptr, len};
     keep = len;
-    while (is_digit(text.ptr[0]) && keep > 1 && strchr("uUlL", text.ptr[keep - 1]))
+    while (nl_is_digit(text.ptr[0]) && keep > 1 && strchr("uUlL", text.ptr[keep - 1]))
         keep--;
     if (nl_str_is(word, "true") || nl_str_is(word, "false"))
         nl_buf_char(out, word.len == 4 ? '1' : '0');

@@ -7,9 +7,9 @@
 #define _GNU_SOURCE
 #include "store/redact.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "store/secretoption.h"
 #include "store/secretsift.h"
 #include "store/secrettoken.h"
@@ -69,7 +69,7 @@ static bool ends_with(struct nl_str word, struct nl_str ending)
 static bool is_small(struct nl_str word)
 {
     for (size_t i = 0; i < word.len; i++)
-        if (islower((unsigned char)word.ptr[i]))
+        if (nl_is_lower(word.ptr[i]))
             return true;
     return false;
 }
@@ -142,7 +142,7 @@ static bool is_plain(struct nl_str word, struct nl_str value)
     static const char *const switches[] = {"true", "false", "yes",  "no",
                                            "on",   "off",   "none", "null"};
     size_t digits = 0;
-    while (digits < value.len && isdigit((unsigned char)value.ptr[digits]))
+    while (digits < value.len && nl_is_digit(value.ptr[digits]))
         digits++;
     if (ends_with(word, nl_str("token")) &&
         ((digits == value.len && digits < 10) || (value.len && strchr("<[", value.ptr[0]))))
@@ -167,7 +167,7 @@ static bool is_secret_value(struct nl_str text, size_t start, size_t end, struct
 
 static bool ends_address(char c)
 {
-    return isspace((unsigned char)c) || c == '"' || c == '\'' || c == '<' || c == '>' || !c;
+    return nl_is_space(c) || c == '"' || c == '\'' || c == '<' || c == '>' || !c;
 }
 
 /* Where the address at `at` ends; a quote ends it, too. */
@@ -196,7 +196,7 @@ static size_t authority_end(struct nl_str text, size_t at, size_t end)
     if (!slash || !colon || colon > slash || text.ptr[at] == '[' ||
         memchr(text.ptr + at, '@', (size_t)(slash - text.ptr) - at))
         return slash ? (size_t)(slash - text.ptr) : end;
-    while (port < slash && isdigit((unsigned char)*port))
+    while (port < slash && nl_is_digit(*port))
         port++;
     return port == slash ? (size_t)(slash - text.ptr) : end;
 }
@@ -209,7 +209,7 @@ static size_t user_length(struct nl_str text, size_t at, bool web)
     const char *mark = memrchr(text.ptr + at, '@', end - at);
     size_t user = mark ? (size_t)(mark - text.ptr) - at : 0, digits = 0;
     for (size_t i = 0; i < user; i++)
-        digits += isdigit((unsigned char)text.ptr[at + i]) != 0;
+        digits += nl_is_digit(text.ptr[at + i]);
     bool password = user && memchr(text.ptr + at, ':', user);
     return password || user >= 20 || (web && user >= 12 && digits) ? user : 0;
 }
@@ -300,7 +300,7 @@ static void token_within(struct nl_str text, size_t at, size_t end, bool name, s
     for (size_t i = at + 1; i < end && !*to; i++) {
         char before = text.ptr[i - 1];
         bool escaped = i >= 2 && text.ptr[i - 2] == '\\' && strchr("nrt", before);
-        bool coded = i >= 3 && text.ptr[i - 3] == '%' && isxdigit((unsigned char)before);
+        bool coded = i >= 3 && text.ptr[i - 3] == '%' && nl_is_hex(before);
         if (before != '_' && before != '-' && !escaped && !coded)
             continue;
         *from = i;
@@ -312,8 +312,7 @@ static void token_within(struct nl_str text, size_t at, size_t end, bool name, s
 /* The end of a secret in a text whose end was not looked for any further. */
 static size_t far_end(struct nl_str text, size_t from, size_t to)
 {
-    while (to - from >= NL_SECRETVALUE_MOST && to < text.len &&
-           !isspace((unsigned char)text.ptr[to]))
+    while (to - from >= NL_SECRETVALUE_MOST && to < text.len && !nl_is_space(text.ptr[to]))
         to++;
     return to;
 }

@@ -2,8 +2,9 @@
 #define _GNU_SOURCE
 #include "store/secretoption.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/chars.h"
 
 static const struct option {
     struct nl_str command, after, text;
@@ -78,7 +79,7 @@ void nl_secretoption_read(struct nl_secretoption *reading, struct nl_str text, s
                           size_t end, size_t *from)
 {
     struct nl_str word = {text.ptr + at, end - at};
-    bool starts = !at || isspace((unsigned char)text.ptr[at - 1]) || is_quote(text.ptr[at - 1]);
+    bool starts = !at || nl_is_space(text.ptr[at - 1]) || is_quote(text.ptr[at - 1]);
     *from = 0;
     for (size_t i = 0;
          reading->command.len && starts && !*from && i < sizeof options / sizeof options[0]; i++) {

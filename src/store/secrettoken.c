@@ -2,8 +2,9 @@
 #define _GNU_SOURCE
 #include "store/secrettoken.h"
 
-#include <ctype.h>
 #include <string.h>
+
+#include "base/chars.h"
 
 enum letters { ALNUM, HEX, UPPER, LOWER, DASHED, WORD, DOTTED, FULL };
 enum proof { DIGIT, EXACT, RANDOM };
@@ -40,15 +41,14 @@ bool nl_token_is_letter(char c)
 
 static bool is_of(enum letters letters, char c)
 {
-    unsigned char letter = (unsigned char)c;
     switch (letters) {
-    case ALNUM: return isalnum(letter);
-    case HEX: return isxdigit(letter);
-    case UPPER: return isupper(letter) || isdigit(letter);
-    case LOWER: return islower(letter) || isdigit(letter);
-    case DASHED: return isupper(letter) || isdigit(letter) || c == '-';
+    case ALNUM: return nl_is_alnum(c);
+    case HEX: return nl_is_hex(c);
+    case UPPER: return nl_is_upper(c) || nl_is_digit(c);
+    case LOWER: return nl_is_lower(c) || nl_is_digit(c);
+    case DASHED: return nl_is_upper(c) || nl_is_digit(c) || c == '-';
     case WORD: return nl_token_is_word(c);
-    case DOTTED: return isalnum(letter) || c == '.';
+    case DOTTED: return nl_is_alnum(c) || c == '.';
     case FULL: return nl_token_is_letter(c) || c == '%';
     }
     return false;
@@ -63,10 +63,9 @@ static struct mix mix_of(const char *text, size_t len)
 {
     struct mix mix = {0, 0, 0};
     for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        mix.upper += isupper(c) != 0;
-        mix.lower += islower(c) != 0;
-        mix.digits += isdigit(c) != 0;
+        mix.upper += nl_is_upper(text[i]);
+        mix.lower += nl_is_lower(text[i]);
+        mix.digits += nl_is_digit(text[i]);
     }
     return mix;
 }
@@ -124,8 +123,7 @@ static size_t telegram_length(struct nl_str text, size_t word)
 static size_t azure_length(struct nl_str text, size_t word)
 {
     struct nl_str rest = {text.ptr + word, text.len - word};
-    if (word < 5 || !nl_str_starts(rest, "~") || rest.ptr[-1] != 'Q' ||
-        !isdigit((unsigned char)rest.ptr[-2]))
+    if (word < 5 || !nl_str_starts(rest, "~") || rest.ptr[-1] != 'Q' || !nl_is_digit(rest.ptr[-2]))
         return 0;
     size_t more = count(rest, 1, FULL);
     return more >= 31 ? 1 + more : 0;

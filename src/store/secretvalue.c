@@ -3,8 +3,8 @@
  * setting or the end follows, as passwords have these too. Names of events are code: there it ends at any of them.
  */
 #include "store/secretvalue.h"
+#include "base/chars.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #define MARKS_MOST  16  /* behind each other; more are none */
@@ -71,12 +71,12 @@ static bool is_over(struct nl_str text, size_t at)
     size_t next = at;
     while (next < near.len && is_mark(near.ptr[next]))
         next++;
-    if (next == near.len || next == text.len || isspace((unsigned char)text.ptr[next]) ||
+    if (next == near.len || next == text.len || nl_is_space(text.ptr[next]) ||
         is_quote(text.ptr[next]) || text.ptr[next] == '\\')
         return true;
     size_t end = next;
     while (end < text.len && end - next < MARKS_MOST &&
-           (isalnum((unsigned char)text.ptr[end]) || strchr("_-.", text.ptr[end])))
+           (nl_is_alnum(text.ptr[end]) || strchr("_-.", text.ptr[end])))
         end++;
     return end > next && end < text.len && strchr("=:", text.ptr[end]);
 }
@@ -87,7 +87,7 @@ static size_t bare_end(struct nl_str text, size_t at, bool name)
     size_t most = window_end(text, at);
     for (; at < most; at++) {
         char c = text.ptr[at];
-        if (isspace((unsigned char)c) || is_quote(c))
+        if (nl_is_space(c) || is_quote(c))
             break;
         if (c == '\\') {
             size_t next = skip(text, at, "\\");
@@ -104,7 +104,7 @@ static size_t bare_end(struct nl_str text, size_t at, bool name)
 static size_t quote_around(struct nl_str text, size_t start, size_t value)
 {
     size_t at = start;
-    while (at && start - at < BEFORE_MOST && !isspace((unsigned char)text.ptr[at - 1]) &&
+    while (at && start - at < BEFORE_MOST && !nl_is_space(text.ptr[at - 1]) &&
            !is_quote(text.ptr[at - 1]))
         at--;
     if (!at || !is_quote(text.ptr[at - 1]) || memchr(text.ptr + at, text.ptr[at - 1], value - at))
@@ -116,7 +116,7 @@ static size_t quote_around(struct nl_str text, size_t start, size_t value)
 static bool is_script(struct nl_str text, size_t quote)
 {
     size_t at = quote;
-    while (at && isspace((unsigned char)text.ptr[at - 1]))
+    while (at && nl_is_space(text.ptr[at - 1]))
         at--;
     return at >= 3 && at < quote && text.ptr[at - 1] == 'c' &&
            (text.ptr[at - 2] == '-' || text.ptr[at - 3] == '-');
@@ -236,7 +236,7 @@ bool nl_secretvalue_is_code(struct nl_str value, size_t least)
     for (size_t i = 0; i < value.len; i++) {
         if (strchr("[(<{", value.ptr[i]))
             return true;
-        bool digit = isdigit((unsigned char)value.ptr[i]);
+        bool digit = nl_is_digit(value.ptr[i]);
         digits += digit;
         numeric += digit || strchr("+-.eE", value.ptr[i]);
     }

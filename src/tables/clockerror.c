@@ -1,5 +1,6 @@
 /* "clock error (ns)" is that of ticks, "GPU clock error (ns)" that of GPU times moved from another clock. */
 #include "tables/clockerror.h"
+#include "base/chars.h"
 
 int64_t nl_clock_error(const struct nl_trace *trace, uint32_t source)
 {
@@ -14,7 +15,7 @@ int64_t nl_clock_error(const struct nl_trace *trace, uint32_t source)
         int64_t value = 0;
         bool number = text.len > 0 && text.len <= 18;
         for (size_t i = 0; i < text.len && number; i++) {
-            number = text.ptr[i] >= '0' && text.ptr[i] <= '9';
+            number = nl_is_digit(text.ptr[i]);
             value = value * 10 + (text.ptr[i] - '0');
         }
         if (number && (worst == NL_NULL_I64 || value > worst))

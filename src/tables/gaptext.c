@@ -1,6 +1,7 @@
 /* gaptext — see gaptext.h. */
 #include "tables/gaptext.h"
 
+#include "base/chars.h"
 #include "tables/shortname.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -19,7 +20,7 @@ struct nl_str nl_gap_fold(struct nl_str name)
     if (graph >= 0)
         name.len = (size_t)graph + strlen("CompiledFxGraph");
     size_t len = name.len;
-    while (len && name.ptr[len - 1] >= '0' && name.ptr[len - 1] <= '9')
+    while (len && nl_is_digit(name.ptr[len - 1]))
         len--;
     if (len > 1 && len < name.len && strchr(" _#-:", name.ptr[len - 1]))
         name.len = len - 1;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -25,7 +26,7 @@ static uint64_t number_behind(struct nl_str text, const char *word)
     if (at < 0)
         return 0;
     for (size_t i = (size_t)at + strlen(word);
-         i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && number < UINT32_MAX; i++)
+         i < text.len && nl_is_digit(text.ptr[i]) && number < UINT32_MAX; i++)
         number = number * 10 + (uint64_t)(text.ptr[i] - '0');
     return number;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/sum.h"
 #include "store/kernelcategory.h"
 #include "tables/answer.h"
@@ -256,7 +257,7 @@ static const char *const pass_names[PASSES] = {"forward", "backward", "optimizer
 static bool is_autograd_node(struct nl_str name)
 {
     size_t len = name.len;
-    while (len && name.ptr[len - 1] >= '0' && name.ptr[len - 1] <= '9')
+    while (len && nl_is_digit(name.ptr[len - 1]))
         len--;
     return len > 8 && !memcmp(name.ptr + len - 8, "Backward", 8) &&
            nl_str_find_nocase(name, "::") < 0;

@@ -5,19 +5,13 @@
  */
 #include "tables/readname.h"
 
-#include <ctype.h>
-
+#include "base/chars.h"
 #include "store/kernelname.h"
 #include "tables/shortname.h"
 
 #define NAME_MOST    4096
 #define TILE_NUMBERS 3  /* of a tile: of attention there are up to nine */
 #define ONE_TYPE     48 /* longer arguments of one-argument templates are cut */
-
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
 
 static struct nl_str cut_end(struct nl_str text, const char *end)
 {
@@ -29,10 +23,10 @@ static struct nl_str cut_end(struct nl_str text, const char *end)
 /* The next identifier from *at on; empty at the end. */
 static struct nl_str next_word(struct nl_str text, size_t *at)
 {
-    while (*at < text.len && !in_word(text.ptr[*at]))
+    while (*at < text.len && !nl_is_word(text.ptr[*at]))
         ++*at;
     size_t start = *at;
-    while (*at < text.len && in_word(text.ptr[*at]))
+    while (*at < text.len && nl_is_word(text.ptr[*at]))
         ++*at;
     return (struct nl_str){text.ptr + start, *at - start};
 }
@@ -107,7 +101,7 @@ static ptrdiff_t template_start(struct nl_str text)
 static struct nl_str last_part(struct nl_str function)
 {
     size_t at = function.len;
-    while (at && (in_word(function.ptr[at - 1]) || function.ptr[at - 1] == '~'))
+    while (at && (nl_is_word(function.ptr[at - 1]) || function.ptr[at - 1] == '~'))
         at--;
     if (at == function.len)
         return function;
@@ -127,7 +121,7 @@ static struct nl_str longest_word(struct nl_str text)
     struct nl_str best = {NULL, 0};
     for (size_t at = 0; at < text.len;) {
         struct nl_str word = next_word(text, &at);
-        if (word.len > best.len && !isdigit((unsigned char)word.ptr[0]))
+        if (word.len > best.len && !nl_is_digit(word.ptr[0]))
             best = word;
     }
     return best;
@@ -140,7 +134,7 @@ static struct nl_str first_argument(struct nl_str arguments)
     while (end < arguments.len && !strchr(",<(", arguments.ptr[end]))
         end++;
     struct nl_str first = last_part((struct nl_str){arguments.ptr, end});
-    bool word = first.len && !isdigit((unsigned char)first.ptr[0]) &&
+    bool word = first.len && !nl_is_digit(first.ptr[0]) &&
                 nl_str_find_nocase(first, "traits") < 0 && nl_str_find_nocase(first, "params") < 0;
     return word && end < ONE_TYPE ? first : (struct nl_str){NULL, 0};
 }
@@ -187,7 +181,7 @@ static long next_number(struct nl_str text, size_t *at)
         ++*at;
     if (*at + 1 < text.len && text.ptr[*at] == 'L' && text.ptr[*at + 1] == 'i')
         *at += 2;
-    for (; *at < text.len && isdigit((unsigned char)text.ptr[*at]) && value < 1000000; ++*at)
+    for (; *at < text.len && nl_is_digit(text.ptr[*at]) && value < 1000000; ++*at)
         value = (value < 0 ? 0 : value * 10) + (text.ptr[*at] - '0');
     if (value >= 0 && *at < text.len && text.ptr[*at] == 'E')
         ++*at;
@@ -221,7 +215,7 @@ static void put_tile(struct nl_buf *out, struct nl_str arguments)
 static struct nl_str source_name(struct nl_str text, size_t *at)
 {
     size_t length = 0;
-    for (; *at < text.len && isdigit((unsigned char)text.ptr[*at]) && length < text.len; ++*at)
+    for (; *at < text.len && nl_is_digit(text.ptr[*at]) && length < text.len; ++*at)
         length = length * 10 + (size_t)(text.ptr[*at] - '0');
     if (!length || length > text.len - *at)
         return (struct nl_str){NULL, 0};
@@ -234,9 +228,7 @@ static bool is_qualified(struct nl_str text, size_t at)
 {
     if (at && text.ptr[at - 1] == '_') {
         at--;
-        while (at &&
-               (isupper((unsigned char)text.ptr[at - 1]) ||
-                isdigit((unsigned char)text.ptr[at - 1])) &&
+        while (at && (nl_is_upper(text.ptr[at - 1]) || nl_is_digit(text.ptr[at - 1])) &&
                text.ptr[at - 1] != 'S')
             at--;
         if (!at || text.ptr[at - 1] != 'S')
@@ -251,7 +243,7 @@ static struct nl_str next_type(struct nl_str text, size_t *at, bool mangled)
 {
     if (!mangled) {
         size_t start = *at;
-        while (*at < text.len && (in_word(text.ptr[*at]) || text.ptr[*at] == ':'))
+        while (*at < text.len && (nl_is_word(text.ptr[*at]) || text.ptr[*at] == ':'))
             ++*at;
         return last_part((struct nl_str){text.ptr + start, *at - start});
     }
@@ -267,7 +259,7 @@ static struct nl_str next_type(struct nl_str text, size_t *at, bool mangled)
 /* Neither a number nor an architecture. */
 static bool says_what_runs(struct nl_str type)
 {
-    return type.len && !isdigit((unsigned char)type.ptr[0]) && !nl_str_starts(type, "gfx") &&
+    return type.len && !nl_is_digit(type.ptr[0]) && !nl_str_starts(type, "gfx") &&
            !nl_str_is(type, "void");
 }
 

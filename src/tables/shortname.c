@@ -1,8 +1,7 @@
 /* shortname — see shortname.h. */
 #include "tables/shortname.h"
 
-#include <ctype.h>
-
+#include "base/chars.h"
 #include "base/utf8.h"
 
 /* Position of the parenthesis that opens what the last character closes, or -1. */
@@ -20,8 +19,7 @@ static ptrdiff_t opening(struct nl_str name)
 
 static bool ends_a_name(char c)
 {
-    return c == '>' || c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-           (c >= 'a' && c <= 'z');
+    return c == '>' || nl_is_word(c);
 }
 
 struct nl_str nl_short_kernel(struct nl_str name)
@@ -59,7 +57,7 @@ void nl_elide_name(struct nl_buf *out, struct nl_str name, size_t width)
 static size_t plain_part(struct nl_str text, size_t *digits)
 {
     size_t length = 0, at = 0;
-    while (at < text.len && at < 4 && text.ptr[at] >= '0' && text.ptr[at] <= '9')
+    while (at < text.len && at < 4 && nl_is_digit(text.ptr[at]))
         length = length * 10 + (size_t)(text.ptr[at++] - '0');
     *digits = at;
     return at && length && length <= text.len - at ? length : 0;
@@ -70,8 +68,7 @@ static bool is_hash(struct nl_str part)
 {
     bool hash = part.len == 17 && part.ptr[0] == 'h';
     for (size_t i = 1; hash && i < part.len; i++)
-        hash = (part.ptr[i] >= '0' && part.ptr[i] <= '9') ||
-               (part.ptr[i] >= 'a' && part.ptr[i] <= 'f');
+        hash = nl_is_digit(part.ptr[i]) || (part.ptr[i] >= 'a' && part.ptr[i] <= 'f');
     return hash;
 }
 
@@ -115,7 +112,7 @@ void nl_plain_name(struct nl_buf *out, struct nl_str name)
             continue;
         }
         i += sizeof mark - 1;
-        while (i < name.len && isxdigit((unsigned char)name.ptr[i]))
+        while (i < name.len && nl_is_hex(name.ptr[i]))
             i++;
         i--;
     }

@@ -1,6 +1,7 @@
 /* apirole — see apirole.h. */
 #include "timeline/apirole.h"
 
+#include "base/chars.h"
 #include "base/mem.h"
 
 enum how { PREFIX, CONTAINS };
@@ -20,8 +21,7 @@ static struct nl_str without_family(struct nl_str name)
     static const char *const families[] = {"cuda", "hip", "cu"};
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
         size_t len = strlen(families[i]);
-        if (nl_str_starts(name, families[i]) && name.len > len && name.ptr[len] >= 'A' &&
-            name.ptr[len] <= 'Z')
+        if (nl_str_starts(name, families[i]) && name.len > len && nl_is_upper(name.ptr[len]))
             return (struct nl_str){name.ptr + len, name.len - len};
     }
     return name;

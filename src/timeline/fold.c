@@ -3,6 +3,7 @@
  */
 #include "timeline/fold.h"
 
+#include "base/chars.h"
 #include "base/hex.h"
 #include "base/mem.h"
 
@@ -25,26 +26,6 @@ static const struct rule rules[] = {
 };
 #define RULES (sizeof rules / sizeof rules[0])
 _Static_assert(RULES <= NL_FOLD_RULES_MAX, "more rules than counters");
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_hex(char c)
-{
-    return nl_hex_digit(c) >= 0;
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
 
 static size_t take(struct nl_str text, size_t at, bool (*is)(char))
 {
@@ -70,29 +51,23 @@ static size_t take_list(struct nl_str text, size_t at)
 static size_t take_word(struct nl_str text, size_t at)
 {
     size_t end = at;
-    while (end < text.len &&
-           (is_letter(text.ptr[end]) || is_digit(text.ptr[end]) || text.ptr[end] == '_'))
+    while (end < text.len && nl_is_word(text.ptr[end]))
         end++;
-    while (end > at && is_digit(text.ptr[end - 1]))
+    while (end > at && nl_is_digit(text.ptr[end - 1]))
         end--;
     return end > at && text.ptr[end - 1] == '_' ? end - 1 : at;
 }
 
-static bool is_word(char c)
-{
-    return is_letter(c) || is_digit(c);
-}
-
 static bool is_id(char c)
 {
-    return is_digit(c) || c == '/' || c == '_' || c == '!';
+    return nl_is_digit(c) || c == '/' || c == '_' || c == '!';
 }
 
 /* At least `least` of such characters with a digit among them. */
 static size_t take_code(struct nl_str text, size_t at, bool (*is)(char), size_t least)
 {
     size_t end = take(text, at, is), digit = at;
-    while (digit < end && !is_digit(text.ptr[digit]))
+    while (digit < end && !nl_is_digit(text.ptr[digit]))
         digit++;
     return end - at >= least && digit < end ? end : at;
 }
@@ -105,7 +80,7 @@ static size_t take_uuid(struct nl_str text, size_t at)
     for (size_t i = 0; i < sizeof parts; i++) {
         if (i && (end == text.len || !strchr("-_", text.ptr[end++])))
             return at;
-        size_t next = take(text, end, is_hex);
+        size_t next = take(text, end, nl_is_hex);
         if (next - end != parts[i])
             return at;
         end = next;
@@ -116,12 +91,12 @@ static size_t take_uuid(struct nl_str text, size_t at)
 /* A whole word of hex digits, with a digit among them, or a UUID. */
 static size_t take_hash(struct nl_str text, size_t at)
 {
-    if (at && is_word(text.ptr[at - 1]))
+    if (at && nl_is_alnum(text.ptr[at - 1]))
         return at;
     size_t end = take_uuid(text, at);
     if (end == at)
-        end = take_code(text, at, is_hex, HASH_DIGITS);
-    return end < text.len && is_word(text.ptr[end]) ? at : end;
+        end = take_code(text, at, nl_is_hex, HASH_DIGITS);
+    return end < text.len && nl_is_alnum(text.ptr[end]) ? at : end;
 }
 
 /* Folders up to the last '/' of a path. */
@@ -138,12 +113,12 @@ static size_t take_folders(struct nl_str text, size_t at)
 static size_t take_element(char what, struct nl_str text, size_t at)
 {
     switch (what) {
-    case 'd': return take(text, at, is_digit);
-    case 'x': return take(text, at, is_hex);
+    case 'd': return take(text, at, nl_is_digit);
+    case 'x': return take(text, at, nl_is_hex);
     case 'l': return take_list(text, at);
     case 'w': return take_word(text, at);
     case 'c': return take(text, at, is_id);
-    case 'h': return take_code(text, at, is_word, CODE_LETTERS);
+    case 'h': return take_code(text, at, nl_is_alnum, CODE_LETTERS);
     case 'u': return take_hash(text, at);
     case 'f': return take_folders(text, at);
     default: return at < text.len && strchr(" _.#=:-", text.ptr[at]) ? at + 1 : at;
@@ -154,7 +129,7 @@ static size_t take_element(char what, struct nl_str text, size_t at)
 static size_t match(const char *pattern, struct nl_str text, size_t at, char before)
 {
     if (*pattern == '~') {
-        if (is_letter(before))
+        if (nl_is_letter(before))
             return 0;
         pattern++;
     }
@@ -166,7 +141,7 @@ static size_t match(const char *pattern, struct nl_str text, size_t at, char bef
             at = end;
         } else if (*pattern == '$') {
             return at == text.len ? at : 0;
-        } else if (at < text.len && lower(text.ptr[at]) == lower(*pattern)) {
+        } else if (at < text.len && nl_lower(text.ptr[at]) == nl_lower(*pattern)) {
             at++;
         } else {
             return 0;
@@ -178,7 +153,7 @@ static size_t match(const char *pattern, struct nl_str text, size_t at, char bef
 /* A number between dots counts modules only where a name stands before: 1.5 is a value. */
 static bool is_value(const struct rule *rule, char before)
 {
-    return rule->pattern[0] == '.' && !is_letter(before) && before != '_' && before != '*';
+    return rule->pattern[0] == '.' && !nl_is_letter(before) && before != '_' && before != '*';
 }
 
 static bool is_number(char what)
@@ -208,7 +183,7 @@ static size_t keep(struct nl_str text, size_t at, const char *pattern, struct nl
 static bool may_start(const char *pattern, char c)
 {
     pattern += *pattern == '~';
-    return *pattern == '%' ? is_hex(c) : lower(*pattern) == lower(c);
+    return *pattern == '%' ? nl_is_hex(c) : nl_lower(*pattern) == nl_lower(c);
 }
 
 static void find_starts(uint64_t starts[256], enum nl_fold_level level)
@@ -293,7 +268,7 @@ void nl_fold_release(struct nl_fold *fold)
 static bool may_fold(struct nl_str text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (is_digit(text.ptr[i]))
+        if (nl_is_digit(text.ptr[i]))
             return true;
     return false;
 }

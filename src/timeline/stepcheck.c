@@ -1,6 +1,7 @@
 /* Iterations or layers — see stepcheck.h. */
 #include "timeline/stepcheck.h"
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -12,18 +13,13 @@
 #define COMES_ONCE           0.34 /* fewer: layers */
 #define SAME_LAUNCH          0.5
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Whether a number in the text may be a layer's: "blocks.9", "layer_3", "decoder block 4". A number
  * behind any other word ("Compute 10") may as well count iterations. */
 static bool numbers_layers(struct nl_str text)
 {
     bool digit = false;
     for (size_t i = 0; i < text.len; i++) {
-        if (!is_digit(text.ptr[i]))
+        if (!nl_is_digit(text.ptr[i]))
             continue;
         digit = true;
         if (i && text.ptr[i - 1] == '.')
@@ -44,7 +40,7 @@ static uint64_t layer_hash(struct nl_str text, bool module)
     if (!module && !numbers_layers(text))
         return 0;
     for (size_t i = 0; i < text.len; i++)
-        if (is_digit(text.ptr[i]))
+        if (nl_is_digit(text.ptr[i]))
             return (nl_hash(text.ptr, text.len) | (uint64_t)1 << 32) & ~(uint64_t)UINT32_MAX;
     return 0;
 }

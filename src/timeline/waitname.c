@@ -2,8 +2,7 @@
  * unsure one stands. */
 #include "timeline/waitname.h"
 
-#include <ctype.h>
-
+#include "base/chars.h"
 #include "base/mem.h"
 
 static const struct {
@@ -26,11 +25,6 @@ static const struct {
 #include "timeline/waitnames.def"
 };
 
-static bool in_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* End of the last word before arguments, places, templates and versions of symbols. */
 static size_t plain_end(struct nl_str name)
 {
@@ -47,14 +41,14 @@ static size_t method_end(struct nl_str name)
     static const char builtin[] = "<built-in method ";
     size_t from = 0, past = sizeof builtin - 1;
     if (nl_str_starts(name, builtin)) {
-        while (past < name.len && (in_word(name.ptr[past]) || name.ptr[past] == '.'))
+        while (past < name.len && (nl_is_word(name.ptr[past]) || name.ptr[past] == '.'))
             past++;
         return past;
     }
     while (from < name.len && name.ptr[from] != '\'' && name.ptr[from] != '.')
         from++;
     size_t end = from + 1;
-    while (end < name.len && in_word(name.ptr[end]))
+    while (end < name.len && nl_is_word(name.ptr[end]))
         end++;
     return end < name.len ? end : name.len;
 }
@@ -175,7 +169,7 @@ static bool find_wait(struct nl_str name, struct nl_str file, bool *lock)
     size_t end = plain_end(function), start;
     if (!end && function.len)
         end = method_end(function);
-    for (start = end; start && in_word(function.ptr[start - 1]); start--)
+    for (start = end; start && nl_is_word(function.ptr[start - 1]); start--)
         ;
     struct nl_str word = {function.ptr + start, end - start}, plain = plain_word(word);
     if (is_of_socket(function, word))

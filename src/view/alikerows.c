@@ -1,9 +1,9 @@
 /* alikerows — see alikerows.h. Reports have some hundred such rows, of which each is looked for among those before it. */
 #include "view/alikerows.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/sum.h"
 
@@ -139,7 +139,7 @@ static bool reads_alike(struct nl_str a, struct nl_str b)
             j++;
         if (i == a.len || j == b.len)
             return i == a.len && j == b.len;
-        if (tolower((unsigned char)a.ptr[i]) != tolower((unsigned char)b.ptr[j]))
+        if (nl_lower(a.ptr[i]) != nl_lower(b.ptr[j]))
             return false;
     }
 }

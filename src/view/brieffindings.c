@@ -1,4 +1,5 @@
 /* brieffindings — findings of the first screen: see briefparts.h. */
+#include "base/chars.h"
 #include "view/briefparts.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static bool has_time(const char *text, double ns)
         return false;
     nl_format_ns(time, (int64_t)ns);
     const char *at = strstr(text, time);
-    return at && (at == text || at[-1] < '0' || at[-1] > '9');
+    return at && (at == text || !nl_is_digit(at[-1]));
 }
 
 /* The percentage of the time that a finding is of: of what, where that is not the whole of the answer. */
@@ -160,7 +161,7 @@ static void put_known(struct nl_buf *line, const char *cause)
     const char *title = nl_causebook_title(cause);
     size_t start = line->len;
     nl_buf_text(line, title ? title : cause);
-    if (title && line->len > start && line->ptr[start] >= 'a' && line->ptr[start] <= 'z')
+    if (title && line->len > start && nl_is_lower(line->ptr[start]))
         line->ptr[start] = (char)(line->ptr[start] - 'a' + 'A');
 }
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "view/celltext.h"
 
 #define LEAST_WIDTH       12 /* below it, three parts say nothing */
@@ -33,11 +34,6 @@ static int by_cut(const void *x, const void *y)
     return order ? order : compare(a->text, b->text);
 }
 
-static bool is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 /* Where two texts differ first, moved back to the start of its word, by `most` bytes at most. */
 static size_t place_of(struct nl_str a, struct nl_str b, size_t most)
 {
@@ -45,9 +41,9 @@ static size_t place_of(struct nl_str a, struct nl_str b, size_t most)
     while (same < a.len && same < b.len && a.ptr[same] == b.ptr[same])
         same++;
     size_t at = same;
-    while (at && same - at < most && is_word(a.ptr[at - 1]))
+    while (at && same - at < most && nl_is_alnum(a.ptr[at - 1]))
         at--;
-    if (at && is_word(a.ptr[at - 1]))
+    if (at && nl_is_alnum(a.ptr[at - 1]))
         at = same; /* one long word: from the difference on */
     while (at && at < a.len && ((unsigned char)a.ptr[at] & 0xC0) == 0x80)
         at--;

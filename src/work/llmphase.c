@@ -1,5 +1,6 @@
 /* llmphase — see llmphase.h. Numbers are read after words; what is missing stays unknown. */
 #include "work/llmphase.h"
+#include "base/chars.h"
 
 const char *nl_llm_phase_text(enum nl_llm_phase phase)
 {
@@ -16,7 +17,7 @@ static int64_t number_after(struct nl_str text, const char *word, struct nl_str 
     size_t i = (size_t)at + strlen(word);
     int64_t value = 0;
     int digits = 0;
-    for (; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9' && digits < 15; i++, digits++)
+    for (; i < text.len && nl_is_digit(text.ptr[i]) && digits < 15; i++, digits++)
         value = value * 10 + (text.ptr[i] - '0');
     if (rest)
         *rest = (struct nl_str){text.ptr + i, text.len - i};
@@ -31,7 +32,7 @@ static int64_t number_before(struct nl_str text, const char *word)
     if (at <= 0)
         return -1;
     ptrdiff_t i = at - 1;
-    for (; i >= 0 && text.ptr[i] >= '0' && text.ptr[i] <= '9' && scale < 1000000000000000; i--) {
+    for (; i >= 0 && nl_is_digit(text.ptr[i]) && scale < 1000000000000000; i--) {
         value += (text.ptr[i] - '0') * scale;
         scale *= 10;
     }

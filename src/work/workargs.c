@@ -1,5 +1,6 @@
 /* workargs — see workargs.h. One pass over each text; a cursor that never leaves it. */
 #include "work/workargs.h"
+#include "base/chars.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static bool take_integer(struct cursor *cursor, int64_t *value)
     bool negative = take(cursor, '-');
     int64_t sum = 0;
     int digits = 0;
-    for (; cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9'; cursor->at++) {
+    for (; cursor->at < cursor->end && nl_is_digit(*cursor->at); cursor->at++) {
         if (++digits > 18)
             return false;
         sum = sum * 10 + (*cursor->at - '0');

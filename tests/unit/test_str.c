@@ -1,6 +1,9 @@
 /* str: views, the bounded builder, hashes; and arenas, which the texts live in. */
 #include "check.h"
 
+#include <ctype.h>
+
+#include "base/chars.h"
 #include "base/hex.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -15,6 +18,26 @@ static void views_compare(void)
     CHECK(!nl_str_starts(nl_str("ke"), "ker"));
     CHECK(nl_str_contains(nl_str("a nccl kernel"), "nccl"));
     CHECK(!nl_str_contains(nl_str(""), "x"));
+}
+
+/* As the C library says of ASCII in the locale "C"; of other bytes nothing. */
+static void characters_have_kinds(void)
+{
+    for (int byte = -128; byte < 256; byte++) {
+        char c = (char)byte;
+        int ascii = byte >= 0 && byte < 128 ? byte : 128;
+        check_case(byte >= 0 && isgraph(ascii) ? (char[]){c, 0} : "no ASCII");
+        CHECK(nl_is_digit(c) == (isdigit(ascii) != 0));
+        CHECK(nl_is_lower(c) == (islower(ascii) != 0));
+        CHECK(nl_is_upper(c) == (isupper(ascii) != 0));
+        CHECK(nl_is_letter(c) == (isalpha(ascii) != 0));
+        CHECK(nl_is_alnum(c) == (isalnum(ascii) != 0));
+        CHECK(nl_is_word(c) == (isalnum(ascii) || c == '_'));
+        CHECK(nl_is_hex(c) == (isxdigit(ascii) != 0));
+        CHECK(nl_is_space(c) == (isspace(ascii) != 0));
+        CHECK(nl_lower(c) == (char)(ascii < 128 ? tolower(ascii) : byte));
+        CHECK(nl_upper(c) == (char)(ascii < 128 ? toupper(ascii) : byte));
+    }
 }
 
 static void finds_without_case(void)
@@ -182,9 +205,10 @@ static void reads_hexadecimal(void)
     CHECK_INT(nl_hex_unit(unit + 1, unit + 5), -1);
 }
 
-CHECK_MAIN("str", {"views compare", views_compare}, {"finds without case", finds_without_case},
-           {"starts without case", starts_without_case}, {"builder appends", builder_appends},
-           {"builder is bounded", builder_is_bounded}, {"hashes differ", hashes_differ},
-           {"cuts between characters", cuts_between_characters},
+CHECK_MAIN("str", {"views compare", views_compare},
+           {"characters have kinds", characters_have_kinds},
+           {"finds without case", finds_without_case}, {"starts without case", starts_without_case},
+           {"builder appends", builder_appends}, {"builder is bounded", builder_is_bounded},
+           {"hashes differ", hashes_differ}, {"cuts between characters", cuts_between_characters},
            {"puts characters", puts_characters}, {"reads hexadecimal", reads_hexadecimal},
            {"arena keeps texts", arena_keeps_texts}, {"arrays grow", grows})

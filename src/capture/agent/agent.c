@@ -16,6 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/chars.h"
 #include "capture/agent/pythonhere.h"
 #include "capture/shared/fewpages.h"
 #include "store/recgpu.h"
@@ -69,7 +70,7 @@ static int64_t number_in(const char *const *variables)
     for (; *variables; variables++) {
         const char *text = few_variable(environ, *variables);
         char *end;
-        if (!text || *text < '0' || *text > '9')
+        if (!text || !nl_is_digit(*text))
             continue;
         long value = strtol(text, &end, 10);
         if (!*end && value >= 0 && value < 1 << 30)

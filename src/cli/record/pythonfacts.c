@@ -2,12 +2,12 @@
 #define _GNU_SOURCE
 #include "cli/record/pythonfacts.h"
 
-#include <ctype.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 
 #define LINE 4096
@@ -68,7 +68,7 @@ static const char *value_in(const char *path, const char *key, struct nl_arena *
     }
     if (file)
         fclose(file);
-    return value && isdigit((unsigned char)value[0]) ? value : NULL;
+    return value && nl_is_digit(value[0]) ? value : NULL;
 }
 
 static const char *version_of(const char *prefix, struct nl_arena *arena)

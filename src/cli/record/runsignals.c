@@ -1,5 +1,6 @@
 /* Signals of `neurolens run`: a handler writes their numbers to a pipe. */
 #define _GNU_SOURCE
+#include "base/chars.h"
 #include "base/signalname.h"
 #include "cli/record/runsignals.h"
 
@@ -70,7 +71,7 @@ int nl_run_signal_number(const char *text)
         const char *name = nl_signal_name(numbers[i]);
         if (name && strcmp(name, text) == 0)
             return numbers[i];
-        if (*text >= '0' && *text <= '9' && strtol(text, NULL, 10) == numbers[i])
+        if (nl_is_digit(*text) && strtol(text, NULL, 10) == numbers[i])
             return numbers[i];
     }
     return 0;

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/chars.h"
 #include "base/search.h"
 #include "base/sort.h"
 #include "ingest/amd/rocagent.h"
@@ -345,7 +346,7 @@ struct rocpd_place rocpd_place(struct rocpd *load, dbfile_cells cells)
 static void tell_schema(struct gpurows *rows, struct nl_str version)
 {
     unsigned major = 0;
-    for (size_t i = 0; i < version.len && version.ptr[i] >= '0' && version.ptr[i] <= '9'; i++)
+    for (size_t i = 0; i < version.len && nl_is_digit(version.ptr[i]); i++)
         major = major < 100000 ? major * 10 + (unsigned)(version.ptr[i] - '0') : major;
     nl_builder_meta(rows->builder, rows->source, "schema_version", version);
     if (major > NEWEST_SCHEMA)

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <ctype.h>
-
+#include "base/chars.h"
 #include "base/mem.h"
 
 #define KERNEL "Kernel_Name|KernelName|Kernel Name"
@@ -37,7 +36,7 @@ bool rocprof_ns(struct nl_str text, int64_t *value)
     size_t whole = (size_t)(dot - text.ptr), rest = text.len - whole - 1;
     int64_t number;
     for (size_t i = 1; i <= rest; i++)
-        if (dot[i] < '0' || dot[i] > '9')
+        if (!nl_is_digit(dot[i]))
             return false;
     if (!csvread_i64((struct nl_str){text.ptr, whole}, &number) || number == INT64_MAX)
         return false;
@@ -169,7 +168,7 @@ static int64_t pid_in_name(const char *name)
 {
     size_t digits = 0;
     int64_t pid = NL_NULL_I64;
-    while (isdigit((unsigned char)name[digits]))
+    while (nl_is_digit(name[digits]))
         digits++;
     if (digits > 0 && digits < 11 && name[digits] == '_')
         (void)csvread_i64((struct nl_str){name, digits}, &pid);

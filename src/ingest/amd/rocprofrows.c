@@ -3,6 +3,7 @@
  * work-items; the store has blocks. The lane of device work is the HIP stream where the file tells
  * it, else the hardware queue.
  */
+#include "base/chars.h"
 #include "base/mem.h"
 #include "ingest/amd/rocprof.h"
 #include "store/copykind.h"
@@ -66,7 +67,7 @@ static const char *const no_counters[] = {
 static bool is_repeated(struct nl_str name)
 {
     size_t at = name.len;
-    while (at > 0 && name.ptr[at - 1] >= '0' && name.ptr[at - 1] <= '9')
+    while (at > 0 && nl_is_digit(name.ptr[at - 1]))
         at--;
     if (at < 2 || at == name.len || name.ptr[at - 1] != '_')
         return false;

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/units.h"
 #include "ingest/amd/roctext.h"
 #include "store/schema.h"
@@ -13,7 +14,7 @@
 static bool take_number(struct nl_str *text, int64_t *value)
 {
     size_t digits = 0;
-    while (digits < text->len && text->ptr[digits] >= '0' && text->ptr[digits] <= '9')
+    while (digits < text->len && nl_is_digit(text->ptr[digits]))
         digits++;
     if (digits == 0 || digits > 19 || !nl_parse_i64((struct nl_str){text->ptr, digits}, value))
         return false;
@@ -33,7 +34,7 @@ static bool take_char(struct nl_str *text, char wanted)
 static bool drop_number(struct nl_str *text, int64_t *value)
 {
     size_t at = text->len;
-    while (at > 0 && text->ptr[at - 1] >= '0' && text->ptr[at - 1] <= '9')
+    while (at > 0 && nl_is_digit(text->ptr[at - 1]))
         at--;
     struct nl_str digits = {text->ptr + at, text->len - at};
     if (at < 1 || (text->ptr[at - 1] != ':' && text->ptr[at - 1] != ' ') || digits.len > 19 ||
@@ -46,17 +47,12 @@ static bool drop_number(struct nl_str *text, int64_t *value)
     return true;
 }
 
-static bool is_word(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* Length of the name of an API's function in front of a bracket, 0 = there is none. */
 static size_t call_name(struct nl_str text)
 {
     static const char *const apis[] = {"hip", "__hip", "hsa", "kfd"};
     size_t len = 0;
-    while (len < text.len && is_word(text.ptr[len]))
+    while (len < text.len && nl_is_word(text.ptr[len]))
         len++;
     if (len == text.len || text.ptr[len] != '(')
         return 0;
@@ -173,7 +169,7 @@ struct nl_str roctext_argument(struct nl_str arguments, const char *name)
     for (size_t at = 0; at + len + 1 < arguments.len; at++) {
         char after = arguments.ptr[at + len];
         if (memcmp(arguments.ptr + at, name, len) != 0 || (after != '=' && after != '(') ||
-            (at > 0 && is_word(arguments.ptr[at - 1])))
+            (at > 0 && nl_is_word(arguments.ptr[at - 1])))
             continue;
         struct nl_str rest = {arguments.ptr + at + len + 1, arguments.len - at - len - 1};
         if (after == '=' && strcmp(name, "kernel") == 0)

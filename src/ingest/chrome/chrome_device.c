@@ -3,6 +3,7 @@
  *
  * Every launch-shape argument is optional: ROCm leaves most of them out.
  */
+#include "base/chars.h"
 #include "ingest/chrome/chrome_rows.h"
 #include "store/copykind.h"
 #include "store/kernelclass.h"
@@ -26,12 +27,12 @@ static void dimensions(const struct chrome_value *value, uint32_t *x, uint32_t *
         return;
     const char *p = value->ptr, *end = p + value->len;
     for (size_t i = 0; i < 3; i++) {
-        while (p < end && (*p < '0' || *p > '9'))
+        while (p < end && !nl_is_digit(*p))
             p++;
         if (p == end)
             return;
         uint64_t sum = 0;
-        for (; p < end && *p >= '0' && *p <= '9'; p++)
+        for (; p < end && nl_is_digit(*p); p++)
             sum = sum * 10 + (uint64_t)(*p - '0');
         *to[i] = sum < NL_NULL_U32 ? (uint32_t)sum : NL_NULL_U32;
     }

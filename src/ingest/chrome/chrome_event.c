@@ -9,6 +9,7 @@
  */
 #include "ingest/chrome/chrome_event.h"
 
+#include "base/chars.h"
 #include "ingest/chrome/chrome_scan.h"
 
 #define HOT __attribute__((always_inline))
@@ -49,7 +50,7 @@ static inline enum chrome_status fail_at(const char *p, const char *end)
 
 static inline bool in_number(char c)
 {
-    return chrome_is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '-' || c == '+';
+    return nl_is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '-' || c == '+';
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -94,7 +95,7 @@ static inline const char *sum_digits(const char *p, uint64_t *sum)
 #else
 static inline const char *sum_digits(const char *p, uint64_t *sum)
 {
-    for (*sum = 0; chrome_is_digit(*p); p++)
+    for (*sum = 0; nl_is_digit(*p); p++)
         *sum = *sum * 10 + (uint64_t)(*p - '0');
     return p;
 }
@@ -245,7 +246,7 @@ static inline HOT enum chrome_status parse_value(struct chrome_value *value, con
 {
     const char *p = *text, *stop;
     value->escaped = value->named = false;
-    if (chrome_is_digit(*p) && (stop = parse_usual_number(value, p)) && stop < end) {
+    if (nl_is_digit(*p) && (stop = parse_usual_number(value, p)) && stop < end) {
         *text = stop;
         return CHROME_OK;
     }

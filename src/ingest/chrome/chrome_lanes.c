@@ -6,6 +6,7 @@
  * every thread and run, and their text as name. The builder's entities sit behind a lock, so each
  * worker keeps a cache in front.
  */
+#include "base/chars.h"
 #include "ingest/chrome/chrome_work.h"
 
 struct chrome_actor chrome_actor(const struct chrome_event *event, enum chrome_field field)
@@ -29,7 +30,7 @@ static int64_t stream_number(const struct chrome_value *value)
     if (chrome_integer(value, &number))
         return number;
     struct chrome_value rest = *value;
-    while (rest.len && (rest.ptr[0] < '0' || rest.ptr[0] > '9')) {
+    while (rest.len && !nl_is_digit(rest.ptr[0])) {
         rest.ptr++;
         rest.len--;
     }

@@ -1,6 +1,7 @@
 /* chrome_nsys — see chrome_nsys.h. */
 #include "ingest/chrome/chrome_nsys.h"
 
+#include "base/chars.h"
 #include "ingest/chrome/chrome_rows.h"
 
 static void row_cuda_call(struct chrome_worker *worker, const struct chrome_cat *cat, int64_t ts,
@@ -33,7 +34,7 @@ static bool number_after(struct chrome_value *value, struct nl_str before)
     if (value->type != CHROME_STRING || !nl_str_starts(text, before.ptr) || text.len == before.len)
         return false;
     for (size_t i = before.len; i < text.len; i++)
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!nl_is_digit(text.ptr[i]))
             return false;
     value->ptr += before.len;
     value->len -= (uint32_t)before.len;

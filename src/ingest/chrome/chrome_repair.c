@@ -6,6 +6,7 @@
  * N/A, None, 0x1f, missing and extra commas. A quote ends a string only where the text behind it looks
  * like what follows a string. Anything else is given up, and the caller skips the event.
  */
+#include "base/chars.h"
 #include "base/hex.h"
 #include "ingest/chrome/chrome_work.h"
 
@@ -109,7 +110,7 @@ static bool is_number(struct nl_str word)
     bool digit = false;
     for (size_t i = 0; i < word.len; i++) {
         char c = word.ptr[i];
-        if (c >= '0' && c <= '9')
+        if (nl_is_digit(c))
             digit = true;
         else if (!strchr("+-.eE", c) || c == '\0')
             return false;

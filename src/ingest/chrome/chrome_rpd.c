@@ -1,6 +1,7 @@
 /* chrome_rpd — see chrome_rpd.h. */
 #include "ingest/chrome/chrome_rpd.h"
 
+#include "base/chars.h"
 #include "ingest/chrome/chrome_rows.h"
 
 static const struct chrome_cat rpd_cats[] = {
@@ -53,7 +54,7 @@ static bool is_gpu_name(struct nl_str name)
     if (name.len < 4 || !nl_str_starts(name, "GPU"))
         return false;
     for (size_t i = 3; i < name.len; i++)
-        if (name.ptr[i] < '0' || name.ptr[i] > '9')
+        if (!nl_is_digit(name.ptr[i]))
             return false;
     return true;
 }

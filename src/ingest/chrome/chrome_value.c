@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/hex.h"
 #include "base/units.h"
 #include "ingest/chrome/chrome_event.h"
@@ -36,7 +37,7 @@ static bool wide_integer(const char *p, const char *end, int64_t *number)
     if (p == end)
         return false;
     for (; p < end; p++)
-        if (!chrome_is_digit(*p) || __builtin_mul_overflow(sum, 10, &sum) ||
+        if (!nl_is_digit(*p) || __builtin_mul_overflow(sum, 10, &sum) ||
             __builtin_add_overflow(sum, (uint64_t)(*p - '0'), &sum))
             return false;
     *number = (int64_t)sum;

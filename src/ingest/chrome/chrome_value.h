@@ -32,11 +32,6 @@ struct chrome_value {
     int64_t number;
 };
 
-static inline bool chrome_is_digit(char c)
-{
-    return (unsigned char)(c - '0') < 10;
-}
-
 static inline struct nl_str chrome_text(const struct chrome_value *value)
 {
     return (struct nl_str){value->ptr, value->len};

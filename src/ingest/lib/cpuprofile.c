@@ -1,6 +1,7 @@
 /* See cpuprofile.h. Frames and nodes are found in stacktree's tables. */
 #include "ingest/lib/cpuprofile.h"
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/units.h"
 
@@ -140,7 +141,7 @@ void cpuprofile_no_timeline(struct cpuprofile *profile)
 
 static bool is_number(struct nl_str text, int64_t *value)
 {
-    return text.len && text.ptr[0] >= '0' && text.ptr[0] <= '9' && nl_parse_i64(text, value) &&
+    return text.len && nl_is_digit(text.ptr[0]) && nl_parse_i64(text, value) &&
            *value < (int64_t)NL_NULL_U32;
 }
 

@@ -1,5 +1,6 @@
 /* The parts stand in one order, and each may be missing but the name and the sizes. */
 #include "ingest/lib/torchrange.h"
+#include "base/chars.h"
 
 static bool take(struct nl_str *rest, const char *word)
 {
@@ -15,7 +16,7 @@ static int64_t take_number(struct nl_str *rest)
 {
     int64_t value = 0;
     size_t at = 0;
-    while (at < rest->len && at < 18 && rest->ptr[at] >= '0' && rest->ptr[at] <= '9')
+    while (at < rest->len && at < 18 && nl_is_digit(rest->ptr[at]))
         value = value * 10 + (rest->ptr[at++] - '0');
     *rest = (struct nl_str){rest->ptr + at, rest->len - at};
     return at ? value : INT64_MIN;
@@ -31,7 +32,7 @@ static size_t list_length(struct nl_str text)
             depth++;
         else if (c == ']' && depth > 0)
             depth--;
-        else if (depth == 0 || !((c >= '0' && c <= '9') || c == ',' || c == ' ' || c == '-'))
+        else if (depth == 0 || !(nl_is_digit(c) || c == ',' || c == ' ' || c == '-'))
             return 0;
         if (depth == 0)
             return i + 1;

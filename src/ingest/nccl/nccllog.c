@@ -7,10 +7,10 @@
  */
 #define _GNU_SOURCE
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/stream.h"
 #include "ingest/ingest.h"
 #include "base/mem.h"
@@ -105,7 +105,7 @@ static struct nl_str after(struct nl_str text, const char *key)
         return (struct nl_str){"", 0};
     at += strlen(key);
     size_t len = 0, left = text.len - (size_t)(at - text.ptr);
-    while (len < left && !isspace((unsigned char)at[len]) && at[len] != ']')
+    while (len < left && !nl_is_space(at[len]) && at[len] != ']')
         len++;
     return (struct nl_str){at, len};
 }

@@ -6,10 +6,10 @@
  * rows of advice that are longer; the rows of one kernel follow each other. Columns are found by
  * name: their number differs between versions.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "parse/csvread.h"
@@ -160,7 +160,7 @@ static struct nl_str without_separators(struct nl_str text, char room[48])
         }
         if (c == '.' && !fraction)
             fraction = true;
-        else if (!isdigit((unsigned char)c))
+        else if (!nl_is_digit(c))
             return text;
         else if (!fraction)
             digits++;

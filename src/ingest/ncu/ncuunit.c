@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "ingest/ncu/ncu.h"
 
 static const struct {
@@ -169,7 +170,7 @@ bool ncu_triple(struct nl_str text, uint32_t out[3])
             at++;
         uint64_t value = 0;
         size_t start = at;
-        for (; at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9'; at++)
+        for (; at < text.len && nl_is_digit(text.ptr[at]); at++)
             if ((value = value * 10 + (uint64_t)(text.ptr[at] - '0')) >= UINT32_MAX)
                 return false;
         if (at == start)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/search.h"
 #include "ingest/nsys/nsys.h"
 
@@ -94,8 +95,7 @@ struct nl_str nsys_api_text(struct nl_str text)
         if (ends_with(text, "_ptsz") || ends_with(text, "_ptds"))
             text.len -= 5;
         size_t digits = 0;
-        while (digits < text.len && text.ptr[text.len - 1 - digits] >= '0' &&
-               text.ptr[text.len - 1 - digits] <= '9')
+        while (digits < text.len && nl_is_digit(text.ptr[text.len - 1 - digits]))
             digits++;
         if (!version && digits > 0 && text.len > digits + 2 &&
             memcmp(text.ptr + text.len - digits - 2, "_v", 2) == 0) {

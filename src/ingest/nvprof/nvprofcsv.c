@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/chars.h"
 #include "base/stream.h"
 #include "ingest/ingest.h"
 #include "base/mem.h"
@@ -150,7 +151,7 @@ static bool is_units(struct nvprofcsv *load)
 {
     for (size_t i = 0; i < load->csv.count; i++)
         for (size_t c = 0; c < load->csv.cells[i].len; c++)
-            if (load->csv.cells[i].ptr[c] >= '0' && load->csv.cells[i].ptr[c] <= '9')
+            if (nl_is_digit(load->csv.cells[i].ptr[c]))
                 return false;
     for (int i = 0; i < T_COLUMNS; i++)
         take_unit(load, i, cell(load, i));
@@ -407,7 +408,7 @@ static int64_t pid_in_head(const struct nl_input *input)
     if (at < 0)
         return pid;
     size_t from = (size_t)at + 18, to = from;
-    while (to < head.len && head.ptr[to] >= '0' && head.ptr[to] <= '9')
+    while (to < head.len && nl_is_digit(head.ptr[to]))
         to++;
     (void)csvread_i64((struct nl_str){head.ptr + from, to - from}, &pid);
     return pid;

@@ -2,6 +2,7 @@
  * Tracks and what they stand for. A track is known by its uuid, which events may use before it is
  * described; tracks that the file only implies (threads of ftrace, GPU queues) get a uuid from a hash.
  */
+#include "base/chars.h"
 #include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"
 
@@ -113,11 +114,11 @@ static void find_queue(struct perfetto_track *track)
     unsigned found = 0;
     for (size_t i = 0; i + 1 < track->text.len && found < 2; i++) {
         char c = track->text.ptr[i + 1];
-        if (track->text.ptr[i] != '[' || c < '0' || c > '9')
+        if (track->text.ptr[i] != '[' || !nl_is_digit(c))
             continue;
         int64_t number = 0;
         for (size_t k = i + 1; k < track->text.len && k < i + 10; k++) {
-            if (track->text.ptr[k] < '0' || track->text.ptr[k] > '9')
+            if (!nl_is_digit(track->text.ptr[k]))
                 break;
             number = number * 10 + (track->text.ptr[k] - '0');
         }
@@ -136,7 +137,7 @@ static int64_t number_after(struct nl_str text, const char *word)
             continue;
         int64_t number = 0;
         size_t k = i + len;
-        for (; k < text.len && k < i + len + 9 && text.ptr[k] >= '0' && text.ptr[k] <= '9'; k++)
+        for (; k < text.len && k < i + len + 9 && nl_is_digit(text.ptr[k]); k++)
             number = number * 10 + (text.ptr[k] - '0');
         return k > i + len ? number : NL_NULL_I64;
     }

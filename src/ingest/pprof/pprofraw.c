@@ -3,6 +3,7 @@
  * values and the numbers of its locations (leaf first), then the locations, a line per inlined call,
  * and the mappings. What samples name comes after them, so the text is gone through twice.
  */
+#include "base/chars.h"
 #include "ingest/pprof/pprof.h"
 
 #include <inttypes.h>
@@ -70,7 +71,7 @@ static bool take_id(struct nl_str *text, uint64_t *id)
 static bool drop_number(struct nl_str *text, int64_t *number)
 {
     size_t at = text->len;
-    while (at > 0 && text->ptr[at - 1] >= '0' && text->ptr[at - 1] <= '9')
+    while (at > 0 && nl_is_digit(text->ptr[at - 1]))
         at--;
     if (at == 0 || at == text->len || text->ptr[at - 1] != ':' ||
         !nl_parse_i64((struct nl_str){text->ptr + at, text->len - at}, number))

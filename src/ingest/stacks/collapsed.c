@@ -6,6 +6,7 @@
  * is not looked up again. Weights are kept until the end, since one with a fraction makes all of them
  * millionths: the store's weights are whole numbers.
  */
+#include "base/chars.h"
 #include "ingest/lib/cpuprofile.h"
 
 #include "base/mem.h"
@@ -47,7 +48,7 @@ static bool is_weight(struct nl_str text)
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '.')
             points++;
-        else if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        else if (!nl_is_digit(text.ptr[i]))
             return false;
         else
             digit = true;
@@ -170,7 +171,7 @@ static int64_t number_after(struct nl_str text, const char *prefix, struct nl_st
     int64_t number;
     if (!nl_str_starts(text, prefix))
         return NL_NULL_I64;
-    while (at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9')
+    while (at < text.len && nl_is_digit(text.ptr[at]))
         at++;
     if (!nl_parse_i64((struct nl_str){text.ptr + from, at - from}, &number))
         return NL_NULL_I64;

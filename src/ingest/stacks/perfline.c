@@ -1,6 +1,7 @@
 /* See perfline.h. A header is matched from its first number on; comm is what stands before it. */
 #include "ingest/stacks/perfline.h"
 
+#include "base/chars.h"
 #include "base/hex.h"
 #include "base/units.h"
 #include "store/schema.h"
@@ -15,7 +16,7 @@ static bool is_space(char c)
 static bool is_digits(struct nl_str text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!nl_is_digit(text.ptr[i]))
             return false;
     return text.len > 0;
 }
@@ -77,7 +78,7 @@ static bool take_time(struct nl_str word, int64_t *time)
     if (word.len < 3 || word.ptr[word.len - 1] != ':' || !memchr(word.ptr, '.', word.len))
         return false;
     for (size_t i = 0; i + 1 < word.len; i++)
-        if ((word.ptr[i] < '0' || word.ptr[i] > '9') && word.ptr[i] != '.')
+        if (!nl_is_digit(word.ptr[i]) && word.ptr[i] != '.')
             return false;
     return nl_decimal_shifted((struct nl_str){word.ptr, word.len - 1}, 9, time);
 }
@@ -122,7 +123,7 @@ static bool take_branch(struct nl_str text, struct perfline_header *header)
 /* Letters, digits and what is between them: `cycles:ppp:`, `cpu/event=0x3c,umask=0x1/:`. */
 static bool is_event(struct nl_str word)
 {
-    if (word.len < 2 || word.ptr[word.len - 1] != ':' || (word.ptr[0] >= '0' && word.ptr[0] <= '9'))
+    if (word.len < 2 || word.ptr[word.len - 1] != ':' || nl_is_digit(word.ptr[0]))
         return false;
     for (size_t i = 0; i < word.len; i++)
         if (strchr("'\"(){}<>;!?$\\`", word.ptr[i]))

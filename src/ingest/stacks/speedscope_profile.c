@@ -3,6 +3,7 @@
  * end. In other units, what lies between two events is the weight of the stack that was open. Sampled
  * ones have weights, not times: profilers leave idle samples out, so adding weights up tells no time.
  */
+#include "base/chars.h"
 #include "ingest/stacks/speedscope.h"
 
 #include "base/hex.h"
@@ -86,7 +87,7 @@ static bool has_fraction(struct nl_str array)
     for (size_t i = 0; i < array.len; i++) {
         if (array.ptr[i] != '.')
             continue;
-        for (i++; i < array.len && array.ptr[i] >= '0' && array.ptr[i] <= '9'; i++)
+        for (i++; i < array.len && nl_is_digit(array.ptr[i]); i++)
             if (array.ptr[i] != '0')
                 return true;
     }
@@ -115,13 +116,13 @@ static uint32_t read_stack(struct speedscope *load, struct nl_str text)
     uint32_t node = NL_NULL_ROW;
     const char *at = text.ptr, *end = text.ptr + text.len;
     while (at < end) {
-        if (*at < '0' || *at > '9') {
+        if (!nl_is_digit(*at)) {
             load->counts.unknown_frames += *at == '-' || *at == '"' || *at == '{';
             at++;
             continue;
         }
         uint64_t frame = 0;
-        while (at < end && *at >= '0' && *at <= '9') {
+        while (at < end && nl_is_digit(*at)) {
             frame = frame < UINT32_MAX ? frame * 10 + (uint64_t)(*at - '0') : frame;
             at++;
         }

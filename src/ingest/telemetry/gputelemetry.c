@@ -3,9 +3,9 @@
  */
 #include "ingest/telemetry/gputelemetry.h"
 
-#include <ctype.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "parse/csvread.h"
 
@@ -19,7 +19,7 @@ static bool digits(struct nl_str text, size_t *at, size_t len, int64_t *value)
     if (text.len - *at < len || *at > text.len)
         return false;
     for (size_t i = 0; i < len; i++, (*at)++) {
-        if (!isdigit((unsigned char)text.ptr[*at]))
+        if (!nl_is_digit(text.ptr[*at]))
             return false;
         *value = *value * 10 + (text.ptr[*at] - '0');
     }
@@ -49,7 +49,7 @@ static int64_t fraction(struct nl_str text, size_t *at)
     int64_t ns = 0, unit = SECOND / 10;
     if (!one_of(text, at, ".,"))
         return 0;
-    for (; *at < text.len && isdigit((unsigned char)text.ptr[*at]); (*at)++, unit /= 10)
+    for (; *at < text.len && nl_is_digit(text.ptr[*at]); (*at)++, unit /= 10)
         ns += (text.ptr[*at] - '0') * unit;
     return ns;
 }
@@ -117,7 +117,7 @@ static bool is_unavailable(struct nl_str cell)
                                         "[Insufficient Permissions]",
                                         "nan",
                                         "inf"};
-    if (isdigit((unsigned char)cell.ptr[0]))
+    if (nl_is_digit(cell.ptr[0]))
         return false;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (nl_str_is(cell, words[i]))
@@ -129,8 +129,7 @@ static bool is_unavailable(struct nl_str cell)
 static size_t number_length(struct nl_str cell)
 {
     size_t at = 0;
-    while (at < cell.len &&
-           (isdigit((unsigned char)cell.ptr[at]) || memchr("+-.eE", cell.ptr[at], 5)))
+    while (at < cell.len && (nl_is_digit(cell.ptr[at]) || memchr("+-.eE", cell.ptr[at], 5)))
         at++;
     return at;
 }
@@ -215,7 +214,7 @@ static bool starts_with_time(struct nl_str line)
 {
     struct telemetry scratch = {.source = 0};
     int64_t ns;
-    return line.len > 19 && isdigit((unsigned char)line.ptr[0]) && line.ptr[4] == '/' &&
+    return line.len > 19 && nl_is_digit(line.ptr[0]) && line.ptr[4] == '/' &&
            memchr(line.ptr, ',', line.len) && telemetry_time(&scratch, line, &ns);
 }
 

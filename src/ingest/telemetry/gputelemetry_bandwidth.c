@@ -3,10 +3,10 @@
  * other way. Each cell is a value of the column's GPU; where the rows are GPUs, too, the name tells
  * which. Nothing has a time: tests are ticks in their order.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "parse/csvread.h"
 #include "ingest/telemetry/gputelemetry.h"
 #include "parse/jsonpull.h"
@@ -88,10 +88,10 @@ static void take_fact(struct bandwidth *b, struct nl_str key, struct nl_str valu
 /* The next word of a line; empty at its end. */
 static struct nl_str next_word(struct nl_str *line)
 {
-    while (line->len && isspace((unsigned char)*line->ptr))
+    while (line->len && nl_is_space(*line->ptr))
         line->ptr++, line->len--;
     struct nl_str word = {line->ptr, 0};
-    while (line->len && !isspace((unsigned char)*line->ptr))
+    while (line->len && !nl_is_space(*line->ptr))
         line->ptr++, line->len--, word.len++;
     return word;
 }
@@ -126,7 +126,7 @@ static void text_line(struct bandwidth *b, struct nl_str line)
         b->matrix = false;
     } else if (b->matrix) {
         matrix_line(b, text);
-    } else if (isdigit((unsigned char)text.ptr[0]) && b->test_len) {
+    } else if (nl_is_digit(text.ptr[0]) && b->test_len) {
         b->matrix = true; /* the numbers of the columns */
     } else if (colon && nl_str_starts(text, device) &&
                csvread_i64((struct nl_str){text.ptr + sizeof device - 1,

@@ -5,10 +5,10 @@
  * Text tells its structure by indents, XML by elements; both become the same path of names. XML is
  * read tag by tag: nvidia-smi writes elements and text only, and no text over several lines.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/utf8.h"
 #include "parse/csvread.h"
 #include "ingest/telemetry/gputelemetry.h"
@@ -183,7 +183,7 @@ static uint64_t number_in(struct nl_str value)
     char text[24];
     unsigned long long number = 0;
     (void)snprintf(text, sizeof text, "%.*s", (int)(value.len < 23 ? value.len : 23), value.ptr);
-    return isdigit((unsigned char)text[0]) && sscanf(text, "%15llu", &number) == 1 ? number : 0;
+    return nl_is_digit(text[0]) && sscanf(text, "%15llu", &number) == 1 ? number : 0;
 }
 
 /* A number of a device: named by the sections it stands in. */
@@ -366,7 +366,7 @@ static struct nl_str id_of(struct nl_str tag)
 static void open_element(struct report *r, struct nl_str tag)
 {
     size_t len = 0;
-    while (len < tag.len && !isspace((unsigned char)tag.ptr[len]) && tag.ptr[len] != '/')
+    while (len < tag.len && !nl_is_space(tag.ptr[len]) && tag.ptr[len] != '/')
         len++;
     struct nl_str name = {tag.ptr, len};
     bool empty = tag.ptr[tag.len - 1] == '/';

@@ -3,7 +3,6 @@
  * dcgmi, lines of dcgm-exporter.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 

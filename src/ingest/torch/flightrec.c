@@ -7,10 +7,10 @@
  * went with versions 1 to 2.10.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/units.h"
 #include "ingest/ingest.h"
 #include "ingest/lib/wholefile.h"
@@ -191,10 +191,10 @@ static int64_t rank_of(const struct nl_input *input)
 {
     size_t end = strlen(input->name);
     for (const char *dot; (dot = memrchr(input->name, '.', end)) != NULL && dot > input->name &&
-                          !isdigit((unsigned char)dot[1]);)
+                          !nl_is_digit(dot[1]);)
         end = (size_t)(dot - input->name);
     size_t start = end;
-    while (start > 0 && isdigit((unsigned char)input->name[start - 1]))
+    while (start > 0 && nl_is_digit(input->name[start - 1]))
         start--;
     int64_t rank;
     bool after_mark = start > 0 && (input->name[start - 1] == '_' || input->name[start - 1] == '-');

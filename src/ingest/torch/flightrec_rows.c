@@ -1,10 +1,10 @@
 /*
  * An entry of a flight recorder dump: its slice, its collective, and as JSON what no column takes.
  */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "ingest/torch/flightrec_rows.h"
@@ -185,7 +185,7 @@ static uint32_t count_ranks(struct nl_str text)
     uint32_t count = 0;
     bool digits = false;
     for (size_t i = 0; i < text.len; i++) {
-        bool digit = isdigit((unsigned char)text.ptr[i]);
+        bool digit = nl_is_digit(text.ptr[i]);
         count += digit && !digits;
         digits = digit;
     }

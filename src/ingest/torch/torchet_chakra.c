@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/units.h"
 #include "ingest/torch/chakrafields.h"
 #include "ingest/torch/torchet.h"
@@ -19,7 +20,7 @@ static bool is_version(const struct wire_field *field)
 {
     size_t dots = 0, at = 0;
     const char *text = (const char *)wire_str(field).ptr;
-    for (; at < field->len && (text[at] == '.' || (text[at] >= '0' && text[at] <= '9')); at++)
+    for (; at < field->len && (text[at] == '.' || nl_is_digit(text[at])); at++)
         dots += text[at] == '.';
     return field->number == GLOBAL_METADATA_VERSION && dots >= 1 && dots <= 3 && text[0] != '.' &&
            (at == field->len || text[at] == '-');

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "base/chars.h"
 #include "base/sum.h"
 #include "base/units.h"
 #include "ingest/xplane/xplanefields.h"
@@ -83,7 +84,7 @@ static void find_device(struct xplane_load *load, const struct xplane_plane *pla
         size_t at = strlen(types[i]), start = at;
         if (!nl_str_starts(plane->name, types[i]))
             continue;
-        while (at < plane->name.len && plane->name.ptr[at] >= '0' && plane->name.ptr[at] <= '9')
+        while (at < plane->name.len && nl_is_digit(plane->name.ptr[at]))
             at++;
         if (!nl_parse_i64((struct nl_str){plane->name.ptr + start, at - start}, &ordinal))
             break;

@@ -9,6 +9,7 @@
  *                 an element of the input (not its padding, nor a hole of its dilation)
  *   reduction     (elements of the input − of the result) · operations of what it applies
  */
+#include "base/chars.h"
 #include "base/mem.h"
 #include "ingest/xplane/xplane_hlo.h"
 #include "ingest/xplane/hlofields.h"
@@ -204,11 +205,11 @@ static uint64_t gemm_flops(const struct hlo_program *program, const struct hlo_i
     if (at < 0 || !operand_shape(program, it, 0, &left))
         return NL_NULL_U64;
     for (size_t i = (size_t)at + sizeof key - 1; i < text.len && text.ptr[i] != ']'; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+        if (!nl_is_digit(text.ptr[i]))
             continue;
         if (count == HLO_NUMBERS_MOST)
             return NL_NULL_U64;
-        for (dims[count] = 0; i < text.len && text.ptr[i] >= '0' && text.ptr[i] <= '9'; i++)
+        for (dims[count] = 0; i < text.len && nl_is_digit(text.ptr[i]); i++)
             dims[count] =
                 dims[count] < HLO_NUMBERS_MOST ? dims[count] * 10 + text.ptr[i] - '0' : dims[count];
         i--;

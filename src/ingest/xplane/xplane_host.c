@@ -3,6 +3,7 @@
  * that launched device work carry its correlation id, Python frames start with '$', operators are
  * "name:Type" or name their HLO instruction, steps have a step number, allocations an address.
  */
+#include "base/chars.h"
 #include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
 #include "ingest/xplane/xplane_nodes.h"
@@ -64,10 +65,9 @@ static void allocator_device(struct nl_str name, struct nl_memory_row *row)
 {
     if (nl_str_find_nocase(name, "host") >= 0 || nl_str_find_nocase(name, "cpu") >= 0) {
         row->device_type = 0;
-    } else if (nl_str_starts(name, "GPU_") && name.len > 4 && name.ptr[4] >= '0' &&
-               name.ptr[4] <= '9') {
+    } else if (nl_str_starts(name, "GPU_") && name.len > 4 && nl_is_digit(name.ptr[4])) {
         int64_t number = 0;
-        for (size_t i = 4; i < name.len && i < 10 && name.ptr[i] >= '0' && name.ptr[i] <= '9'; i++)
+        for (size_t i = 4; i < name.len && i < 10 && nl_is_digit(name.ptr[i]); i++)
             number = number * 10 + (name.ptr[i] - '0');
         row->device_type = 1;
         row->device = number;
@@ -153,7 +153,7 @@ static bool is_op_name(struct nl_str name)
     if (at < 2 || at == name.len || name.ptr[at - 2] == ':')
         return false;
     char first = name.ptr[at];
-    return first == '_' || (first >= 'A' && first <= 'Z');
+    return first == '_' || nl_is_upper(first);
 }
 
 static void take(void *context, struct xplane_event *event)

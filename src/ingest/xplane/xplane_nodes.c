@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "ingest/xplane/hlofields.h"
 #include "ingest/xplane/xplane.h"
@@ -40,7 +41,7 @@ static uint64_t id_in_title(const struct xplane_meta *meta)
     size_t end = meta->name.len, at = end;
     if (end < 3 || meta->name.ptr[--end] != ')')
         return (uint64_t)meta->id;
-    for (at = end; at && meta->name.ptr[at - 1] >= '0' && meta->name.ptr[at - 1] <= '9';)
+    for (at = end; at && nl_is_digit(meta->name.ptr[at - 1]);)
         at--;
     if (at == end || !at || meta->name.ptr[at - 1] != '(')
         return (uint64_t)meta->id;

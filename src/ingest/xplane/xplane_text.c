@@ -3,6 +3,7 @@
  */
 #include "ingest/xplane/xplane_text.h"
 
+#include "base/chars.h"
 #include "ingest/xplane/xplane_hlo.h"
 
 /* Where the value of `key` starts: after the key, which follows a space or the start. */
@@ -23,7 +24,7 @@ static bool take_number(struct nl_str *text, uint64_t *number)
 {
     size_t at = 0;
     uint64_t sum = 0;
-    while (at < text->len && text->ptr[at] >= '0' && text->ptr[at] <= '9') {
+    while (at < text->len && nl_is_digit(text->ptr[at])) {
         if (sum > (UINT64_MAX - 9) / 10)
             return false;
         sum = sum * 10 + (uint64_t)(text->ptr[at++] - '0');
