@@ -11,6 +11,7 @@
 #include "answer/judge.h"
 #include "base/chars.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "store/trace.h"
 
 #define MOST_RANKS 4096
@@ -217,7 +218,7 @@ static const char *description(const struct hang *hang, uint32_t group, struct n
     const struct nl_trace *trace = hang->judged->trace;
     struct nl_str name = nl_trace_name(trace, group);
     char key[100];
-    snprintf(key, sizeof key, "process group %.*s", (int)(name.len < 60 ? name.len : 60), name.ptr);
+    snprintf(key, sizeof key, "process group %.*s", NL_UP_TO(60, name));
     nl_buf_clear(room);
     for (uint32_t i = 0; i < trace->meta.rows; i++) {
         if (!nl_str_is(nl_trace_name(trace, trace->meta.key[i]), key))

@@ -11,6 +11,7 @@
 #include "base/chars.h"
 #include "base/sum.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #define MOST_OWNERS 256
 #define MOST_DEEP   200
@@ -203,8 +204,7 @@ static void own_by_stack(struct snapshot *it, uint32_t row, int64_t bytes)
         open++;
     name.len = open ? open : name.len;
     snprintf(text, sizeof text, nl_str_contains(file, ".py") ? "%.*s (%.*s)" : "%.*s",
-             (int)(name.len < 150 ? name.len : 150), name.ptr,
-             (int)(file.len < 150 ? file.len : 150), file.ptr);
+             NL_UP_TO(150, name), NL_UP_TO(150, file));
     add_owner(it, text, bytes);
 }
 

@@ -22,6 +22,9 @@ static inline size_t nl_utf8_cut(const char *text, size_t len, size_t most)
     return most;
 }
 
+/* What "%.*s" takes of a struct nl_str: its first bytes, `most` at most. */
+#define NL_UP_TO(most, text) (int)nl_utf8_cut((text).ptr, (text).len, most), (text).ptr
+
 /* Writes a code point below 2^21; how many bytes it took. */
 static inline size_t nl_utf8_put(char to[4], uint32_t code)
 {

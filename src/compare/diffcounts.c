@@ -1,4 +1,5 @@
 /* Counting, each table of a trace once; texts are the keys, since the sides share no ids. */
+#include "base/utf8.h"
 #include "compare/diffinner.h"
 #include "compare/diffcounts.h"
 
@@ -168,8 +169,7 @@ static void count_collectives(struct counting *c)
         if (device != (trace->slice.kind[slice] == NL_KIND_KERNEL) || !counts_slice(c, slice))
             continue;
         struct nl_str operation = nl_trace_name(trace, table->operation[row]);
-        snprintf(what, sizeof what, "collective %.*s",
-                 (int)(operation.len < 100 ? operation.len : 100), operation.ptr);
+        snprintf(what, sizeof what, "collective %.*s", NL_UP_TO(100, operation));
         put(c, what, "count", NL_T_collective, 1);
         put(c, what, "bytes", NL_T_collective, table->bytes[row]);
     }

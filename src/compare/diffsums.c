@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "tables/lookup.h"
 #include "tables/scope.h"
 #include "base/mem.h"
@@ -116,7 +117,7 @@ static void put_operation(struct nl_buf *out, const struct nl_trace *trace, uint
     struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->collective.slice[row]]);
     char size[NL_UNIT_TEXT];
     nl_buf_clear(out);
-    nl_buf_add(out, name.ptr, name.len < NAME_MOST ? name.len : NAME_MOST);
+    nl_buf_add(out, name.ptr, nl_utf8_cut(name.ptr, name.len, NAME_MOST));
     if (trace->collective.bytes[row] != NL_NULL_U64)
         nl_buf_format(out, ", %s", nl_format_bytes(size, trace->collective.bytes[row]));
 }

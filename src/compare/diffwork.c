@@ -3,6 +3,7 @@
  * share; later ones wait in a queue and move up when one ends, so the cost is bounded whatever
  * overlaps.
  */
+#include "base/utf8.h"
 #include "compare/diffinner.h"
 #include "compare/diffwork.h"
 
@@ -129,9 +130,8 @@ static uint32_t part_of_late(struct sharing *s, const struct nl_idle_gap *gap)
                           ? "launched, not started yet"
                           : nl_idle_activity_name((enum nl_idle_activity)gap->activity);
     char text[LATE_TEXT];
-    int width = (int)(name.len < LATE_TEXT - 32 ? name.len : LATE_TEXT - 32);
-    if (width)
-        snprintf(text, sizeof text, "host-bound: %.*s", width, name.ptr);
+    if (name.len)
+        snprintf(text, sizeof text, "host-bound: %.*s", NL_UP_TO(LATE_TEXT - 32, name));
     else
         snprintf(text, sizeof text, "host-bound: %s", did);
     if (!id)

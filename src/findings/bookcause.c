@@ -93,7 +93,7 @@ struct nl_booked_by_name nl_booked_by_name(const struct nl_scene *scene, nl_book
 const char *nl_booked_text(const struct nl_scene *scene, uint32_t id)
 {
     struct nl_str name = nl_account_name(scene->account, id);
-    return nl_say(scene, "%.*s", (int)nl_utf8_cut(name.ptr, name.len, NAME_MOST), name.ptr);
+    return nl_say(scene, "%.*s", NL_UP_TO(NAME_MOST, name));
 }
 
 bool nl_booked_own_before(const struct nl_account_device *device, const struct nl_account_row *row)

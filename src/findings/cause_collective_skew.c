@@ -5,6 +5,7 @@
  * to the last one's); with one what collectives of one operation, size and group (ten at least behind the first, which connects
  * the ranks) take beyond the shortest of them, at most the exposed communication. Over 5 % of wall.
  */
+#include "base/utf8.h"
 #include "findings/bookcause.h"
 #include "findings/collectivesizes.h"
 #include "base/mem.h"
@@ -133,8 +134,7 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
     nl_title(scene, finding,
              "%s probably waits for other ranks for %s of its exposed communication, most in %.*s: "
              "the shortest of the same size take far less",
-             nl_scene_name(scene), nl_say_ns(scene, cost),
-             (int)(operation.len < 60 ? operation.len : 60), operation.ptr);
+             nl_scene_name(scene), nl_say_ns(scene, cost), NL_UP_TO(60, operation));
     nl_prove(
         scene, finding,
         (struct nl_evidence){

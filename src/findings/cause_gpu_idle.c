@@ -4,6 +4,7 @@
  * Signal: idle / wall > 15 % (nsys-ai, TraceLens), critical > 30 % (a proposal of ours, no
  * source). Wall is from the first to the last work, so the edges of the capture are not in it.
  */
+#include "base/utf8.h"
 #include "findings/bookcause.h"
 #include "tables/gaptext.h"
 #include "tables/groups.h"
@@ -202,18 +203,16 @@ static const char *main_place(const struct nl_scene *scene, const struct activit
         return "";
     if (!main->name.len || !is_mostly(scene, main->name_ns))
         return nl_say(scene, ", mostly while %s", clauses[main->activity]);
-    int shown = main->name.len > 60 ? 60 : (int)main->name.len;
-    return nl_say(scene, ", mostly while the CPU is in %.*s (%s)", shown, main->name.ptr,
+    return nl_say(scene, ", mostly while the CPU is in %.*s (%s)", NL_UP_TO(60, main->name),
                   nl_idle_activity_name(main->activity));
 }
 
 /* ", above all aten::copy_ (1.2 ms)". */
 static const char *main_name(const struct nl_scene *scene, const struct activity *main)
 {
-    int shown = main->name.len > 60 ? 60 : (int)main->name.len;
     if (!main->name.len)
         return "";
-    return nl_say(scene, ", above all %.*s (%s)", shown, main->name.ptr,
+    return nl_say(scene, ", above all %.*s (%s)", NL_UP_TO(60, main->name),
                   nl_say_ns(scene, main->name_ns));
 }
 

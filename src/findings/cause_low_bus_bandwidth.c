@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "base/utf8.h"
 #include "findings/collectivesizes.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -69,9 +70,8 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     nl_intervals_subtract(&scene->hidden, &scene->compute, &finding->where);
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "%.*s of %s reaches %s of the link on %s: %s lost",
-             (int)(operation.len < 60 ? operation.len : 60), operation.ptr,
-             nl_say_bytes(scene, table->bytes[slow.worst.row]), nl_say_share(scene, slow.share),
-             nl_scene_name(scene), nl_say_ns(scene, cost));
+             NL_UP_TO(60, operation), nl_say_bytes(scene, table->bytes[slow.worst.row]),
+             nl_say_share(scene, slow.share), nl_scene_name(scene), nl_say_ns(scene, cost));
     const char *where = nl_collective_size_sql(scene, slow.worst.row);
     nl_evidence(
         finding,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/search.h"
+#include "base/utf8.h"
 #include "findings/bookcause.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -135,7 +136,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     struct nl_str text = nl_trace_name(scene->trace, name);
     nl_find(scene, finding, found.excess, CRITICAL_SHARE, 1);
     if (name != NL_NO_NAME)
-        finding->culprit = nl_say(scene, "%.*s", (int)(text.len < 60 ? text.len : 60), text.ptr);
+        finding->culprit = nl_say(scene, "%.*s", NL_UP_TO(60, text));
     nl_title(scene, finding, "%s of %s steps take over twice the median of %s: %s more in all%s%s",
              nl_say_count(scene, found.count), nl_say_count(scene, found.of),
              nl_say_ns(scene, found.median), nl_say_ns(scene, found.excess),

@@ -5,6 +5,7 @@
  * one name come three times or more after the first fifth of the time, and together cost over 1 % of wall: on a device its idle
  * time meanwhile, in a CPU-only profile all of it.
  */
+#include "base/utf8.h"
 #include "findings/bookcause.h"
 #include "base/mem.h"
 
@@ -108,7 +109,7 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
     if (again.times < LEAST_TIMES || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     struct nl_str name = nl_trace_name(scene->trace, again.name);
-    finding->culprit = nl_say(scene, "%.*s", (int)(name.len < 60 ? name.len : 60), name.ptr);
+    finding->culprit = nl_say(scene, "%.*s", NL_UP_TO(60, name));
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Code is compiled again %s times in the loop: %s%s, %s",
              nl_say_count(scene, again.times), nl_say_ns(scene, cost),

@@ -5,6 +5,7 @@
  * Signal: headroom to 80 % of the roofs over 30 % of wall (TraceLens ranks by the same figure at 75 to
  * 100 %). Cost: the headroom, an upper bound.
  */
+#include "base/utf8.h"
 #include "findings/workcause.h"
 #include "tables/memo.h"
 
@@ -53,18 +54,18 @@ static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *findi
                     .query = nl_work_sql(scene, "sum(kernel_ns)", "least_ns IS NOT NULL"),
                     .meaning = NL_MEANS_NS,
                     .value = (double)sum.judged_ns});
-    nl_evidence(finding, (struct nl_evidence){
-                             .metric = "largest_headroom_ns",
-                             .says = nl_say(scene, "most headroom is in %.*s: %s",
-                                            (int)(name.len < 60 ? name.len : 60), name.ptr,
-                                            nl_say_ns(scene, most->headroom_ns)),
-                             .query = nl_say(
-                                 scene,
-                                 "SELECT max(headroom_ns) FROM roofline%s WHERE kind = 'operator' "
-                                 "AND %s",
-                                 nl_scene_args(scene), nl_scene_place(scene, "")),
-                             .meaning = NL_MEANS_NS,
-                             .value = (double)most->headroom_ns});
+    nl_evidence(
+        finding,
+        (struct nl_evidence){
+            .metric = "largest_headroom_ns",
+            .says = nl_say(scene, "most headroom is in %.*s: %s", NL_UP_TO(60, name),
+                           nl_say_ns(scene, most->headroom_ns)),
+            .query = nl_say(scene,
+                            "SELECT max(headroom_ns) FROM roofline%s WHERE kind = 'operator' "
+                            "AND %s",
+                            nl_scene_args(scene), nl_scene_place(scene, "")),
+            .meaning = NL_MEANS_NS,
+            .value = (double)most->headroom_ns});
     return NL_CAUSE_FOUND;
 }
 

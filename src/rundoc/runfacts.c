@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/chars.h"
+#include "base/utf8.h"
 #include "work/gpupeaks.h"
 #include "rundoc/settingtext.h"
 #include "store/redact.h"
@@ -114,7 +115,7 @@ static void take_cuda(const struct find *find, const char *key, struct nl_str va
 {
     char text[32];
     char *end;
-    snprintf(text, sizeof text, "%.*s", (int)(value.len < 20 ? value.len : 20), value.ptr);
+    snprintf(text, sizeof text, "%.*s", NL_UP_TO(20, value));
     long number = strtol(text, &end, 10);
     if (*end || number < 1000 || number >= 1000000)
         return;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "rundoc/runparts.h"
 #include "store/reccost.h"
 #include "store/recgpu.h"
@@ -18,7 +19,7 @@
 static bool number_of(struct nl_str text, double *number)
 {
     char copy[40], *end;
-    snprintf(copy, sizeof copy, "%.*s", (int)(text.len < 39 ? text.len : 39), text.ptr);
+    snprintf(copy, sizeof copy, "%.*s", NL_UP_TO(39, text));
     *number = strtod(copy, &end);
     return text.len && !*end && isfinite(*number) && *number >= 0 && *number < 9e18;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "store/measure.h"
 #include "store/signature.h"
 
@@ -253,12 +254,12 @@ static void tell_other_gpus(const struct join *join)
             continue;
         char detail[300];
         struct nl_str name = nl_trace_name(report, report->device.name[i]);
+        name = name.len ? name : nl_str("another GPU");
         (void)snprintf(
             detail, sizeof detail,
             "measured on %.*s, which the profile does not have: values are that GPU's, and "
             "against the peaks of this one they mislead",
-            name.len ? (int)(name.len < 150 ? name.len : 150) : 11,
-            name.len ? name.ptr : "another GPU");
+            NL_UP_TO(150, name));
         nl_builder_coverage(join->m->f->b, NL_NULL_ROW, "joined: reports of another GPU", 1,
                             detail);
     }

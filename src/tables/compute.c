@@ -291,8 +291,8 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
     const char *says = nl_arena_format(
         &result->arena, "%s of %s at %.0f %% of the roofs; most: %.*s (%s, at %.0f %%) %s",
         nl_format_ns(won, headroom), nl_format_ns(whole, all), 100 * NL_ROOF_TARGET,
-        (int)nl_utf8_cut(name.ptr, name.len, NAME_MOST), name.ptr, type ? type : "?",
-        100 * nl_roof_share(first), nl_format_ns(most, first->headroom_ns));
+        NL_UP_TO(NAME_MOST, name), type ? type : "?", 100 * nl_roof_share(first),
+        nl_format_ns(most, first->headroom_ns));
     add(result, "headroom", (double)headroom / (double)all, says);
 }
 
@@ -321,8 +321,7 @@ static void say_broken(struct nl_result *result, const struct nl_trace *trace,
     struct nl_str name = nl_trace_name(trace, worst->name);
     add(result, "over the roof", nl_roof_share(worst),
         nl_arena_format(
-            &result->arena, "%.*s is faster than the %s", (int)(name.len < 60 ? name.len : 60),
-            name.ptr,
+            &result->arena, "%.*s is faster than the %s", NL_UP_TO(60, name),
             measured
                 ? "roof measured here, which is too low: run `neurolens roof --replace` while the "
                   "machine is idle"

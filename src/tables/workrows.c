@@ -92,7 +92,7 @@ static const char *rest_of(struct nl_result *result, const struct nl_op_works *w
         return "";
     return nl_arena_format(&result->arena,
                            "; the largest operator of unknown work is %.*s (%.1f %%)",
-                           (int)nl_utf8_cut(name.ptr, name.len, NAME_MOST), name.ptr, 100 * most);
+                           NL_UP_TO(NAME_MOST, name), 100 * most);
 }
 
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works)

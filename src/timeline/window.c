@@ -8,9 +8,10 @@
 
 #include "base/nearest.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "timeline/stepfind.h"
 
-#define SHOWN(text) (int)((text).len < 60 ? (text).len : 60), (text).ptr
+#define SHOWN(text) NL_UP_TO(60, text)
 
 size_t nl_window_split(const char *text, struct nl_str *words)
 {
@@ -269,7 +270,7 @@ static bool find_ranges(const struct nl_window_words *words, const struct nl_tra
         if (slice == NL_NULL_ROW || !rank_matches(window, trace, trace->slice.lane[slice]))
             continue;
         struct nl_str text = nl_trace_name(trace, trace->slice.name[slice]);
-        snprintf(name, sizeof name, "%.*s", (int)(text.len < 1023 ? text.len : 1023), text.ptr);
+        snprintf(name, sizeof name, "%.*s", NL_UP_TO(1023, text));
         if (fnmatch(words->nvtx, name, 0) == 0)
             span_add(&span, trace->slice.ts[slice], nl_slice_end(trace, slice));
     }

@@ -166,6 +166,12 @@ static void cuts_between_characters(void)
         CHECK_INT(nl_utf8_cut(text, sizeof text - 1, most), kept[most]);
     CHECK_INT(nl_utf8_cut("\x80\x80\x80", 3, 2), 0);
     CHECK_INT(nl_utf8_cut(NULL, 0, 5), 0);
+    char shown[16];
+    struct nl_str whole = nl_str(text), none = {NULL, 0};
+    snprintf(shown, sizeof shown, "%.*s|%.*s|", NL_UP_TO(5, whole), NL_UP_TO(5, none));
+    CHECK_TEXT(shown, "a\xc3\xa9||");
+    snprintf(shown, sizeof shown, "%.*s", NL_UP_TO(10, whole));
+    CHECK_TEXT(shown, text);
 }
 
 /* First and last of each length, put and measured. */

@@ -39,7 +39,7 @@ static void put(FILE *out, const char *key, const char *value)
         if ((unsigned char)safe.ptr[i] < ' ')
             safe.ptr[i] = ' ';
     fprintf(out, "%s\t%.*s\n", key, (int)nl_utf8_cut(safe.ptr, safe.len, TEXT_MAX),
-            safe.ptr ? safe.ptr : "");
+            safe.len ? safe.ptr : "");
     nl_buf_release(&safe);
 }
 

@@ -2,6 +2,7 @@
  * Records are nested objects of numbers; a record is flattened by the pair (key, key of the object
  * around it), without recursion, and given to the function of its section.
  */
+#include "base/utf8.h"
 #include "ingest/amd/rocjson.h"
 
 #include <stddef.h>
@@ -378,8 +379,7 @@ void rocjson_sections(struct rocjson *load)
     while (jsonpull_member(reader)) {
         const struct section *section = section_of(reader->text);
         char item[96];
-        (void)snprintf(item, sizeof item, "not loaded: %.*s",
-                       (int)(reader->text.len < 64 ? reader->text.len : 64), reader->text.ptr);
+        (void)snprintf(item, sizeof item, "not loaded: %.*s", NL_UP_TO(64, reader->text));
         int64_t left_out = 0;
         uint32_t count = 0;
         if (jsonpull_next(reader) != JSONPULL_ARRAY) {

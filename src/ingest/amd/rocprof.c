@@ -10,13 +10,14 @@
 
 #include "base/chars.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define KERNEL "Kernel_Name|KernelName|Kernel Name"
 /* "1.7e+18" as pandas writes it; a long double holds 64 bits. */
 static bool scientific(struct nl_str text, int64_t *value)
 {
     char copy[64], *end;
-    snprintf(copy, sizeof copy, "%.*s", (int)(text.len < 63 ? text.len : 63), text.ptr);
+    snprintf(copy, sizeof copy, "%.*s", NL_UP_TO(63, text));
     long double number = strtold(copy, &end);
     if (end == copy || *end || !(number > -9e18L && number < 9e18L))
         return false;

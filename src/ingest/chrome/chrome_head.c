@@ -1,5 +1,6 @@
 /* chrome_head — see chrome_head.h: a table of the top-level keys that are known. */
 #include "ingest/chrome/chrome_head.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
@@ -138,8 +139,7 @@ static void take_viztracer(struct chrome_head *head, struct chrome_load *load,
            chrome_member(&p, value->ptr + value->len, &key, &member)) {
         struct nl_str text = value_text(names, &member);
         if (nl_str_is(key, "version") && member.type == CHROME_STRING)
-            (void)snprintf(tool, sizeof tool, "viztracer %.*s",
-                           (int)(text.len < 40 ? text.len : 40), text.ptr);
+            (void)snprintf(tool, sizeof tool, "viztracer %.*s", NL_UP_TO(40, text));
         else if (nl_str_is(key, "baseTimeNanoseconds"))
             take_base(head, load, names, name, &member);
         else if (nl_str_is(key, "overflow") && nl_str_is(chrome_text(&member), "true"))

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "ingest/lib/dbspool.h"
 
 #define LEAVES 64 /* read before looking whether to stop */
@@ -156,7 +157,8 @@ void dbrows_tell_others(struct dbrows *db, const char *prefix, const char *const
         size_t len = strlen(name), uuid = 37;
         if (len > uuid && name[len - uuid] == '_' && name[len - uuid + 9] == '_')
             len -= uuid; /* the run's id */
-        (void)snprintf(item, sizeof item, "not loaded: %.*s", (int)(len < 100 ? len : 100), name);
+        (void)snprintf(item, sizeof item, "not loaded: %.*s", (int)nl_utf8_cut(name, len, 100),
+                       name);
         tell(db, item, rows, "rows of a table that this reader does not use");
     }
 }

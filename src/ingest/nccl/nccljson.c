@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/stream.h"
+#include "base/utf8.h"
 #include "ingest/ingest.h"
 #include "base/mem.h"
 #include "parse/csvread.h"
@@ -216,7 +217,7 @@ static uint32_t event_lane(struct lines *l, struct nl_str type)
 {
     char title[120];
     int len = snprintf(title, sizeof title, "rank %.*s %.*s", (int)text_of(l, RANK).len,
-                       text_of(l, RANK).ptr, (int)(type.len < 80 ? type.len : 80), type.ptr);
+                       text_of(l, RANK).ptr, NL_UP_TO(80, type));
     struct nl_str name = {title, len < (int)sizeof title ? (size_t)len : sizeof title - 1};
     uint32_t domain = nl_builder_name(l->rows.builder, name);
     uint32_t lane = gpurows_thread(&l->rows, NL_LANE_ASYNC, i64_of(l, PID), NL_NULL_I64, domain);

@@ -12,6 +12,7 @@
 
 #include "base/chars.h"
 #include "base/stream.h"
+#include "base/utf8.h"
 #include "ingest/ingest.h"
 #include "base/mem.h"
 #include "parse/csvread.h"
@@ -140,11 +141,11 @@ static void take_init(struct log *log, const struct said *said)
     comm->rank = number_after(said->text, " rank ");
     comm->ranks = number_after(said->text, " nranks ");
     struct nl_str id = after(said->text, " commId "), bus = after(said->text, " busId ");
-    snprintf(key, sizeof key, "communicator %.*s rank %lld", (int)(id.len < 30 ? id.len : 30),
-             id.ptr, (long long)comm->rank);
-    int len = snprintf(value, sizeof value, "nranks %lld, device %lld, bus %.*s",
-                       (long long)comm->ranks, (long long)number_after(said->text, " cudaDev "),
-                       (int)(bus.len < 30 ? bus.len : 30), bus.ptr);
+    snprintf(key, sizeof key, "communicator %.*s rank %lld", NL_UP_TO(30, id),
+             (long long)comm->rank);
+    int len =
+        snprintf(value, sizeof value, "nranks %lld, device %lld, bus %.*s", (long long)comm->ranks,
+                 (long long)number_after(said->text, " cudaDev "), NL_UP_TO(30, bus));
     nl_builder_meta(log->builder, log->source, key, (struct nl_str){value, (size_t)len});
 }
 
@@ -206,7 +207,7 @@ static void take_call(struct log *log, const struct said *said)
     if (ranks > 0 && ranks < UINT32_MAX)
         row.ranks = (uint32_t)ranks;
     struct nl_str number = after(said->text, "opCount ");
-    snprintf(hex, sizeof hex, "0x%.*s", (int)(number.len < 16 ? number.len : 16), number.ptr);
+    snprintf(hex, sizeof hex, "0x%.*s", NL_UP_TO(16, number));
     if (number.len && csvread_u64(nl_str(hex), &sequence) && sequence < INT64_MAX)
         row.sequence = (int64_t)sequence;
     if (comm) {
@@ -280,7 +281,7 @@ static void take_bandwidth(struct log *log, uint32_t slice, const char *name, st
     row.name = nl_stage_name(log->stage, nl_str(name));
     row.unit = nl_stage_name(log->stage, nl_str("bytes/s"));
     row.section = nl_stage_name(log->stage, nl_str("nccl-tests"));
-    snprintf(scaled, sizeof scaled, "%.*se9", (int)(cell.len < 40 ? cell.len : 40), cell.ptr);
+    snprintf(scaled, sizeof scaled, "%.*se9", NL_UP_TO(40, cell));
     if (csvread_f64(nl_str(scaled), &row.value))
         nl_stage_metric(log->stage, &row);
 }

@@ -12,6 +12,7 @@
 #include "base/chars.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "parse/csvread.h"
 #include "ingest/ncu/ncu.h"
 
@@ -308,8 +309,7 @@ static void rule_row(struct page *page, uint32_t section)
     const struct csvread *csv = &page->csv;
     char label[160];
     struct nl_str rule = csvread_cell(csv, page->at[RULE]);
-    int len = snprintf(label, sizeof label, "rule:%.*s", (int)(rule.len < 120 ? rule.len : 120),
-                       rule.ptr);
+    int len = snprintf(label, sizeof label, "rule:%.*s", NL_UP_TO(120, rule));
     struct ncu_value value = read_cell(csvread_cell(csv, page->at[SPEEDUP]), 0);
     uint32_t unit = NL_NO_NAME;
     if (value.kind == NCU_NUMBER)

@@ -1,5 +1,6 @@
 /* Messages of Nsight Compute's reports that stand on their own. */
 #include "ingest/ncu/ncumessage.h"
+#include "base/utf8.h"
 #include "ingest/ncu/ncurepfields.h"
 #include "base/sum.h"
 
@@ -134,8 +135,7 @@ void ncu_read_session(struct ncu_load *load, const struct wire_field *from)
                 nl_builder_meta(load->builder, load->source, shown[i], value);
         if (nl_str_is(key, "Nsight Compute Target")) {
             char tool[96];
-            int len = snprintf(tool, sizeof tool, "Nsight Compute %.*s",
-                               (int)(value.len < 60 ? value.len : 60), value.len ? value.ptr : "");
+            int len = snprintf(tool, sizeof tool, "Nsight Compute %.*s", NL_UP_TO(60, value));
             nl_builder_tool(load->builder, load->source, (struct nl_str){tool, (size_t)len});
         }
     }

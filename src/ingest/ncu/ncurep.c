@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/stream.h"
+#include "base/utf8.h"
 #include "ingest/ncu/ncu.h"
 #include "ingest/ncu/ncumessage.h"
 #include "ingest/ncu/ncurepfields.h"
@@ -249,9 +250,8 @@ static void read_rule(struct rep *rep, const struct wire_field *from)
     char room[160];
     struct nl_str id = ncu_text_in(message, RULE_IDENTIFIER),
                   section = ncu_text_in(message, RULE_SECTION_IDENTIFIER);
-    struct nl_str label = {room, (size_t)snprintf(room, sizeof room, "rule:%.*s",
-                                                  (int)(id.len < 120 ? id.len : 120),
-                                                  id.len ? id.ptr : "")};
+    struct nl_str label = {room,
+                           (size_t)snprintf(room, sizeof room, "rule:%.*s", NL_UP_TO(120, id))};
     while (wire_next(&message, &field)) {
         if (field.number != RULE_BODY)
             continue;

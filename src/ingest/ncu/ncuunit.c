@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/chars.h"
+#include "base/utf8.h"
 #include "ingest/ncu/ncu.h"
 
 static const struct {
@@ -28,7 +29,7 @@ static int base_word(struct nl_str word, char *out, size_t room)
             snprintf(out, room, "%s", words[i].base);
             return words[i].exponent;
         }
-    snprintf(out, room, "%.*s", (int)(word.len < 20 ? word.len : 20), word.len ? word.ptr : "");
+    snprintf(out, room, "%.*s", NL_UP_TO(20, word));
     return 0;
 }
 
@@ -43,8 +44,7 @@ struct ncu_unit ncu_unit(struct nl_str spelled)
     }
     size_t at = (size_t)(slash - spelled.ptr);
     if (nl_str_is((struct nl_str){spelled.ptr, at}, "%")) { /* as it is: 2.6 %/Kbyte */
-        snprintf(unit.text, sizeof unit.text, "%.*s", (int)(spelled.len < 40 ? spelled.len : 40),
-                 spelled.ptr);
+        snprintf(unit.text, sizeof unit.text, "%.*s", NL_UP_TO(40, spelled));
         return unit;
     }
     unit.exponent = base_word((struct nl_str){spelled.ptr, at}, above, sizeof above);
@@ -104,8 +104,7 @@ struct ncu_unit ncu_unit_in(struct nl_str spelled, bool percent)
     if (!percent || strcmp(unit.text, "bytes") != 0)
         return unit;
     unit.exponent = 0;
-    snprintf(unit.text, sizeof unit.text, "%%/%.*s", (int)(spelled.len < 20 ? spelled.len : 20),
-             spelled.ptr);
+    snprintf(unit.text, sizeof unit.text, "%%/%.*s", NL_UP_TO(20, spelled));
     return unit;
 }
 

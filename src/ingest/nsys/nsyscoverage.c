@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "ingest/nsys/nsys.h"
 
 /* Tables that people look for, and what records them. */
@@ -125,7 +126,7 @@ static void diagnostic_row(void *context, const struct sqlitepages_cell *cells)
     }
     char item[320];
     (void)snprintf(item, sizeof item, "%s: %.*s", severity == 3 ? "nsys error" : "nsys warning",
-                   (int)(text.len < 280 ? text.len : 280), text.ptr);
+                   NL_UP_TO(280, text));
     cover(load, item, 1, "reported by the recording program");
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/utf8.h"
 #include "ingest/nsys/nsys.h"
 
 bool nsys_each(struct nsys_load *load, const char *name, const char *const *columns,
@@ -137,7 +138,7 @@ static void meta_row(void *context, const struct sqlitepages_cell *cells)
         (nl_str_is(key, "CpuDescription") || nl_str_is(key, "Hostname")))
         return;
     char name[96];
-    (void)snprintf(name, sizeof name, "%.*s", (int)(key.len < 95 ? key.len : 95), key.ptr);
+    (void)snprintf(name, sizeof name, "%.*s", NL_UP_TO(95, key));
     nl_builder_meta(load->builder, load->source, name, value);
 }
 
@@ -157,8 +158,7 @@ static void load_session(struct nsys_load *load)
         nsys_each(load, "EXPORT_META_DATA", meta_columns, meta_row, load);
     char tool[96] = "Nsight Systems";
     if (load->version.len > 0)
-        (void)snprintf(tool, sizeof tool, "Nsight Systems %.*s",
-                       (int)(load->version.len < 64 ? load->version.len : 64), load->version.ptr);
+        (void)snprintf(tool, sizeof tool, "Nsight Systems %.*s", NL_UP_TO(64, load->version));
     nl_builder_tool(load->builder, load->source, nl_str(tool));
     nsys_each(load, "META_DATA_CAPTURE", meta_columns, meta_row, load);
     nsys_each(load, "TARGET_INFO_SYSTEM_ENV", meta_columns, meta_row, load);

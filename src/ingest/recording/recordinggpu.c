@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "ingest/lib/gpurows.h"
 #include "ingest/recording/recording.h"
 #include "store/copykind.h"
@@ -433,8 +434,8 @@ static void note(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsi
     (void)gpurows_map_put(&gpu->notes, cell->id, 1, NULL);
     memcpy(&words, more, sizeof words);
     struct nl_str name = rec_name(gpu->load, cell->id), text = rec_name(gpu->load, words.a);
-    (void)snprintf(item, sizeof item, "%.*s", (int)(name.len < 255 ? name.len : 255), name.ptr);
-    (void)snprintf(detail, sizeof detail, "%.*s", (int)(text.len < 255 ? text.len : 255), text.ptr);
+    (void)snprintf(item, sizeof item, "%.*s", NL_UP_TO(255, name));
+    (void)snprintf(detail, sizeof detail, "%.*s", NL_UP_TO(255, text));
     rec_cover(gpu->load, name.len ? item : "a note without its words",
               words.value <= INT64_MAX ? words.value : INT64_MAX, text.len ? detail : NULL);
 }
@@ -445,7 +446,7 @@ static void fact(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsi
     char key[256];
     memcpy(&words, more, sizeof words);
     struct nl_str name = rec_name(gpu->load, cell->id), value = rec_name(gpu->load, words.a);
-    (void)snprintf(key, sizeof key, "%.*s", (int)(name.len < 255 ? name.len : 255), name.ptr);
+    (void)snprintf(key, sizeof key, "%.*s", NL_UP_TO(255, name));
     if (!name.len)
         return;
     if (strcmp(key, NL_REC_GPU_STATE) != 0) {

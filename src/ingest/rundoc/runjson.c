@@ -7,6 +7,7 @@
  * are distinguished by them.
  */
 #include "ingest/rundoc/runjson.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
@@ -69,8 +70,7 @@ static void take_fact(struct runjson *load, struct jsonpull *reader, const char 
 {
     char key[160];
     bool timeline = strcmp(object, "timeline") == 0, coverage = strcmp(object, "coverage") == 0;
-    snprintf(key, sizeof key, "%s.%.*s", object,
-             (int)(reader->text.len < 100 ? reader->text.len : 100), reader->text.ptr);
+    snprintf(key, sizeof key, "%s.%.*s", object, NL_UP_TO(100, reader->text));
     enum jsonpull_type type = jsonpull_next(reader);
     if (type == JSONPULL_OBJECT || type == JSONPULL_ARRAY || type == JSONPULL_NULL) {
         jsonpull_skip(reader);

@@ -1,5 +1,6 @@
 /* The lists of a run document, in the order in which they refer to each other: sources, devices,
  * processes, lanes, then what lies on lanes. */
+#include "base/utf8.h"
 #include "ingest/rundoc/runjson.h"
 
 #include "base/search.h"
@@ -382,11 +383,10 @@ static void take_count(struct runjson *load, struct jsonpull *reader)
     struct count_row row = {0};
     char item[128];
     read_object(load, reader, members, &row);
-    struct nl_str what = row.kind.len ? row.kind : row.part;
+    struct nl_str what = row.kind.len ? row.kind : row.part.len ? row.part : nl_str("events");
     if (load->covered++ >= RUNJSON_COVERAGE_MOST || row.listed < 0 || row.total <= row.listed)
         return;
-    snprintf(item, sizeof item, "not in the run document: %.*s",
-             (int)(what.len < 60 ? what.len : 60), what.len ? what.ptr : "events");
+    snprintf(item, sizeof item, "not in the run document: %.*s", NL_UP_TO(60, what));
     nl_builder_coverage(load->builder, load->source, item, row.total - row.listed,
                         row.part.len ? "the document holds sums of them, or nothing"
                                      : "its timeline was cut; export with --events all");

@@ -6,6 +6,7 @@
  * Source lines and program arguments are in the file and are not kept. The elapsed time may stand
  * behind the lines, so these are gathered first.
  */
+#include "base/utf8.h"
 #include "ingest/lib/cpuprofile.h"
 
 #include "base/mem.h"
@@ -85,7 +86,7 @@ static void gather_line(struct scalene *load, uint32_t parent, struct nl_str pat
         return;
     struct nl_stack_row row = nl_stack_row();
     nl_buf_init(&text, 128);
-    nl_buf_add(&text, base, len < 100 ? len : 100);
+    nl_buf_add(&text, base, nl_utf8_cut(base, len, 100));
     if (facts->number >= 0 && facts->number < NL_NULL_U32) {
         row.line = (uint32_t)facts->number;
         nl_buf_format(&text, ":%u", row.line);

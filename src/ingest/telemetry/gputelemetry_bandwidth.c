@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/chars.h"
+#include "base/utf8.h"
 #include "parse/csvread.h"
 #include "ingest/telemetry/gputelemetry.h"
 #include "parse/jsonpull.h"
@@ -78,8 +79,7 @@ static void take_fact(struct bandwidth *b, struct nl_str key, struct nl_str valu
             nl_builder_meta(b->t->builder, b->t->source, facts[i], value);
     if (!nl_str_is(key, "nvbandwidth Version"))
         return;
-    (void)snprintf(tool, sizeof tool, "nvbandwidth %.*s", (int)(value.len < 40 ? value.len : 40),
-                   value.ptr);
+    (void)snprintf(tool, sizeof tool, "nvbandwidth %.*s", NL_UP_TO(40, value));
     nl_builder_tool(b->t->builder, b->t->source, nl_str(tool));
 }
 

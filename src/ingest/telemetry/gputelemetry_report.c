@@ -101,7 +101,7 @@ static void take_time(struct report *r, struct nl_str value)
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     char text[40], month[4], clock[9];
     int day, year;
-    (void)snprintf(text, sizeof text, "%.*s", (int)(value.len < 39 ? value.len : 39), value.ptr);
+    (void)snprintf(text, sizeof text, "%.*s", NL_UP_TO(39, value));
     if (sscanf(text, "%*3s %3s %2d %8s %4d", month, &day, clock, &year) != 4 || day < 1)
         return;
     const char *found = strstr(months, month);
@@ -182,7 +182,7 @@ static uint64_t number_in(struct nl_str value)
 {
     char text[24];
     unsigned long long number = 0;
-    (void)snprintf(text, sizeof text, "%.*s", (int)(value.len < 23 ? value.len : 23), value.ptr);
+    (void)snprintf(text, sizeof text, "%.*s", NL_UP_TO(23, value));
     return nl_is_digit(text[0]) && sscanf(text, "%15llu", &number) == 1 ? number : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "parse/csvread.h"
 #include "ingest/telemetry/gputelemetry.h"
 #include "parse/textlines.h"
@@ -225,7 +226,7 @@ static int64_t row_time(struct telemetry *t, struct table *table, const struct n
     char text[16];
     if (table->time >= 0) {
         struct nl_str clock = words[table->time];
-        snprintf(text, sizeof text, "%.*s", (int)(clock.len < 15 ? clock.len : 15), clock.ptr);
+        snprintf(text, sizeof text, "%.*s", NL_UP_TO(15, clock));
         if (sscanf(text, "%2d:%2d:%2d", &hour, &minute, &second) == 3) {
             int64_t ns = ((hour * INT64_C(60) + minute) * 60 + second) * INT64_C(1000000000);
             if (table->date >= 0) {
@@ -328,10 +329,8 @@ static void dcgm_row(struct telemetry *t, struct table *table, struct nl_str lin
     device = id;
     if (!nl_str_is(words[0], "GPU")) {
         device = NL_NULL_I64;
-        entity =
-            (struct nl_str){room, (size_t)snprintf(room, sizeof room, "%.*s %d",
-                                                   (int)(words[0].len < 40 ? words[0].len : 40),
-                                                   words[0].ptr, (int)id)};
+        entity = (struct nl_str){
+            room, (size_t)snprintf(room, sizeof room, "%.*s %d", NL_UP_TO(40, words[0]), (int)id)};
     }
     int64_t order = entity.len ? (int64_t)(nl_hash(room, entity.len) >> 20) : id;
     if (table->last_device == NL_NULL_I64)

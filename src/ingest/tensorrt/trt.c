@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "ingest/tensorrt/trt.h"
+#include "base/utf8.h"
 
 #define MEMBERS_MOST 4096 /* bytes kept of what has no column, per row */
 
@@ -85,8 +86,7 @@ static void tokens_of(const struct nl_input *input, char *text, size_t room)
     jsonpull_memory(&json, input->head, input->head_len, JSONPULL_QUOTES);
     while (jsonpull_next(&json) > JSONPULL_END && len + 34 < room) {
         if (json.type == JSONPULL_KEY)
-            len += (size_t)snprintf(text + len, 34, "\"%.*s\"",
-                                    (int)(json.text.len < 30 ? json.text.len : 30), json.text.ptr);
+            len += (size_t)snprintf(text + len, 34, "\"%.*s\"", NL_UP_TO(30, json.text));
         else
             text[len++] = "?.{}[]k$#!!!!"[json.type];
     }

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "ingest/tensorrt/trt.h"
 
 #define FACTS_MOST 256
@@ -15,8 +16,7 @@ static void keep_fact(struct trt_load *load, const char *group, struct nl_str ke
     char name[160];
     if (load->rows++ >= FACTS_MOST)
         return;
-    (void)snprintf(name, sizeof name, "%s%s%.*s", group, *group ? ": " : "",
-                   (int)(key.len < 100 ? key.len : 100), key.ptr);
+    (void)snprintf(name, sizeof name, "%s%s%.*s", group, *group ? ": " : "", NL_UP_TO(100, key));
     nl_builder_meta(load->builder, load->source, name, value);
 }
 
@@ -125,8 +125,7 @@ void trt_read_output(struct trt_load *load)
             bool is_values = nl_str_is(json->text, "values");
             jsonpull_next(json);
             if ((is_name || is_shape) && json->type == JSONPULL_STRING)
-                (void)snprintf(is_name ? name : dimensions, 100, "%.*s",
-                               (int)(json->text.len < 99 ? json->text.len : 99), json->text.ptr);
+                (void)snprintf(is_name ? name : dimensions, 100, "%.*s", NL_UP_TO(99, json->text));
             else if (is_values && json->type == JSONPULL_ARRAY)
                 while (jsonpull_item(json))
                     values++;

@@ -12,6 +12,7 @@
 
 #include "base/chars.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "ingest/ingest.h"
 #include "ingest/lib/wholefile.h"
 #include "ingest/torch/pickle.h"
@@ -93,11 +94,9 @@ static void tell_groups(struct dump *dump)
         struct nl_str name = pickle_text(p, pickle_key(p, dump->rows.groups, i));
         struct nl_str description = text_of(dump, config, "desc");
         struct nl_str ranks = text_of(dump, config, "ranks");
-        snprintf(key, sizeof key, "process group %.*s", (int)(name.len < 60 ? name.len : 60),
-                 name.ptr);
-        int len = snprintf(value, sizeof value, "%.*s %.*s",
-                           (int)(description.len < 150 ? description.len : 150), description.ptr,
-                           (int)(ranks.len < 1000 ? ranks.len : 1000), ranks.ptr);
+        snprintf(key, sizeof key, "process group %.*s", NL_UP_TO(60, name));
+        int len = snprintf(value, sizeof value, "%.*s %.*s", NL_UP_TO(150, description),
+                           NL_UP_TO(1000, ranks));
         nl_builder_meta(dump->builder, dump->source, key, (struct nl_str){value, (size_t)len});
     }
 }
@@ -113,8 +112,7 @@ static void tell_status(struct dump *dump, struct pickle_value status)
         struct nl_str id = pickle_text(p, pickle_key(p, status, i));
         for (int k = 0; k < 3; k++)
             last[k] = i64_of(dump, pickle_item(p, status, i), keys[k]);
-        snprintf(key, sizeof key, "process group id %.*s", (int)(id.len < 60 ? id.len : 60),
-                 id.ptr);
+        snprintf(key, sizeof key, "process group id %.*s", NL_UP_TO(60, id));
         int len = snprintf(value, sizeof value, "enqueued %lld, started %lld, completed %lld",
                            (long long)last[0], (long long)last[1], (long long)last[2]);
         nl_builder_meta(dump->builder, dump->source, key, (struct nl_str){value, (size_t)len});

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "ingest/torch/flightrec_rows.h"
+#include "base/utf8.h"
 #include "store/filled.h"
 
 #define TEXT(text)                                                                                 \
@@ -195,9 +196,8 @@ static uint32_t count_ranks(struct nl_str text)
 static uint32_t lane_of(struct flightrec_rows *rows, struct nl_str name, struct nl_str description)
 {
     char title[200];
-    int len =
-        snprintf(title, sizeof title, "group %.*s %.*s", (int)(name.len < 80 ? name.len : 80),
-                 name.ptr, (int)(description.len < 100 ? description.len : 100), description.ptr);
+    int len = snprintf(title, sizeof title, "group %.*s %.*s", NL_UP_TO(80, name),
+                       NL_UP_TO(100, description));
     struct nl_lane_key key = {.kind = NL_LANE_ASYNC,
                               .process = rows->process,
                               .thread = NL_NULL_ROW,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/utf8.h"
 #include "parse/jsonpull.h"
 #include "ingest/torch/torchet.h"
 
@@ -31,7 +32,7 @@ static int64_t whole(struct reading *r)
 /* A copy of the key: its text goes with the next read. */
 static struct nl_str keep(const struct reading *r, char room[64])
 {
-    size_t len = r->json.text.len < 63 ? r->json.text.len : 63;
+    size_t len = nl_utf8_cut(r->json.text.ptr, r->json.text.len, 63);
     if (len)
         memcpy(room, r->json.text.ptr, len);
     return (struct nl_str){room, len};

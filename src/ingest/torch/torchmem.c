@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "ingest/torch/picklewatch.h"
 #include "ingest/ingest.h"
 #include "ingest/lib/wholefile.h"
@@ -407,8 +408,7 @@ static void tell_settings(struct snapshot *s, struct pickle_value settings)
         int len = 0;
         struct nl_str words = pickle_text(s->pickle, value);
         if (words.len)
-            len = snprintf(text, sizeof text, "%.*s", (int)(words.len < 380 ? words.len : 380),
-                           words.ptr);
+            len = snprintf(text, sizeof text, "%.*s", NL_UP_TO(380, words));
         else if (pickle_type(value) == PICKLE_BOOL)
             len = snprintf(text, sizeof text, "%s", pickle_bool(value) ? "true" : "false");
         else if (pickle_type(value) == PICKLE_INT || pickle_type(value) == PICKLE_FLOAT)

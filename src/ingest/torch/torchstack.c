@@ -2,6 +2,7 @@
  * Frames and stacks get numbers by what they say, wherever in the pickle they lie.
  */
 #include "ingest/torch/torchstack.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,12 +32,11 @@ static uint32_t read_frame(struct torchstack *s, struct pickle_value value)
     int64_t line = pickle_i64(s->pickle, pickle_get(s->pickle, value, "line"));
     bool fresh;
     frame.name = nl_stage_name(s->stage, text_of(s, value, "name"));
-    int len = (int)(file.len < 480 ? file.len : 480);
     if (file.len && !nl_str_is(file, "??"))
         frame.module = nl_stage_name(
-            s->stage,
-            (struct nl_str){place, (size_t)snprintf(place, sizeof place, "%.*s:%lld", len, file.ptr,
-                                                    (long long)(line > 0 ? line : 0))});
+            s->stage, (struct nl_str){place, (size_t)snprintf(place, sizeof place, "%.*s:%lld",
+                                                              NL_UP_TO(480, file),
+                                                              (long long)(line > 0 ? line : 0))});
     uint64_t key = (uint64_t)frame.name << 32 | frame.module;
     uint32_t number = number_of(&s->frame_numbers, key, &fresh);
     nl_grow(&s->frames, &s->frame_cap, (size_t)number + 1);

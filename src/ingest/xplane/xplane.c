@@ -3,6 +3,7 @@
  * Planes of the host come first, because steps that the program marked count before those that the
  * profiler derived for a device.
  */
+#include "base/utf8.h"
 #include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
 #include "ingest/xplane/xplane_nodes.h"
@@ -173,9 +174,7 @@ static void cover(struct xplane_load *load)
         load->notes[XPLANE_NOTE_CUT] = 1; /* every message around the place was cut */
     char first[96] = "their names are not in the file";
     if (load->first_stat.len)
-        (void)snprintf(first, sizeof first, "the first is %.*s",
-                       (int)(load->first_stat.len < 64 ? load->first_stat.len : 64),
-                       load->first_stat.ptr);
+        (void)snprintf(first, sizeof first, "the first is %.*s", NL_UP_TO(64, load->first_stat));
     for (int i = 0; i < XPLANE_NOTES; i++)
         if (load->notes[i])
             nl_builder_coverage(load->builder, load->source, note_texts[i].item,
@@ -191,8 +190,7 @@ static void take_text(struct xplane_load *load, const struct wire_field *field, 
 {
     struct nl_str text = wire_str(field);
     char detail[200];
-    int len = (int)(text.len < sizeof detail - 1 ? text.len : sizeof detail - 1);
-    (void)snprintf(detail, sizeof detail, "%.*s", len, text.ptr ? text.ptr : "");
+    (void)snprintf(detail, sizeof detail, "%.*s", NL_UP_TO(sizeof detail - 1, text));
     if (field->number == XSPACE_ERRORS)
         nl_builder_coverage(load->builder, load->source, "errors of the profiler", 1, detail);
     else if (field->number == XSPACE_WARNINGS)
