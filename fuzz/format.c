@@ -23,6 +23,7 @@ static void load(const struct nl_format *format, const char *path, const uint8_t
     struct nl_err err;
     struct nl_job job = {.threads = 1, .memory_bytes = (uint64_t)1 << 30};
     struct nl_input input = {.path = path,
+                             .place = "12_fuzz",
                              .name = "12_fuzz",
                              .encoding = "plain",
                              .head = data,

@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 import zlib
 
-from harness import PROGRAM, Noise, Tally, calmly, neurolens
+from harness import PROGRAM, Noise, Tally, calmly, forked, neurolens
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CORPUS = os.path.join(HERE, "corpus")
@@ -299,12 +299,32 @@ def cost(tally, folder):
         tally.check("cost of the process: %s" % os.path.basename(path), problem is None, problem)
 
 
+def places(tally, folder):
+    """A broken file in an archive has no path, nor has standard input: every reader calls them by their place, not by what they were copied to."""
+    reject = os.path.join(HERE, "reject")
+    outer = os.path.join(folder, "outer.tar")
+    for family in sorted(os.listdir(reject)):
+        bad = []
+        for name in sorted(os.listdir(os.path.join(reject, family))):
+            path = os.path.join(reject, family, name)
+            if os.path.isfile(path) and not name.startswith(("README", ".")):
+                with open(path, "rb") as file:
+                    data = file.read()
+                tar(outer, [(name, data)])
+                for place, words, given in (outer, [outer], b""), ("stdin", ["-"], data):
+                    result = forked(["info", "--no-cache", *words], stdin=given, timeout=20)
+                    if result.status != 4 or not result.stderr.startswith("neurolens: " + place):
+                        bad.append(name + ": " + result.describe())
+        tally.check("called by their place: %s" % family, not bad, "\n".join(bad))
+
+
 def main():
     tally = Tally("archives")
     with tempfile.TemporaryDirectory(prefix="neurolens-archives-") as folder:
         families(tally, os.path.join(folder))
         commands(tally, folder)
         hostile(tally, folder)
+        places(tally, folder)
         cost(tally, folder)
     tally.finish()
 

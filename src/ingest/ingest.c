@@ -69,7 +69,7 @@ static bool load_one(struct load *load, const struct nl_format *format,
         load->reports = nl_builder_new(load->job);
     struct nl_builder *builder = measures ? load->reports : load->builder;
     struct nl_reading reading = nl_reading_begin(builder, format, input, load->job);
-    nl_err_at(err, nl_meet_place(input->where, input->name), -1);
+    nl_err_at(err, input->place, -1);
     if (nl_reading_load(&reading, format, err)) {
         load->timelines += !measures;
         return true;
@@ -272,12 +272,19 @@ static bool is_trace_file(const struct nl_inputs *inputs)
            nl_trace_recognise(magic, sizeof magic);
 }
 
-static struct nl_trace *open_trace(const char *path, const struct nl_ingest_options *options,
-                                   struct nl_job *job, struct nl_err *err)
+static struct nl_trace *open_trace(const struct nl_path *item,
+                                   const struct nl_ingest_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
-    if (!options->join_count)
-        return nl_trace_open(path, options->verify, nl_job_threads(job), err);
-    nl_err_at(err, path, -1);
+    const char *place = nl_meet_place(item->where, item->name);
+    if (!options->join_count) {
+        struct nl_trace *trace =
+            nl_trace_open(item->path, options->verify, nl_job_threads(job), err);
+        if (!trace && err)
+            nl_err_at(err, place, err->offset);
+        return trace;
+    }
+    nl_err_at(err, place, -1);
     (void)nl_fail(err, NL_USAGE,
                   "a finished trace accepts no report; use --join with its source files");
     return NULL;
@@ -435,7 +442,7 @@ static struct nl_trace *unpack_and_load(const struct nl_inputs *inputs,
         return NULL;
     struct nl_trace *trace = NULL;
     if (is_trace_file(&files)) {
-        trace = open_trace(files.items[0].path, options, job, err);
+        trace = open_trace(&files.items[0], options, job, err);
     } else if (!join) {
         trace = load_inputs(&files, NULL, options, job, err);
     } else if (nl_unpack(&joined, join, job, err)) {
@@ -489,7 +496,7 @@ struct nl_trace *nl_ingest_inputs(const struct nl_inputs *inputs,
 {
     if (options->cached_as)
         *options->cached_as = 0;
-    return is_trace_file(inputs) ? open_trace(inputs->items[0].path, options, job, err)
+    return is_trace_file(inputs) ? open_trace(&inputs->items[0], options, job, err)
                                  : ingest_files(inputs, options, job, err);
 }
 

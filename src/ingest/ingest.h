@@ -21,7 +21,8 @@
 struct nl_input {
     const char *path;     /* to open; "-" is stdin */
     const char *where;    /* as in the folder or archive it is from: what `recording` looks at */
-    const char *name;     /* file name without folders, for messages and sources */
+    const char *name;     /* file name without folders, for sources */
+    const char *place;    /* what messages call it */
     const char *encoding; /* "plain", "gzip", "zstd" */
     const unsigned char *head;
     size_t head_len;

@@ -15,6 +15,7 @@
 #include "base/chars.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "ingest/meet.h"
 
 #define MAX_FILES 100000u
 
@@ -301,7 +302,9 @@ void nl_inputs_add_member(struct nl_inputs *to, const struct nl_path *archive, s
     nl_grow(&to->spools, &to->spool_cap, to->spool_count + 1);
     to->spools[to->spool_count++] = fd;
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    char *where = nl_arena_format(&to->arena, "%s/%.*s", archive->path, (int)name.len, name.ptr);
+    char *where =
+        nl_arena_format(&to->arena, "%s/%.*s", nl_meet_place(archive->where, archive->name),
+                        (int)name.len, name.ptr);
     size_t before = to->count;
     add(to, where, true);
     if (to->count > before) /* a name that comes twice is the first file of it */
@@ -348,10 +351,11 @@ static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const str
                        struct nl_err *err)
 {
     size_t before = to->count;
+    const char *place = nl_meet_place(item->where, item->name);
     struct unpacking self = {to, item};
     unpack->context = &self;
     unpack->only = item->member;
-    nl_err_at(err, item->path, -1);
+    nl_err_at(err, place, -1);
     if (!nl_archive_unpack(unpack, item->path, err)) {
         bool alone = to->count == before && item->from_folder && err->code == NL_FORMAT;
         if (alone) { /* of a folder, the others are read: recognition tells what this one is */
@@ -363,6 +367,7 @@ static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const str
     put_in_order(to, before);
     if (to->count > before)
         return true;
+    nl_err_at(err, place, -1);
     if (item->member)
         return nl_fail(err, NL_IO, "the archive holds no file %s", item->member);
     return nl_fail(err, NL_FORMAT, "this archive holds no files%s",

@@ -25,6 +25,7 @@ static bool look(struct nl_input *input, const struct nl_path *from, unsigned ch
     *input = (struct nl_input){.path = path,
                                .where = from->where,
                                .name = from->name,
+                               .place = place,
                                .encoding = nl_stream_encoding(stream),
                                .head = head,
                                .head_len = got > 0 ? (size_t)got : 0,
@@ -91,7 +92,7 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
     }
     if (best)
         return best;
-    nl_err_at(err, nl_meet_place(input->where, input->name), 0);
+    nl_err_at(err, input->place, 0);
     const struct stranger *stranger = stranger_of(input);
     if (stranger)
         (void)nl_fail(err, NL_FORMAT, "not a profile: this is %s; %s", stranger->what,

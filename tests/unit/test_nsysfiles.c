@@ -186,8 +186,11 @@ static bool load_report(const char *path, struct nl_err *err, struct nl_trace **
     struct nl_job job = {.threads = 1, .memory_bytes = (uint64_t)1 << 30};
     struct nl_builder *builder = nl_builder_new(&job);
     uint32_t source = nl_builder_source(builder, "report.nsys-rep", "nsys-rep");
-    struct nl_input input = {
-        .path = path, .name = "report.nsys-rep", .encoding = "plain", .rank = NL_NULL_I64};
+    struct nl_input input = {.path = path,
+                             .place = path,
+                             .name = "report.nsys-rep",
+                             .encoding = "plain",
+                             .rank = NL_NULL_I64};
     struct nl_reading reading = {builder, source, &input, &job, NULL, NULL};
     if (nl_reading_load(&reading, &nl_format_nsysrep, err)) {
         *trace = nl_builder_finish(builder, err);

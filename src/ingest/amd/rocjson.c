@@ -238,7 +238,7 @@ static bool finish(struct rocjson *load, const struct nl_input *input, struct nl
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (load->processes > 0)
         return true;
-    nl_err_at(err, input->path, (int64_t)jsonpull_offset(reader));
+    nl_err_at(err, input->place, (int64_t)jsonpull_offset(reader));
     return nl_fail(err, NL_FORMAT, "no process of rocprofv3 in it%s%s", reader->problem ? ": " : "",
                    reader->problem ? reader->problem : "");
 }

@@ -335,7 +335,7 @@ static bool read_documents(struct reader *r)
             if (!(c == '{' ? read_object(r) : read_list(r, false)))
                 return false;
         } else if (r->documents == 0) {
-            nl_err_at(r->err, r->load.input->name, (int64_t)r->feed.offset);
+            nl_err_at(r->err, r->load.input->place, (int64_t)r->feed.offset);
             return nl_fail(r->err, NL_FORMAT, "no JSON: the text must begin with { or [");
         } else {
             note_here(r, CHROME_NOTE_SEPARATORS);
@@ -420,7 +420,7 @@ static bool check_content(struct reader *r)
         events += r->workers[w].events;
     if (events)
         return true;
-    nl_err_at(r->err, r->load.input->name, (int64_t)r->feed.offset);
+    nl_err_at(r->err, r->load.input->place, (int64_t)r->feed.offset);
     if (!r->documents)
         return nl_fail(r->err, NL_FORMAT, "the file is empty");
     if (r->lists)

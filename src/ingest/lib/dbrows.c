@@ -75,7 +75,7 @@ bool dbrows_open(struct dbrows *db, const struct nl_reading *reading, struct nl_
         if (db->folder)
             dbspool_remove(db->folder);
         if (err)
-            nl_err_at(err, reading->input->path, err->offset);
+            nl_err_at(err, reading->input->place, err->offset);
         return false;
     }
     db->scratch = nl_zalloc(sizeof *db->scratch);
@@ -102,7 +102,7 @@ bool dbrows_close(struct dbrows *db, struct nl_err *err)
     if (nl_job_cancelled(db->rows.job)) {
         done = nl_fail(err, NL_INTERRUPTED, "interrupted");
     } else if (db->read == 0 && db->damage.what) {
-        nl_err_at(err, db->input->path, (int64_t)db->damage.offset);
+        nl_err_at(err, db->input->place, (int64_t)db->damage.offset);
         done = nl_fail(err, NL_FORMAT, "nothing in the database can be read: %s", db->damage.what);
     }
     sqlitepages_scratch_release(db->scratch);

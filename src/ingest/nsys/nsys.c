@@ -94,7 +94,7 @@ static bool has_something(const struct nsys_load *load, struct nl_err *err)
         rows += load->workers[i].rows;
     if (rows > 0 || !load->db.damage.what)
         return true;
-    nl_err_at(err, load->input->path, (int64_t)load->db.damage.offset);
+    nl_err_at(err, load->input->place, (int64_t)load->db.damage.offset);
     return nl_fail(err, NL_FORMAT, "nothing in the database can be read: %s", load->db.damage.what);
 }
 
@@ -127,7 +127,7 @@ static bool load_path(const struct nl_reading *reading, const char *path, enum d
     release(load);
     nl_free(load);
     if (!done && err)
-        nl_err_at(err, reading->input->path, err->offset);
+        nl_err_at(err, reading->input->place, err->offset);
     return done;
 }
 

@@ -75,11 +75,11 @@ static bool no_export(const struct nl_input *input, const char *why, struct nl_e
 {
     struct nl_buf name;
     nl_buf_init(&name, 300);
-    if (strpbrk(input->path, " '\"\\$&;()*?<>|`!#"))
-        quoted(&name, input->path);
+    if (strpbrk(input->place, " '\"\\$&;()*?<>|`!#"))
+        quoted(&name, input->place);
     else
-        nl_buf_text(&name, input->path);
-    nl_err_at(err, input->path, -1);
+        nl_buf_text(&name, input->place);
+    nl_err_at(err, input->place, -1);
     (void)nl_fail(
         err, NL_ENVIRONMENT,
         "%s; make the file that can be read with: nsys export --type sqlite -o out.sqlite "

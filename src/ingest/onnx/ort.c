@@ -104,7 +104,7 @@ static bool check_content(struct ort_load *load, const struct nl_input *input, s
         return false;
     if (load->events || nl_builder_over_budget(load->builder))
         return true;
-    nl_err_at(err, input->path, 0);
+    nl_err_at(err, input->place, 0);
     return nl_fail(err, NL_FORMAT,
                    "no event of this ONNX Runtime profile can be read; the session may have been "
                    "killed: call end_profiling() and try again");
@@ -113,7 +113,7 @@ static bool check_content(struct ort_load *load, const struct nl_input *input, s
 static bool ort_load(struct nl_reading *reading, struct nl_err *err)
 {
     nl_err_clear(err);
-    nl_err_at(err, reading->input->path, -1);
+    nl_err_at(err, reading->input->place, -1);
     struct jsonpull json;
     struct ort_load *load = nl_zalloc(sizeof *load);
     *load = (struct ort_load){

@@ -158,7 +158,7 @@ static bool recording_load(struct nl_reading *reading, struct nl_err *err)
     nl_arena_init(&load.arena);
     load.stage = nl_stage_new(reading->builder);
     nl_stage_begin(load.stage, reading->source, 0);
-    nl_err_at(err, reading->input->path, -1);
+    nl_err_at(err, reading->input->place, -1);
     bool done = load_file(&load, err);
     if (done)
         rec_facts_tell(&load, reading->input->path);

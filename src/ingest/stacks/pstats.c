@@ -314,7 +314,7 @@ static void report(struct pstats *load)
                      "the profiler sees the thread it was started in only");
 }
 
-static bool load_file(struct pstats *load, const struct whole_file *file, const char *path,
+static bool load_file(struct pstats *load, const struct whole_file *file, const char *place,
                       struct nl_err *err)
 {
     const void *mark = file->bytes;
@@ -335,7 +335,7 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
     report(load);
     if (load->functions || cpuprofile_stopped(&load->profile))
         return true;
-    nl_err_at(err, path, load->marshal.at - load->marshal.start);
+    nl_err_at(err, place, load->marshal.at - load->marshal.start);
     return nl_fail(err, NL_FORMAT, "no function can be read%s%s", load->marshal.problem ? ": " : "",
                    load->marshal.problem ? load->marshal.problem : "");
 }
@@ -344,7 +344,7 @@ static bool pstats_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct pstats *load = nl_zalloc(sizeof *load);
     cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
-    bool done = load_file(load, reading->file, reading->input->path, err);
+    bool done = load_file(load, reading->file, reading->input->place, err);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     marshal_release(&load->marshal);
     nl_free(load->shared);

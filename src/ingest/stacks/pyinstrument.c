@@ -241,7 +241,7 @@ static void read_document(struct pyinstrument *load)
     }
 }
 
-static bool load_stream(struct pyinstrument *load, struct nl_stream *stream, const char *path,
+static bool load_stream(struct pyinstrument *load, struct nl_stream *stream, const char *place,
                         struct nl_err *err)
 {
     struct nl_err problem;
@@ -260,7 +260,7 @@ static bool load_stream(struct pyinstrument *load, struct nl_stream *stream, con
     bool found = load->count > load->no_time;
     uint64_t offset = jsonpull_offset(&load->reader);
     if (!found && !cpuprofile_stopped(profile)) {
-        nl_err_at(err, path, (int64_t)offset);
+        nl_err_at(err, place, (int64_t)offset);
         return nl_fail(err, NL_FORMAT, "no frame with a time can be read%s%s",
                        load->reader.problem ? ": " : "",
                        load->reader.problem ? load->reader.problem : "");
@@ -272,7 +272,7 @@ static bool pyinstrument_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct pyinstrument *load = nl_zalloc(sizeof *load);
     cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
-    bool done = load_stream(load, reading->stream, reading->input->path, err);
+    bool done = load_stream(load, reading->stream, reading->input->place, err);
     jsonpull_release(&load->reader);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     nl_free(load->frames);

@@ -303,7 +303,7 @@ static void report(struct scalene *load)
     cpuprofile_cover(profile, "values that are not numbers", load->odd, NULL);
 }
 
-static bool load_stream(struct scalene *load, struct nl_stream *stream, const char *path,
+static bool load_stream(struct scalene *load, struct nl_stream *stream, const char *place,
                         struct nl_err *err)
 {
     struct nl_err problem;
@@ -320,7 +320,7 @@ static bool load_stream(struct scalene *load, struct nl_stream *stream, const ch
     report(load);
     if (load->line_count || load->footprints || cpuprofile_stopped(&load->profile))
         return true;
-    nl_err_at(err, path, (int64_t)jsonpull_offset(&load->reader));
+    nl_err_at(err, place, (int64_t)jsonpull_offset(&load->reader));
     return nl_fail(err, NL_FORMAT, "no line of a file can be read%s%s",
                    load->reader.problem ? ": " : "",
                    load->reader.problem ? load->reader.problem : "");
@@ -330,7 +330,7 @@ static bool scalene_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct scalene *load = nl_zalloc(sizeof *load);
     cpuprofile_begin(&load->profile, reading->builder, reading->source, reading->job);
-    bool done = load_stream(load, reading->stream, reading->input->path, err);
+    bool done = load_stream(load, reading->stream, reading->input->place, err);
     jsonpull_release(&load->reader);
     bool ended = cpuprofile_end(&load->profile, done ? err : NULL);
     nl_free(load->lines);

@@ -134,7 +134,7 @@ static bool check_content(struct trt_load *load, const struct nl_input *input,
     if (err->code != NL_OK)
         return false;
     if (!load->rows && !nl_builder_over_budget(load->builder)) {
-        nl_err_at(err, input->path, (int64_t)jsonpull_offset(load->json));
+        nl_err_at(err, input->place, (int64_t)jsonpull_offset(load->json));
         return nl_fail(err, NL_FORMAT, "this output of %s holds nothing that can be read%s%s",
                        kind->name, load->json->problem ? ": " : "",
                        load->json->problem ? load->json->problem : "");
@@ -175,7 +175,7 @@ static bool trt_load(struct nl_reading *reading, struct nl_err *err)
     nl_buf_init(&load.text, 1 << 20);
     nl_buf_init(&load.more, 1 << 20);
     nl_err_clear(err);
-    nl_err_at(err, reading->input->path, -1);
+    nl_err_at(err, reading->input->place, -1);
     jsonpull_stream(&json, reading->stream, JSONPULL_QUOTES | JSONPULL_LINES, err);
     kind->read(&load);
     bool ok = check_content(&load, reading->input, kind, err);
