@@ -143,15 +143,17 @@ def phases():
 
 
 def gpu():
-    """Render stages by interned and by old ids; counters with names."""
+    """Render stages by interned and by old ids, one of which computes by its category alone; counters with names."""
     interned = f(12, f(24, f(1, 1), f(2, "Compute Queue"), f(4, 2)),
                  f(24, f(1, 2), f(2, "Kernel"), f(4, 2)), f(24, f(1, 3), f(2, "vertex"), f(4, 1)),
+                 f(24, f(1, 4), f(2, "blur"), f(4, 2), f(5, 1)),
                  f(1001, f(1, 1), f(2, "_Z3addPf"), f(3, "add(float*)"), f(4, "sm_80")))
     out = packet(interned, ts=0, flags=CLEARED)
     launch = f(21, f(1, f(1, 256), f(2, 2)), f(2, f(1, 128)))
     out += packet(f(53, f(2, 50), f(13, 1), f(14, 2), f(11, 1), f(19, 1), launch), ts=100,
                   flags=NEEDED)
     out += packet(f(53, f(2, 20), f(13, 1), f(14, 3), f(11, 1)), ts=200, flags=NEEDED)
+    out += packet(f(53, f(2, 30), f(13, 1), f(14, 4), f(11, 1)), ts=250, flags=NEEDED)
     out += packet(f(53, f(2, 5), f(3, 0), f(17, "named")), ts=300)
     out += packet(f(52, f(1, f(1, f(1, 1), f(2, "Clock"))), f(2, f(1, 1), f(2, 1500)),
                     f(2, f(1, 2), f(3, 0.5))), ts=400)
