@@ -179,14 +179,14 @@ class Copy:
                 yield ["python3", "tests/" + name], SECONDS[name]
 
     def sanitized(self, path):
-        """The first unit test, or file of the corpus, that fails with sanitizers, or None."""
+        """The first unit test, or the corpus, that fails with sanitizers, or None."""
         if not os.path.exists(os.path.join(self.folder, SANITIZED, "build.ninja")):
             subprocess.run(["meson", "setup", SANITIZED, "-Dbuildtype=plain", "-Doptimization=0", "-Dc_args=-g1 -fno-sanitize-recover=all",
                             "-Db_sanitize=address,undefined", "-Db_lundef=false"], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
-        for command, seconds in [*self.units(path, SANITIZED), (["python3", "tests/corpus_expect/run.py"], CHECK["corpus_expect/run.py"])]:
+        for command, seconds in [*self.units(path, SANITIZED), (["python3", "tests/corpus_in_one.py"], SECONDS["corpus_in_one.py"])]:
             failed = self.fails(command, max(LEAST_LIMIT_S, 60 * seconds), SANITIZED)
             if failed:
-                return "sanitizers: " + os.path.basename(os.path.dirname(command[-1]) if command[-1].endswith("run.py") else command[-1])
+                return "sanitizers: " + os.path.basename(command[-1])
         return None
 
     def fails(self, command, limit, build="build"):
