@@ -104,9 +104,8 @@ static size_t plan_length(const struct nl_report_plan *plan)
 static const char *const brief_ones[] = {"compute", "op_gpu",       "time_breakdown",    "missing",
                                          "kernels", "step_summary", "kernel_categories", NULL};
 
-/* So that no worker ends long before the others, and none waits for what another makes: while the
- * findings work out the idle time, the long ones run that share other things; the analyses of idle
- * time come last. */
+/* Schedules long analyses first, and those that share the idle-time result with the findings last,
+ * so that workers neither idle nor block each other. */
 static const char *const long_ones[] = {
     "op_gpu",         "ops",        "op_tree", "nvtx_gpu", "queue", "launches",
     "overlap_matrix", "step_parts", "nvtx",    "others",   "api",   NULL};

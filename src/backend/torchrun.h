@@ -28,7 +28,7 @@ struct torch_shared {
     _Atomic uint32_t runs;
 };
 
-/* What was reported at the end; texts are "" when they were not. */
+/* Final results reported by the driver; missing texts are "". */
 struct torch_facts {
     const char *version, *python, *kind, *inputs, *device, *profiler;
     const char *mode; /* "evaluation", "training", "as it was exported", "the script's own" */

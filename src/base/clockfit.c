@@ -1,16 +1,16 @@
 /*
- * Making a map of readings. Everything is reckoned as what is left (y, in ns) when the reference is
- * compared with a clock that runs at the median rate (x, ns since the first reading): small numbers, so
- * that doubles are exact to far less than a nanosecond.
+ * Makes a clock map from readings. We fit the residual y (ns) of the reference against a clock
+ * running at the median rate (x, ns since the first reading): these numbers are small, so doubles
+ * are exact to far less than a nanosecond.
  *
- *   thin      of readings within a millisecond the tightest; loose ones between tighter ones go
+ *   thin      keeps the tightest reading per millisecond; drops loose ones between tighter ones
  *   part      at steps: the axis runs on in parallel on both sides of a gap, but not through it
  *   knots     20 ms apart or more; the interval of each from the lines through its window (lineband.h)
  *   stray     of a gap between knots: what lines through four knots fail by
  *
- * A straight line through brackets proves little: curvature hides in them. It grows at least twice, for
- * smooth changes four times, with twice the length; so a window is trusted when one of four times its
- * length is straight, and the remainder is covered by the margin of clockmap.c.
+ * A straight line through brackets proves little: they can hide curvature. Twice the length shows
+ * at least twice the curvature, four times for smooth changes; so a window is trusted if one four
+ * times as long is straight, and the margin of clockmap.c covers the rest.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,12 +26,12 @@
 #define BRACKET_MOST        4.0 /* times the median bracket around */
 #define BRACKET_MOST_COUNTS 16.0
 #define NEAR_MOST           9u
-#define END_DRIFT           2e-5 /* beside a gap with one neighbour: less may be a change of rate */
+#define END_DRIFT           2e-5 /* at a gap with one neighbour: less may be a change of rate */
 #define LONE_DRIFT          1e-4 /* … with none */
-#define UNKNOWN_WANDER      1e-7 /* with fewer than four knots nothing is known of wander */
-#define BEND_MARGIN         4 /* times what one change of rate would hide: rates beside a gap change, too */
-#define LINE_MARGIN         1.5 /* where in a gap its rate changed is not known */
-#define STRAIGHT_SPANS      3.5 /* times as long in time must a straight window be to trust one in it */
+#define UNKNOWN_WANDER      1e-7 /* assumed wander with fewer than four knots */
+#define BEND_MARGIN         4 /* times what one change of rate would hide: both rates change at a gap */
+#define LINE_MARGIN         1.5  /* we do not know where in a gap the rate changed */
+#define STRAIGHT_SPANS      3.5  /* trust a window only if one this many times longer is straight */
 #define SHIFT_MOST          1e15 /* ns that windows move a reading by */
 #define WINDOW_MOST         64u
 

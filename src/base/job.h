@@ -27,10 +27,9 @@ struct nl_job {
     unsigned threads;               /* workers to use, at least 1 */
     uint64_t memory_bytes;          /* budget for the whole command */
     struct nl_spill *spill;         /* where what exceeds it goes (spill.h); NULL: nowhere */
-    _Atomic(nl_job_look_fn *) look; /* while memory is short: called by those who work; or NULL */
-    nl_job_look_fn
-        *guard; /* for work in a process of its own, where no thread watches: looks now and
-                              then, in place of `look`; or NULL */
+    _Atomic(nl_job_look_fn *) look; /* memory-pressure callback, run by worker threads; or NULL */
+    /* instead of `look` in a separate process, which has no watching thread; or NULL */
+    nl_job_look_fn *guard;
     enum nl_job_apart apart;
     _Atomic int64_t deadline_ns; /* of the statement that runs (CLOCK_MONOTONIC); 0 = none */
     struct nl_job *parent;       /* the job this one is a part of, cancelled with it; or NULL */

@@ -39,8 +39,8 @@ static inline uint64_t nl_hash_pair(uint64_t a, uint64_t b)
 
 /* ---- Numbers ---- */
 
-/* Keys that are about as small as their number (files often number from 1) are places of an array, the
- * others are in an open-addressing table. */
+/* Small keys (files often number from 1) index an array; the others are in an open-addressing
+ * table. */
 struct nl_idmap {
     struct nl_idmap_slot {
         uint64_t key;

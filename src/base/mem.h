@@ -27,12 +27,12 @@ void *nl_realloc(void *old, size_t bytes);
 void nl_free(void *memory); /* NULL is fine */
 char *nl_strdup(const char *text);
 
-/* Says that a phase begins which makes and frees large arrays, about `bytes` at a time: what is freed
- * is kept for the next array of any thread, because fresh pages cost more than most work on them.
- * For the process, after its phases that need most memory: nothing is given back any more. */
+/* Says that a phase begins which makes and frees large arrays, about `bytes` at a time: freed
+ * arrays are kept for the next array of any thread, because fresh pages cost more than most work on
+ * them. Call it after the peak-memory phase: from then on the process keeps the freed arrays. */
 void nl_expect_arrays(size_t bytes);
 
-/* Says that a phase ended which freed much: what is free goes back to the system. */
+/* Says that a phase ended which freed much: returns free memory to the system. */
 void nl_give_back(void);
 
 /* Makes room for `need` items of `item` bytes in *memory (capacity *cap items), doubling. */

@@ -1,4 +1,4 @@
-/* Inputs: brackets off, brackets understood, then a run of the ledger or nl_ingest with its cache. */
+/* Parses PROFILE[window] arguments and loads them from the ledger, the cache or files. */
 #define _GNU_SOURCE
 #include "cli/input.h"
 

@@ -58,7 +58,7 @@ static bool find(const struct nl_input_words *input, const struct nl_trace *trac
     return answer->report != NULL;
 }
 
-/* A whole report has all that a brief one has. */
+/* A whole report also answers a brief question. */
 bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *trace,
                   const char *plan, const struct nl_analyze_options *options,
                   const struct nl_call *call, struct nl_answer *answer)
@@ -71,7 +71,7 @@ bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *tra
             (options->brief && find(input, trace, plan, &longer, call, answer)));
 }
 
-/* Like the cache as a whole: what cannot be written is not kept, and nobody minds. */
+/* Write failures are ignored, as in the whole cache. */
 static void keep(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
                  const struct nl_analyze_options *options, const struct nl_answer *answer)
 {

@@ -112,7 +112,7 @@ struct diff_device {
 struct diff_span {
     int64_t start, end;        /* store time */
     int64_t index;             /* of the step */
-    uint32_t again;            /* how many of its device had that index before */
+    uint32_t again;            /* earlier spans of its device with the same index */
     uint32_t device;           /* in diff_side.devices */
     uint8_t block;             /* of its device's steps */
     int64_t sum;               /* what of it is compared */
@@ -126,7 +126,7 @@ struct diff_side {
     enum diff_unit unit;
     bool by_step;  /* spans are steps */
     bool no_steps; /* of unit host: the other side has none like these, so all there is */
-    bool too_long; /* what it takes cannot be added up */
+    bool too_long; /* its total overflows */
     struct nl_work_lane *lanes;
     size_t lane_count;
     struct diff_device *devices;

@@ -127,21 +127,22 @@ static inline const struct nl_idle_gap *nl_scene_gaps(const struct nl_scene *sce
     return *count ? scene->idle->gaps + scene->device->first_gap : NULL;
 }
 
-/* Adds up the gaps that pass; their intervals go into `where` (may be NULL). */
+/* Sums the gaps that match `wanted`; their intervals go into `where` (may be NULL). */
 typedef bool nl_gap_test(const struct nl_scene *scene, const struct nl_idle_gap *gap);
 int64_t nl_scene_sum_gaps(const struct nl_scene *scene, nl_gap_test *wanted, size_t *count,
                           struct nl_intervals *where);
 
-/* What would be won if the CPU did not wait there: it could run ahead by as long as the blocking call before the
- * gap lasted, and at best the gap is gone; 0 for gaps that no call precedes. */
+/* Time saved if the CPU did not wait there: it could run ahead by the duration of the blocking call
+ * before the gap, at most by the whole gap; 0 for gaps without such a call. */
 int64_t nl_scene_run_ahead(const struct nl_scene *scene, const struct nl_idle_gap *gap);
-/* The same over all gaps that pass, which is all that waits own: what the CPU works on for longer than it waited is
- * not theirs. Their intervals go into `where`. The statement computes the sum; `more` are conditions (" AND …"). */
+/* The same over all gaps that match `wanted`: the most that waits can be charged with; CPU work
+ * beyond the wait is not theirs. Their intervals go into `where`. The statement computes the sum;
+ * `more` are conditions (" AND …"). */
 int64_t nl_scene_waits(const struct nl_scene *scene, nl_gap_test *wanted,
                        struct nl_intervals *where);
 const char *nl_scene_waits_sql(const struct nl_scene *scene, const char *more);
 
-/* The longest of the gaps that pass, as examples. */
+/* Adds the longest gaps that match `wanted` as examples. */
 void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
                            struct nl_evidence *evidence);
 /* A slice as an example; the longest three are kept, in order of length. */

@@ -25,8 +25,8 @@ static bool every_gap(const struct nl_scene *scene, const struct nl_idle_gap *ga
     return true;
 }
 
-/* Idle time per class. Of a gap in which the CPU launched late only the part up to the launch is the
- * CPU's: what followed it, the work was launched and had not started. */
+/* Idle time per class. In a host-late gap only the time before the launch is charged to the CPU:
+ * after it, the work was launched and had not started. */
 static void class_times(const struct nl_scene *scene, int64_t ns[NL_IDLE_CLASSES])
 {
     memcpy(ns, scene->device->class_ns, NL_IDLE_CLASSES * sizeof *ns);
@@ -324,7 +324,7 @@ static void blame_capture(struct nl_scene *scene, struct nl_finding *finding, in
              nl_scene_name(scene), nl_say_ns(scene, ns), nl_say_ns(scene, scene->parts->idle_ns));
 }
 
-/* One gap that is nearly everything is reported, and lowers the confidence. */
+/* If one gap dominates, reports it and lowers the confidence. */
 static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, struct nl_interval gap)
 {
     int64_t longest = gap.end - gap.start;

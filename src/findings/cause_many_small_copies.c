@@ -1,10 +1,10 @@
 /*
- * many_small_copies — a device fed with teaspoons.
+ * many_small_copies — many tiny copies between host and device.
  *
  * Signal: copies between host and device under 64 KiB, more than 50 per step (proposal of
- * TraceLens: more than 10 per direction), and count × 10 µs over 2 % of
- * wall, 10 µs being what one copy costs in launch and latency. Cost is limited to the time that could
- * be won: exposed time of those copies and idle time.
+ * TraceLens: more than 10 per direction), and count × 10 µs over 2 % of wall, where 10 µs is the
+ * launch and latency of one copy. The cost is limited to the time that could be saved: exposed time
+ * of those copies and idle time.
  */
 #include "findings/copycause.h"
 

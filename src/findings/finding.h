@@ -8,8 +8,8 @@
  * win that no earlier one wins (ranking.h). Costs of several findings overlap and must not be added; wins_ns may be.
  *
  * Printed are findings with confidence of at least NL_FINDING_CONFIDENCE, two pieces of evidence,
- * and a cost of at least 0.5 % of the wall time and 50 µs. `all` lifts these rules. What could not be
- * judged is an abstention with its reason; silence would read as health.
+ * and a cost of at least 0.5 % of the wall time and 50 µs. `all` lifts these rules. A check that
+ * could not be made is an abstention with its reason; an unreported one would look like a pass.
  */
 #ifndef NL_FINDING_H
 #define NL_FINDING_H

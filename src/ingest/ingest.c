@@ -225,8 +225,8 @@ static void tell_left_out(const struct load *load)
     }
 }
 
-/* Reports alone are a profile of their own. Files of other formats that failed beside them are
- * told. */
+/* If only kernel reports were given, they are the profile. Files of other formats that failed to
+ * load are still reported. */
 static void take_reports_alone(struct load *load)
 {
     nl_builder_free(load->builder);

@@ -40,7 +40,7 @@ static bool look(struct nl_input *input, const struct nl_path *from, unsigned ch
     return nl_fail(err, NL_FORMAT, "the file is empty");
 }
 
-/* What a file is that no reader takes, when it is one of those that people often give. */
+/* Well-known file types that no reader takes, with advice for each. */
 static const struct stranger {
     size_t offset, length;
     const char *bytes, *what, *advice;
@@ -60,7 +60,7 @@ static const struct stranger *stranger_at(const unsigned char *head, size_t len)
     return NULL;
 }
 
-/* Of text that begins with comments ("# …") what follows them counts. */
+/* Skips leading '#' comment lines before matching. */
 static const struct stranger *stranger_of(const struct nl_input *input)
 {
     const unsigned char *at = input->head, *end = at + input->head_len;

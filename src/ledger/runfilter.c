@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SQL_MAX           NL_FILTER_SQL
-#define LISTED_ROWS_MOST  2000 /* rows that a filter matches and that are listed without a thought */
+#define LISTED_ROWS_MOST  2000  /* up to this many matching rows, always list them */
 #define WALKED_ROWS_LEAST 30000 /* rows over which listing costs more than walking the runs */
 
 /* In the order in which they are looked for: longer ones first. */

@@ -19,8 +19,8 @@
 
 /* ---- artefacts ---- */
 
-/* The trace as a file, which the artefact is made of. The file of the cache would do as well, but
- * nobody promises that there is one. */
+/* The trace as a file, from which the artefact is made. The cache's file would do as well, but it
+ * may not exist. */
 static bool keep_trace(struct nl_artefact *artefact, const char *folder,
                        const struct nl_trace *trace, struct nl_job *job, struct nl_err *err)
 {

@@ -246,8 +246,8 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
 
 /* ---- a document ---- */
 
-/* A secret in it is one in a name of an event, too, so that is how it is looked for: what `export` wrote
- * comes back as it is. */
+/* Redacts with the same rules as event names, so that a document from `export` re-imports
+ * unchanged. */
 static bool read_text(struct nl_runload *load, struct nl_err *err)
 {
     struct nl_buf raw;

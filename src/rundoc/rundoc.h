@@ -46,8 +46,8 @@ struct nl_rundoc_options {
     bool brief; /* without both: null */
 };
 
-/* What is wrong at which place: `pointer` is a JSON pointer ("/timeline/events/3/dur_ns"), `keyword`
- * the word of the schema that is offended, "syntax" or "duplicate". */
+/* What is wrong and where: `pointer` is a JSON pointer ("/timeline/events/3/dur_ns"), `keyword` the
+ * violated schema keyword, "syntax" or "duplicate". */
 struct nl_rundoc_fault {
     const char *pointer, *keyword, *says;
 };

@@ -311,7 +311,7 @@ static void check_meanings(struct nl_result *result)
     }
 }
 
-/* Whether the answer has grown to the row limit; says so in it. */
+/* True (and sets `truncated`) once the row limit is reached. */
 static bool is_full(const struct nl_db *db, struct nl_result *result)
 {
     if (!db->options.row_limit || result->rows < db->options.row_limit)

@@ -94,7 +94,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
         if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
             continue;
         if (!info->aConstraint[i].usable)
-            return SQLITE_CONSTRAINT; /* an argument that is not known yet: another plan, please */
+            return SQLITE_CONSTRAINT; /* argument not bound yet: ask for another plan */
         at[argument] = i;
     }
     for (int argument = 0; argument < NL_MOST_ARGUMENTS; argument++) {

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define WORTH_SEARCHING 4096 /* rows from which on an ascending column is searched by halves */
+#define WORTH_SEARCHING 4096 /* binary-search ascending columns with at least this many rows */
 #define PREFETCH_ROWS   24   /* rows */
 #define CHECK_EVERY     64   /* blocks without a hit between two looks at the clock */
 

@@ -19,8 +19,7 @@
 #define MANY_BYTES  ((size_t)8 << 20)
 #define META_BYTES  4096
 
-/* Rows that wait take about so much: with those of two or three other tables, they stay in the
- * processor's nearest cache. */
+/* Size of a table's staging buffer: two or three of them fit in the L1 cache. */
 #define WAITING_BYTES ((size_t)16 << 10)
 
 struct nl_builder *nl_builder_new(struct nl_job *job)

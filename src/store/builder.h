@@ -24,13 +24,13 @@
  *
  * Names (NAME columns) are ids of nl_stage_name of the same stage, or of nl_builder_name.
  *
- * Staging: a row is copied when it is staged. A few hundred of a table and unit wait in the stage, then
- * they are packed by column (chunk.h) and count against the job's memory budget. Two things have ways
- * of their own: values of instances come as arrays (nl_stage_keys, nl_stage_instances), and arguments that
- * differ in numbers alone as a pattern and its numbers (nl_stage_filled).
+ * Staging: a row is copied when it is staged. A few hundred of a table and unit wait in the stage,
+ * then they are packed by column (chunk.h) and count against the job's memory budget. Two things
+ * have separate calls: values of instances come as arrays (nl_stage_keys, nl_stage_instances), and
+ * arguments that differ only in numbers come as a pattern and its numbers (nl_stage_filled).
  *
  * Finishing: sorts, nests (depth, parent), splits overlapping slices of one lane onto sub-lanes,
- * classes kernels, links launches and device work by correlation, resolves flows, adds
+ * classifies kernels, links launches and device work by correlation, resolves flows, adds
  * collectives for communication kernels that have no such row, and shifts times by each source's
  * offset.
  */

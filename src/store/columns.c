@@ -23,7 +23,8 @@ static uint32_t add_name(struct nl_trace *trace, struct nl_builder *b, struct nl
     return id;
 }
 
-/* Texts of a trace that is one unit lie as they will: they are taken over instead of copied. */
+/* With a single unit the texts are already in their final order: take them over instead of
+ * copying. */
 static void adopt_filled(struct nl_trace *trace, struct nl_stage *stage)
 {
     trace->filled = stage->filled;

@@ -242,7 +242,7 @@ static bool could_be(const struct nl_trace *a, uint32_t x, const struct nl_trace
            left->compute_minor[x] == right->compute_minor[y];
 }
 
-/* Joined all the same, since that may be all there is; but who reads it must know. */
+/* Such reports are joined anyway (they may be the only data), but coverage says so. */
 static void tell_other_gpus(const struct join *join)
 {
     const struct nl_trace *report = join->report, *trace = join->m->trace;

@@ -72,8 +72,7 @@ static void put_empty(struct nl_result *result, const struct nl_trace *trace, co
     cells[AT_bytes] = nl_answer_count(bytes);
 }
 
-/* Recordings of processes that have no lane but of when they had a processor, and of which there is nothing to
- * remark. */
+/* Processes that recorded nothing but scheduling, and raised no warnings. */
 static bool *find_empty(const struct nl_trace *trace)
 {
     bool *empty = nl_zalloc(trace->source.rows + (size_t)1);

@@ -4,7 +4,8 @@
  * analysis in nl_analyze_options, always (nl_analysis_run makes one where the caller has none).
  *
  * Everything is made when first asked for, lives as long as the memo and is only read. Thread-safe:
- * who asks second for the same waits for the first; different things are made at the same time.
+ * concurrent requests for one item wait until it is computed; different items are computed in
+ * parallel.
  */
 #ifndef NL_MEMO_H
 #define NL_MEMO_H

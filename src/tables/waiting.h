@@ -19,7 +19,7 @@ struct nl_waiting {
 
 struct nl_waiting_walk {
     size_t in, out, length;
-    int64_t now, ns; /* so long was the line `length` long, from the change before to `now` */
+    int64_t now, ns; /* how long the queue had this length, up to `now` */
 };
 
 void nl_waiting_add(struct nl_waiting *line, const struct nl_trace *trace, uint32_t slice,

@@ -30,12 +30,12 @@ struct nl_device_breakdown {
     int64_t comm_ns, copy_ns,
         overlap_ns; /* unions: communication, copies+memsets, comm ∩ compute */
     uint64_t kernels, copies, memsets;
-    /* The file has lengths of kernels, but not when they ran: they lie end to end, and of the times
-     * only the unions compute, comm and copy mean something. nl_breakdown_shown has the rest null. */
+    /* Start times of kernels are unknown: they are laid end to end, so only the unions compute,
+     * comm and copy are valid. nl_breakdown_shown() sets the rest to NULL. */
     bool starts_unknown;
 };
 
-/* As it is to be shown: what is not known is NL_NULL_I64. */
+/* The row for display: unknown values are NL_NULL_I64. */
 struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *row);
 
 /* Rows sorted by (rank, device). The array is nl_free'd by the caller; *count rows. */

@@ -3,7 +3,7 @@
  *
  * Sources of events (the scope API, NVTX, later CUPTI and Python) write through the functions here:
  *
- *     struct thread *thread = agent_enter();          // NULL: nothing to be done, it is counted
+ *     struct thread *thread = agent_enter();          // NULL: cannot record; the drop is counted
  *     if (thread) {
  *         struct nl_rec_cell *cell = agent_cells(thread, 1);
  *         if (cell) { *cell = ...; agent_commit(thread, 1); }
@@ -14,9 +14,9 @@
  * memory: no lock, no atomic read-modify-write, no system call. Once per 4,092 cells it takes a new
  * block (recfile.h).
  *
- * A forked child is noticed by its threads' states being empty (the kernel wipes them) and gets a
- * file of its own at its first event. There is one `struct agent`: the library is a guest in a process
- * and has to be found again by any of its threads. It is the only mutable global of this room.
+ * A forked child is recognised by its empty thread states (the kernel wipes them) and gets its own
+ * file at its first event. There is one `struct agent`: the library is a guest in a process and
+ * must be reachable from any of its threads. It is the only mutable global of this room.
  */
 #ifndef NL_AGENT_H
 #define NL_AGENT_H
@@ -145,7 +145,7 @@ static inline struct nl_rec_cell *agent_cells(struct thread *thread, uint32_t co
     return (struct nl_rec_cell *)(void *)(thread->payload + thread->used);
 }
 
-/* What agent_cells gave is written. */
+/* Publishes the cells reserved by agent_cells(). */
 static inline void agent_commit(struct thread *thread, uint32_t count)
 {
     thread->used += count * NL_REC_CELL;

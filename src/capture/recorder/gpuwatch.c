@@ -12,7 +12,7 @@
 
 #define RING       8192u
 #define ROUND_NS   ((int64_t)GPUWATCH_ROUND_MS * 1000000)
-#define PATIENCE_S 1 /* for a call under way when all ends */
+#define PATIENCE_S 1 /* timeout for an in-flight call at the end */
 #define VENDORS    2u
 
 struct device {

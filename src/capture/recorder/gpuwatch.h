@@ -1,12 +1,12 @@
 /*
- * gpuwatch — reads all GPUs of the machine from a thread of its own, so that neither a driver that takes
- * seconds to start nor a call that hangs holds up who watches.
+ * gpuwatch — reads all GPUs of the machine in a separate thread, so that neither a slow driver
+ * start nor a hanging call delays the caller.
  *
  *     struct gpuwatch *watch = gpuwatch_start("", clock);
  *     ... every now and then: gpuwatch_state(watch, &state), gpuwatch_take(watch, values, 512)
- *     gpuwatch_stop(watch, &state);           // frees; waits for a call under way, but not for ever
+ *     gpuwatch_stop(watch, &state);           // frees; waits for an in-flight call, with a timeout
  *
- * Values wait in a ring; what finds it full is counted in losses.dropped.
+ * Values wait in a ring; those that find it full are counted in losses.dropped.
  */
 #ifndef NL_GPUWATCH_H
 #define NL_GPUWATCH_H

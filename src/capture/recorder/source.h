@@ -1,9 +1,9 @@
 /*
  * source — where recorded events and values come from, a row of nl_sources[] each.
  *
- * A source may work in the recorded processes (it then only says which environment variables make them
- * load the recording library), in the recorder (start, poll every `period_ns`, stop), or both. What
- * cannot be had here is described and shown at the end of a run; it never stops the run.
+ * A source may work in the recorded processes (it then only says which environment variables make
+ * them load the recording library), in the recorder (start, poll every `period_ns`, stop), or both.
+ * An unavailable source gives a reason, shown when the run ends; it never stops the run.
  *
  * Values go to the recording of the process they are about: part_counter (parts.h).
  */

@@ -22,8 +22,8 @@
 #define ERROR_KEY "clock error (ns)"
 #define MISSING   "not recorded: "
 
-#define MISSED_TOLD  0.1 /* share of the moments to sample at that may pass without a word */
-#define MISSED_LEAST 20  /* and how many: what is over in a moment says nothing */
+#define MISSED_TOLD  0.1 /* tolerated share of missed samples before we warn */
+#define MISSED_LEAST 20  /* and their number: a short run says nothing */
 
 static uint64_t number_of(struct nl_str text)
 {

@@ -101,7 +101,7 @@ static inline const char *sum_digits(const char *p, uint64_t *sum)
 }
 #endif
 
-#define THOUSANDTHS_DIGITS 15 /* as many before the point fit 64 bits as thousandths */
+#define THOUSANDTHS_DIGITS 15 /* this many integer digits still fit 64 bits after × 1000 */
 
 /* What follows the digits of a number: a short fraction is kept as thousandths. */
 static inline const char *parse_fraction(struct chrome_value *value, const char *p,

@@ -23,7 +23,7 @@ enum chrome_arg {
     CHROME_ARG_COUNT
 };
 
-/* Fields of an event that are kept as values. */
+/* Event fields that we store. */
 enum chrome_field {
     CHROME_F_PH,
     CHROME_F_CAT,

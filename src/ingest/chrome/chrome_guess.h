@@ -26,7 +26,7 @@ struct chrome_guess {
     uint16_t places[CHROME_GUESSES]; /* by hash: the slot in `names` of the text that followed */
 };
 
-/* The event has this text next; 8 bytes around it must be readable. */
+/* Records that the current event contains this text. Reads up to 8 bytes before and after it. */
 static inline void chrome_guess_saw(struct chrome_guess *guess, const char *p, size_t len)
 {
     uint64_t ends = chrome_load8(p) ^ (chrome_load8(p + len - 8) << 1) ^ len << 56;

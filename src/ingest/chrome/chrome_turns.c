@@ -161,16 +161,16 @@ static void take_block(struct turns *turns, struct runner *runner, const char *c
     runner->spare = NULL;
 }
 
-/* Does the text behind a cut look as it does between two events? */
+/* True if the text after the cut looks like the text between two events. */
 static bool is_between(const struct chrome_feed *feed, const char *cut, bool lines)
 {
     const char *p = chrome_skip_space(cut);
     return p < feed->end ? *p == (lines ? '{' : ',') : lines;
 }
 
-/* Cuts a block; false when the list ends or reading failed. The scan for cuts is exact for sound
- * text only. Where it meets what sound text has but at the end of the list, the window is taken in
- * place, in this turn, so that most damage is read in the same way whatever the number of threads. */
+/* Cuts a block; false when the list ends or reading failed. The cut scan is exact only for
+ * well-formed JSON. If it finds the end of the list too early, the window is parsed in place, in
+ * this turn, so that most damaged files read the same with any number of threads. */
 static bool cut_block(struct turns *turns, struct runner *runner, struct block *block)
 {
     struct chrome_feed *feed = turns->feed;

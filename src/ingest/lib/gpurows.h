@@ -25,8 +25,8 @@ struct gpurows_slot {
 
 struct gpurows_map {
     size_t count;
-    uint64_t *small;           /* values of keys about as small as their number, by key */
-    unsigned char *small_used; /* which of them are there */
+    uint64_t *small;           /* dense part: values of small keys, indexed by key */
+    unsigned char *small_used; /* which of them are set */
     size_t small_count, small_size;
     struct gpurows_pair {
         uint64_t key, value;

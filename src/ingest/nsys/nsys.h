@@ -21,7 +21,7 @@
 #include "ingest/lib/gpurows.h"
 #include "ingest/nsys/nsysids.h"
 
-/* ---- Oddities, counted per worker and told once (nsysnames.c has the words) ---- */
+/* ---- Data anomalies: counted per worker, reported once (messages in nsysnames.c) ---- */
 
 enum nsys_odd {
     NSYS_ODD_NO_START,

@@ -27,7 +27,7 @@ struct rec_clock {
 void rec_clock_add(struct rec_clock *clock, uint64_t ticks, int64_t ns, uint64_t bracket);
 /* Once all are added. */
 void rec_clock_settle(struct rec_clock *clock, uint64_t ticks_per_second);
-/* ns of CLOCK_MONOTONIC, or NL_NULL_I64 when that is unknown or is absurd. */
+/* ns of CLOCK_MONOTONIC, or NL_NULL_I64 if unknown or implausible. */
 int64_t rec_clock_ns(struct rec_clock *clock, uint64_t ticks);
 void rec_clock_release(struct rec_clock *clock);
 

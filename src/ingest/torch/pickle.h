@@ -56,8 +56,8 @@ struct pickle {
     struct pickle_value root;
     bool cut;
     /* private */
-    const struct pickle_watch *watch; /* NULL: nothing is taken (any more) */
-    size_t list_at, taken; /* where the list is on the stack; of its items, how many were */
+    const struct pickle_watch *watch; /* NULL: takes no (more) items */
+    size_t list_at, taken; /* stack index of the list; number of its items already taken */
     struct pickle_passing passing;
     bool lost; /* the program asked for what was forgotten */
     const unsigned char *bytes;

@@ -3,15 +3,15 @@
  *
  *     struct pickle_watch watch = {.key = "entries", .take = take, .context = &context};
  *     if (!pickle_read_watched(&pickle, bytes, len, &watch, job, err)) ...
- *     // what was not taken is in the list: its first pickle.taken items were if pickle.lost
+ *     // the list keeps the items not taken; if pickle.lost also the first pickle.taken ones
  *
  * A dump of a million records needs no million dictionaries at once. The list must be the value of
- * `key` in a dictionary that is the whole pickle. Its items are taken where they lie on the stack of
- * the machine, right when the next one begins; then lists, dictionaries and wide numbers that were made
- * for them are forgotten. Texts and tuples of texts stay: they are what is shared by way of the memo.
+ * `key` in a dictionary that is the whole pickle. Each item is taken from the stack of the machine
+ * as soon as the next one begins; then the lists, dictionaries and wide numbers made for it are
+ * freed. Texts and tuples of texts stay, because the memo shares them.
  *
- * Where a program asks its memo for something that was forgotten, all is read again without
- * forgetting (`lost`); then the list holds everything, what was taken included.
+ * If the program asks its memo for something that was freed, the pickle is read again without
+ * freeing (`lost`); then the list holds all items, including those already taken.
  */
 #ifndef PICKLEWATCH_H
 #define PICKLEWATCH_H
