@@ -134,6 +134,15 @@ static void waits_and_unlinked(struct gputrace *make, int64_t x, const char *arg
         gputrace_kernel(make, 8, "softmax", -1, 0, AT + 99000 + i, 1);
 }
 
+/* x µs of gaps in calls that copy; and, beside a kernel, a copy that was recorded. */
+static void gaps_in_copies(struct gputrace *make, int64_t x, const char *recorded)
+{
+    struct gputrace_copy copy = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4096, NULL};
+    edge_called(make, x, "cudaMemcpy");
+    if (*recorded)
+        gputrace_copy(make, 8, copy, AT + 90, 1, AT + 100, 10);
+}
+
 /* x µs in a function, with the call that waits in it but for its first and last one. */
 static void waits_inside(struct gputrace *make, int64_t x, const char *arg)
 {
@@ -194,6 +203,9 @@ static const struct {
     /* one gap with over four fifths of the idle time is a phase */
     {"gpu_idle", "ONE_GAP", one_long_gap, "", 16000, 20e6, 10e6, 20e6, 1, 0},
     {"gpu_idle", "ONE_GAP", one_long_gap, "", 16001, 20e6, 10e6, 20e6, 0.85, 0},
+    /* gaps in calls that copy may be copies where none was recorded */
+    {"gpu_idle", "", gaps_in_copies, "", 20000, 20e6, 0, 0, 1, 0},
+    {"gpu_idle", "", gaps_in_copies, "a copy", 20000, 20e6, 10e6, 20e6, 1, 0},
     {"sync_calls", "", waits_and_unlinked, "cudaStreamSynchronize", 99, 10e6, 5e6, 10e6, 1, 0},
     {"sync_calls", "", waits_and_unlinked, "cudaStreamSynchronize", 100, 10e6, 5e6, 10e6, 0.92, 0},
     /* with 50 copies of 10 µs and their calls of 1 µs */
