@@ -8,7 +8,7 @@ from harness import FIXTURES, PROGRAM, ROOT, TESTS, Tally, environment, scratch
 
 SAMPLES = os.path.join(ROOT, "..", "shared", "samples")
 REOPEN = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "reopen")
-LARGEST = 4 << 20  # of samples: larger ones hold more of the same
+LARGEST = 1 << 20  # of samples: larger ones hold more of the same
 
 
 def files(folder, largest):
