@@ -143,9 +143,9 @@ static inline void answers_compare(const struct nl_trace *trace)
     answers_fine("a difference", &err);
     nl_report_free(report);
     const struct nl_window window = {0};
-    struct nl_runprint *print = nl_runprint_new(trace, &window, NULL, &err);
+    struct nl_runfingerprint *print = nl_runfingerprint_new(trace, &window, NULL, &err);
     answers_fine("a fingerprint", &err);
-    nl_runprint_free(print);
+    nl_runfingerprint_free(print);
 }
 
 /* A number that the whole input decides, for `variant`. */

@@ -13,7 +13,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void compare(const struct nl_print_view *a, const struct nl_print_view *b, bool same)
+static void compare(const struct nl_fingerprint_view *a, const struct nl_fingerprint_view *b,
+                    bool same)
 {
     struct nl_likeness like = nl_likeness_of(a, b), back = nl_likeness_of(b, a);
     if (isnan(like.similarity) != isnan(back.similarity) ||
@@ -23,7 +24,7 @@ static void compare(const struct nl_print_view *a, const struct nl_print_view *b
         abort();
 }
 
-static void show(const struct nl_print_view *view, const struct nl_print_texts *texts)
+static void show(const struct nl_fingerprint_view *view, const struct nl_fingerprint_texts *texts)
 {
     struct nl_similar_run run = {.id = "1", .view = *view, .texts = *texts};
     struct nl_similar_count counts = {.compared = 1};
@@ -33,9 +34,9 @@ static void show(const struct nl_print_view *view, const struct nl_print_texts *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct nl_print_view last; /* what was taken before */
-    struct nl_print_view view = {0};
-    struct nl_print_texts texts;
+    static struct nl_fingerprint_view last; /* what was taken before */
+    struct nl_fingerprint_view view = {0};
+    struct nl_fingerprint_texts texts;
     struct nl_arena arena;
     uint16_t split = 0;
     if (size < sizeof split)
@@ -50,16 +51,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(exact, data, items);
     exact = realloc(exact, items ? items : 1);
     nl_arena_init(&arena);
-    if (nl_print_unpack(&view, (struct nl_str){exact, items})) {
+    if (nl_fingerprint_unpack(&view, (struct nl_str){exact, items})) {
         compare(&view, &view, true);
         compare(&view, &last, false);
-        if (nl_print_texts(&texts, &view, (struct nl_str){(const char *)data + items, size - items},
-                           &arena))
+        if (nl_fingerprint_texts(&texts, &view,
+                                 (struct nl_str){(const char *)data + items, size - items}, &arena))
             show(&view, &texts);
-        nl_print_view_release(&last);
+        nl_fingerprint_view_release(&last);
         last = view;
     } else {
-        nl_print_view_release(&view);
+        nl_fingerprint_view_release(&view);
     }
     nl_arena_free(&arena);
     free(exact);

@@ -858,7 +858,7 @@ def many():
 def packed(rng, pool, tails):
     """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures, in their order, with one of
     the lists of weights and times that were made for as many."""
-    out = [struct.pack("<IIQ", 0x50464c4e, 3, 0)]  # NL_PRINT_FORM, the device
+    out = [struct.pack("<IIQ", 0x50464c4e, 3, 0)]  # NL_FINGERPRINT_FORM, the device
     for part, most in enumerate(MOST_ITEMS):
         out.append(struct.pack("<I", most))
         if most:

@@ -61,16 +61,16 @@ static bool answer(const struct nl_input_words *input, const struct nl_trace *tr
     if (!nl_input_window(input, trace, call, &window, err))
         return false;
     nl_job_phase(call->job, "comparing", 0);
-    struct nl_runprint *print = nl_runprint_new(trace, &window, call->job, err);
+    struct nl_runfingerprint *print = nl_runfingerprint_new(trace, &window, call->job, err);
     if (!print)
         return false;
-    struct nl_report *report = nl_runprint_report(print);
+    struct nl_report *report = nl_runfingerprint_report(print);
     struct nl_profile *profile = nl_profile_new(trace, &window);
     nl_progress_quiet(call->progress);
     bool done = show(call, output, profile, report, err);
     nl_profile_free(profile);
     nl_report_free(report);
-    nl_runprint_free(print);
+    nl_runfingerprint_free(print);
     return done;
 }
 

@@ -14,7 +14,7 @@
 #include "ingest/cache.h"
 #include "ledger/runlist.h"
 #include "ledger/runopen.h"
-#include "ledger/runprint.h"
+#include "ledger/runfingerprint.h"
 
 #define USUAL_RUNS 10
 
@@ -38,9 +38,9 @@ struct similar {
     struct nl_input_words input;
     struct nl_ledger_run self; /* what PROFILE names, when that is a run */
     bool is_run;
-    struct nl_ledger_print print; /* of PROFILE */
-    struct nl_print_view view, other;
-    struct nl_print_texts texts;
+    struct nl_ledger_fingerprint print; /* of PROFILE */
+    struct nl_fingerprint_view view, other;
+    struct nl_fingerprint_texts texts;
     struct nearest *nearest; /* the best so far, best first */
     size_t count, cap, wanted;
     struct nl_similar_count counts;
@@ -56,10 +56,11 @@ static bool make_print(struct similar *s, struct nl_err *err)
     struct nl_window window;
     struct nl_trace *trace = nl_input_load(&s->input, s->call, err);
     bool done = trace && nl_input_window(&s->input, trace, s->call, &window, err);
-    struct nl_runprint *made = done ? nl_runprint_new(trace, &window, s->call->job, err) : NULL;
+    struct nl_runfingerprint *made =
+        done ? nl_runfingerprint_new(trace, &window, s->call->job, err) : NULL;
     if (made)
-        nl_print_pack(made, &s->print.items, &s->print.names);
-    nl_runprint_free(made);
+        nl_fingerprint_pack(made, &s->print.items, &s->print.names);
+    nl_runfingerprint_free(made);
     if (trace)
         nl_trace_free(trace);
     return made != NULL;
@@ -75,19 +76,19 @@ static bool is_plain(const struct similar *s)
 }
 
 /* False when it has none or a damaged one. */
-static bool read_print(const struct nl_ledger_print *print, struct nl_print_view *view,
-                       struct nl_print_texts *texts, struct nl_arena *arena)
+static bool read_print(const struct nl_ledger_fingerprint *print, struct nl_fingerprint_view *view,
+                       struct nl_fingerprint_texts *texts, struct nl_arena *arena)
 {
     struct nl_str items = {print->items.ptr, print->items.len};
     struct nl_str names = {print->names.ptr, print->names.len};
-    return nl_print_unpack(view, items) && nl_print_texts(texts, view, names, arena);
+    return nl_fingerprint_unpack(view, items) && nl_fingerprint_texts(texts, view, names, arena);
 }
 
 /* A run's own is taken as it is kept; one that is missing or damaged is made of its trace. */
 static bool take_print(struct similar *s, struct nl_err *err)
 {
-    if (is_plain(s) && !nl_ledger_print_get(s->ledger, s->self.run, NL_PRINT_FORM, &s->print.items,
-                                            &s->print.names, err))
+    if (is_plain(s) && !nl_ledger_fingerprint_get(s->ledger, s->self.run, NL_FINGERPRINT_FORM,
+                                                  &s->print.items, &s->print.names, err))
         return false;
     if (read_print(&s->print, &s->view, &s->texts, &s->arena))
         return true;
@@ -115,7 +116,7 @@ static void keep_nearest(struct similar *s, const struct nl_ledger_run *run,
     s->count += s->count < s->wanted;
 }
 
-static bool see(void *context, const struct nl_ledger_print_row *row, struct nl_err *err)
+static bool see(void *context, const struct nl_ledger_fingerprint_row *row, struct nl_err *err)
 {
     struct similar *s = context;
     if (nl_job_cancelled(s->call->job))
@@ -128,7 +129,7 @@ static bool see(void *context, const struct nl_ledger_print_row *row, struct nl_
         s->counts.without++;
         return true;
     }
-    if (!nl_print_unpack(&s->other, row->items)) {
+    if (!nl_fingerprint_unpack(&s->other, row->items)) {
         s->counts.damaged++;
         return true;
     }
@@ -146,28 +147,29 @@ static bool see(void *context, const struct nl_ledger_print_row *row, struct nl_
 
 struct missing {
     struct nl_ledger *ledger;
-    struct nl_print_view view;
+    struct nl_fingerprint_view view;
     struct nl_ledger_run *runs;
     size_t count, cap;
 };
 
 /* Its names are read, too: a run whose names are damaged cannot be shown. */
-static bool see_missing(void *context, const struct nl_ledger_print_row *row, struct nl_err *err)
+static bool see_missing(void *context, const struct nl_ledger_fingerprint_row *row,
+                        struct nl_err *err)
 {
     struct missing *missing = context;
-    struct nl_ledger_print print;
-    struct nl_print_texts texts;
+    struct nl_ledger_fingerprint print;
+    struct nl_fingerprint_texts texts;
     struct nl_arena arena;
-    nl_ledger_print_init(&print, NL_PRINT_FORM);
+    nl_ledger_fingerprint_init(&print, NL_FINGERPRINT_FORM);
     nl_arena_init(&arena);
-    bool done = nl_ledger_print_get(missing->ledger, row->run->run, NL_PRINT_FORM, &print.items,
-                                    &print.names, err);
+    bool done = nl_ledger_fingerprint_get(missing->ledger, row->run->run, NL_FINGERPRINT_FORM,
+                                          &print.items, &print.names, err);
     if (done && !read_print(&print, &missing->view, &texts, &arena)) {
         nl_grow(&missing->runs, &missing->cap, missing->count + 1);
         missing->runs[missing->count++] = *row->run;
     }
     nl_arena_free(&arena);
-    nl_ledger_print_release(&print);
+    nl_ledger_fingerprint_release(&print);
     return done;
 }
 
@@ -176,11 +178,11 @@ static bool update_one(struct similar *s, const struct nl_ledger_run *run, const
                        struct nl_err *err)
 {
     struct nl_open_options open = {cache, cache ? nl_cache_bound(cache) : 0};
-    struct nl_ledger_print print;
+    struct nl_ledger_fingerprint print;
     struct nl_err wrong;
     bool whole, done = true;
     nl_err_clear(&wrong);
-    if (!nl_ledger_print_can(s->ledger, run->run, &whole, err))
+    if (!nl_ledger_fingerprint_can(s->ledger, run->run, &whole, err))
         return false;
     struct nl_trace *trace =
         whole ? nl_ledger_trace(s->ledger, run, &open, s->call->job, &wrong) : NULL;
@@ -190,10 +192,10 @@ static bool update_one(struct similar *s, const struct nl_ledger_run *run, const
         return !nl_job_cancelled(s->call->job) ||
                nl_fail(err, NL_INTERRUPTED, "stopped on request");
     }
-    nl_ledger_print_init(&print, NL_PRINT_FORM);
-    done = nl_ledger_print_make(&print, trace, s->call->job, err) &&
-           nl_ledger_print_keep(s->ledger, run->run, &print, err);
-    nl_ledger_print_release(&print);
+    nl_ledger_fingerprint_init(&print, NL_FINGERPRINT_FORM);
+    done = nl_ledger_fingerprint_make(&print, trace, s->call->job, err) &&
+           nl_ledger_fingerprint_keep(s->ledger, run->run, &print, err);
+    nl_ledger_fingerprint_release(&print);
     nl_trace_free(trace);
     return done;
 }
@@ -203,15 +205,15 @@ static bool update(struct similar *s, const char *const *filters, size_t count, 
     struct missing missing = {.ledger = s->ledger};
     char *cache =
         s->call->settings.no_cache ? NULL : nl_cache_folder(s->call->settings.ledger, err);
-    bool done =
-        (cache || s->call->settings.no_cache) &&
-        nl_ledger_prints(s->ledger, filters, count, NL_PRINT_FORM, see_missing, &missing, err);
+    bool done = (cache || s->call->settings.no_cache) &&
+                nl_ledger_fingerprints(s->ledger, filters, count, NL_FINGERPRINT_FORM, see_missing,
+                                       &missing, err);
     nl_job_phase(s->call->job, "making fingerprints", missing.count);
     for (size_t i = 0; done && i < missing.count; i++) {
         done = update_one(s, &missing.runs[i], cache, err);
         nl_job_add(s->call->job, 1);
     }
-    nl_print_view_release(&missing.view);
+    nl_fingerprint_view_release(&missing.view);
     nl_free(missing.runs);
     nl_free(cache);
     return done;
@@ -256,12 +258,12 @@ static bool read_run(struct similar *s, const struct nearest *nearest, bool eyes
                      struct nl_err *err)
 {
     struct nl_similar_run *run = &s->runs[s->shown];
-    struct nl_ledger_print print;
-    nl_ledger_print_init(&print, NL_PRINT_FORM);
-    bool done = nl_ledger_print_get(s->ledger, nearest->run.run, NL_PRINT_FORM, &print.items,
-                                    &print.names, err);
+    struct nl_ledger_fingerprint print;
+    nl_ledger_fingerprint_init(&print, NL_FINGERPRINT_FORM);
+    bool done = nl_ledger_fingerprint_get(s->ledger, nearest->run.run, NL_FINGERPRINT_FORM,
+                                          &print.items, &print.names, err);
     bool whole = done && read_print(&print, &run->view, &run->texts, &s->arena);
-    nl_ledger_print_release(&print);
+    nl_ledger_fingerprint_release(&print);
     if (!whole) {
         s->counts.damaged++;
         s->counts.compared--;
@@ -307,17 +309,17 @@ static bool similar(struct similar *s, struct nl_output *output, struct nl_err *
     s->ledger = nl_ledgercall_open(s->call, may_write ? NL_LEDGER_WRITE : NL_LEDGER_READ, err);
     return s->ledger && nl_input_run(&s->input, s->call, &s->self, &s->is_run, err) &&
            (!may_write || update(s, filters, count, err)) && take_print(s, err) &&
-           nl_ledger_prints(s->ledger, filters, count, NL_PRINT_FORM, see, s, err) &&
+           nl_ledger_fingerprints(s->ledger, filters, count, NL_FINGERPRINT_FORM, see, s, err) &&
            show(s, output, err);
 }
 
 static void release(struct similar *s)
 {
     for (size_t i = 0; s->runs && i < s->count; i++)
-        nl_print_view_release(&s->runs[i].view);
-    nl_print_view_release(&s->view);
-    nl_print_view_release(&s->other);
-    nl_ledger_print_release(&s->print);
+        nl_fingerprint_view_release(&s->runs[i].view);
+    nl_fingerprint_view_release(&s->view);
+    nl_fingerprint_view_release(&s->other);
+    nl_ledger_fingerprint_release(&s->print);
     nl_free(s->runs);
     nl_free(s->nearest);
     nl_ledger_close(s->ledger);
@@ -330,7 +332,7 @@ bool nl_cmd_similar(struct nl_call *call, struct nl_err *err)
     struct similar s = {.call = call};
     struct nl_output output;
     nl_arena_init(&s.arena);
-    nl_ledger_print_init(&s.print, NL_PRINT_FORM);
+    nl_ledger_fingerprint_init(&s.print, NL_FINGERPRINT_FORM);
     bool done = nl_input_read(&s.input, call->argument, 1, err) &&
                 nl_output_open(&output, call, s.input.paths, s.input.count, err);
     if (done)

@@ -5,18 +5,19 @@
 
 #include "tables/answer.h"
 #include "base/mem.h"
-#include "fingerprint/fingergather.h"
+#include "fingerprint/fingerprint_gather.h"
 
-const struct nl_print_value_def nl_print_values[NL_PRINT_VALUES] = {
-#define NL_PRINT_VALUE(id, column, heading, meaning, rule, doc)                                    \
-    {column, NL_MEANS_##meaning, NL_PRINT_##rule, doc},
+const struct nl_fingerprint_value_def nl_fingerprint_values[NL_FINGERPRINT_VALUES] = {
+#define NL_FINGERPRINT_VALUE(id, column, heading, meaning, rule, doc)                              \
+    {column, NL_MEANS_##meaning, NL_FINGERPRINT_##rule, doc},
 #include "fingerprint/fingerprint.def"
-#undef NL_PRINT_VALUE
+#undef NL_FINGERPRINT_VALUE
 };
 
-const char *const nl_print_part_names[NL_PRINT_PARTS] = {"device", "op_device", "op", "layer"};
+const char *const nl_fingerprint_part_names[NL_FINGERPRINT_PARTS] = {"device", "op_device", "op",
+                                                                     "layer"};
 
-uint64_t nl_print_hash(struct nl_str text)
+uint64_t nl_fingerprint_hash(struct nl_str text)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < text.len; i++)
@@ -49,10 +50,11 @@ static uint32_t described(const struct nl_trace *trace, uint32_t device, uint32_
 }
 
 /* Those of data/gpus.yaml, else what the source tells of the memory. */
-static struct fp_peaks peaks_of(const struct gpu_peaks *table, const struct nl_trace *trace,
-                                uint32_t device, struct nl_arena *arena, const char **source)
+static struct fingerprint_peaks peaks_of(const struct gpu_peaks *table,
+                                         const struct nl_trace *trace, uint32_t device,
+                                         struct nl_arena *arena, const char **source)
 {
-    struct fp_peaks peaks;
+    struct fingerprint_peaks peaks;
     struct nl_str name = nl_trace_name(trace, trace->device.name[device]);
     const char *text = nl_arena_text(arena, name.ptr, name.len);
     uint32_t sms = trace->device.sm_count[device];
@@ -70,7 +72,7 @@ static struct fp_peaks peaks_of(const struct gpu_peaks *table, const struct nl_t
 }
 
 /* Devices that kernels ran on, when all have one name. */
-static void find_common(struct fp_gather *gather, uint32_t model, const char **sources,
+static void find_common(struct fingerprint_gather *gather, uint32_t model, const char **sources,
                         struct nl_arena *arena)
 {
     const struct nl_trace *trace = gather->trace;
@@ -96,11 +98,12 @@ static void find_common(struct fp_gather *gather, uint32_t model, const char **s
     gather->peak_source = sources[first];
 }
 
-void fp_gather_init(struct fp_gather *gather, const struct nl_trace *trace,
-                    const struct nl_window *window, struct nl_memo *memo, struct nl_arena *arena)
+void fingerprint_gather_init(struct fingerprint_gather *gather, const struct nl_trace *trace,
+                             const struct nl_window *window, struct nl_memo *memo,
+                             struct nl_arena *arena)
 {
     struct gpu_peaks table;
-    *gather = (struct fp_gather){.trace = trace, .options = {.memo = memo}};
+    *gather = (struct fingerprint_gather){.trace = trace, .options = {.memo = memo}};
     if (window)
         gather->options.window = *window;
     struct nl_window host = nl_answer_host_window(&gather->options);
@@ -120,72 +123,77 @@ void fp_gather_init(struct fp_gather *gather, const struct nl_trace *trace,
     find_common(gather, model, sources, arena);
     nl_free(sources);
     if (!gather->options.window.has_time)
-        fp_excluded_init(&gather->excluded, nl_memo_steps(memo));
+        fingerprint_excluded_init(&gather->excluded, nl_memo_steps(memo));
 }
 
-void fp_gather_release(struct fp_gather *gather)
+void fingerprint_gather_release(struct fingerprint_gather *gather)
 {
     nl_scope_release(&gather->device);
     nl_scope_release(&gather->host);
     nl_free(gather->peaks);
-    fp_excluded_release(&gather->excluded);
+    fingerprint_excluded_release(&gather->excluded);
 }
 
-int64_t fp_device_length(const struct fp_gather *gather, uint32_t slice)
+int64_t fingerprint_device_length(const struct fingerprint_gather *gather, uint32_t slice)
 {
     int64_t ns = nl_scope_length(&gather->device, slice);
-    return ns >= 0 && fp_is_excluded(&gather->excluded, gather->trace, slice, true) ? -1 : ns;
+    return ns >= 0 && fingerprint_is_excluded(&gather->excluded, gather->trace, slice, true) ? -1
+                                                                                             : ns;
 }
 
-int64_t fp_host_length(const struct fp_gather *gather, uint32_t slice)
+int64_t fingerprint_host_length(const struct fingerprint_gather *gather, uint32_t slice)
 {
     int64_t ns = nl_scope_length(&gather->host, slice);
-    return ns >= 0 && fp_is_excluded(&gather->excluded, gather->trace, slice, false) ? -1 : ns;
+    return ns >= 0 && fingerprint_is_excluded(&gather->excluded, gather->trace, slice, false) ? -1
+                                                                                              : ns;
 }
 
 /* ---- the whole ---- */
 
-static bool gather_all(struct nl_runprint *print, struct fp_gather *gather, struct nl_job *job)
+static bool gather_all(struct nl_runfingerprint *print, struct fingerprint_gather *gather,
+                       struct nl_job *job)
 {
-    struct fp_tally tallies[NL_PRINT_PARTS];
-    for (int p = 0; p < NL_PRINT_PARTS; p++)
-        fp_tally_init(&tallies[p]);
-    fp_gather_device(gather, &tallies[NL_PRINT_DEVICE]);
+    struct fingerprint_tally tallies[NL_FINGERPRINT_PARTS];
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++)
+        fingerprint_tally_init(&tallies[p]);
+    fingerprint_gather_device(gather, &tallies[NL_FINGERPRINT_DEVICE]);
     if (!nl_job_cancelled(job))
-        fp_gather_ops(gather, &tallies[NL_PRINT_OP_DEVICE], &tallies[NL_PRINT_OP]);
+        fingerprint_gather_ops(gather, &tallies[NL_FINGERPRINT_OP_DEVICE],
+                               &tallies[NL_FINGERPRINT_OP]);
     if (!nl_job_cancelled(job))
-        fp_gather_layers(gather, &tallies[NL_PRINT_LAYER]);
-    for (int p = 0; p < NL_PRINT_PARTS; p++) {
-        fp_tally_finish(&tallies[p], &print->parts[p], &print->arena);
-        fp_tally_release(&tallies[p]);
+        fingerprint_gather_layers(gather, &tallies[NL_FINGERPRINT_LAYER]);
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++) {
+        fingerprint_tally_finish(&tallies[p], &print->parts[p], &print->arena);
+        fingerprint_tally_release(&tallies[p]);
     }
     return !nl_job_cancelled(job);
 }
 
-struct nl_runprint *nl_runprint_new(const struct nl_trace *trace, const struct nl_window *window,
-                                    struct nl_job *job, struct nl_err *err)
+struct nl_runfingerprint *nl_runfingerprint_new(const struct nl_trace *trace,
+                                                const struct nl_window *window, struct nl_job *job,
+                                                struct nl_err *err)
 {
-    struct nl_runprint *print = nl_zalloc(sizeof *print);
-    struct fp_gather gather;
+    struct nl_runfingerprint *print = nl_zalloc(sizeof *print);
+    struct fingerprint_gather gather;
     struct nl_window whole = {0};
     struct nl_memo *memo = nl_memo_new(trace, window ? window : &whole);
     nl_arena_init(&print->arena);
-    fp_gather_init(&gather, trace, window, memo, &print->arena);
+    fingerprint_gather_init(&gather, trace, window, memo, &print->arena);
     bool done = gather_all(print, &gather, job);
     print->device = gather.device_name;
     print->peaks = gather.peak_source;
     print->excluded_steps = gather.excluded.steps;
     print->peak_bytes_per_s = gather.common->figures[GPU_MEMORY];
-    fp_gather_release(&gather);
+    fingerprint_gather_release(&gather);
     nl_memo_free(memo);
     if (done)
         return print;
-    nl_runprint_free(print);
+    nl_runfingerprint_free(print);
     (void)nl_fail(err, NL_INTERRUPTED, "stopped on request");
     return NULL;
 }
 
-void nl_runprint_free(struct nl_runprint *print)
+void nl_runfingerprint_free(struct nl_runfingerprint *print)
 {
     if (!print)
         return;

@@ -11,9 +11,9 @@
 
 /* Parts that decide together; the first level that both have is taken. */
 static const unsigned levels[] = {
-    1u << NL_PRINT_DEVICE | 1u << NL_PRINT_OP_DEVICE,
-    1u << NL_PRINT_OP,
-    1u << NL_PRINT_LAYER,
+    1u << NL_FINGERPRINT_DEVICE | 1u << NL_FINGERPRINT_OP_DEVICE,
+    1u << NL_FINGERPRINT_OP,
+    1u << NL_FINGERPRINT_LAYER,
 };
 
 static double min(double x, double y)
@@ -22,13 +22,13 @@ static double min(double x, double y)
 }
 
 /* 0..1; NaN when one of the values is not known. */
-static double closeness_of(enum nl_print_rule rule, double x, double y)
+static double closeness_of(enum nl_fingerprint_rule rule, double x, double y)
 {
-    if (rule == NL_PRINT_NOTHING || isnan(x) || isnan(y))
+    if (rule == NL_FINGERPRINT_NOTHING || isnan(x) || isnan(y))
         return NL_NULL_F64;
     if (x == y)
         return 1;
-    if (rule == NL_PRINT_SHARE)
+    if (rule == NL_FINGERPRINT_SHARE)
         return fabs(x - y) < 1 ? 1 - fabs(x - y) : 0;
     if (x <= 0 || y <= 0)
         return 0;
@@ -37,12 +37,12 @@ static double closeness_of(enum nl_print_rule rule, double x, double y)
 
 /* Mean over the known components; NaN when there is none. */
 static double pair_closeness(const struct nl_packed_item *a, const struct nl_packed_item *b,
-                             double each[NL_PRINT_VALUES])
+                             double each[NL_FINGERPRINT_VALUES])
 {
     double sum = 0;
     int known = 0;
-    for (int v = 0; v < NL_PRINT_VALUES; v++) {
-        each[v] = closeness_of(nl_print_values[v].rule, a->values[v], b->values[v]);
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
+        each[v] = closeness_of(nl_fingerprint_values[v].rule, a->values[v], b->values[v]);
         if (isnan(each[v]))
             continue;
         sum += each[v];
@@ -101,8 +101,8 @@ struct merge {
     size_t a_count, b_count, at_a, at_b;
 };
 
-static struct merge merge_of(const struct nl_print_view *a, const struct nl_print_view *b,
-                             unsigned part)
+static struct merge merge_of(const struct nl_fingerprint_view *a,
+                             const struct nl_fingerprint_view *b, unsigned part)
 {
     return (struct merge){a->items[part], b->items[part], a->count[part], b->count[part], 0, 0};
 }
@@ -148,13 +148,13 @@ struct sums {
     uint32_t pairs;
     double same, worth;                  /* of pairs */
     double known_share, known_closeness; /* of pairs with a known component */
-    double share[NL_PRINT_VALUES], close[NL_PRINT_VALUES];
+    double share[NL_FINGERPRINT_VALUES], close[NL_FINGERPRINT_VALUES];
 };
 
 static double add_pair(struct sums *sums, const struct nl_packed_item *a,
                        const struct nl_packed_item *b)
 {
-    double each[NL_PRINT_VALUES], closeness = pair_closeness(a, b, each);
+    double each[NL_FINGERPRINT_VALUES], closeness = pair_closeness(a, b, each);
     double share = a->share < b->share ? a->share : b->share;
     sums->pairs++;
     sums->same += share;
@@ -163,7 +163,7 @@ static double add_pair(struct sums *sums, const struct nl_packed_item *a,
         sums->known_share += share;
         sums->known_closeness += share * closeness;
     }
-    for (int v = 0; v < NL_PRINT_VALUES; v++) {
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         if (isnan(each[v]))
             continue;
         sums->share[v] += share;
@@ -255,8 +255,8 @@ static bool next_family(struct merge *merge, struct merge *family)
     return true;
 }
 
-static struct nl_likeness_part compare_part(const struct nl_print_view *a,
-                                            const struct nl_print_view *b, unsigned part,
+static struct nl_likeness_part compare_part(const struct nl_fingerprint_view *a,
+                                            const struct nl_fingerprint_view *b, unsigned part,
                                             struct rests *rests, struct sums *sums)
 {
     struct merge merge = merge_of(a, b, part), one;
@@ -273,7 +273,7 @@ static struct nl_likeness_part compare_part(const struct nl_print_view *a,
     like.same = min((sums->same + family.same) / all, 1);
     like.alike = min((family.kin + alike) / all, 1);
     like.similarity = min((sums->worth + family.worth + SAME_KIND * alike) / all, 1);
-    for (int v = 0; v < NL_PRINT_VALUES; v++) {
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         like.known[v] = sums->share[v] / all;
         like.closeness[v] = sums->share[v] > 0 ? sums->close[v] / sums->share[v] : NL_NULL_F64;
     }
@@ -281,22 +281,25 @@ static struct nl_likeness_part compare_part(const struct nl_print_view *a,
 }
 
 /* Libraries choose other kernels on other devices: there only the operators tell the work. */
-static unsigned without_kernels(const struct nl_print_view *a, const struct nl_print_view *b,
-                                unsigned parts)
+static unsigned without_kernels(const struct nl_fingerprint_view *a,
+                                const struct nl_fingerprint_view *b, unsigned parts)
 {
     bool other = a->device && b->device && a->device != b->device;
-    return other && parts & 1u << NL_PRINT_OP_DEVICE ? parts & ~(1u << NL_PRINT_DEVICE) : parts;
+    return other && parts & 1u << NL_FINGERPRINT_OP_DEVICE ? parts & ~(1u << NL_FINGERPRINT_DEVICE)
+                                                           : parts;
 }
 
-static unsigned shared_parts(const struct nl_print_view *a, const struct nl_print_view *b)
+static unsigned shared_parts(const struct nl_fingerprint_view *a,
+                             const struct nl_fingerprint_view *b)
 {
     unsigned both = 0;
-    for (unsigned p = 0; p < NL_PRINT_PARTS; p++)
+    for (unsigned p = 0; p < NL_FINGERPRINT_PARTS; p++)
         both |= a->count[p] && b->count[p] ? 1u << p : 0;
     return without_kernels(a, b, both);
 }
 
-struct nl_likeness nl_likeness_of(const struct nl_print_view *a, const struct nl_print_view *b)
+struct nl_likeness nl_likeness_of(const struct nl_fingerprint_view *a,
+                                  const struct nl_fingerprint_view *b)
 {
     struct nl_likeness like = {.similarity = NL_NULL_F64, .behaviour = NL_NULL_F64};
     struct rests rests = {0};
@@ -306,7 +309,7 @@ struct nl_likeness nl_likeness_of(const struct nl_print_view *a, const struct nl
     for (size_t i = 0; i < sizeof levels / sizeof levels[0] && !like.level_parts; i++)
         like.level_parts = both & levels[i];
     like.same = like.alike = like.unmatched = like.level_parts ? 0 : NL_NULL_F64;
-    for (unsigned p = 0; p < NL_PRINT_PARTS; p++) {
+    for (unsigned p = 0; p < NL_FINGERPRINT_PARTS; p++) {
         struct nl_likeness_part *part = &like.parts[p];
         *part = (struct nl_likeness_part){.similarity = NL_NULL_F64};
         if (!(like.level_parts & 1u << p))
@@ -330,20 +333,20 @@ struct nl_likeness nl_likeness_of(const struct nl_print_view *a, const struct nl
     return like;
 }
 
-/* The component that differs most; NL_PRINT_VALUES when none does. */
-static enum nl_print_value worst_of(const double each[NL_PRINT_VALUES])
+/* The component that differs most; NL_FINGERPRINT_VALUES when none does. */
+static enum nl_fingerprint_value worst_of(const double each[NL_FINGERPRINT_VALUES])
 {
-    unsigned worst = NL_PRINT_VALUES;
-    for (unsigned v = 0; v < NL_PRINT_VALUES; v++)
-        if (each[v] < 1 && (worst == NL_PRINT_VALUES || each[v] < each[worst]))
+    unsigned worst = NL_FINGERPRINT_VALUES;
+    for (unsigned v = 0; v < NL_FINGERPRINT_VALUES; v++)
+        if (each[v] < 1 && (worst == NL_FINGERPRINT_VALUES || each[v] < each[worst]))
             worst = v;
-    return (enum nl_print_value)worst;
+    return (enum nl_fingerprint_value)worst;
 }
 
 static struct nl_likeness_item pair_of(const struct nl_packed_item *a,
                                        const struct nl_packed_item *b)
 {
-    double each[NL_PRINT_VALUES], closeness = pair_closeness(a, b, each);
+    double each[NL_FINGERPRINT_VALUES], closeness = pair_closeness(a, b, each);
     double both = min(a->share, b->share);
     double agrees = both * worth_of(closeness);
     return (struct nl_likeness_item){.share_a = a->share,
@@ -354,9 +357,9 @@ static struct nl_likeness_item pair_of(const struct nl_packed_item *a,
                                      .differs = a->share + b->share - both - agrees};
 }
 
-struct nl_likeness_item *nl_likeness_items(const struct nl_print_view *a,
-                                           const struct nl_print_view *b, enum nl_print_part part,
-                                           size_t *count)
+struct nl_likeness_item *nl_likeness_items(const struct nl_fingerprint_view *a,
+                                           const struct nl_fingerprint_view *b,
+                                           enum nl_fingerprint_part part, size_t *count)
 {
     struct merge merge = merge_of(a, b, part);
     const struct nl_packed_item *x, *y;
@@ -371,7 +374,7 @@ struct nl_likeness_item *nl_likeness_items(const struct nl_print_view *a,
             *item = (struct nl_likeness_item){.share_a = share_a,
                                               .share_b = share_b,
                                               .closeness = NL_NULL_F64,
-                                              .worst = NL_PRINT_VALUES,
+                                              .worst = NL_FINGERPRINT_VALUES,
                                               .differs = share_a + share_b};
         item->a = x ? (size_t)(x - merge.a) : SIZE_MAX;
         item->b = y ? (size_t)(y - merge.b) : SIZE_MAX;

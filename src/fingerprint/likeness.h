@@ -12,7 +12,7 @@
 #ifndef NL_LIKENESS_H
 #define NL_LIKENESS_H
 
-#include "fingerprint/fingerpack.h"
+#include "fingerprint/fingerprint_pack.h"
 
 struct nl_likeness_part {
     bool compared;     /* both have it */
@@ -21,7 +21,7 @@ struct nl_likeness_part {
     double alike;      /* share of other time in categories that both have */
     /* Per component: share of the time in `same` for which both know it, and its mean closeness there
      * (NaN when none). */
-    double known[NL_PRINT_VALUES], closeness[NL_PRINT_VALUES];
+    double known[NL_FINGERPRINT_VALUES], closeness[NL_FINGERPRINT_VALUES];
 };
 
 struct nl_likeness {
@@ -31,23 +31,25 @@ struct nl_likeness {
     double
         behaviour; /* of `same`: mean closeness of components, weighted by time; NaN: none known */
     unsigned level_parts; /* bits: the parts that decide */
-    struct nl_likeness_part parts[NL_PRINT_PARTS];
+    struct nl_likeness_part parts[NL_FINGERPRINT_PARTS];
 };
 
-struct nl_likeness nl_likeness_of(const struct nl_print_view *a, const struct nl_print_view *b);
+struct nl_likeness nl_likeness_of(const struct nl_fingerprint_view *a,
+                                  const struct nl_fingerprint_view *b);
 
 /* One signature of a part in both. */
 struct nl_likeness_item {
     size_t a, b; /* places in the views; SIZE_MAX = it does not have it */
     double share_a, share_b;
-    double closeness;          /* NaN: not in both, or nothing known */
-    enum nl_print_value worst; /* the component that differs most; NL_PRINT_VALUES = none */
-    double agrees, differs;    /* shares of the time; what order follows */
+    double closeness; /* NaN: not in both, or nothing known */
+    enum nl_fingerprint_value
+        worst;              /* the component that differs most; NL_FINGERPRINT_VALUES = none */
+    double agrees, differs; /* shares of the time; what order follows */
 };
 
 /* Every signature of the part; nl_free it. */
-struct nl_likeness_item *nl_likeness_items(const struct nl_print_view *a,
-                                           const struct nl_print_view *b, enum nl_print_part part,
-                                           size_t *count);
+struct nl_likeness_item *nl_likeness_items(const struct nl_fingerprint_view *a,
+                                           const struct nl_fingerprint_view *b,
+                                           enum nl_fingerprint_part part, size_t *count);
 
 #endif

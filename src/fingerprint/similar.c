@@ -11,8 +11,8 @@
 #define LEAST_SHOWN 0.001 /* of the time: smaller agreements and differences are not listed */
 
 struct pages {
-    const struct nl_print_view *view;
-    const struct nl_print_texts *texts;
+    const struct nl_fingerprint_view *view;
+    const struct nl_fingerprint_texts *texts;
     struct nl_result *runs, *differences, *agreements, *components;
 };
 
@@ -42,10 +42,10 @@ NL_TABLE_COLUMNS(run_columns, RUN, RUN_LIST);
 static const char *part_names(struct nl_result *result, unsigned parts)
 {
     const char *text = "";
-    for (int p = 0; p < NL_PRINT_PARTS; p++)
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++)
         if (parts & 1u << p)
             text = nl_arena_format(&result->arena, "%s%s%s", text, *text ? ", " : "",
-                                   nl_print_part_names[p]);
+                                   nl_fingerprint_part_names[p]);
     return text;
 }
 
@@ -102,15 +102,15 @@ static void add_item(const struct pages *pages, struct nl_result *result,
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[ITEM_id] = text_cell(result, run->id);
-    cells[ITEM_part] = nl_answer_static(nl_print_part_names[part]);
+    cells[ITEM_part] = nl_answer_static(nl_fingerprint_part_names[part]);
     cells[ITEM_signature] = text_cell(result, signature_of(pages, run, part, item));
     cells[ITEM_share] = nl_cell_f64(item->a == SIZE_MAX ? NL_NULL_F64 : rounded(item->share_a));
     cells[ITEM_other_share] =
         nl_cell_f64(item->b == SIZE_MAX ? NL_NULL_F64 : rounded(item->share_b));
     cells[ITEM_closeness] = nl_cell_f64(rounded(item->closeness));
-    if (item->worst == NL_PRINT_VALUES)
+    if (item->worst == NL_FINGERPRINT_VALUES)
         return;
-    cells[ITEM_component] = nl_answer_static(nl_print_values[item->worst].column);
+    cells[ITEM_component] = nl_answer_static(nl_fingerprint_values[item->worst].column);
     cells[ITEM_value] = nl_cell_f64(rounded(pages->view->items[part][item->a].values[item->worst]));
     cells[ITEM_other_value] =
         nl_cell_f64(rounded(run->view.items[part][item->b].values[item->worst]));
@@ -135,7 +135,7 @@ static void add_items(struct pages *pages, const struct nl_similar_run *run, uns
 {
     size_t count;
     struct nl_likeness_item *items =
-        nl_likeness_items(pages->view, &run->view, (enum nl_print_part)part, &count);
+        nl_likeness_items(pages->view, &run->view, (enum nl_fingerprint_part)part, &count);
     qsort(items, count, sizeof *items, by_difference);
     for (size_t i = 0; i < count && i < NL_SIMILAR_ITEMS && items[i].differs > LEAST_SHOWN; i++)
         add_item(pages, pages->differences, run, part, &items[i]);
@@ -159,13 +159,13 @@ static void add_components(struct nl_result *result, const struct nl_similar_run
                            unsigned part)
 {
     const struct nl_likeness_part *like = &run->likeness.parts[part];
-    for (int v = 0; v < NL_PRINT_VALUES; v++) {
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         if (!(like->known[v] > 0))
             continue;
         struct nl_cell *cells = nl_result_row(result);
         cells[COMPONENT_id] = text_cell(result, run->id);
-        cells[COMPONENT_part] = nl_answer_static(nl_print_part_names[part]);
-        cells[COMPONENT_component] = nl_answer_static(nl_print_values[v].column);
+        cells[COMPONENT_part] = nl_answer_static(nl_fingerprint_part_names[part]);
+        cells[COMPONENT_component] = nl_answer_static(nl_fingerprint_values[v].column);
         cells[COMPONENT_known_share] = nl_cell_f64(rounded(like->known[v]));
         cells[COMPONENT_closeness] = nl_cell_f64(rounded(like->closeness[v]));
     }
@@ -188,9 +188,9 @@ static void put_count(struct nl_report *report, uint64_t count, const char *says
                                      count == 1 ? " has" : "s have", says));
 }
 
-static bool is_empty(const struct nl_print_view *view)
+static bool is_empty(const struct nl_fingerprint_view *view)
 {
-    for (unsigned p = 0; p < NL_PRINT_PARTS; p++)
+    for (unsigned p = 0; p < NL_FINGERPRINT_PARTS; p++)
         if (view->count[p])
             return false;
     return true;
@@ -206,7 +206,7 @@ static const char *why_none(const struct nl_similar_count *counts)
                           : "The ledger has no runs; `neurolens add PROFILE` puts one in.";
 }
 
-static void put_headlines(struct nl_report *report, const struct nl_print_view *view,
+static void put_headlines(struct nl_report *report, const struct nl_fingerprint_view *view,
                           const struct nl_similar_count *counts)
 {
     char text[NL_UNIT_TEXT];
@@ -230,8 +230,8 @@ static void put_headlines(struct nl_report *report, const struct nl_print_view *
                               : "a damaged fingerprint; --update makes it again.");
 }
 
-struct nl_report *nl_similar_report(const struct nl_print_view *view,
-                                    const struct nl_print_texts *texts,
+struct nl_report *nl_similar_report(const struct nl_fingerprint_view *view,
+                                    const struct nl_fingerprint_texts *texts,
                                     const struct nl_similar_run *runs, size_t count,
                                     const struct nl_similar_count *counts)
 {
@@ -255,7 +255,7 @@ struct nl_report *nl_similar_report(const struct nl_print_view *view,
     }
     for (size_t i = 0; i < count; i++) {
         add_run(pages.runs, &runs[i]);
-        for (unsigned p = 0; p < NL_PRINT_PARTS; p++) {
+        for (unsigned p = 0; p < NL_FINGERPRINT_PARTS; p++) {
             if (!(runs[i].likeness.level_parts & 1u << p))
                 continue;
             add_items(&pages, &runs[i], p);

@@ -13,8 +13,8 @@ struct nl_similar_run {
     const char *id; /* as it is to be shown; borrowed, like the others; NULL = not known */
     const char *name, *added, *tags, *model;
     struct nl_likeness likeness;
-    struct nl_print_view view;
-    struct nl_print_texts texts;
+    struct nl_fingerprint_view view;
+    struct nl_fingerprint_texts texts;
 };
 
 struct nl_similar_count {
@@ -27,8 +27,8 @@ struct nl_similar_count {
 };
 
 /* The report of `neurolens similar`; runs in the order in which they are to be shown. */
-struct nl_report *nl_similar_report(const struct nl_print_view *view,
-                                    const struct nl_print_texts *texts,
+struct nl_report *nl_similar_report(const struct nl_fingerprint_view *view,
+                                    const struct nl_fingerprint_texts *texts,
                                     const struct nl_similar_run *runs, size_t count,
                                     const struct nl_similar_count *counts);
 

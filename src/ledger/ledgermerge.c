@@ -70,14 +70,14 @@ static void move_tags_behind(const struct merging *merging, const json_t *card)
 
 static bool copy_print(struct merging *merging, int64_t from, int64_t into, struct nl_err *err)
 {
-    struct nl_ledger_print print;
-    nl_ledger_print_init(&print, 0);
-    bool done =
-        nl_ledgerdb_number(merging->from, &print.form, 0, err,
-                           "SELECT form FROM fingerprints WHERE run = ?1", "i", from) &&
-        nl_ledger_print_get(merging->from, from, print.form, &print.items, &print.names, err) &&
-        (!print.items.len || nl_ledger_print_put(merging->into, into, &print, err));
-    nl_ledger_print_release(&print);
+    struct nl_ledger_fingerprint print;
+    nl_ledger_fingerprint_init(&print, 0);
+    bool done = nl_ledgerdb_number(merging->from, &print.form, 0, err,
+                                   "SELECT form FROM fingerprints WHERE run = ?1", "i", from) &&
+                nl_ledger_fingerprint_get(merging->from, from, print.form, &print.items,
+                                          &print.names, err) &&
+                (!print.items.len || nl_ledger_fingerprint_put(merging->into, into, &print, err));
+    nl_ledger_fingerprint_release(&print);
     return done;
 }
 

@@ -138,7 +138,7 @@ static void complete(struct rebuilding *rebuilding, int64_t run, const char *id,
     struct nl_ledger_run named = {.run = run};
     struct nl_open_options options = {0};
     struct nl_analyze_options whole = {0};
-    struct nl_ledger_print print;
+    struct nl_ledger_fingerprint print;
     struct nl_err ignored;
     nl_err_clear(&ignored);
     snprintf(named.id, sizeof named.id, "%s", id);
@@ -146,9 +146,9 @@ static void complete(struct rebuilding *rebuilding, int64_t run, const char *id,
         nl_ledger_trace(rebuilding->ledger, &named, &options, rebuilding->job, &ignored);
     if (!trace)
         return;
-    nl_ledger_print_init(&print, 0);
-    bool done = nl_ledger_print_make(&print, trace, rebuilding->job, &ignored) &&
-                nl_ledger_print_keep(rebuilding->ledger, run, &print, &ignored);
+    nl_ledger_fingerprint_init(&print, 0);
+    bool done = nl_ledger_fingerprint_make(&print, trace, rebuilding->job, &ignored) &&
+                nl_ledger_fingerprint_keep(rebuilding->ledger, run, &print, &ignored);
     struct nl_findings *findings =
         done && judge ? nl_findings_new(trace, &whole, rebuilding->job, &ignored) : NULL;
     if (findings && nl_ledgerdb_begin(rebuilding->ledger, &ignored)) {
@@ -158,7 +158,7 @@ static void complete(struct rebuilding *rebuilding, int64_t run, const char *id,
                                &ignored);
     }
     nl_findings_free(findings);
-    nl_ledger_print_release(&print);
+    nl_ledger_fingerprint_release(&print);
     nl_trace_free(trace);
 }
 

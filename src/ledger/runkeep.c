@@ -198,7 +198,7 @@ static bool write_rows(struct nl_ledger *ledger, int64_t run, const struct nl_ru
            nl_runrows_document(ledger, run, load->document, err) &&
            nl_runanomaly_judge(ledger, run, err) &&
            (!load->findings || nl_runrows_findings(ledger, run, load->findings, err)) &&
-           (!load->print.items.len || nl_ledger_print_put(ledger, run, &load->print, err)) &&
+           (!load->print.items.len || nl_ledger_fingerprint_put(ledger, run, &load->print, err)) &&
            put_artefacts(ledger, run, kept, err) &&
            (!fresh || (put_sources(ledger, run, load, err) &&
                        nl_runsaid_take(ledger, run, load->document, err))) &&

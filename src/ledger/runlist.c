@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "ledger/runfilter.h"
 #include "ledger/runhistory.h"
-#include "ledger/runprint.h"
+#include "ledger/runfingerprint.h"
 
 #define SQL_MAX     NL_FILTER_SQL
 #define COLUMNS_MAX 40
@@ -328,7 +328,7 @@ struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_
 
 /* ---- fingerprints ---- */
 
-static bool see_all(struct list *list, int64_t form, nl_ledger_print_see *see, void *context,
+static bool see_all(struct list *list, int64_t form, nl_ledger_fingerprint_see *see, void *context,
                     struct nl_err *err)
 {
     struct nl_buf sql;
@@ -345,7 +345,8 @@ static bool see_all(struct list *list, int64_t form, nl_ledger_print_see *see, v
         struct nl_ledger_run run = {.run = sqlite3_column_int64(rows, 0)};
         snprintf(run.id, sizeof run.id, "%s", (const char *)sqlite3_column_text(rows, 1));
         const char *items = sqlite3_column_blob(rows, 2);
-        struct nl_ledger_print_row row = {&run, {items, (size_t)sqlite3_column_bytes(rows, 2)}};
+        struct nl_ledger_fingerprint_row row = {&run,
+                                                {items, (size_t)sqlite3_column_bytes(rows, 2)}};
         done = see(context, &row, err);
     }
     if (done && code != SQLITE_DONE)
@@ -354,8 +355,9 @@ static bool see_all(struct list *list, int64_t form, nl_ledger_print_see *see, v
     return done;
 }
 
-bool nl_ledger_prints(struct nl_ledger *ledger, const char *const *filters, size_t count,
-                      int64_t form, nl_ledger_print_see *see, void *context, struct nl_err *err)
+bool nl_ledger_fingerprints(struct nl_ledger *ledger, const char *const *filters, size_t count,
+                            int64_t form, nl_ledger_fingerprint_see *see, void *context,
+                            struct nl_err *err)
 {
     struct nl_list_options options = {.filters = filters, .filter_count = count};
     struct list *list = list_new(ledger, &options);

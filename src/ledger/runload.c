@@ -45,7 +45,7 @@ bool nl_runload_identify(struct nl_runload *load, const char *word,
 {
     *load = (struct nl_runload){.word = word};
     nl_buf_init(&load->text, NL_DOCUMENT_MAX);
-    nl_ledger_print_init(&load->print, 0);
+    nl_ledger_fingerprint_init(&load->print, 0);
     nl_arena_init(&load->yaml.arena);
     if (!expand(load, options, err))
         return false;
@@ -197,7 +197,7 @@ static void find_used(struct nl_runload *load)
         load->used[load->used_count] = load->used_count;
 }
 
-static bool write_document(struct nl_runload *load, const struct nl_runprint *print,
+static bool write_document(struct nl_runload *load, const struct nl_runfingerprint *print,
                            struct nl_job *job, struct nl_err *err)
 {
     struct nl_rundoc_source *sources = nl_alloc(load->used_count * sizeof *sources);
@@ -234,13 +234,13 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
     if (!load->trace)
         return false;
     find_used(load);
-    struct nl_runprint *print =
-        judge(load, job, err) ? nl_runprint_new(load->trace, NULL, job, err) : NULL;
+    struct nl_runfingerprint *print =
+        judge(load, job, err) ? nl_runfingerprint_new(load->trace, NULL, job, err) : NULL;
     bool done = print && write_document(load, print, job, err) &&
                 (!add_yaml(load) || write_document(load, print, job, err));
     if (done)
-        nl_ledger_print_pack(&load->print, print);
-    nl_runprint_free(print);
+        nl_ledger_fingerprint_pack(&load->print, print);
+    nl_runfingerprint_free(print);
     return done;
 }
 
@@ -273,7 +273,7 @@ static bool read_document_trace(struct nl_runload *load, const struct nl_add_opt
         return true;
     load->trace = load_trace(load, options, job, err);
     return load->trace && judge(load, job, err) &&
-           nl_ledger_print_make(&load->print, load->trace, job, err);
+           nl_ledger_fingerprint_make(&load->print, load->trace, job, err);
 }
 
 static bool read_document(struct nl_runload *load, const struct nl_add_options *options,
@@ -319,6 +319,6 @@ void nl_runload_release(struct nl_runload *load)
     if (load->trace)
         nl_trace_free(load->trace);
     nl_findings_free(load->findings);
-    nl_ledger_print_release(&load->print);
+    nl_ledger_fingerprint_release(&load->print);
     nl_inputs_free(&load->inputs);
 }

@@ -15,7 +15,7 @@
 #include "ingest/inputs.h"
 #include "ledger/artefact.h"
 #include "ledger/runadd.h"
-#include "ledger/runprint.h"
+#include "ledger/runfingerprint.h"
 #include "ledger/runyaml.h"
 
 #define NL_DOCUMENT_MAX ((size_t)1 << 30)
@@ -32,11 +32,11 @@ struct nl_runload {
     char id[NL_RUNDOC_ID];
     size_t *used; /* places in `sources` of the files that were really read */
     size_t used_count;
-    struct nl_buf text;           /* the document */
-    json_t *document;             /* its tree; of a profile without the events */
-    struct nl_trace *trace;       /* NULL for a document without one */
-    struct nl_findings *findings; /* NULL: not judged */
-    struct nl_ledger_print print; /* empty: not made */
+    struct nl_buf text;                 /* the document */
+    json_t *document;                   /* its tree; of a profile without the events */
+    struct nl_trace *trace;             /* NULL for a document without one */
+    struct nl_findings *findings;       /* NULL: not judged */
+    struct nl_ledger_fingerprint print; /* empty: not made */
     struct nl_rundoc_setting *settings;
     const char **origins; /* of each setting: "--set" or "neurolens.yaml" */
     size_t setting_count;

@@ -42,7 +42,7 @@ struct nl_rundoc_options {
     uint64_t event_limit; /* events listed in the timeline; 0 = default, UINT64_MAX = all */
     /* Of the whole trace, borrowed, from who has them already; made when NULL. */
     const struct nl_findings *findings;
-    const struct nl_runprint *print;
+    const struct nl_runfingerprint *print;
     bool brief; /* without both: null */
 };
 

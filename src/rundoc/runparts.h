@@ -41,9 +41,9 @@ struct run_parts {
     double step_parts[NL_STEP_PARTS]; /* ns over all devices and steady steps; 0 without */
     struct run_work work;
     const struct nl_findings *findings; /* NULL: the document has none */
-    const struct nl_runprint *print;
+    const struct nl_runfingerprint *print;
     struct nl_findings *own_findings; /* what was made here */
-    struct nl_runprint *own_print;
+    struct nl_runfingerprint *own_print;
     struct nl_result *memory; /* analysis memory */
     uint32_t *listed;         /* slices of the timeline in its order */
     size_t listed_count;

@@ -14,7 +14,8 @@ static void write_hash(struct run_parts *parts, const char *key, uint64_t hash)
 }
 
 /* Times are whole ns. */
-static void write_value(struct run_parts *parts, const struct nl_print_value_def *def, double value)
+static void write_value(struct run_parts *parts, const struct nl_fingerprint_value_def *def,
+                        double value)
 {
     if (def->meaning == NL_MEANS_NS)
         run_i64(parts, def->column, isnan(value) ? NL_NULL_I64 : nl_whole_i64(value));
@@ -22,7 +23,7 @@ static void write_value(struct run_parts *parts, const struct nl_print_value_def
         run_f64(parts, def->column, value);
 }
 
-static void write_item(struct run_parts *parts, const struct nl_print_item *item)
+static void write_item(struct run_parts *parts, const struct nl_fingerprint_item *item)
 {
     run_row(parts);
     run_static(parts, "signature", item->signature);
@@ -32,16 +33,17 @@ static void write_item(struct run_parts *parts, const struct nl_print_item *item
     run_u64(parts, "count", item->count);
     run_i64(parts, "total_ns", item->total_ns);
     run_f64(parts, "share", item->share > 1 ? 1 : item->share); /* rounding of the quotient */
-    for (int v = 0; v < NL_PRINT_VALUES; v++)
-        write_value(parts, &nl_print_values[v], item->values[v]);
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++)
+        write_value(parts, &nl_fingerprint_values[v], item->values[v]);
     run_row_end(parts);
 }
 
-static void write_part(struct run_parts *parts, const char *name, const struct nl_print_list *list)
+static void write_part(struct run_parts *parts, const char *name,
+                       const struct nl_fingerprint_list *list)
 {
     nl_json_open(&parts->json, '{');
     run_static(parts, "part", name);
-    write_hash(parts, "signature", nl_print_signature(list));
+    write_hash(parts, "signature", nl_fingerprint_signature(list));
     run_u64(parts, "calls", list->calls);
     run_i64(parts, "total_ns", list->total_ns);
     run_open(parts, "items", '[');
@@ -53,19 +55,19 @@ static void write_part(struct run_parts *parts, const char *name, const struct n
 
 void run_write_fingerprint(struct run_parts *parts)
 {
-    const struct nl_runprint *print = parts->print;
+    const struct nl_runfingerprint *print = parts->print;
     if (!print) {
         nl_json_null(&parts->json);
         return;
     }
     nl_json_open(&parts->json, '{');
-    run_u64(parts, "form", NL_PRINT_FORM);
+    run_u64(parts, "form", NL_FINGERPRINT_FORM);
     run_static(parts, "device_name", print->device);
     run_u64(parts, "excluded_steps", print->excluded_steps);
     run_open(parts, "parts", '[');
-    for (int p = 0; p < NL_PRINT_PARTS; p++)
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++)
         if (print->parts[p].count)
-            write_part(parts, nl_print_part_names[p], &print->parts[p]);
+            write_part(parts, nl_fingerprint_part_names[p], &print->parts[p]);
     run_close(parts, ']');
     nl_json_close(&parts->json, '}');
 }

@@ -265,7 +265,8 @@ static bool judge(struct run_parts *parts, struct nl_err *err)
         parts->findings = parts->own_findings =
             nl_findings_new(parts->trace, &everything, parts->job, err);
     if (parts->findings && !parts->print)
-        parts->print = parts->own_print = nl_runprint_new(parts->trace, NULL, parts->job, err);
+        parts->print = parts->own_print =
+            nl_runfingerprint_new(parts->trace, NULL, parts->job, err);
     return parts->findings && parts->print;
 }
 
@@ -304,7 +305,7 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
 static void finish(struct run_parts *parts)
 {
     nl_findings_free(parts->own_findings);
-    nl_runprint_free(parts->own_print);
+    nl_runfingerprint_free(parts->own_print);
     nl_result_free(parts->memory);
     nl_steps_release(&parts->steps);
     nl_free(parts->devices);

@@ -96,11 +96,12 @@ static void tell_analysis(const struct nl_trace *trace)
 static void tell_print(const struct nl_trace *trace)
 {
     struct nl_err err = {0};
-    struct nl_runprint *print = nl_runprint_new(trace, &(struct nl_window){0}, NULL, &err);
-    struct nl_report *report = print ? nl_runprint_report(print) : NULL;
+    struct nl_runfingerprint *print =
+        nl_runfingerprint_new(trace, &(struct nl_window){0}, NULL, &err);
+    struct nl_report *report = print ? nl_runfingerprint_report(print) : NULL;
     tell_tables("fingerprint", report);
     nl_report_free(report);
-    nl_runprint_free(print);
+    nl_runfingerprint_free(print);
 }
 
 static void tell_diff(const struct nl_trace *a, const struct nl_trace *b)

@@ -1,5 +1,5 @@
 /* Packing. Numbers are little-endian; what is read is bounded by what is there. */
-#include "fingerprint/fingerpack.h"
+#include "fingerprint/fingerprint_pack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define MAGIC     0x50464c4eu /* "NLFP" */
 #define TEXT_MOST 1000        /* bytes of a name that are kept; hashes are of the whole */
 
-_Static_assert(NL_PRINT_VALUES <= 16, "known values are bits of 16");
+_Static_assert(NL_FINGERPRINT_VALUES <= 16, "known values are bits of 16");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "numbers are written in the byte order of the machine");
 
@@ -29,8 +29,8 @@ static void put_text(struct nl_buf *out, const char *text)
 
 static int by_hash(const void *left, const void *right)
 {
-    const struct nl_print_item *a = *(const struct nl_print_item *const *)left,
-                               *b = *(const struct nl_print_item *const *)right;
+    const struct nl_fingerprint_item *a = *(const struct nl_fingerprint_item *const *)left,
+                                     *b = *(const struct nl_fingerprint_item *const *)right;
     if (a->family_hash != b->family_hash)
         return a->family_hash < b->family_hash ? -1 : 1;
     if (a->hash != b->hash)
@@ -38,35 +38,36 @@ static int by_hash(const void *left, const void *right)
     return strcmp(a->signature, b->signature);
 }
 
-static void put_item(struct nl_buf *out, const struct nl_print_item *item)
+static void put_item(struct nl_buf *out, const struct nl_fingerprint_item *item)
 {
     float share = (float)item->share;
     uint16_t known = 0;
-    for (int v = 0; v < NL_PRINT_VALUES; v++)
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++)
         known |= (uint16_t)(isnan(item->values[v]) ? 0 : 1u << v);
     put(out, &item->hash, sizeof item->hash);
     put(out, &item->family_hash, sizeof item->family_hash);
     put(out, &item->category_hash, sizeof item->category_hash);
     put(out, &share, sizeof share);
     put(out, &known, sizeof known);
-    for (int v = 0; v < NL_PRINT_VALUES; v++) {
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         float value = (float)item->values[v];
         if (known & 1u << v)
             put(out, &value, sizeof value);
     }
 }
 
-void nl_print_pack(const struct nl_runprint *print, struct nl_buf *items, struct nl_buf *names)
+void nl_fingerprint_pack(const struct nl_runfingerprint *print, struct nl_buf *items,
+                         struct nl_buf *names)
 {
-    const uint32_t head[2] = {MAGIC, NL_PRINT_FORM};
-    const uint64_t device = print->device ? nl_print_hash(nl_str(print->device)) : 0;
+    const uint32_t head[2] = {MAGIC, NL_FINGERPRINT_FORM};
+    const uint64_t device = print->device ? nl_fingerprint_hash(nl_str(print->device)) : 0;
     put(items, head, sizeof head);
     put(items, &device, sizeof device);
     put_text(names, print->device);
-    for (int p = 0; p < NL_PRINT_PARTS; p++) {
-        const struct nl_print_list *list = &print->parts[p];
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++) {
+        const struct nl_fingerprint_list *list = &print->parts[p];
         uint32_t count = (uint32_t)list->count;
-        const struct nl_print_item **order = nl_alloc((count + (size_t)1) * sizeof *order);
+        const struct nl_fingerprint_item **order = nl_alloc((count + (size_t)1) * sizeof *order);
         for (uint32_t i = 0; i < count; i++)
             order[i] = &list->items[i];
         qsort(order, count, sizeof *order, by_hash);
@@ -107,7 +108,7 @@ static void get_item(struct reader *reader, struct nl_packed_item *item)
     get(reader, &item->category, sizeof item->category);
     get(reader, &item->share, sizeof item->share);
     get(reader, &known, sizeof known);
-    for (int v = 0; v < NL_PRINT_VALUES; v++) {
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         item->values[v] = NAN;
         if (!(known & 1u << v))
             continue;
@@ -129,19 +130,19 @@ static bool add_up(const struct nl_packed_item *items, size_t count)
     return !count || fabs(sum - 1) < 1e-3;
 }
 
-bool nl_print_unpack(struct nl_print_view *view, struct nl_str items)
+bool nl_fingerprint_unpack(struct nl_fingerprint_view *view, struct nl_str items)
 {
     uint32_t head[2], count;
     if (!items.len) /* a run that was added without one */
         return false;
     struct reader reader = {items.ptr, items.ptr + items.len, false};
     get(&reader, head, sizeof head);
-    if (head[0] != MAGIC || head[1] != NL_PRINT_FORM)
+    if (head[0] != MAGIC || head[1] != NL_FINGERPRINT_FORM)
         return false;
     get(&reader, &view->device, sizeof view->device);
-    for (int p = 0; p < NL_PRINT_PARTS; p++) {
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++) {
         get(&reader, &count, sizeof count);
-        if (count > NL_PRINT_ITEMS)
+        if (count > NL_FINGERPRINT_ITEMS)
             return false;
         nl_grow(&view->items[p], &view->caps[p], (size_t)count + 1);
         view->count[p] = count;
@@ -153,11 +154,11 @@ bool nl_print_unpack(struct nl_print_view *view, struct nl_str items)
     return !reader.short_ && reader.at == reader.end;
 }
 
-void nl_print_view_release(struct nl_print_view *view)
+void nl_fingerprint_view_release(struct nl_fingerprint_view *view)
 {
-    for (int p = 0; p < NL_PRINT_PARTS; p++)
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++)
         nl_free(view->items[p]);
-    *view = (struct nl_print_view){0};
+    *view = (struct nl_fingerprint_view){0};
 }
 
 /* NULL for an empty text. */
@@ -174,13 +175,14 @@ static const char *get_text(struct reader *reader, struct nl_arena *arena)
     return len ? nl_arena_text(arena, text, len) : NULL;
 }
 
-bool nl_print_texts(struct nl_print_texts *texts, const struct nl_print_view *view,
-                    struct nl_str names, struct nl_arena *arena)
+bool nl_fingerprint_texts(struct nl_fingerprint_texts *texts,
+                          const struct nl_fingerprint_view *view, struct nl_str names,
+                          struct nl_arena *arena)
 {
     const char *from = names.len ? names.ptr : "";
     struct reader reader = {from, from + names.len, false};
     texts->device = get_text(&reader, arena);
-    for (int p = 0; p < NL_PRINT_PARTS; p++) {
+    for (int p = 0; p < NL_FINGERPRINT_PARTS; p++) {
         size_t count = view->count[p];
         texts->signatures[p] = nl_arena_alloc(arena, (count + 1) * sizeof(char *));
         texts->categories[p] = nl_arena_alloc(arena, (count + 1) * sizeof(char *));

@@ -8,7 +8,7 @@
 
 #include "timeline/fold.h"
 #include "base/mem.h"
-#include "fingerprint/fingergather.h"
+#include "fingerprint/fingerprint_gather.h"
 #include "store/kernelname.h"
 
 #define NAME_MAX_BYTES ((size_t)1 << 20)
@@ -49,7 +49,7 @@ static void fold_into(struct nl_buf *out, const struct nl_buf *text)
         nl_fold_name((struct nl_str){text->ptr, text->len}, NL_FOLD_EYES, out);
 }
 
-void fp_kernel_signature(struct nl_buf *out, struct nl_buf *family, struct nl_str name)
+void fingerprint_kernel_signature(struct nl_buf *out, struct nl_buf *family, struct nl_str name)
 {
     struct nl_buf form;
     nl_buf_init(&form, NAME_MAX_BYTES);
@@ -68,8 +68,8 @@ void fp_kernel_signature(struct nl_buf *out, struct nl_buf *family, struct nl_st
 
 /* Items of kernels by their whole names. */
 struct kernels {
-    const struct fp_gather *gather;
-    struct fp_tally *tally;
+    const struct fingerprint_gather *gather;
+    struct fingerprint_tally *tally;
     uint32_t *items; /* per name: item, 0 = not met yet */
     struct nl_counted_flops *flops;
     struct nl_buf text, family;
@@ -83,13 +83,14 @@ static struct nl_str text_of(const struct nl_buf *text)
 static uint32_t item_of(struct kernels *k, uint32_t name)
 {
     if (!k->items[name]) {
-        fp_kernel_signature(&k->text, &k->family, nl_trace_name(k->gather->trace, name));
-        k->items[name] = fp_tally_item(k->tally, text_of(&k->text), text_of(&k->family));
+        fingerprint_kernel_signature(&k->text, &k->family, nl_trace_name(k->gather->trace, name));
+        k->items[name] = fingerprint_tally_item(k->tally, text_of(&k->text), text_of(&k->family));
     }
     return k->items[name];
 }
 
-static const struct fp_peaks *peaks_of(const struct fp_gather *gather, uint32_t slice)
+static const struct fingerprint_peaks *peaks_of(const struct fingerprint_gather *gather,
+                                                uint32_t slice)
 {
     uint32_t device = nl_slice_device(gather->trace, slice);
     return device == NL_NULL_ROW ? &gather->unknown : &gather->peaks[device];
@@ -97,7 +98,7 @@ static const struct fp_peaks *peaks_of(const struct fp_gather *gather, uint32_t 
 
 /* Time at the peaks for one second of the kernel: operations add up, memory works beside them. */
 static double roofline(const struct nl_counted_flops *flops, double dram,
-                       const struct fp_peaks *peaks)
+                       const struct fingerprint_peaks *peaks)
 {
     double compute = 0;
     const double rates[] = {flops->fp64, flops->fp32, flops->fp16};
@@ -110,21 +111,23 @@ static double roofline(const struct nl_counted_flops *flops, double dram,
 static void add_measured(struct kernels *k, uint32_t item, uint32_t m, uint32_t slice, double ns)
 {
     const struct nl_measurement_table *table = &k->gather->trace->measurement;
-    const struct fp_peaks *peaks = peaks_of(k->gather, slice);
+    const struct fingerprint_peaks *peaks = peaks_of(k->gather, slice);
     const struct nl_counted_flops *flops = &k->flops[m];
     double rate = table->dram_bytes_per_s[m], dram = table->dram_throughput[m];
     double operations = flops->fp64 + flops->fp32 + flops->fp16;
     if (isnan(dram))
         dram = rate / peaks->figures[GPU_MEMORY];
-    fp_tally_value(k->tally, item, NL_PRINT_OCCUPANCY, table->achieved_occupancy[m], ns);
-    fp_tally_value(k->tally, item, NL_PRINT_WARPS, table->warp_efficiency[m], ns);
-    fp_tally_value(k->tally, item, NL_PRINT_L2_HITS, table->l2_hit_rate[m], ns);
-    fp_tally_value(k->tally, item, NL_PRINT_DRAM_RATE, rate, ns);
-    fp_tally_value(k->tally, item, NL_PRINT_DRAM_SHARE, dram, ns);
-    fp_tally_value(k->tally, item, NL_PRINT_FLOP_RATE, operations, ns);
+    fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_OCCUPANCY, table->achieved_occupancy[m],
+                            ns);
+    fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_WARPS, table->warp_efficiency[m], ns);
+    fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_L2_HITS, table->l2_hit_rate[m], ns);
+    fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_DRAM_RATE, rate, ns);
+    fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_DRAM_SHARE, dram, ns);
+    fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_FLOP_RATE, operations, ns);
     if (rate > 0)
-        fp_tally_value(k->tally, item, NL_PRINT_INTENSITY, operations / rate, ns);
-    fp_tally_value(k->tally, item, NL_PRINT_ROOFLINE, roofline(flops, dram, peaks), ns);
+        fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_INTENSITY, operations / rate, ns);
+    fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_ROOFLINE, roofline(flops, dram, peaks),
+                            ns);
 }
 
 static void add_kernels(struct kernels *k)
@@ -133,49 +136,53 @@ static void add_kernels(struct kernels *k)
     const struct nl_kernel_table *kernel = &trace->kernel;
     for (uint32_t row = 0; row < kernel->rows; row++) {
         uint32_t slice = kernel->slice[row];
-        int64_t ns = slice == NL_NULL_ROW ? -1 : fp_device_length(k->gather, slice);
+        int64_t ns = slice == NL_NULL_ROW ? -1 : fingerprint_device_length(k->gather, slice);
         if (ns < 0)
             continue;
         uint32_t item = item_of(k, trace->slice.name[slice]);
         const char *category = nl_enum_text(NL_ENUM_category, kernel->category[row]);
-        fp_tally_add(k->tally, item, nl_str(category), ns);
+        fingerprint_tally_add(k->tally, item, nl_str(category), ns);
         uint32_t measurement = kernel->measurement[row];
         if (measurement != NL_NULL_ROW)
             add_measured(k, item, measurement, slice, (double)ns);
         /* A kernel profiler's own report estimates nothing: its occupancy is the measured one. */
         if (measurement == NL_NULL_ROW || trace->measurement.source[measurement] != NL_NULL_ROW)
-            fp_tally_value(k->tally, item, NL_PRINT_ESTIMATED, kernel->occupancy[row], (double)ns);
+            fingerprint_tally_value(k->tally, item, NL_FINGERPRINT_ESTIMATED,
+                                    kernel->occupancy[row], (double)ns);
     }
 }
 
-static void add_copies(const struct fp_gather *gather, struct fp_tally *tally)
+static void add_copies(const struct fingerprint_gather *gather, struct fingerprint_tally *tally)
 {
     const struct nl_copy_table *copy = &gather->trace->copy;
     char name[64];
     for (uint32_t row = 0; row < copy->rows; row++) {
         uint32_t slice = copy->slice[row];
-        int64_t ns = slice == NL_NULL_ROW ? -1 : fp_device_length(gather, slice);
+        int64_t ns = slice == NL_NULL_ROW ? -1 : fingerprint_device_length(gather, slice);
         const char *kind = nl_enum_text(NL_ENUM_copykind, copy->kind[row]);
         if (ns < 0)
             continue;
         snprintf(name, sizeof name, "[copy %s]", kind ? kind : "?");
-        fp_tally_add(tally, fp_tally_item(tally, nl_str(name), nl_str(name)), nl_str("copy"), ns);
+        fingerprint_tally_add(tally, fingerprint_tally_item(tally, nl_str(name), nl_str(name)),
+                              nl_str("copy"), ns);
     }
 }
 
-static void add_fills(const struct fp_gather *gather, struct fp_tally *tally)
+static void add_fills(const struct fingerprint_gather *gather, struct fingerprint_tally *tally)
 {
     const struct nl_memset_table *fill = &gather->trace->memset;
     const struct nl_str memset = nl_str("[memset]");
     for (uint32_t row = 0; row < fill->rows; row++) {
         uint32_t slice = fill->slice[row];
-        int64_t ns = slice == NL_NULL_ROW ? -1 : fp_device_length(gather, slice);
+        int64_t ns = slice == NL_NULL_ROW ? -1 : fingerprint_device_length(gather, slice);
         if (ns >= 0)
-            fp_tally_add(tally, fp_tally_item(tally, memset, memset), nl_str("fill"), ns);
+            fingerprint_tally_add(tally, fingerprint_tally_item(tally, memset, memset),
+                                  nl_str("fill"), ns);
     }
 }
 
-void fp_gather_device(const struct fp_gather *gather, struct fp_tally *tally)
+void fingerprint_gather_device(const struct fingerprint_gather *gather,
+                               struct fingerprint_tally *tally)
 {
     const struct nl_trace *trace = gather->trace;
     struct kernels k = {.gather = gather, .tally = tally};

@@ -1,5 +1,5 @@
 /* Calls under signatures → items with shares, medians and means. */
-#include "fingerprint/fingertally.h"
+#include "fingerprint/fingerprint_tally.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,16 +8,16 @@
 #include "base/sum.h"
 #include "timeline/quantile.h"
 
-void fp_tally_init(struct fp_tally *tally)
+void fingerprint_tally_init(struct fingerprint_tally *tally)
 {
-    *tally = (struct fp_tally){0};
+    *tally = (struct fingerprint_tally){0};
     nl_dict_init(&tally->signatures);
     nl_dict_init(&tally->families);
     nl_dict_init(&tally->categories);
     nl_dict_init(&tally->pairs);
 }
 
-void fp_tally_release(struct fp_tally *tally)
+void fingerprint_tally_release(struct fingerprint_tally *tally)
 {
     nl_dict_release(&tally->signatures);
     nl_dict_release(&tally->families);
@@ -29,14 +29,15 @@ void fp_tally_release(struct fp_tally *tally)
     nl_free(tally->call_ns);
 }
 
-uint32_t fp_tally_item(struct fp_tally *tally, struct nl_str signature, struct nl_str family)
+uint32_t fingerprint_tally_item(struct fingerprint_tally *tally, struct nl_str signature,
+                                struct nl_str family)
 {
     uint32_t known = tally->signatures.count;
     uint32_t id = nl_dict_add(&tally->signatures, signature.len ? signature : nl_str("[unnamed]"));
     if (id < known)
         return id;
     nl_grow(&tally->items, &tally->item_cap, (size_t)id + 1);
-    tally->items[id] = (struct fp_item){
+    tally->items[id] = (struct fingerprint_item){
         .family = nl_dict_add(&tally->families, family.len ? family : nl_str("[unnamed]"))};
     return id;
 }
@@ -48,7 +49,7 @@ static int64_t plus(int64_t a, int64_t b)
 }
 
 /* The category of an item is the one that most of its time has. */
-static void vote(struct fp_tally *tally, uint32_t item, struct nl_str category, int64_t ns)
+static void vote(struct fingerprint_tally *tally, uint32_t item, struct nl_str category, int64_t ns)
 {
     if (!category.len)
         return;
@@ -59,10 +60,10 @@ static void vote(struct fp_tally *tally, uint32_t item, struct nl_str category, 
     tally->pair_ns[id] = plus(id < known ? tally->pair_ns[id] : 0, ns);
 }
 
-void fp_tally_sum(struct fp_tally *tally, uint32_t item, struct nl_str category, uint64_t count,
-                  int64_t total_ns, double mean_ns)
+void fingerprint_tally_sum(struct fingerprint_tally *tally, uint32_t item, struct nl_str category,
+                           uint64_t count, int64_t total_ns, double mean_ns)
 {
-    struct fp_item *of = &tally->items[item];
+    struct fingerprint_item *of = &tally->items[item];
     of->count += count;
     of->total_ns = plus(of->total_ns, total_ns);
     vote(tally, item, category, total_ns);
@@ -72,15 +73,16 @@ void fp_tally_sum(struct fp_tally *tally, uint32_t item, struct nl_str category,
     tally->call_ns[tally->calls++] = nl_whole_i64(mean_ns);
 }
 
-void fp_tally_add(struct fp_tally *tally, uint32_t item, struct nl_str category, int64_t ns)
+void fingerprint_tally_add(struct fingerprint_tally *tally, uint32_t item, struct nl_str category,
+                           int64_t ns)
 {
-    fp_tally_sum(tally, item, category, 1, ns, (double)ns);
+    fingerprint_tally_sum(tally, item, category, 1, ns, (double)ns);
 }
 
 #define MOST_VALUE 1e30 /* of rates and shares; sums of them stay numbers */
 
-void fp_tally_value(struct fp_tally *tally, uint32_t item, enum nl_print_value value, double x,
-                    double weight)
+void fingerprint_tally_value(struct fingerprint_tally *tally, uint32_t item,
+                             enum nl_fingerprint_value value, double x, double weight)
 {
     if (!(x >= 0 && x < MOST_VALUE))
         return; /* unknown, or a trace file that lies */
@@ -88,8 +90,8 @@ void fp_tally_value(struct fp_tally *tally, uint32_t item, enum nl_print_value v
     tally->items[item].weights[value] += weight;
 }
 
-void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double timed_flops,
-                    double bytes, double best_ns)
+void fingerprint_tally_flops(struct fingerprint_tally *tally, uint32_t item, double flops,
+                             double timed_flops, double bytes, double best_ns)
 {
     tally->items[item].flops += flops;
     tally->items[item].timed_flops += timed_flops;
@@ -98,7 +100,7 @@ void fp_tally_flops(struct fp_tally *tally, uint32_t item, double flops, double 
 }
 
 /* Medians, by a counting sort of the calls by item. */
-static double *medians(const struct fp_tally *tally)
+static double *medians(const struct fingerprint_tally *tally)
 {
     size_t count = tally->signatures.count;
     size_t *starts = nl_zalloc((count + 2) * sizeof *starts);
@@ -121,7 +123,7 @@ static double *medians(const struct fp_tally *tally)
 }
 
 /* Per item the id of its category, 0 = not known. Ties go to the text that comes first. */
-static uint32_t *categories(const struct fp_tally *tally)
+static uint32_t *categories(const struct fingerprint_tally *tally)
 {
     uint32_t *best = nl_zalloc(((size_t)tally->signatures.count + 1) * sizeof *best);
     int64_t *most = nl_zalloc(((size_t)tally->signatures.count + 1) * sizeof *most);
@@ -143,29 +145,29 @@ static uint32_t *categories(const struct fp_tally *tally)
     return best;
 }
 
-static void fill_values(struct nl_print_item *item, const struct fp_item *from,
-                        struct nl_print_list *list)
+static void fill_values(struct nl_fingerprint_item *item, const struct fingerprint_item *from,
+                        struct nl_fingerprint_list *list)
 {
     double ns = (double)from->total_ns;
-    for (int v = 0; v < NL_PRINT_VALUES; v++)
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++)
         item->values[v] = from->weights[v] > 0 ? from->sums[v] / from->weights[v] : NL_NULL_F64;
     if (from->flops > 0 && ns > 0) {
         if (from->timed_flops > 0)
-            item->values[NL_PRINT_FLOP_RATE] = from->timed_flops / ns * 1e9;
+            item->values[NL_FINGERPRINT_FLOP_RATE] = from->timed_flops / ns * 1e9;
         if (from->bytes > 0)
-            item->values[NL_PRINT_INTENSITY] = from->flops / from->bytes;
+            item->values[NL_FINGERPRINT_INTENSITY] = from->flops / from->bytes;
         if (from->best_ns > 0)
-            item->values[NL_PRINT_ROOFLINE] = from->best_ns / ns;
+            item->values[NL_FINGERPRINT_ROOFLINE] = from->best_ns / ns;
     }
-    list->impossible += item->values[NL_PRINT_ROOFLINE] > 1;
-    for (int v = 0; v < NL_PRINT_VALUES; v++)
-        if (nl_print_values[v].rule == NL_PRINT_SHARE && item->values[v] > 1)
+    list->impossible += item->values[NL_FINGERPRINT_ROOFLINE] > 1;
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++)
+        if (nl_fingerprint_values[v].rule == NL_FINGERPRINT_SHARE && item->values[v] > 1)
             item->values[v] = NL_NULL_F64;
 }
 
 static int by_total(const void *left, const void *right)
 {
-    const struct nl_print_item *a = left, *b = right;
+    const struct nl_fingerprint_item *a = left, *b = right;
     if (a->total_ns != b->total_ns)
         return a->total_ns > b->total_ns ? -1 : 1;
     if (a->count != b->count)
@@ -173,11 +175,11 @@ static int by_total(const void *left, const void *right)
     return strcmp(a->signature, b->signature);
 }
 
-static void add_item(struct fp_item *to, const struct fp_item *from)
+static void add_item(struct fingerprint_item *to, const struct fingerprint_item *from)
 {
     to->count += from->count;
     to->total_ns = plus(to->total_ns, from->total_ns);
-    for (int v = 0; v < NL_PRINT_VALUES; v++) {
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         to->sums[v] += from->sums[v];
         to->weights[v] += from->weights[v];
     }
@@ -188,14 +190,14 @@ static void add_item(struct fp_item *to, const struct fp_item *from)
 }
 
 /* The same calls under their families alone: what changes its shapes all the time has too many items. */
-static void join_families(struct fp_tally *tally)
+static void join_families(struct fingerprint_tally *tally)
 {
-    struct fp_tally joined;
+    struct fingerprint_tally joined;
     uint32_t *moved = nl_zalloc(((size_t)tally->signatures.count + 1) * sizeof *moved);
-    fp_tally_init(&joined);
+    fingerprint_tally_init(&joined);
     for (uint32_t i = 1; i < tally->signatures.count; i++) {
         struct nl_str family = nl_dict_text(&tally->families, tally->items[i].family);
-        moved[i] = fp_tally_item(&joined, family, family);
+        moved[i] = fingerprint_tally_item(&joined, family, family);
         add_item(&joined.items[moved[i]], &tally->items[i]);
     }
     for (uint32_t i = 1; i < tally->pairs.count; i++) {
@@ -210,33 +212,33 @@ static void join_families(struct fp_tally *tally)
     joined.calls = tally->calls;
     tally->call_items = NULL;
     tally->call_ns = NULL;
-    fp_tally_release(tally);
+    fingerprint_tally_release(tally);
     *tally = joined;
     nl_free(moved);
 }
 
 /* The smallest become one item. */
-static void fold_rest(struct nl_print_list *list)
+static void fold_rest(struct nl_fingerprint_list *list)
 {
-    if (list->count <= NL_PRINT_ITEMS)
+    if (list->count <= NL_FINGERPRINT_ITEMS)
         return;
-    struct nl_print_item *rest = &list->items[NL_PRINT_ITEMS - 1];
-    for (size_t i = NL_PRINT_ITEMS; i < list->count; i++) {
+    struct nl_fingerprint_item *rest = &list->items[NL_FINGERPRINT_ITEMS - 1];
+    for (size_t i = NL_FINGERPRINT_ITEMS; i < list->count; i++) {
         rest->count += list->items[i].count;
         rest->total_ns = plus(rest->total_ns, list->items[i].total_ns);
     }
-    rest->signature = NL_PRINT_REST;
-    rest->hash = nl_print_hash(nl_str(NL_PRINT_REST));
+    rest->signature = NL_FINGERPRINT_REST;
+    rest->hash = nl_fingerprint_hash(nl_str(NL_FINGERPRINT_REST));
     rest->family = rest->signature;
     rest->family_hash = rest->hash;
     rest->category = NULL;
     rest->category_hash = 0;
-    for (int v = 0; v < NL_PRINT_VALUES; v++)
+    for (int v = 0; v < NL_FINGERPRINT_VALUES; v++)
         rest->values[v] = NL_NULL_F64;
-    list->count = NL_PRINT_ITEMS;
+    list->count = NL_FINGERPRINT_ITEMS;
 }
 
-static void share_out(struct nl_print_list *list)
+static void share_out(struct nl_fingerprint_list *list)
 {
     double all = 0;
     list->calls = 0;
@@ -248,17 +250,18 @@ static void share_out(struct nl_print_list *list)
     }
     double mean = list->calls ? (double)list->total_ns / (double)list->calls : 0;
     for (size_t i = 0; i < list->count; i++) {
-        struct nl_print_item *item = &list->items[i];
+        struct nl_fingerprint_item *item = &list->items[i];
         item->share = list->total_ns > 0 ? (double)item->total_ns / all /* which cannot saturate */
                                          : (double)item->count / (double)list->calls;
         if (mean > 0)
-            item->values[NL_PRINT_RELATIVE] = item->values[NL_PRINT_LATENCY] / mean;
+            item->values[NL_FINGERPRINT_RELATIVE] = item->values[NL_FINGERPRINT_LATENCY] / mean;
     }
 }
 
-void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct nl_arena *arena)
+void fingerprint_tally_finish(struct fingerprint_tally *tally, struct nl_fingerprint_list *list,
+                              struct nl_arena *arena)
 {
-    list->families = tally->signatures.count > NL_PRINT_ITEMS + 1;
+    list->families = tally->signatures.count > NL_FINGERPRINT_ITEMS + 1;
     if (list->families)
         join_families(tally);
     size_t most = tally->signatures.count;
@@ -266,7 +269,7 @@ void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct 
     uint32_t *category = categories(tally);
     list->items = nl_arena_alloc(arena, (most + 1) * sizeof *list->items);
     for (uint32_t i = 1; i < most; i++) {
-        struct nl_print_item *item = &list->items[list->count];
+        struct nl_fingerprint_item *item = &list->items[list->count];
         struct nl_str name = nl_dict_text(&tally->signatures, i);
         struct nl_str kind = nl_dict_text(&tally->categories, category[i]);
         struct nl_str family = nl_dict_text(&tally->families, tally->items[i].family);
@@ -275,16 +278,16 @@ void fp_tally_finish(struct fp_tally *tally, struct nl_print_list *list, struct 
         list->count++;
         fill_values(item, &tally->items[i], list);
         item->signature = nl_arena_text(arena, name.ptr, name.len);
-        item->hash = nl_print_hash(name);
+        item->hash = nl_fingerprint_hash(name);
         item->family = nl_arena_text(arena, family.ptr, family.len);
-        item->family_hash = nl_print_hash(family);
+        item->family_hash = nl_fingerprint_hash(family);
         item->count = tally->items[i].count;
         item->total_ns = tally->items[i].total_ns;
-        item->values[NL_PRINT_LATENCY] = median[i];
+        item->values[NL_FINGERPRINT_LATENCY] = median[i];
         if (!category[i])
             continue;
         item->category = nl_arena_text(arena, kind.ptr, kind.len);
-        item->category_hash = (uint32_t)(nl_print_hash(kind) >> 32) | 1;
+        item->category_hash = (uint32_t)(nl_fingerprint_hash(kind) >> 32) | 1;
     }
     qsort(list->items, list->count, sizeof *list->items, by_total);
     fold_rest(list);

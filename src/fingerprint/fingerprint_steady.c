@@ -1,5 +1,5 @@
 /* Steps of warm-up and compilation, per rank, as spans that are searched by halves. */
-#include "fingerprint/fingersteady.h"
+#include "fingerprint/fingerprint_steady.h"
 
 #include "base/mem.h"
 #include "base/search.h"
@@ -18,9 +18,10 @@ static bool is_counted(enum nl_step_phase phase)
     return phase == NL_STEP_STEADY || phase == NL_STEP_LAST;
 }
 
-void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps *steps)
+void fingerprint_excluded_init(struct fingerprint_excluded *excluded,
+                               const struct nl_found_steps *steps)
 {
-    *excluded = (struct fp_excluded){.one_rank = steps->group_count == 1};
+    *excluded = (struct fingerprint_excluded){.one_rank = steps->group_count == 1};
     for (size_t g = 0; g < steps->group_count; g++) {
         const struct nl_step_group *group = &steps->groups[g];
         const struct nl_found_step *step = steps->items + group->first;
@@ -32,23 +33,23 @@ void fp_excluded_init(struct fp_excluded *excluded, const struct nl_found_steps 
                 continue;
             nl_grow(&excluded->spans, &excluded->cap, excluded->count + 1);
             excluded->spans[excluded->count++] =
-                (struct fp_span){group->rank, step[i].marked_start, step[i].marked_end};
+                (struct fingerprint_span){group->rank, step[i].marked_start, step[i].marked_end};
         }
         if (excluded->count - before > excluded->steps)
             excluded->steps = excluded->count - before;
     }
 }
 
-void fp_excluded_release(struct fp_excluded *excluded)
+void fingerprint_excluded_release(struct fingerprint_excluded *excluded)
 {
     nl_free(excluded->spans);
-    *excluded = (struct fp_excluded){0};
+    *excluded = (struct fingerprint_excluded){0};
 }
 
-bool fp_is_excluded(const struct fp_excluded *excluded, const struct nl_trace *trace,
-                    uint32_t slice, bool on_device)
+bool fingerprint_is_excluded(const struct fingerprint_excluded *excluded,
+                             const struct nl_trace *trace, uint32_t slice, bool on_device)
 {
-    const struct fp_span *spans = excluded->spans;
+    const struct fingerprint_span *spans = excluded->spans;
     if (!excluded->count)
         return false;
     if (on_device && trace->slice.link[slice] != NL_NULL_ROW)

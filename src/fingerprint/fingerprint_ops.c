@@ -10,7 +10,7 @@
 #include "tables/gputime.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include "fingerprint/fingergather.h"
+#include "fingerprint/fingerprint_gather.h"
 
 #define NAME_MOST ((size_t)1 << 20)
 
@@ -69,7 +69,7 @@ static const struct {
     {"float", GPU_FP32, GPU_TF32},
 };
 
-static double peak_of(const struct fp_gather *gather, uint32_t op)
+static double peak_of(const struct fingerprint_gather *gather, uint32_t op)
 {
     struct nl_str text = nl_trace_name(gather->trace, gather->trace->op.dtypes[op]);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
@@ -83,7 +83,8 @@ static double peak_of(const struct fp_gather *gather, uint32_t op)
 }
 
 /* The least ns in which the operations are done and the bytes are moved; NaN without operations. */
-static double best_ns(const struct fp_gather *gather, uint32_t op, double flops, double bytes)
+static double best_ns(const struct fingerprint_gather *gather, uint32_t op, double flops,
+                      double bytes)
 {
     double compute = flops / peak_of(gather, op) * 1e9;
     double memory = bytes / gather->common->figures[GPU_MEMORY] * 1e9;
@@ -91,13 +92,14 @@ static double best_ns(const struct fp_gather *gather, uint32_t op, double flops,
 }
 
 /* Device time launched in each range of the tree and in none inside. */
-static int64_t *launched_times(const struct fp_gather *gather, const struct nl_gputime *gpu)
+static int64_t *launched_times(const struct fingerprint_gather *gather,
+                               const struct nl_gputime *gpu)
 {
     int64_t *ns = nl_zalloc(((size_t)gpu->tree->count + 1) * sizeof *ns);
     for (uint32_t range = 0; range < gpu->tree->count; range++)
         ns[range] = -1; /* launched nothing */
     for (uint32_t work = 0; work < gpu->owners->count; work++) {
-        int64_t length = fp_device_length(gather, gpu->owners->work[work]);
+        int64_t length = fingerprint_device_length(gather, gpu->owners->work[work]);
         uint32_t range = gpu->owner[work];
         if (length >= 0 && range != NL_NULL_ROW)
             ns[range] = (ns[range] < 0 ? 0 : ns[range]) + length;
@@ -136,9 +138,9 @@ static uint32_t *count_replays(const struct nl_gputime *gpu)
 }
 
 struct ops {
-    const struct fp_gather *gather;
+    const struct fingerprint_gather *gather;
     const struct nl_rangetree *tree;
-    struct fp_tally *launched, *own;
+    struct fingerprint_tally *launched, *own;
     struct nl_fold fold;
     uint32_t *nodes;
     int64_t *own_ns, *launched_ns;
@@ -181,7 +183,7 @@ static struct kind *kind_of(struct ops *ops, uint32_t name, uint32_t shapes)
 }
 
 /* "aten::mm [[2, 3], [3, 4]]"; operators without inputs that have a shape are called by their name. */
-static uint32_t item_of(struct ops *ops, struct fp_tally *tally, const struct kind *kind)
+static uint32_t item_of(struct ops *ops, struct fingerprint_tally *tally, const struct kind *kind)
 {
     struct nl_str name = folded(ops, kind->name);
     struct nl_str shapes = nl_trace_name(ops->gather->trace, kind->shapes);
@@ -197,9 +199,9 @@ static uint32_t item_of(struct ops *ops, struct fp_tally *tally, const struct ki
         told |= nl_is_digit(shapes.ptr[i]);
     }
     if (!told)
-        return fp_tally_item(tally, name, name);
-    return fp_tally_item(tally, (struct nl_str){ops->text.ptr ? ops->text.ptr : "", ops->text.len},
-                         name);
+        return fingerprint_tally_item(tally, name, name);
+    return fingerprint_tally_item(
+        tally, (struct nl_str){ops->text.ptr ? ops->text.ptr : "", ops->text.len}, name);
 }
 
 static void add_op(struct ops *ops, uint32_t range)
@@ -216,15 +218,16 @@ static void add_op(struct ops *ops, uint32_t range)
     struct kind *kind = kind_of(ops, trace->slice.name[slice], inputs.shapes);
     double flops = has_row ? known(trace->op.flops[op]) : NL_NULL_F64;
     double bytes = has_row ? bytes_of(trace, op, node) : NL_NULL_F64;
-    if (fp_host_length(ops->gather, slice) >= 0) {
+    if (fingerprint_host_length(ops->gather, slice) >= 0) {
         if (kind->own == UINT32_MAX)
             kind->own = item_of(ops, ops->own, kind);
         uint32_t item = kind->own;
-        fp_tally_add(ops->own, item, type, ops->own_ns[range]);
+        fingerprint_tally_add(ops->own, item, type, ops->own_ns[range]);
         /* Its own time is that of its operations only where neither a device nor another operator
          * did them. */
         bool here = ops->launched_ns[range] < 0 && !ops->has_inner[range];
-        fp_tally_flops(ops->own, item, flops, here ? flops : NL_NULL_F64, bytes, NL_NULL_F64);
+        fingerprint_tally_flops(ops->own, item, flops, here ? flops : NL_NULL_F64, bytes,
+                                NL_NULL_F64);
     }
     if (ops->launched_ns[range] < 0)
         return;
@@ -232,13 +235,14 @@ static void add_op(struct ops *ops, uint32_t range)
         kind->launched = item_of(ops, ops->launched, kind);
     uint32_t item = kind->launched;
     uint32_t runs = ops->runs[range] ? ops->runs[range] : 1;
-    fp_tally_sum(ops->launched, item, type, runs, ops->launched_ns[range],
-                 (double)ops->launched_ns[range] / runs);
-    fp_tally_flops(ops->launched, item, flops, flops, bytes,
-                   has_row ? best_ns(ops->gather, op, flops, bytes) : NL_NULL_F64);
+    fingerprint_tally_sum(ops->launched, item, type, runs, ops->launched_ns[range],
+                          (double)ops->launched_ns[range] / runs);
+    fingerprint_tally_flops(ops->launched, item, flops, flops, bytes,
+                            has_row ? best_ns(ops->gather, op, flops, bytes) : NL_NULL_F64);
 }
 
-void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, struct fp_tally *own)
+void fingerprint_gather_ops(const struct fingerprint_gather *gather,
+                            struct fingerprint_tally *launched, struct fingerprint_tally *own)
 {
     struct nl_gputime gpu;
     if (!gather->trace->op.rows && !gather->trace->captured.rows)
@@ -269,7 +273,8 @@ void fp_gather_ops(const struct fp_gather *gather, struct fp_tally *launched, st
 /* ---- layers ---- */
 
 /* Nodes that are known as sums. */
-static void add_sums(const struct fp_gather *gather, struct fp_tally *tally, struct nl_fold *fold)
+static void add_sums(const struct fingerprint_gather *gather, struct fingerprint_tally *tally,
+                     struct nl_fold *fold)
 {
     const struct nl_node_table *node = &gather->trace->node;
     for (uint32_t row = 0; row < node->rows; row++) {
@@ -280,13 +285,14 @@ static void add_sums(const struct fp_gather *gather, struct fp_tally *tally, str
         if (total < 0 && __builtin_mul_overflow(mean, count, &total))
             continue;
         struct nl_str name = nl_dict_text(&fold->texts, nl_fold_id(fold, node->name[row]));
-        uint32_t item = fp_tally_item(tally, name, name);
-        fp_tally_sum(tally, item, nl_trace_name(gather->trace, node->type[row]), (uint64_t)count,
-                     total, (double)total / (double)count);
+        uint32_t item = fingerprint_tally_item(tally, name, name);
+        fingerprint_tally_sum(tally, item, nl_trace_name(gather->trace, node->type[row]),
+                              (uint64_t)count, total, (double)total / (double)count);
     }
 }
 
-void fp_gather_layers(const struct fp_gather *gather, struct fp_tally *tally)
+void fingerprint_gather_layers(const struct fingerprint_gather *gather,
+                               struct fingerprint_tally *tally)
 {
     const struct nl_trace *trace = gather->trace;
     struct nl_fold fold;
@@ -299,9 +305,9 @@ void fp_gather_layers(const struct fp_gather *gather, struct fp_tally *tally)
             uint32_t slice = tree.slices[range];
             struct nl_str name =
                 nl_dict_text(&fold.texts, nl_fold_id(&fold, trace->slice.name[slice]));
-            if (fp_host_length(gather, slice) >= 0)
-                fp_tally_add(tally, fp_tally_item(tally, name, name), (struct nl_str){"", 0},
-                             own[range]);
+            if (fingerprint_host_length(gather, slice) >= 0)
+                fingerprint_tally_add(tally, fingerprint_tally_item(tally, name, name),
+                                      (struct nl_str){"", 0}, own[range]);
         }
         nl_free(own);
         nl_rangetree_release(&tree);

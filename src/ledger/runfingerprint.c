@@ -1,43 +1,44 @@
 /* Fingerprints: a row each. The walk over them is runlist.c's, which knows the filters. */
-#include "ledger/runprint.h"
+#include "ledger/runfingerprint.h"
 
-#include "fingerprint/fingerpack.h"
+#include "fingerprint/fingerprint_pack.h"
 #include "ledger/ledgerdb.h"
 
 #define PRINT_MAX ((size_t)16 << 20)
 
-void nl_ledger_print_init(struct nl_ledger_print *print, int64_t form)
+void nl_ledger_fingerprint_init(struct nl_ledger_fingerprint *print, int64_t form)
 {
     print->form = form;
     nl_buf_init(&print->items, PRINT_MAX);
     nl_buf_init(&print->names, PRINT_MAX);
 }
 
-void nl_ledger_print_release(struct nl_ledger_print *print)
+void nl_ledger_fingerprint_release(struct nl_ledger_fingerprint *print)
 {
     nl_buf_release(&print->items);
     nl_buf_release(&print->names);
 }
 
-void nl_ledger_print_pack(struct nl_ledger_print *print, const struct nl_runprint *made)
+void nl_ledger_fingerprint_pack(struct nl_ledger_fingerprint *print,
+                                const struct nl_runfingerprint *made)
 {
-    print->form = NL_PRINT_FORM;
-    nl_print_pack(made, &print->items, &print->names);
+    print->form = NL_FINGERPRINT_FORM;
+    nl_fingerprint_pack(made, &print->items, &print->names);
 }
 
-bool nl_ledger_print_make(struct nl_ledger_print *print, const struct nl_trace *trace,
-                          struct nl_job *job, struct nl_err *err)
+bool nl_ledger_fingerprint_make(struct nl_ledger_fingerprint *print, const struct nl_trace *trace,
+                                struct nl_job *job, struct nl_err *err)
 {
-    struct nl_runprint *made = nl_runprint_new(trace, NULL, job, err);
+    struct nl_runfingerprint *made = nl_runfingerprint_new(trace, NULL, job, err);
     if (!made)
         return false;
-    nl_ledger_print_pack(print, made);
-    nl_runprint_free(made);
+    nl_ledger_fingerprint_pack(print, made);
+    nl_runfingerprint_free(made);
     return true;
 }
 
-bool nl_ledger_print_put(struct nl_ledger *ledger, int64_t run, const struct nl_ledger_print *print,
-                         struct nl_err *err)
+bool nl_ledger_fingerprint_put(struct nl_ledger *ledger, int64_t run,
+                               const struct nl_ledger_fingerprint *print, struct nl_err *err)
 {
     struct nl_str items = {print->items.ptr, print->items.len};
     struct nl_str names = {print->names.ptr, print->names.len};
@@ -49,15 +50,15 @@ bool nl_ledger_print_put(struct nl_ledger *ledger, int64_t run, const struct nl_
                           "iibb", run, print->form, &items, &names);
 }
 
-bool nl_ledger_print_keep(struct nl_ledger *ledger, int64_t run,
-                          const struct nl_ledger_print *print, struct nl_err *err)
+bool nl_ledger_fingerprint_keep(struct nl_ledger *ledger, int64_t run,
+                                const struct nl_ledger_fingerprint *print, struct nl_err *err)
 {
     return nl_ledgerdb_begin(ledger, err) &&
-           nl_ledgerdb_end(ledger, nl_ledger_print_put(ledger, run, print, err), err);
+           nl_ledgerdb_end(ledger, nl_ledger_fingerprint_put(ledger, run, print, err), err);
 }
 
-bool nl_ledger_print_get(struct nl_ledger *ledger, int64_t run, int64_t form, struct nl_buf *items,
-                         struct nl_buf *names, struct nl_err *err)
+bool nl_ledger_fingerprint_get(struct nl_ledger *ledger, int64_t run, int64_t form,
+                               struct nl_buf *items, struct nl_buf *names, struct nl_err *err)
 {
     bool ok = true;
     sqlite3_stmt *rows = nl_ledgerdb_ask(
@@ -71,7 +72,7 @@ bool nl_ledger_print_get(struct nl_ledger *ledger, int64_t run, int64_t form, st
     return rows && ok;
 }
 
-bool nl_ledger_print_can(struct nl_ledger *ledger, int64_t run, bool *can, struct nl_err *err)
+bool nl_ledger_fingerprint_can(struct nl_ledger *ledger, int64_t run, bool *can, struct nl_err *err)
 {
     int64_t count;
     bool done = nl_ledgerdb_number(
