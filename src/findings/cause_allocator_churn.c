@@ -41,7 +41,7 @@ static uint64_t count_calls(const struct nl_scene *scene, int64_t since, int64_t
     return count;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict allocator_churn_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, is_allocation, &gaps, &finding->where), called;
@@ -101,7 +101,7 @@ const struct nl_cause nl_cause_allocator_churn = {
         "1 % of wall. Stream-ordered calls (…Async) do not count.",
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = allocator_churn_evaluate,
     .not_this_if =
         "the calls are part of start-up (the first fifth of the time is left out), or run "
         "while the device works",

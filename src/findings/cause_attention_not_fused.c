@@ -76,7 +76,8 @@ static bool is_product(const struct nl_op_work *work, struct nl_least_time least
     return work->family == WORK_GEMM;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict attention_not_fused_evaluate(struct nl_scene *scene,
+                                                    struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, false);
     if (lacks)
@@ -117,6 +118,6 @@ const struct nl_cause nl_cause_attention_not_fused = {
         "over 3 % of wall: that is the cost, and most softmax time is of this kind. Needs shapes.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = attention_not_fused_evaluate,
     .not_this_if = "the softmax is a classifier's, or scores themselves are wanted",
 };

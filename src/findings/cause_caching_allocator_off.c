@@ -71,7 +71,8 @@ static uint64_t count_kernels(const struct nl_scene *scene)
     return count;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict caching_allocator_off_evaluate(struct nl_scene *scene,
+                                                      struct nl_finding *finding)
 {
     uint64_t mallocs, frees, kernels = count_kernels(scene);
     if (!is_torch(scene->trace))
@@ -133,7 +134,7 @@ const struct nl_cause nl_cause_caching_allocator_off = {
            "wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_op, NULL}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = caching_allocator_off_evaluate,
     .not_this_if = "the allocations are few beside the kernels (allocator_churn: memory is short "
                    "or shapes change), or "
                    "stream-ordered",

@@ -132,7 +132,7 @@ static void say_error(struct nl_scene *scene, struct nl_finding *finding, int64_
                     .value = median});
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict clock_mismatch_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t error = nl_clock_error(scene->trace, NL_NULL_ROW);
     double median = median_kernel(scene);
@@ -165,7 +165,7 @@ const struct nl_cause nl_cause_clock_mismatch = {
            "by them, are off by as much. Times are not moved.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = clock_mismatch_evaluate,
     .not_this_if =
         "correlation ids were used twice, so that work hangs from a call that is not its own "
         "(then it is off by far more than microseconds)",

@@ -79,7 +79,7 @@ static enum nl_clock_reason worst_of(const struct nl_held_clock *held)
     return worst;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict clocks_down_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_held_clock held = nl_held_clock(scene, NL_CLOCK_REASONS, NULL);
     if (held.clock == NL_NULL_ROW || held.reasons == NL_NULL_ROW)
@@ -112,7 +112,7 @@ const struct nl_cause nl_cause_clocks_down = {
            "that. Needs telemetry (neurolens run).",
     .needs = {{NL_T_kernel, NULL}, {NL_T_counter, NULL}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = clocks_down_evaluate,
     .not_this_if = "the kernels wait for memory: their time does not follow the clock of the "
                    "multiprocessors",
 };

@@ -162,7 +162,7 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
     return NL_CAUSE_FOUND;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict collective_skew_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked wait = nl_booked_sum(scene, is_wait), all = nl_booked_sum(scene, is_comm);
     if (wait.ns > 0)
@@ -184,7 +184,7 @@ const struct nl_cause nl_cause_collective_skew = {
     .needs = {{NL_T_collective, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_WAITS,
-    .evaluate = evaluate,
+    .evaluate = collective_skew_evaluate,
     .not_this_if = "all collectives of a size take the same (then the link is the limit: "
                    "low_bus_bandwidth), or "
                    "computation hides them",

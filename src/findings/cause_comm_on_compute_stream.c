@@ -69,7 +69,8 @@ static void sum_shared(const struct nl_trace *trace, const struct stream_time *l
     }
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict comm_on_compute_stream_evaluate(struct nl_scene *scene,
+                                                       struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     uint32_t first, last;
@@ -136,7 +137,7 @@ const struct nl_cause nl_cause_comm_on_compute_stream = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_ALL,
-    .evaluate = evaluate,
+    .evaluate = comm_on_compute_stream_evaluate,
     .not_this_if =
         "communication has streams of its own, or depends on all that ran before it (then "
         "no stream helps)",

@@ -50,7 +50,8 @@ static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *
     return NL_CAUSE_FOUND;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict copies_not_recorded_evaluate(struct nl_scene *scene,
+                                                    struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     uint64_t calls = 0, copied = 0;
@@ -102,7 +103,7 @@ const struct nl_cause nl_cause_copies_not_recorded = {
            "over 10 % of wall is idle. Costs nothing: that time is unknown, not idle.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = copies_not_recorded_evaluate,
     .not_this_if =
         "copies were recorded (then their time is not idle), or the program copies nothing",
 };

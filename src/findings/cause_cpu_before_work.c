@@ -22,7 +22,7 @@ static bool is_step(const struct nl_scene *scene, const struct nl_account_row *r
     return row->phase == NL_STEADY && !row->lead;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict cpu_before_work_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked own = nl_booked_sum(scene, is_own);
     int64_t whole = nl_booked_sum(scene, is_step).ns;
@@ -76,7 +76,7 @@ const struct nl_cause nl_cause_cpu_before_work = {
            "Between the first and the last work that is idle time, which other causes explain. "
            "Cost: that time.",
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = cpu_before_work_evaluate,
     .not_this_if = "the first recorded step began in the middle: then what came before belongs to "
                    "the step before, and the device worked meanwhile",
 };

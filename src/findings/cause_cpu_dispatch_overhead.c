@@ -17,7 +17,8 @@ static bool is_dispatch(const struct nl_scene *scene, const struct nl_idle_gap *
            gap->activity != NL_DID_LAUNCH && gap->activity != NL_DID_QUEUED;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict cpu_dispatch_overhead_evaluate(struct nl_scene *scene,
+                                                      struct nl_finding *finding)
 {
     size_t gaps;
     int64_t late = scene->device->class_ns[NL_IDLE_HOST_LATE];
@@ -65,7 +66,7 @@ const struct nl_cause nl_cause_cpu_dispatch_overhead = {
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = cpu_dispatch_overhead_evaluate,
     .not_this_if =
         "the gaps begin in a wait (sync_calls), are long (input, start-up), or the launch "
         "calls themselves are slow (launch_api_slow)",

@@ -122,7 +122,7 @@ static void prove_caller(struct nl_scene *scene, struct nl_finding *finding, str
              nl_booked_text(scene, trace->stack.name[call->caller[most]]));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict cpu_hotspot_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked_by_name work = nl_booked_by_name(scene, is_work);
     struct nl_booked all = nl_booked_sum(scene, any);
@@ -177,7 +177,7 @@ const struct nl_cause nl_cause_cpu_hotspot = {
            "calls. Ranges (unless there is nothing else), waits and reads of files are none. Cost: "
            "its time; saving a quarter to "
            "three quarters.",
-    .evaluate = evaluate,
+    .evaluate = cpu_hotspot_evaluate,
     .not_this_if = "the function is the program's purpose and runs at the speed of the processor "
                    "(roof tells), or "
                    "it is a library's kernel that uses all cores",

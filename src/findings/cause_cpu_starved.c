@@ -16,7 +16,7 @@ static bool is_ready(const struct nl_scene *scene, const struct nl_account_row *
            (scene->cpu || row->inside);
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict cpu_starved_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked sum = nl_booked_sum(scene, is_ready);
     if (nl_scene_share(scene, sum.ns) <= WARN_SHARE)
@@ -53,7 +53,7 @@ const struct nl_cause nl_cause_cpu_starved = {
     .needs = {{NL_T_slice, NULL}},
     .need_count = 1,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = cpu_starved_evaluate,
     .not_this_if =
         "the thread waits for something (then it is not ready), or the device works meanwhile",
 };

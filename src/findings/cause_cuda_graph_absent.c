@@ -75,7 +75,8 @@ static uint64_t graph_launches(const struct nl_scene *scene)
     return count;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict cuda_graph_absent_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     size_t gaps;
     uint32_t kernels = 0;
@@ -127,6 +128,6 @@ const struct nl_cause nl_cause_cuda_graph_absent = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = cuda_graph_absent_evaluate,
     .not_this_if = "steps differ (dynamic shapes), or graphs are used already",
 };

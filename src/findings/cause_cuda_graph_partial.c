@@ -122,7 +122,8 @@ static void entitle(const struct nl_scene *scene, struct nl_finding *finding,
                  nl_say_ns(scene, waits->inside));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict cuda_graph_partial_evaluate(struct nl_scene *scene,
+                                                   struct nl_finding *finding)
 {
     struct waits waits = look(scene, &finding->where);
     int64_t cost = waits.front;
@@ -167,7 +168,7 @@ const struct nl_cause nl_cause_cuda_graph_partial = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = cuda_graph_partial_evaluate,
     .not_this_if = "the gaps lie in front of kernels that are launched one by one "
                    "(launch_bound_small_kernels), or "
                    "replays follow each other directly",

@@ -11,7 +11,8 @@
 #define CRITICAL_SHARE 0.30
 #define KERNELS_LEAST  20 /* kernels: fewer are no pattern */
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict d2d_copy_or_cast_excess_evaluate(struct nl_scene *scene,
+                                                        struct nl_finding *finding)
 {
     struct nl_kind_facts facts = nl_kind_facts(scene, NL_CATEGORY_COPY_LIKE);
     int64_t busy = nl_kind_busy(scene);
@@ -35,6 +36,6 @@ const struct nl_cause nl_cause_d2d_copy_or_cast_excess = {
            "time, in 20 kernels or more.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = d2d_copy_or_cast_excess_evaluate,
     .not_this_if = "the copies are the work (gathers of a cache, concatenation of results)",
 };

@@ -6,7 +6,8 @@
  */
 #include "findings/copycause.h"
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict d2h_in_critical_path_evaluate(struct nl_scene *scene,
+                                                     struct nl_finding *finding)
 {
     return nl_copy_in_critical_path(scene, finding, "DtoH", nl_copy_is_dtoh);
 }
@@ -17,6 +18,6 @@ const struct nl_cause nl_cause_d2h_in_critical_path = {
            "device. Warning over 5 % of wall.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = d2h_in_critical_path_evaluate,
     .not_this_if = "copies run beside kernels (hidden time is not counted)",
 };

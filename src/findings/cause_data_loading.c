@@ -167,7 +167,7 @@ static enum nl_verdict judge_calls(struct nl_scene *scene, struct nl_finding *fi
     return NL_CAUSE_FOUND;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict data_loading_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     uint32_t thread = nl_scene_thread(scene), event, lane;
     if (thread != NL_NULL_ROW)
@@ -184,7 +184,7 @@ const struct nl_cause nl_cause_data_loading = {
            "function that fetches "
            "input (with what it calls), for over 10 % of wall.",
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = data_loading_evaluate,
     .not_this_if = "workers fetch beside the work (then the main thread does not wait for them), "
                    "or loading is "
                    "what the program is for",

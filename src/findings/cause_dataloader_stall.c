@@ -84,7 +84,7 @@ static const char *name_condition(const struct nl_scene *scene)
                   text, nl_scene_args(scene), nl_scene_place(scene, "g."));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict dataloader_stall_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_intervals late, fetches;
     nl_intervals_init(&late);
@@ -144,7 +144,7 @@ const struct nl_cause nl_cause_dataloader_stall = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = dataloader_stall_evaluate,
     .not_this_if = "the device works while data is fetched (only idle time counts), or fetching "
                    "happens on threads that launch nothing",
 };

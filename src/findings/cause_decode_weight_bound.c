@@ -63,7 +63,8 @@ static int64_t most_saved(const struct nl_llm_sum *sum, double beyond)
     return nl_sum_near(most > 0 ? most : 0);
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict decode_weight_bound_evaluate(struct nl_scene *scene,
+                                                    struct nl_finding *finding)
 {
     struct nl_llm_sum sum = nl_llm_add_up(scene, NL_LLM_DECODE, &finding->where);
     if (!sum.steps || sum.span_ns <= 0 || nl_scene_share(scene, sum.span_ns) < LEAST_SHARE)
@@ -105,7 +106,7 @@ const struct nl_cause nl_cause_decode_weight_bound = {
            "Needs shapes of half of the time in products, and the device's peaks.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = decode_weight_bound_evaluate,
     .not_this_if = "gaps between steps, attention over long contexts or kernels below memory's "
                    "bandwidth take most of a step, or enough requests run together to make "
                    "arithmetic the bound",

@@ -78,7 +78,8 @@ static enum nl_verdict evaluate_names(struct nl_scene *scene, struct nl_finding 
     return NL_CAUSE_FOUND;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict elementwise_not_fused_evaluate(struct nl_scene *scene,
+                                                      struct nl_finding *finding)
 {
     if (nl_work_lacks(scene, false) || scene->linked < LEAST_LINKED)
         return evaluate_names(scene, finding);
@@ -130,7 +131,7 @@ const struct nl_cause nl_cause_elementwise_not_fused = {
         "another directly; saving half to all of what they take beyond the longest of each run.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = elementwise_not_fused_evaluate,
     .not_this_if = "other kernels lie between them (nothing to fuse), or a compiler has fused them "
                    "already (triton_poi, fusion)",
 };

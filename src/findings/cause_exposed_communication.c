@@ -19,7 +19,8 @@ static bool is_comm(const struct nl_trace *trace, uint32_t kernel)
     return trace->kernel.class[kernel] == NL_CLASS_COMMUNICATION;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict exposed_communication_evaluate(struct nl_scene *scene,
+                                                      struct nl_finding *finding)
 {
     int64_t exposed = scene->parts->exposed_comm_ns, all = scene->parts->comm_ns;
     if (nl_scene_share(scene, exposed) <= WARN_SHARE)
@@ -81,7 +82,7 @@ const struct nl_cause nl_cause_exposed_communication = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_ALL,
-    .evaluate = evaluate,
+    .evaluate = exposed_communication_evaluate,
     .not_this_if =
         "communication runs beside computation; or this rank only waits for a slower one "
         "(its kernel runs while it waits: compare the ranks)",

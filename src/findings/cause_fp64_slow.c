@@ -86,7 +86,7 @@ static double most_of(const struct nl_trace *trace, uint32_t kernel, bool by_byt
     return most > 0 ? most : 0;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict fp64_slow_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     uint32_t device = scene->device->device;
@@ -157,7 +157,7 @@ const struct nl_cause nl_cause_fp64_slow = {
            "leaves.",
     .needs = {{NL_T_device, "compute_major"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = fp64_slow_evaluate,
     .not_this_if = "the device is made for FP64 (V100, A100, H100: another capability), or the "
                    "results need the digits",
 };

@@ -63,7 +63,8 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding, const struc
                              .value = (double)fast->ns});
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict fp8_full_accumulation_evaluate(struct nl_scene *scene,
+                                                      struct nl_finding *finding)
 {
     if (!is_hopper(scene))
         return NL_CAUSE_ABSENT;
@@ -92,7 +93,7 @@ const struct nl_cause nl_cause_fp8_full_accumulation = {
         "Needs shapes, scalar inputs and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = fp8_full_accumulation_evaluate,
     .not_this_if = "some products accumulate fast (the others are those of gradients, which keep "
                    "full accumulation on purpose), or results would lose too many digits",
 };

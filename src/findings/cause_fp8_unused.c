@@ -24,7 +24,7 @@ static bool is_fp8(const struct nl_op_work *work, struct nl_least_time least)
     return work->family == WORK_GEMM && work->type == WORK_FP8;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict fp8_unused_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, true);
     const struct nl_device_peaks *peaks = nl_work_peaks(scene);
@@ -75,7 +75,7 @@ const struct nl_cause nl_cause_fp8_unused = {
            "what the ratio of the peaks would save. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = fp8_unused_evaluate,
     .not_this_if = "the model's accuracy does not allow 8 bits, or the products are far below the "
                    "peak that they have now",
 };

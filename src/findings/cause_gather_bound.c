@@ -16,7 +16,7 @@ static bool is_gather(const struct nl_op_work *work, struct nl_least_time least)
     return work->family == WORK_GATHER;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict gather_bound_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, true);
     if (lacks)
@@ -57,6 +57,6 @@ const struct nl_cause nl_cause_gather_bound = {
            "device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = gather_bound_evaluate,
     .not_this_if = "their calls are so small that launching decides, or rows are read in order",
 };

@@ -63,7 +63,7 @@ static void prove(struct nl_scene *scene, struct nl_finding *finding, const char
              nl_say_count(scene, count), nl_say_ns(scene, nl_intervals_length(all)));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict gc_pause_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     uint32_t thread = nl_scene_thread(scene);
@@ -100,6 +100,6 @@ const struct nl_cause nl_cause_gc_pause = {
     .doc = "Garbage collection on the thread that launches while the device is idle, or on the "
            "main thread of a "
            "CPU-only profile (slices or functions named so), takes over 1 % of wall.",
-    .evaluate = evaluate,
+    .evaluate = gc_pause_evaluate,
     .not_this_if = "the collector runs on another thread, or while the device works",
 };

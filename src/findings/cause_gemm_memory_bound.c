@@ -18,7 +18,8 @@ static bool is_starved(const struct nl_op_work *work, struct nl_least_time least
     return work->family == WORK_GEMM && least.both == least.both && least.memory > least.compute;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict gemm_memory_bound_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, true);
     if (lacks)
@@ -67,7 +68,7 @@ const struct nl_cause nl_cause_gemm_memory_bound = {
         "the peak. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = gemm_memory_bound_evaluate,
     .not_this_if = "the products reach little of memory's peak (then they are too small or badly "
                    "shaped), or enough rows are there to make arithmetic the bound",
 };

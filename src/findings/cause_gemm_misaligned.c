@@ -17,7 +17,7 @@ static bool is_misaligned(const struct nl_op_work *work, struct nl_least_time le
     return work->misaligned;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict gemm_misaligned_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, true);
     if (lacks)
@@ -61,6 +61,6 @@ const struct nl_cause nl_cause_gemm_misaligned = {
         "of their roof. Cost: their headroom. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = gemm_misaligned_evaluate,
     .not_this_if = "the products reach their roof all the same, or are small beside the step",
 };

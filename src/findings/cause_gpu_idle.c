@@ -406,7 +406,7 @@ static void promise(const struct nl_scene *scene, struct nl_finding *finding,
         finding->remedies = "gpu_idle:held";
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict gpu_idle_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
     struct nl_interval longest = {0, 0};
@@ -480,7 +480,7 @@ const struct nl_cause nl_cause_gpu_idle = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = gpu_idle_evaluate,
     .not_this_if = "the device copies (copies count as work), or one single gap is nearly all of "
                    "it (a phase, not a pattern: confidence is lowered)",
 };

@@ -6,7 +6,8 @@
  */
 #include "findings/copycause.h"
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict h2d_in_critical_path_evaluate(struct nl_scene *scene,
+                                                     struct nl_finding *finding)
 {
     return nl_copy_in_critical_path(scene, finding, "HtoD", nl_copy_is_htod);
 }
@@ -18,7 +19,7 @@ const struct nl_cause nl_cause_h2d_in_critical_path = {
            "start-up, that part is paid once and no saving.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = h2d_in_critical_path_evaluate,
     .not_this_if = "copies run beside kernels (hidden time is not counted), or the copies are few "
                    "and tiny (cost under 0.5 % of wall)",
 };

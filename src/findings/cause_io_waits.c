@@ -15,7 +15,7 @@ static bool is_wanted(const struct nl_scene *scene, const struct nl_account_row 
     return nl_is_file_io(scene->trace, nl_account_name(scene->account, row->name));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict io_waits_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     static const struct nl_booked_calls calls = {
         .wanted = is_wanted,
@@ -38,7 +38,7 @@ const struct nl_cause nl_cause_io_waits = {
            "(read, write, fsync, recv, print and their like, by the last word of their names; the "
            "program's own functions of such a name only where the profile does not show built-in "
            "functions apart) for over 10 % of wall.",
-    .evaluate = evaluate,
+    .evaluate = io_waits_evaluate,
     .not_this_if = "the data come from memory (a cache, a pipe that is always full) and the time "
                    "is copying, or parsing is the larger part",
 };

@@ -42,7 +42,8 @@ static uint64_t count_scalars(const struct nl_scene *scene)
     return count;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict item_scalar_readback_evaluate(struct nl_scene *scene,
+                                                     struct nl_finding *finding)
 {
     size_t gaps, drained = 0;
     int64_t cost = nl_scene_waits(scene, after_scalar, &finding->where), own = 0;
@@ -102,6 +103,6 @@ const struct nl_cause nl_cause_item_scalar_readback = {
            "Warning over 1 % of wall.",
     .needs = {{NL_T_copy, "bytes"}, {NL_T_api, NULL}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = item_scalar_readback_evaluate,
     .not_this_if = "the copies are larger than a number, or nothing waits for them",
 };

@@ -45,7 +45,8 @@ static bool has_compiling(const struct nl_scene *scene)
     return false;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict jit_compile_in_loop_evaluate(struct nl_scene *scene,
+                                                    struct nl_finding *finding)
 {
     size_t count;
     if (!has_compiling(scene))
@@ -101,7 +102,7 @@ const struct nl_cause nl_cause_jit_compile_in_loop = {
         "Over 1 ms and 0.5 % of wall.",
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = jit_compile_in_loop_evaluate,
     .not_this_if =
         "it happens at the start (the first fifth of the time is left out), or the device "
         "works meanwhile",

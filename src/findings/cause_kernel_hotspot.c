@@ -24,7 +24,7 @@ static void group_work(const struct nl_scene *scene, struct nl_groups *groups)
     nl_groups_finish(groups);
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict kernel_hotspot_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     struct nl_groups groups;
@@ -81,6 +81,6 @@ const struct nl_cause nl_cause_kernel_hotspot = {
            "(nsys-ai). Promises no saving: how much faster it could be is not judged here.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = kernel_hotspot_evaluate,
     .not_this_if = "a hotspot is not a fault by itself: it shows where tuning pays",
 };

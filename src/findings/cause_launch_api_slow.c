@@ -21,7 +21,7 @@ static bool in_launch(const struct nl_scene *scene, const struct nl_idle_gap *ga
     return gap->activity == NL_DID_LAUNCH && gap->activity_ns <= LONGEST_NS;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict launch_api_slow_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, in_launch, &gaps, &finding->where);
@@ -83,7 +83,7 @@ const struct nl_cause nl_cause_launch_api_slow = {
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = launch_api_slow_evaluate,
     .not_this_if =
         "the calls wait because the queue is full: then the device is busy and no idle time "
         "falls on them (launch_queue_full)",

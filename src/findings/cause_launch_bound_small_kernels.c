@@ -20,7 +20,8 @@ static double sure_by_length(double median_ns)
     return beyond > 0 ? 1 - (1 - LEFT_OF_SURE) * beyond : 1;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict launch_bound_small_kernels_evaluate(struct nl_scene *scene,
+                                                           struct nl_finding *finding)
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, nl_launch_is_dispatch_gap, &gaps, &finding->where);
@@ -54,7 +55,7 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = launch_bound_small_kernels_evaluate,
     .not_this_if =
         "the queue is full (under 20 % of launches start within 20 µs): then small kernels "
         "run back to back and cost nothing",

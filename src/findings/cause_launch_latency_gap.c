@@ -17,7 +17,8 @@ static bool is_latency(const struct nl_scene *scene, const struct nl_idle_gap *g
     return gap->class == NL_IDLE_LAUNCH_LATENCY && gap->end - gap->start <= LONGEST_NS;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict launch_latency_gap_evaluate(struct nl_scene *scene,
+                                                   struct nl_finding *finding)
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, is_latency, &gaps, &finding->where);
@@ -66,6 +67,6 @@ const struct nl_cause nl_cause_launch_latency_gap = {
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = launch_latency_gap_evaluate,
     .not_this_if = "the gap is longer (something else is waited for), or the launch came late",
 };

@@ -21,7 +21,8 @@ static bool is_blocked(const struct nl_trace *trace, uint32_t slice)
            trace->slice.ts[slice] - nl_slice_end(trace, launch) > LONG_NS;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict launch_queue_full_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     int64_t blocked = 0;
@@ -80,6 +81,6 @@ const struct nl_cause nl_cause_launch_queue_full = {
            "on a device that is idle at most 15 %: the CPU waits for room in the queue (HTA).",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = launch_queue_full_evaluate,
     .not_this_if = "the device is idle: then the calls are slow by themselves (launch_api_slow)",
 };

@@ -16,7 +16,7 @@ static bool is_copy(const struct nl_op_work *work, struct nl_least_time least)
     return work->family == WORK_COPY;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict layout_copies_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, false);
     if (lacks)
@@ -54,7 +54,7 @@ const struct nl_cause nl_cause_layout_copies = {
            "stack) take over 5 % of wall. Cost: their time; saving a quarter to all. Needs shapes.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = layout_copies_evaluate,
     .not_this_if =
         "the copies are the program's purpose (a cache that is filled, a batch that is built)",
 };

@@ -22,7 +22,7 @@ static bool is_loading(const struct nl_scene *scene, const struct nl_idle_gap *g
             nl_is_cold_launch(scene->trace, gap->launch));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict lazy_loading_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, is_loading, &gaps, &finding->where);
@@ -69,7 +69,7 @@ const struct nl_cause nl_cause_lazy_loading = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = lazy_loading_evaluate,
     .not_this_if = "the calls wait for a full launch queue (then their kernels begin much later), "
                    "or the code is "
                    "compiled (jit_compile_in_loop)",

@@ -62,7 +62,7 @@ static bool joins(const struct nl_scene *scene, struct nl_str function)
     return is_join(function) || joined > all / 2;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict lock_waits_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     static const struct nl_booked_calls calls = {
         .wanted = is_wanted,
@@ -91,7 +91,7 @@ const struct nl_cause nl_cause_lock_waits = {
     .doc = "CPU-only: the main thread sits in calls that wait for a lock, a condition or another "
            "thread (acquire, futex, pthread_mutex_lock, take_gil, join and their like) for over 5 "
            "% of wall. Sleeping and polling are none.",
-    .evaluate = evaluate,
+    .evaluate = lock_waits_evaluate,
     .not_this_if = "waiting is the thread's purpose: it has handed the work to others, and these "
                    "are the limit",
 };

@@ -48,7 +48,8 @@ static void add_size(const struct nl_scene *scene, const struct nl_collective_si
     }
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict low_bus_bandwidth_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     uint32_t device = scene->device->device;
     const struct nl_device_peaks *peaks = nl_memo_peaks(scene->memo);
@@ -109,7 +110,7 @@ const struct nl_cause nl_cause_low_bus_bandwidth = {
     .needs = {{NL_T_collective, "bytes"}},
     .need_count = 1,
     .saves = NL_SAVES_ALL,
-    .evaluate = evaluate,
+    .evaluate = low_bus_bandwidth_evaluate,
     .not_this_if = "messages are small (latency limits them), the ranks lie on several nodes (the "
                    "network is the "
                    "limit), or only some of them are slow (collective_skew)",

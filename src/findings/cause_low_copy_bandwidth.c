@@ -43,7 +43,8 @@ static double link_rate(const struct nl_scene *scene, const char **what)
     return 12e9;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict low_copy_bandwidth_evaluate(struct nl_scene *scene,
+                                                   struct nl_finding *finding)
 {
     const char *link;
     struct nl_copy_sums sums = nl_copy_sum(scene, is_large);
@@ -91,6 +92,6 @@ const struct nl_cause nl_cause_low_copy_bandwidth = {
            "Cost: exposed time × (1 − rate / practical rate). Warning over 2 % of wall.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = low_copy_bandwidth_evaluate,
     .not_this_if = "the copies are small (latency, not rate, limits them) or hidden",
 };

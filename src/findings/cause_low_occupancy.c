@@ -59,7 +59,7 @@ static void add_kernel(struct nl_scene *scene, uint32_t kernel, struct few_warps
     }
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict low_occupancy_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct few_warps few = {0};
     struct nl_evidence longest = {0};
@@ -109,7 +109,7 @@ const struct nl_cause nl_cause_low_occupancy = {
            "Cost: half of their time, an upper bound.",
     .needs = {{NL_T_kernel, "registers"}, {NL_T_kernel, "grid_x"}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = low_occupancy_evaluate,
     .not_this_if = "the kernel keeps memory or its pipes busy with few warps (much work per "
                    "thread): a kernel profiler tells",
 };

@@ -21,7 +21,8 @@ static bool is_small(const struct nl_trace *trace, uint32_t copy)
            trace->copy.bytes[copy] < SMALL_BYTES;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict many_small_copies_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     struct nl_copy_sums sums = nl_copy_sum(scene, is_small);
     double per_step = scene->steps > 1 ? (double)sums.count / (double)scene->steps : 0;
@@ -74,6 +75,6 @@ const struct nl_cause nl_cause_many_small_copies = {
            "at 10 µs each; limited to idle time plus their exposed time. Warning over 2 % of wall.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = many_small_copies_evaluate,
     .not_this_if = "other work hides them: cost is limited to idle and exposed time",
 };

@@ -10,7 +10,8 @@
 #define LEAST_SHARE 0.20
 #define LEAST_BYTES ((uint64_t)64 << 20)
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict memory_fragmentation_evaluate(struct nl_scene *scene,
+                                                     struct nl_finding *finding)
 {
     struct nl_memory_pool pool;
     if (!nl_memory_pool(scene, &pool) || !pool.peak_reserved)
@@ -52,6 +53,6 @@ const struct nl_cause nl_cause_memory_fragmentation = {
            "or a peak before the recording. Costs bytes, no time.",
     .needs = {{NL_T_memory, "total_reserved"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = memory_fragmentation_evaluate,
     .not_this_if = "the peak of live memory was before the recording began (start-up, autotuning)",
 };

@@ -24,7 +24,7 @@ static const char *least_sql(const struct nl_scene *scene, const struct nl_memor
         (long long)(nl_growth_at(growth, part + 1) - first));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict memory_leak_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_memory_table *memory = &scene->trace->memory;
     struct nl_memory_pool pool;
@@ -76,7 +76,7 @@ const struct nl_cause nl_cause_memory_leak = {
            "Costs bytes, no time.",
     .needs = {{NL_T_memory, "total_allocated"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = memory_leak_evaluate,
     .not_this_if = "the recording ends while a model or cache is still being built, or before the "
                    "first step is over",
 };

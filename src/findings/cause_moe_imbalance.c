@@ -153,7 +153,7 @@ static void claim(const struct nl_scene *scene, struct nl_intervals *where)
     }
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict moe_imbalance_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_expert_sums *all = all_sums(scene), *own = &all[scene - scene->peers];
     if (!own->moe || nl_scene_share(scene, own->moe_ns) < LEAST_OF_WALL || !own->comm_ns)
@@ -197,7 +197,7 @@ const struct nl_cause nl_cause_moe_imbalance = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_WAITS,
-    .evaluate = evaluate,
+    .evaluate = moe_imbalance_evaluate,
     .not_this_if = "all products of the rank are slow (a slow device), or nobody waits for it in "
                    "communication",
 };

@@ -85,7 +85,8 @@ static struct updates add_up(struct nl_scene *scene, struct nl_finding *finding,
     return sum;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict optimizer_unfused_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     static const char from[] =
         "FROM kernel_owner o JOIN kernels k ON k.slice = o.slice WHERE o.nvtx_name LIKE "
@@ -129,7 +130,7 @@ const struct nl_cause nl_cause_optimizer_unfused = {
            "over 3 % of wall. Cost: half of their time.",
     .needs = {{NL_T_op, NULL}, {NL_T_nvtx, NULL}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = optimizer_unfused_evaluate,
     .not_this_if = "the optimizer has no foreach or fused form (then compile it), or its tensors "
                    "are so large that joining them saves nothing",
 };

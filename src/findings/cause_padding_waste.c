@@ -84,7 +84,7 @@ static bool gathers(const struct nl_scene *scene, const struct padding *sum)
     return false;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict padding_waste_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct padding sum = find(scene, &finding->where);
     if (sum.named && !sum.sized)
@@ -144,7 +144,7 @@ const struct nl_cause nl_cause_padding_waste = {
         "Abstains where ranks gather or exchange rows, or rows are a whole multiple of tokens.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = padding_waste_evaluate,
     .not_this_if = "the step reads its weights for longer than it computes (decode with few "
                    "requests): padded rows then cost little",
 };

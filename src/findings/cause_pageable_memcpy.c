@@ -11,7 +11,7 @@
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.10
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict pageable_memcpy_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t exposed = nl_scene_exposed(scene, nl_copy_is_pageable, &finding->where);
     if (nl_scene_share(scene, exposed) <= WARN_SHARE)
@@ -57,7 +57,7 @@ const struct nl_cause nl_cause_pageable_memcpy = {
            "them. Warning over 1 % of wall.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "src_memory"}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = pageable_memcpy_evaluate,
     .not_this_if =
         "the copies are from pinned memory (kind of memory as recorded), or few and tiny",
 };

@@ -126,7 +126,8 @@ static const char *steps_sql(const struct nl_scene *scene, const char *what)
                   rank, nl_scene_during(scene, ""));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict periodic_outlier_steps_evaluate(struct nl_scene *scene,
+                                                       struct nl_finding *finding)
 {
     struct outliers found = find_outliers(scene, &finding->where);
     if (found.of < LEAST_STEPS || !found.count || found.median <= 0 ||
@@ -172,7 +173,7 @@ const struct nl_cause nl_cause_periodic_outlier_steps = {
            "TensorBoard: 3 standard deviations), and together over 5 % of wall more than the "
            "median would. Cost: that.",
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = periodic_outlier_steps_evaluate,
     .not_this_if = "slow steps have other work by design (accumulation, longer sequences): then "
                    "most steps differ, "
                    "or a quarter are slow",

@@ -25,7 +25,8 @@ static bool is_torch(const struct nl_trace *trace)
     return false;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict profiler_overhead_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     uint32_t frames = trace->python.rows, ops = trace->op.rows;
@@ -79,7 +80,7 @@ const struct nl_cause nl_cause_profiler_overhead = {
            "blamed for is an upper limit.",
     .needs = {{NL_T_python, NULL}, {NL_T_op, NULL}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = profiler_overhead_evaluate,
     .not_this_if =
         "the device is the limit (then the CPU's time does not matter), or frames were sampled",
 };

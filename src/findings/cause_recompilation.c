@@ -99,7 +99,7 @@ static const char *where(const struct nl_scene *scene)
                       : nl_say(scene, " AND rank = %lld", (long long)scene->device->rank));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict recompilation_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_evidence longest = {0};
     struct again again = find_again(scene, &longest);
@@ -142,7 +142,7 @@ const struct nl_cause nl_cause_recompilation = {
            "more after the first fifth of the time and cost over 1 % of wall. "
            "Cost: the "
            "device's idle time meanwhile; of a CPU-only profile all of it.",
-    .evaluate = evaluate,
+    .evaluate = recompilation_evaluate,
     .not_this_if = "each name is compiled once or twice (first calls, the first fifth is left "
                    "out), or the device "
                    "works meanwhile",

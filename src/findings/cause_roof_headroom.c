@@ -29,7 +29,7 @@ static bool is_any(const struct nl_op_work *work, struct nl_least_time least)
     return least.both == least.both;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict roof_headroom_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, true);
     if (lacks)
@@ -78,6 +78,6 @@ const struct nl_cause nl_cause_roof_headroom = {
            "and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = roof_headroom_evaluate,
     .not_this_if = "kernels are too short to reach a roof (then launches and fusion are the lever)",
 };

@@ -85,7 +85,8 @@ static int64_t claim(const struct nl_scene *scene, const struct trips *trips,
     return nl_intervals_length(out);
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     struct trips trips = find_trips(scene);
     int64_t cost = claim(scene, &trips, &finding->where);
@@ -131,7 +132,7 @@ const struct nl_cause nl_cause_round_trip_copies = {
            "least, whose exposed time is over 2 % of wall.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = round_trip_copies_evaluate,
     .not_this_if = "inputs and outputs happen to have one size (then other bytes travel), or "
                    "copies are hidden",
 };

@@ -216,7 +216,7 @@ static const char *same_kernel(const struct nl_scene *scene, uint32_t kernel)
         table->slice[kernel], nl_scene_on(scene, "k."));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict slow_instances_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_evidence longest = {0};
     if (scene->steps < LEAST_STEPS)
@@ -262,7 +262,7 @@ const struct nl_cause nl_cause_slow_instances = {
            "together over 5 % of wall more than the median would. Cost: that. Needs four steps.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = slow_instances_evaluate,
     .not_this_if = "the slow calls get other sizes or data (sparse, variable length), or do the "
                    "first work after a pause",
 };

@@ -79,7 +79,7 @@ static const char *short_name(const struct nl_scene *scene, uint32_t kernel)
                          nl_trace_name(trace, trace->slice.name[trace->kernel.slice[kernel]]));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict small_grid_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     uint32_t device = scene->device->device;
@@ -147,7 +147,7 @@ const struct nl_cause nl_cause_small_grid = {
            "Cost: that; saving a quarter to all.",
     .needs = {{NL_T_kernel, "grid_x"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = small_grid_evaluate,
     .not_this_if = "other kernels run beside them (only time alone counts), or the work is a chain "
                    "that cannot be cut",
 };

@@ -42,7 +42,7 @@ static int64_t spare_ns(struct nl_scene *scene)
     return sum;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict small_products_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, true);
     if (lacks)
@@ -92,7 +92,7 @@ const struct nl_cause nl_cause_small_products = {
         "roof, or beyond 2 µs. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = small_products_evaluate,
     .not_this_if =
         "they reach memory's peak (then they wait for their operands: gemm_memory_bound), or "
         "large products take the time",

@@ -54,7 +54,8 @@ static bool tell_profiler(struct nl_scene *scene, struct nl_finding *finding, in
     return true;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict startup_dominated_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     struct nl_booked all = nl_booked_sum(scene, is_startup);
     struct nl_booked_by_name most = nl_booked_by_name(scene, is_cpus);
@@ -99,7 +100,7 @@ const struct nl_cause nl_cause_startup_dominated = {
            "compiled, graphs are captured) takes over half of the account's time, and 100 ms at "
            "least.",
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = startup_dominated_evaluate,
     .not_this_if = "the program is short by nature and starts anew for every request: then "
                    "start-up is the thing to "
                    "speed up",

@@ -36,7 +36,7 @@ static uint64_t blocking_calls(const struct nl_scene *scene, int64_t *ns)
     return count;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict sync_calls_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t cost = nl_scene_waits(scene, after_sync, &finding->where), waited;
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
@@ -85,7 +85,7 @@ const struct nl_cause nl_cause_sync_calls = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,
-    .evaluate = evaluate,
+    .evaluate = sync_calls_evaluate,
     .not_this_if = "the calls wait for a device that stays busy, or the device was idle before the "
                    "call began (neither is counted)",
 };

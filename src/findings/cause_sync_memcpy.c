@@ -21,7 +21,7 @@ static bool after_copy(const struct nl_scene *scene, const struct nl_idle_gap *g
     return is_blocking_copy(scene, gap->sync);
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict sync_memcpy_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     size_t gaps, drained;
     int64_t cost = nl_scene_waits(scene, after_copy, &finding->where), called = 0;
@@ -74,6 +74,6 @@ const struct nl_cause nl_cause_sync_memcpy = {
            "of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_copy, NULL}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = sync_memcpy_evaluate,
     .not_this_if = "the device stays busy during the calls",
 };

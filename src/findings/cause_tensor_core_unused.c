@@ -238,7 +238,8 @@ static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct m
              nl_say_ns(scene, time.without), nl_say_ns(scene, theirs));
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict tensor_core_unused_evaluate(struct nl_scene *scene,
+                                                   struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     uint32_t device = scene->device->device;
@@ -272,7 +273,7 @@ const struct nl_cause nl_cause_tensor_core_unused = {
         "some. Cost: 3/4 of their time; saving 1/4 to 3/4; a remark where the GPU is not known.",
     .needs = {{NL_T_kernel, "category"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = tensor_core_unused_evaluate,
     .not_this_if =
         "double precision is needed (FP64 and matrix-vector products are left out), or the "
         "GPU has none (an older generation)",

@@ -24,7 +24,7 @@ static bool is_product(const struct nl_op_work *work, struct nl_least_time least
     return work->matrix && work->flops == work->flops;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict tf32_products_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const char *lacks = nl_work_lacks(scene, true);
     const struct nl_device_peaks *peaks = nl_work_peaks(scene);
@@ -76,7 +76,7 @@ const struct nl_cause nl_cause_tf32_products = {
            "tensor cores is tensor_core_unused.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = tf32_products_evaluate,
     .not_this_if = "the results need the digits of FP32 or TF32 (16-bit training loses them), or "
                    "the products wait for memory",
 };

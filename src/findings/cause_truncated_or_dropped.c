@@ -19,7 +19,8 @@ static bool tells_launches(const struct nl_scene *scene)
     return !scene->kernel_count || scene->linked > 0;
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict truncated_or_dropped_evaluate(struct nl_scene *scene,
+                                                     struct nl_finding *finding)
 {
     const struct nl_trace *trace = scene->trace;
     double missing = 1 - scene->linked;
@@ -77,7 +78,7 @@ const struct nl_cause nl_cause_truncated_or_dropped = {
         "less sure, by as much as is missing.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = truncated_or_dropped_evaluate,
     .not_this_if =
         "the recorder does not record launches at all (then causes that need them abstain)",
 };

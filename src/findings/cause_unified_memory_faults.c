@@ -16,7 +16,8 @@ static bool is_migration(const struct nl_trace *trace, uint32_t copy)
     return nl_copykind_moves_pages(trace->copy.kind[copy]);
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict unified_memory_faults_evaluate(struct nl_scene *scene,
+                                                      struct nl_finding *finding)
 {
     struct nl_copy_sums sums = nl_copy_sum(scene, is_migration);
     struct nl_intervals all;
@@ -70,7 +71,7 @@ const struct nl_cause nl_cause_unified_memory_faults = {
            "wall. Kernels that fault are longer, too: that is not in the cost.",
     .needs = {{NL_T_copy, NULL}},
     .need_count = 1,
-    .evaluate = evaluate,
+    .evaluate = unified_memory_faults_evaluate,
     .not_this_if = "the copies are explicit (h2d_in_critical_path), or pages move ahead of use and "
                    "beside kernels",
 };

@@ -61,7 +61,8 @@ static void add_kernel(struct nl_scene *scene, uint32_t kernel, struct tails *ta
     }
 }
 
-static enum nl_verdict evaluate(struct nl_scene *scene, struct nl_finding *finding)
+static enum nl_verdict wave_quantisation_evaluate(struct nl_scene *scene,
+                                                  struct nl_finding *finding)
 {
     struct tails tails = {0};
     struct nl_evidence longest = {0};
@@ -111,7 +112,7 @@ const struct nl_cause nl_cause_wave_quantisation = {
            "(NVIDIA, Matrix Multiplication Background). Cost: the unused part of their time.",
     .needs = {{NL_T_kernel, "registers"}, {NL_T_kernel, "grid_x"}},
     .need_count = 2,
-    .evaluate = evaluate,
+    .evaluate = wave_quantisation_evaluate,
     .not_this_if = "other streams fill the idle multiprocessors, or the kernel is persistent "
                    "(as many blocks as the device holds)",
 };
