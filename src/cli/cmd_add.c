@@ -141,7 +141,7 @@ static bool add(struct nl_call *call, const char *folder, const char *cache,
     return done;
 }
 
-bool nl_cmd_add(struct nl_call *call, struct nl_err *err)
+static bool add_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_rundoc_setting *settings;
     struct nl_arena arena;
@@ -156,3 +156,37 @@ bool nl_cmd_add(struct nl_call *call, struct nl_err *err)
     nl_arena_free(&arena);
     return done;
 }
+
+static const struct nl_option add_options[] = {
+    {"set", 0, NL_OPTION_LIST, NL_SETTING(set), "KEY=VALUE",
+     "metadata of the runs, such as batch_size=32 (repeatable)", NULL},
+    {"no-trace", 0, NL_OPTION_FLAG, NL_SETTING(add.no_trace), NULL,
+     "keep the document and its numbers, not the events", NULL},
+    {"keep-source", 0, NL_OPTION_FLAG, NL_SETTING(add.keep_source), NULL,
+     "keep the source files, too", NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_add = {
+    .name = "add",
+    .group = "Ledger",
+    .summary = "add profiles to the ledger as runs",
+    .usage = "PROFILE…",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(add_options, nl_profile_options, nl_common_options),
+    .help = "Adds every PROFILE as a run: its document (run.json), events, metrics, steps, "
+            "operators and\n"
+            "findings. A folder or a quoted pattern is one multi-rank run. Identical content is "
+            "added\n"
+            "only once. Metadata comes from the file; --set overrides it, and neurolens.yaml "
+            "beside the\n"
+            "file supplies what is still missing. A run.json is validated and stored unchanged. "
+            "The new\n"
+            "run is then @, wherever a PROFILE is expected.",
+    .examples = "neurolens add trace.json.gz\n"
+                "neurolens add night/*.json.gz --set model=llama-7b # a run each\n"
+                "neurolens add 'ranks/*.json.gz'                            # one run\n"
+                "neurolens analyze @",
+    .run = add_run,
+};

@@ -28,26 +28,25 @@
 #include "tables/answer.h"
 #include "tables/lookup.h"
 
-#define TARGET(member)    offsetof(struct nl_settings, member)
 #define CAPTURES_LEAST    3
 #define CAPTURES_MOST     20
 #define DEFAULT_PRECISION 0.01
 #define LINE_MOST         400 /* of names of captures in a sentence */
 
-const struct nl_option nl_bench_options[] = {
-    {"least", 0, NL_OPTION_NUMBER, TARGET(bench.least), "N",
+static const struct nl_option bench_options[] = {
+    {"least", 0, NL_OPTION_NUMBER, NL_SETTING(bench.least), "N",
      "at least N captures per side (default 3)", NULL},
-    {"most", 0, NL_OPTION_NUMBER, TARGET(bench.most), "N",
+    {"most", 0, NL_OPTION_NUMBER, NL_SETTING(bench.most), "N",
      "at most N captures per side (default 20)", NULL},
-    {"within", 0, NL_OPTION_TEXT, TARGET(bench.within), "PERCENT",
+    {"within", 0, NL_OPTION_TEXT, NL_SETTING(bench.within), "PERCENT",
      "stop when the 95 % interval is within this share of the median (default 1%)", NULL},
-    {"max-time", 0, NL_OPTION_TIME, TARGET(profile.max_time_ns), "TIME",
+    {"max-time", 0, NL_OPTION_TIME, NL_SETTING(profile.max_time_ns), "TIME",
      "start no further round after this time, such as 10m", NULL},
-    {"commit", 0, NL_OPTION_LIST, TARGET(bench.commits), "REF",
+    {"commit", 0, NL_OPTION_LIST, NL_SETTING(bench.commits), "REF",
      "run the command in a checkout of this git commit; given twice, the two take turns", NULL},
-    {"build", 0, NL_OPTION_TEXT, TARGET(bench.build), "COMMAND",
+    {"build", 0, NL_OPTION_TEXT, NL_SETTING(bench.build), "COMMAND",
      "a shell command that builds each checkout of --commit first", NULL},
-    {.name = NULL},
+    NL_OPTIONS_END,
 };
 
 /* ---- what is asked for ---- */
@@ -266,7 +265,7 @@ static bool answer_two(struct nl_bench *bench, struct nl_call *call, struct nl_e
     struct nl_call diff = *call;
     diff.argument = words;
     diff.count = 2;
-    bool done = nl_cmd_diff(&diff, err);
+    bool done = nl_command_diff.run(&diff, err);
     call->status = diff.status;
     return done;
 }
@@ -286,7 +285,7 @@ static bool run(struct nl_bench *bench, struct nl_call *call, struct nl_err *err
     return bench->sides == 1 ? answer_one(bench, call, err) : answer_two(bench, call, err);
 }
 
-bool nl_cmd_bench(struct nl_call *call, struct nl_err *err)
+static bool bench_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_bench bench = {0};
     nl_arena_init(&bench.arena);
@@ -294,3 +293,30 @@ bool nl_cmd_bench(struct nl_call *call, struct nl_err *err)
     nl_arena_free(&bench.arena);
     return done;
 }
+
+const struct nl_command nl_command_bench = {
+    .name = "bench",
+    .group = "Compare",
+    .summary = "measure a command, or two in turn, until the result is stable",
+    .usage = "[--] COMMAND… [: COMMAND…]",
+    .leading = true,
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(bench_options, nl_diff_options, nl_common_options),
+    .help =
+        "Records COMMAND repeatedly, each time in a new process, until the 95 % interval of its\n"
+        "typical step (or of the whole run, without steps) is within 1 %, or after 20 captures. "
+        "Two\n"
+        "commands, separated by a lone :, take turns, so that other load on the machine affects "
+        "both\n"
+        "equally; the answer is that of `diff`. --commit, given twice, compares two commits: each "
+        "is\n"
+        "checked out with git worktree beside the captures, built with --build, and removed at "
+        "the\n"
+        "end. The captures stay in the folder that -o names.",
+    .examples = "neurolens bench -- python train.py --steps 50\n"
+                "neurolens bench -- python serve.py --batch 8 : python serve.py --batch 16\n"
+                "neurolens bench --commit main --commit HEAD --build 'make -j' -- ./bench\n"
+                "neurolens bench --within 0.5% --most 40 -o captures -- ./a.out",
+    .run = bench_run,
+};

@@ -18,30 +18,29 @@
 #include "report/page.h"
 #include "view/gatefiles.h"
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-#define RULES_FILE     "neurolens-check.yaml"
-#define FILE_MOST      ((size_t)64 << 20)
+#define RULES_FILE "neurolens-check.yaml"
+#define FILE_MOST  ((size_t)64 << 20)
 
-const struct nl_option nl_check_options[] = {
-    {"baseline", 'b', NL_OPTION_LIST, TARGET(check.baseline), "REF",
+static const struct nl_option check_options[] = {
+    {"baseline", 'b', NL_OPTION_LIST, NL_SETTING(check.baseline), "REF",
      "the baseline: files, runs, tag:NAME~5, comma-separated (repeatable)", NULL},
-    {"rules", 0, NL_OPTION_TEXT, TARGET(check.rules), "FILE",
+    {"rules", 0, NL_OPTION_TEXT, NL_SETTING(check.rules), "FILE",
      "rules file (default: " RULES_FILE " here, if there is one)", NULL},
-    {"fail-on", 0, NL_OPTION_LIST, TARGET(check.fail_on), "RULE",
+    {"fail-on", 0, NL_OPTION_LIST, NL_SETTING(check.fail_on), "RULE",
      "a rule, such as 'step.p50 > +3%' or 'mfu < 40%' (repeatable)", NULL},
-    {"allow", 0, NL_OPTION_LIST, TARGET(check.allow), "FACT",
+    {"allow", 0, NL_OPTION_LIST, NL_SETTING(check.allow), "FACT",
      "metadata that may differ, such as driver, or all (repeatable)", NULL},
-    {"junit", 0, NL_OPTION_TEXT, TARGET(check.junit), "FILE", "also write JUnit XML", NULL},
-    {"sarif", 0, NL_OPTION_TEXT, TARGET(check.sarif), "FILE", "also write SARIF", NULL},
-    {"markdown", 0, NL_OPTION_TEXT, TARGET(check.markdown), "FILE",
+    {"junit", 0, NL_OPTION_TEXT, NL_SETTING(check.junit), "FILE", "also write JUnit XML", NULL},
+    {"sarif", 0, NL_OPTION_TEXT, NL_SETTING(check.sarif), "FILE", "also write SARIF", NULL},
+    {"markdown", 0, NL_OPTION_TEXT, NL_SETTING(check.markdown), "FILE",
      "also write Markdown for a pull request", NULL},
-    {"self-test", 0, NL_OPTION_FLAG, TARGET(check.self_test), NULL,
+    {"self-test", 0, NL_OPTION_FLAG, NL_SETTING(check.self_test), NULL,
      "simulate how often the gate fails with and without a change, for the baseline's noise", NULL},
-    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table, such as rules",
+    {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME", "only this table, such as rules",
      nl_gate_sections},
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
-    {.name = NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table", NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every row and every empty table", NULL},
+    NL_OPTIONS_END,
 };
 
 /* ---- rules ---- */
@@ -278,7 +277,7 @@ static bool run(struct check *check, struct nl_call *call, struct nl_err *err)
     return nl_output_close(&output, call, done, err);
 }
 
-bool nl_cmd_check(struct nl_call *call, struct nl_err *err)
+static bool check_run(struct nl_call *call, struct nl_err *err)
 {
     struct check check = {0};
     if (call->count && call->count <= 2 && strcmp(call->argument[0], "init") == 0 &&
@@ -291,3 +290,33 @@ bool nl_cmd_check(struct nl_call *call, struct nl_err *err)
     nl_captures_release(&check.changed);
     return done;
 }
+
+const struct nl_command nl_command_check = {
+    .name = "check",
+    .group = "Compare",
+    .summary = "CI gate: fail when new captures regress against a baseline",
+    .usage = "NEW[,NEW…] | init [FILE]",
+    .least = 0,
+    .most = -1,
+    .tables = NL_TABLES(check_options, nl_profile_options, nl_common_options),
+    .help =
+        "Compares new captures with a baseline: pass (exit 0), regression (1), or inconclusive or\n"
+        "not comparable (3), with the reason. Rules are metrics with limits: 'step.p50 > +3%' "
+        "(with\n"
+        "a sign: relative to the baseline), 'step.p95 > 120ms' (a budget), counts such as\n"
+        "kernels.count, op[\"aten::mm\"].p95, or a column of any table. Without rules, the "
+        "typical\n"
+        "step may be 2 % slower with 3 captures per side, 5 % with fewer. Timed metrics fail only\n"
+        "when they exceed the noise between captures; counts are compared exactly. A different "
+        "GPU,\n"
+        "driver, framework or batch size makes the comparison invalid unless --allow names it.\n"
+        "`check init` writes a commented rules file; --self-test simulates how often this gate is\n"
+        "wrong. --format md writes a comment for a pull request.",
+    .examples =
+        "neurolens check new1.json,new2.json,new3.json --baseline old1.json,old2.json,old3.json\n"
+        "neurolens check @ --baseline tag:main~5 --fail-on 'step.p50 > +3%'\n"
+        "neurolens check @ --fail-on 'step.p95 > 120ms' --fail-on 'mfu < 40%'  # budgets\n"
+        "neurolens check @ -b main --junit check.xml --markdown \"$GITHUB_STEP_SUMMARY\"\n"
+        "neurolens check --self-test --baseline tag:main~10",
+    .run = check_run,
+};

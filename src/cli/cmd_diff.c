@@ -11,14 +11,13 @@
 #include "report/page.h"
 
 #define STATUS_INCOMPARABLE 3
-#define TARGET(member)      offsetof(struct nl_settings, member)
 
 const struct nl_option nl_diff_options[] = {
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME",
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table", NULL},
+    {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME",
      "only this table, such as attribution or counts", nl_diff_sections},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
-    {.name = NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every row and every empty table", NULL},
+    NL_OPTIONS_END,
 };
 
 /* One of the two. */
@@ -134,7 +133,7 @@ static bool open_output(const struct nl_call *call, struct nl_output *output, st
     return done;
 }
 
-bool nl_cmd_diff(struct nl_call *call, struct nl_err *err)
+static bool diff_run(struct nl_call *call, struct nl_err *err)
 {
     struct side sides[2] = {0};
     struct nl_output output;
@@ -155,3 +154,31 @@ bool nl_cmd_diff(struct nl_call *call, struct nl_err *err)
     }
     return done;
 }
+
+const struct nl_command nl_command_diff = {
+    .name = "diff",
+    .group = "Compare",
+    .summary = "what changed between two profiles, and how certain that is",
+    .usage = "A[,A…] [:] B[,B…]",
+    .least = 2,
+    .most = -1,
+    .tables = NL_TABLES(nl_diff_options, nl_profile_options, nl_common_options),
+    .help =
+        "Says what is faster or slower in B than in A, by how much, how certain that is, why, and\n"
+        "what to do. It compares steady steps if both have them, else the time from first to last\n"
+        "GPU operation, else sums. The change is split into kernels, communication, copies and "
+        "idle\n"
+        "time; the parts add up to it exactly. Captures of the same program differ by a percent "
+        "or\n"
+        "more, so give several per side, joined by commas or as tag:NAME, tag:NAME~5 (the newest "
+        "5)\n"
+        "or branch:NAME~5; the verdict then accounts for that noise. Exits with 3 if A and B "
+        "cannot\n"
+        "be compared. The colon is needed for more than two arguments.",
+    .examples = "neurolens diff before.json.gz after.json.gz\n"
+                "neurolens diff a1.json,a2.json,a3.json : b1.json,b2.json,b3.json\n"
+                "neurolens diff tag:main~5 : @~2,@~1,@\n"
+                "neurolens diff 'run.sqlite[step=10:20]' 'run.sqlite[step=30:40]'\n"
+                "neurolens diff a.json b.json --format csv",
+    .run = diff_run,
+};

@@ -20,43 +20,27 @@
 #include "backend/ortfind.h"
 #include "backend/torchrun.h"
 #include "backend/trtexec.h"
-#include "capture/native/perfring.h"
 #include "cli/child.h"
+#include "cli/doctorkernel.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
 #include "ingest/apart.h"
 #include "ledger/ledgercheck.h"
 #include "cli/progress.h"
 
-#define FOUND_TEXT     400
 #define PROBE_PATIENCE ((int64_t)20 * 1000000000)
-
-/* What a check has to say. */
-struct finding {
-    bool good;
-    char found[FOUND_TEXT];
-    const char *unlock; /* NULL: as the table says */
-};
 
 struct check {
     const char *what;
-    void (*look)(struct nl_call *call, struct finding *finding);
+    void (*look)(struct nl_call *call, struct nl_checked *checked);
     const char *unlock; /* how to get it, when it is not good */
 };
-
-NL_PRINTF(2, 3) static void say(struct finding *finding, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(finding->found, sizeof finding->found, format, list);
-    va_end(list);
-}
 
 /* ---- libraries, loaded in a child ---- */
 
 struct probe {
     const char *const *names;
-    bool (*ask)(void *library, char *text); /* its version; at most FOUND_TEXT bytes */
+    bool (*ask)(void *library, char *text); /* its version; at most NL_CHECKED_TEXT bytes */
     char *text;                             /* shared */
 };
 
@@ -72,17 +56,17 @@ static bool run_probe(void *context, struct nl_err *err)
     return nl_fail(err, NL_ENVIRONMENT, "not found");
 }
 
-static void look_for_library(struct nl_call *call, struct finding *finding,
+static void look_for_library(struct nl_call *call, struct nl_checked *checked,
                              const char *const *names, bool (*ask)(void *library, char *text))
 {
-    struct probe probe = {names, ask, nl_child_share(FOUND_TEXT)};
+    struct probe probe = {names, ask, nl_child_share(NL_CHECKED_TEXT)};
     struct nl_child child = {
         .work = run_probe, .context = &probe, .what = names[0], .timeout_ns = PROBE_PATIENCE};
     struct nl_err err;
     nl_err_clear(&err);
-    finding->good = probe.text && nl_child_run(&child, call->job, &err);
-    say(finding, "%s", finding->good ? probe.text : err.text);
-    nl_child_unshare(probe.text, FOUND_TEXT);
+    checked->good = probe.text && nl_child_run(&child, call->job, &err);
+    nl_checked_say(checked, "%s", checked->good ? probe.text : err.text);
+    nl_child_unshare(probe.text, NL_CHECKED_TEXT);
 }
 
 /* A function and a data pointer are one size where dlsym exists. */
@@ -100,7 +84,7 @@ static bool ask_driver(void *library, char *text)
     int version = 0;
     if (!symbol(library, "cuDriverGetVersion", &ask) || ask(&version) != 0)
         return false;
-    snprintf(text, FOUND_TEXT, "supports CUDA %d.%d", version / 1000, version % 1000 / 10);
+    snprintf(text, NL_CHECKED_TEXT, "supports CUDA %d.%d", version / 1000, version % 1000 / 10);
     return true;
 }
 
@@ -110,7 +94,7 @@ static bool ask_cupti(void *library, char *text)
     uint32_t version = 0;
     if (!symbol(library, "cuptiGetVersion", &ask) || ask(&version) != 0)
         return false;
-    snprintf(text, FOUND_TEXT, "API version %" PRIu32, version);
+    snprintf(text, NL_CHECKED_TEXT, "API version %" PRIu32, version);
     return true;
 }
 
@@ -120,7 +104,7 @@ static bool ask_rocprofiler(void *library, char *text)
     uint32_t major = 0, minor = 0, patch = 0;
     if (!symbol(library, "rocprofiler_get_version", &ask) || ask(&major, &minor, &patch) != 0)
         return false;
-    snprintf(text, FOUND_TEXT, "rocprofiler-sdk %" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", major,
+    snprintf(text, NL_CHECKED_TEXT, "rocprofiler-sdk %" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", major,
              minor, patch, major ? "" : "; 1.0 or newer is needed to record");
     return true;
 }
@@ -135,17 +119,18 @@ static bool ask_nvml(void *library, char *text)
         !symbol(library, "nvmlDeviceGetCount_v2", &count) || start() != 0 ||
         driver(version, sizeof version) != 0 || count(&devices) != 0)
         return false;
-    snprintf(text, FOUND_TEXT, "driver %s, %u GPU%s", version, devices, devices == 1 ? "" : "s");
+    snprintf(text, NL_CHECKED_TEXT, "driver %s, %u GPU%s", version, devices,
+             devices == 1 ? "" : "s");
     return true;
 }
 
-static void look_driver(struct nl_call *call, struct finding *finding)
+static void look_driver(struct nl_call *call, struct nl_checked *checked)
 {
     static const char *const names[] = {"libcuda.so.1", NULL};
-    look_for_library(call, finding, names, ask_driver);
+    look_for_library(call, checked, names, ask_driver);
 }
 
-static void look_cupti(struct nl_call *call, struct finding *finding)
+static void look_cupti(struct nl_call *call, struct nl_checked *checked)
 {
     static const char *const names[] = {"libcupti.so",
                                         "libcupti.so.13",
@@ -153,21 +138,21 @@ static void look_cupti(struct nl_call *call, struct finding *finding)
                                         "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so",
                                         "/usr/local/cuda/lib64/libcupti.so",
                                         NULL};
-    look_for_library(call, finding, names, ask_cupti);
+    look_for_library(call, checked, names, ask_cupti);
 }
 
-static void look_rocprofiler(struct nl_call *call, struct finding *finding)
+static void look_rocprofiler(struct nl_call *call, struct nl_checked *checked)
 {
     static const char *const names[] = {"librocprofiler-sdk.so.1",
                                         "/opt/rocm/lib/librocprofiler-sdk.so.1",
                                         "librocprofiler-sdk.so", NULL};
-    look_for_library(call, finding, names, ask_rocprofiler);
+    look_for_library(call, checked, names, ask_rocprofiler);
 }
 
-static void look_nvml(struct nl_call *call, struct finding *finding)
+static void look_nvml(struct nl_call *call, struct nl_checked *checked)
 {
     static const char *const names[] = {"libnvidia-ml.so.1", NULL};
-    look_for_library(call, finding, names, ask_nvml);
+    look_for_library(call, checked, names, ask_nvml);
 }
 
 /* ---- ONNX Runtime ---- */
@@ -183,43 +168,43 @@ static bool probe_ort(void *context, struct nl_err *err)
     struct ort_api api;
     if (!ort_api_open(&api, probe->path, err))
         return false;
-    snprintf(probe->version, FOUND_TEXT, "%s", api.version);
+    snprintf(probe->version, NL_CHECKED_TEXT, "%s", api.version);
     return true;
 }
 
-static bool try_ort(struct nl_call *call, const struct ort_place *place, struct finding *finding)
+static bool try_ort(struct nl_call *call, const struct ort_place *place, struct nl_checked *checked)
 {
-    struct ort_probe probe = {place->path, nl_child_share(FOUND_TEXT)};
+    struct ort_probe probe = {place->path, nl_child_share(NL_CHECKED_TEXT)};
     struct nl_child child = {
         .work = probe_ort, .context = &probe, .what = "ONNX Runtime", .timeout_ns = PROBE_PATIENCE};
     struct nl_err err;
     nl_err_clear(&err);
     bool good = probe.version && nl_child_run(&child, call->job, &err);
     if (good)
-        say(finding, "%.40s, %s: %.300s", probe.version, place->from, place->path);
+        nl_checked_say(checked, "%.40s, %s: %.300s", probe.version, place->from, place->path);
     else
-        say(finding, "%.150s: %.200s", place->path, err.text);
-    nl_child_unshare(probe.version, FOUND_TEXT);
+        nl_checked_say(checked, "%.150s: %.200s", place->path, err.text);
+    nl_child_unshare(probe.version, NL_CHECKED_TEXT);
     return good;
 }
 
-static void look_ort(struct nl_call *call, struct finding *finding)
+static void look_ort(struct nl_call *call, struct nl_checked *checked)
 {
     struct ort_places places;
     ort_places_find(&places);
-    say(finding, "not found");
-    for (size_t i = 0; i < places.count && !finding->good; i++)
-        finding->good = try_ort(call, &places.items[i], finding);
+    nl_checked_say(checked, "not found");
+    for (size_t i = 0; i < places.count && !checked->good; i++)
+        checked->good = try_ort(call, &places.items[i], checked);
     if (!places.count && places.useless) {
-        say(finding, "%.300s, which contains no library", places.useless);
-        finding->unlock = "pip install --upgrade onnxruntime (1.19 or newer)";
+        nl_checked_say(checked, "%.300s, which contains no library", places.useless);
+        checked->unlock = "pip install --upgrade onnxruntime (1.19 or newer)";
     }
     ort_places_release(&places);
 }
 
 /* ---- TensorRT and PyTorch ---- */
 
-static void look_trtexec(struct nl_call *call, struct finding *finding)
+static void look_trtexec(struct nl_call *call, struct nl_checked *checked)
 {
     struct nl_arena arena;
     struct nl_err err;
@@ -227,8 +212,8 @@ static void look_trtexec(struct nl_call *call, struct finding *finding)
     nl_err_clear(&err);
     nl_arena_init(&arena);
     const char *path = trtexec_find(NULL, &arena, &err);
-    finding->good = path != NULL;
-    say(finding, "%.350s", path ? path : "not found");
+    checked->good = path != NULL;
+    nl_checked_say(checked, "%.350s", path ? path : "not found");
     nl_arena_free(&arena);
 }
 
@@ -258,114 +243,44 @@ static bool probe_torch(void *context, struct nl_err *err)
     if (pid == 0)
         ask_python(probe->python, ends[1]);
     close(ends[1]);
-    ssize_t got = pid < 0 ? 0 : read(ends[0], probe->version, FOUND_TEXT - 1);
+    ssize_t got = pid < 0 ? 0 : read(ends[0], probe->version, NL_CHECKED_TEXT - 1);
     probe->version[got > 0 ? got : 0] = '\0';
     probe->version[strcspn(probe->version, "\r\n")] = '\0';
     return (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && *probe->version) ||
            nl_fail(err, NL_ENVIRONMENT, "no package torch");
 }
 
-static void look_torch(struct nl_call *call, struct finding *finding)
+static void look_torch(struct nl_call *call, struct nl_checked *checked)
 {
     struct nl_arena arena;
     struct nl_err err;
     nl_err_clear(&err);
     nl_arena_init(&arena);
-    struct torch_probe probe = {torch_find_python(NULL, &arena, &err), nl_child_share(FOUND_TEXT)};
+    struct torch_probe probe = {torch_find_python(NULL, &arena, &err),
+                                nl_child_share(NL_CHECKED_TEXT)};
     struct nl_child child = {
         .work = probe_torch, .context = &probe, .what = "Python", .timeout_ns = PROBE_PATIENCE};
     if (!probe.python)
-        say(finding, "no Python");
+        nl_checked_say(checked, "no Python");
     else if (!probe.version || !nl_child_run(&child, call->job, &err))
-        say(finding, "%.250s: %.120s", probe.python, err.text);
+        nl_checked_say(checked, "%.250s: %.120s", probe.python, err.text);
     else
-        finding->good = true;
-    if (finding->good)
-        say(finding, "%.60s of %.300s", probe.version, probe.python);
-    nl_child_unshare(probe.version, FOUND_TEXT);
+        checked->good = true;
+    if (checked->good)
+        nl_checked_say(checked, "%.60s of %.300s", probe.version, probe.python);
+    nl_child_unshare(probe.version, NL_CHECKED_TEXT);
     nl_arena_free(&arena);
 }
-
-/* ---- the kernel and the processor ---- */
-
-/* A number that stands alone in a file; false when there is no such file. */
-static bool read_number(const char *path, long *number)
-{
-    FILE *file = fopen(path, "r");
-    bool read = file && fscanf(file, "%ld", number) == 1;
-    if (file)
-        fclose(file);
-    return read;
-}
-
-/* What `run` samples with: opened once, and closed. */
-static void look_perf(struct nl_call *call, struct finding *finding)
-{
-    char text[FOUND_TEXT / 2];
-    long level = 0;
-    (void)call;
-    finding->good = perfring_probe(text, sizeof text);
-    if (read_number("/proc/sys/kernel/perf_event_paranoid", &level))
-        say(finding, "%s; perf_event_paranoid %ld", text, level);
-    else
-        say(finding, "%s", text);
-    if (!finding->good && level <= 2)
-        finding->unlock = "a kernel with CONFIG_PERF_EVENTS; in a container a seccomp profile that "
-                          "allows perf_event_open, or CAP_PERFMON";
-}
-
-static void look_ptrace(struct nl_call *call, struct finding *finding)
-{
-    static const char *const means[] = {"any own process", "children and those that allow it",
-                                        "root only", "nobody"};
-    long level = 0;
-    (void)call;
-    finding->good = true;
-    if (!read_number("/proc/sys/kernel/yama/ptrace_scope", &level)) {
-        say(finding, "not restricted");
-        return;
-    }
-    finding->good = level <= 1 || (level == 2 && geteuid() == 0);
-    say(finding, "%ld: %s", level, level >= 0 && level <= 3 ? means[level] : "unknown");
-}
-
-#ifdef __aarch64__
-static void look_tsc(struct nl_call *call, struct finding *finding)
-{
-    (void)call;
-    finding->good = true;
-    say(finding, "the ARM counter is constant by design");
-}
-#else
-static bool cpu_flag(const char *flag)
-{
-    char line[8192];
-    bool found = false;
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file && !found && fgets(line, sizeof line, file))
-        found = strncmp(line, "flags", 5) == 0 && strstr(line, flag);
-    if (file)
-        fclose(file);
-    return found;
-}
-
-static void look_tsc(struct nl_call *call, struct finding *finding)
-{
-    (void)call;
-    finding->good = cpu_flag(" constant_tsc") && cpu_flag(" nonstop_tsc");
-    say(finding, "%s", finding->good ? "constant and never stopping" : "not known to be invariant");
-}
-#endif
 
 /* ---- programs and packages ---- */
 
 /* The first `name` on PATH; false when there is none. */
-static bool find_program(const char *name, char path[FOUND_TEXT])
+static bool find_program(const char *name, char path[NL_CHECKED_TEXT])
 {
     const char *list = getenv("PATH");
     while (list && *list) {
         size_t len = strcspn(list, ":");
-        snprintf(path, FOUND_TEXT, "%.*s/%s", (int)(len < 300 ? len : 300), list, name);
+        snprintf(path, NL_CHECKED_TEXT, "%.*s/%s", (int)(len < 300 ? len : 300), list, name);
         if (access(path, X_OK) == 0)
             return true;
         list += len + (list[len] == ':');
@@ -396,17 +311,17 @@ static void list_packages(struct nl_buf *text, const char *pattern)
     globfree(&found);
 }
 
-static void look_python(struct nl_call *call, struct finding *finding)
+static void look_python(struct nl_call *call, struct nl_checked *checked)
 {
-    char path[FOUND_TEXT], pattern[FOUND_TEXT + 200];
+    char path[NL_CHECKED_TEXT], pattern[NL_CHECKED_TEXT + 200];
     struct nl_buf packages;
     (void)call;
-    finding->good = find_program("python3", path);
-    if (!finding->good) {
-        say(finding, "not found");
+    checked->good = find_program("python3", path);
+    if (!checked->good) {
+        nl_checked_say(checked, "not found");
         return;
     }
-    nl_buf_init(&packages, FOUND_TEXT / 2);
+    nl_buf_init(&packages, NL_CHECKED_TEXT / 2);
     size_t folder = strlen(path) - strlen("/python3");
     bool shims = folder > 6 && strncmp(path + folder - 6, "/shims", 6) == 0; /* of pyenv */
     size_t root = folder - strlen(shims ? "/shims" : "/bin");
@@ -416,8 +331,8 @@ static void look_python(struct nl_call *call, struct finding *finding)
              "[0-9]*.dist-info",
              (int)root, path);
     list_packages(&packages, pattern);
-    say(finding, "%.180s; %s%.280s", path, packages.len ? "" : "no ML framework found",
-        packages.len ? packages.ptr : "");
+    nl_checked_say(checked, "%.180s; %s%.280s", path, packages.len ? "" : "no ML framework found",
+                   packages.len ? packages.ptr : "");
     nl_buf_release(&packages);
 }
 
@@ -440,7 +355,7 @@ static bool free_space(const char *folder, uint64_t *bytes)
 }
 
 /* The quick check of `ledger check`, in a few words. */
-static bool look_ledger_whole(struct nl_call *call, const char *folder, struct finding *finding,
+static bool look_ledger_whole(struct nl_call *call, const char *folder, struct nl_checked *checked,
                               char *state, size_t size)
 {
     const struct nl_ledger_check_options quick = {.quick = true};
@@ -455,7 +370,7 @@ static bool look_ledger_whole(struct nl_call *call, const char *folder, struct f
     else
         snprintf(state, size, "%s", !made ? "not made yet" : faults->note);
     if (!whole)
-        finding->unlock =
+        checked->unlock =
             "`neurolens ledger check` lists what is wrong, `neurolens ledger rebuild` "
             "makes a lost database again";
     nl_result_free(faults);
@@ -463,7 +378,7 @@ static bool look_ledger_whole(struct nl_call *call, const char *folder, struct f
     return whole;
 }
 
-static void look_ledger(struct nl_call *call, struct finding *finding)
+static void look_ledger(struct nl_call *call, struct nl_checked *checked)
 {
     const uint64_t enough = (uint64_t)1 << 30;
     char room[NL_UNIT_TEXT];
@@ -472,33 +387,34 @@ static void look_ledger(struct nl_call *call, struct finding *finding)
     nl_err_clear(&err);
     char *folder = nl_ledger_folder(call->settings.ledger, &err);
     if (!folder) {
-        say(finding, "%s", err.text);
+        nl_checked_say(checked, "%s", err.text);
         return;
     }
     bool told = free_space(folder, &bytes);
     char state[520];
-    bool whole = look_ledger_whole(call, folder, finding, state, sizeof state);
-    finding->good = whole && told && bytes >= enough;
-    say(finding, "%.180s: %.250s; %s free", folder, state,
-        told ? nl_format_bytes(room, bytes) : "unknown");
+    bool whole = look_ledger_whole(call, folder, checked, state, sizeof state);
+    checked->good = whole && told && bytes >= enough;
+    nl_checked_say(checked, "%.180s: %.250s; %s free", folder, state,
+                   told ? nl_format_bytes(room, bytes) : "unknown");
     nl_free(folder);
 }
 
-static void look_sandbox(struct nl_call *call, struct finding *finding)
+static void look_sandbox(struct nl_call *call, struct nl_checked *checked)
 {
     unsigned has = apart_possible() ? nl_confine_available() : 0;
-    finding->good = has == (NL_CONFINE_FILES | NL_CONFINE_CALLS);
+    checked->good = has == (NL_CONFINE_FILES | NL_CONFINE_CALLS);
     if (call->job->apart == NL_APART_NEVER)
-        say(finding, "switched off (NEUROLENS_SANDBOX=off)");
-    else if (finding->good)
-        say(finding, "risky files are read in a process of their own (Landlock, seccomp)");
+        nl_checked_say(checked, "switched off (NEUROLENS_SANDBOX=off)");
+    else if (checked->good)
+        nl_checked_say(checked,
+                       "risky files are read in a process of their own (Landlock, seccomp)");
     else
-        say(finding,
-            has ? "risky files are read in a process of their own, with %s alone"
-                : "%s: risky files are read in this process",
-            has & NL_CONFINE_FILES   ? "Landlock"
-            : has & NL_CONFINE_CALLS ? "seccomp"
-                                     : "neither Landlock nor seccomp here");
+        nl_checked_say(checked,
+                       has ? "risky files are read in a process of their own, with %s alone"
+                           : "%s: risky files are read in this process",
+                       has & NL_CONFINE_FILES   ? "Landlock"
+                       : has & NL_CONFINE_CALLS ? "seccomp"
+                                                : "neither Landlock nor seccomp here");
 }
 
 /* ---- the table ---- */
@@ -511,9 +427,9 @@ static const struct check checks[] = {
     {"rocprofiler", look_rocprofiler,
      "only for AMD GPUs: install rocprofiler-sdk of ROCm 7 or newer"},
     {"NVML", look_nvml, "comes with the NVIDIA driver (libnvidia-ml.so.1)"},
-    {"CPU sampling", look_perf, "sudo sysctl kernel.perf_event_paranoid=1"},
-    {"attaching to processes", look_ptrace, "sudo sysctl kernel.yama.ptrace_scope=1"},
-    {"invariant TSC", look_tsc,
+    {"CPU sampling", nl_doctor_perf, "sudo sysctl kernel.perf_event_paranoid=1"},
+    {"attaching to processes", nl_doctor_ptrace, "sudo sysctl kernel.yama.ptrace_scope=1"},
+    {"invariant TSC", nl_doctor_tsc,
      "a processor or virtual machine that offers it; times come from the kernel's clock otherwise"},
     {"Python", look_python,
      "install python3; the Python package is neurolens-profiler (`pip install neurolens` is "
@@ -541,15 +457,15 @@ static struct nl_result *run_checks(struct nl_call *call)
     struct nl_result *table =
         nl_result_new("doctor", "What works here", columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        struct finding finding = {0};
-        checks[i].look(call, &finding);
+        struct nl_checked checked = {0};
+        checks[i].look(call, &checked);
         struct nl_cell *cell = nl_result_row(table);
         cell[0] = nl_cell_text(table, nl_str(checks[i].what));
-        cell[1] = nl_cell_text(table, nl_str(finding.good ? "ok" : "missing"));
-        cell[2] = nl_cell_text(table, nl_str(finding.found));
-        if (!finding.good)
+        cell[1] = nl_cell_text(table, nl_str(checked.good ? "ok" : "missing"));
+        cell[2] = nl_cell_text(table, nl_str(checked.found));
+        if (!checked.good)
             cell[3] =
-                nl_cell_text(table, nl_str(finding.unlock ? finding.unlock : checks[i].unlock));
+                nl_cell_text(table, nl_str(checked.unlock ? checked.unlock : checks[i].unlock));
     }
     return table;
 }
@@ -570,7 +486,7 @@ static void print_text(FILE *out, const struct nl_result *table)
     }
 }
 
-bool nl_cmd_doctor(struct nl_call *call, struct nl_err *err)
+static bool doctor_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, NULL, 0, err))
@@ -586,3 +502,21 @@ bool nl_cmd_doctor(struct nl_call *call, struct nl_err *err)
     nl_result_free(table);
     return nl_output_close(&output, call, done, err);
 }
+
+const struct nl_command nl_command_doctor = {
+    .name = "doctor",
+    .group = "Tools",
+    .summary = "check what works on this machine, and how to get the rest",
+    .usage = "",
+    .least = 0,
+    .most = 0,
+    .tables = NL_TABLES(nl_common_options),
+    .help =
+        "Checks the drivers, libraries, permissions and programs that recording needs, and the\n"
+        "ledger with its free space, and says how to get what is missing. It changes nothing, "
+        "and\n"
+        "what is missing is not an error.",
+    .examples = "neurolens doctor\n"
+                "neurolens doctor --format json",
+    .run = doctor_run,
+};

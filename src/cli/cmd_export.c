@@ -13,9 +13,8 @@
 #include "export/absent.h"
 #include "export/export.h"
 
-#define RUN_DOCUMENT   "run.json"
-#define PAGE           "html" /* what `report -o F.html` writes */
-#define TARGET(member) offsetof(struct nl_settings, member)
+#define RUN_DOCUMENT "run.json"
+#define PAGE         "html" /* what `report -o F.html` writes */
 
 /* Names that --to takes, for completion. */
 static const char *const export_names[] = {RUN_DOCUMENT, PAGE,
@@ -24,18 +23,18 @@ static const char *const export_names[] = {RUN_DOCUMENT, PAGE,
 #undef NL_EXPORTER
                                            NULL};
 
-const struct nl_option nl_export_options[] = {
-    {"to", 0, NL_OPTION_TEXT, TARGET(export.to), "FORMAT",
+static const struct nl_option export_options[] = {
+    {"to", 0, NL_OPTION_TEXT, NL_SETTING(export.to), "FORMAT",
      "output format (export --help lists them)", export_names},
-    {"table", 0, NL_OPTION_TEXT, TARGET(export.table), "NAME",
+    {"table", 0, NL_OPTION_TEXT, NL_SETTING(export.table), "NAME",
      "only this table, such as kernels, as one file", NULL},
-    {"of", 0, NL_OPTION_TEXT, TARGET(export.of), "EVENT",
+    {"of", 0, NL_OPTION_TEXT, NL_SETTING(export.of), "EVENT",
      "folded, callgrind: which stacks, such as cycles, 'device time' or 'thread time'", NULL},
-    {"events", 0, NL_OPTION_TEXT, TARGET(export.events), "N",
+    {"events", 0, NL_OPTION_TEXT, NL_SETTING(export.events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
-    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+    {"set", 0, NL_OPTION_LIST, NL_SETTING(set), "KEY=VALUE",
      "metadata missing in the profile, such as batch_size=32 (repeatable)", NULL},
-    {.name = NULL},
+    NL_OPTIONS_END,
 };
 
 /* ---- which format ---- */
@@ -198,7 +197,7 @@ static bool write_file(const struct nl_call *call, const struct nl_exporter *exp
     return nl_output_close(&output, call, done, err);
 }
 
-bool nl_cmd_export(struct nl_call *call, struct nl_err *err)
+static bool export_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     const struct nl_exporter *exporter;
@@ -211,3 +210,32 @@ bool nl_cmd_export(struct nl_call *call, struct nl_err *err)
     nl_input_release(&input);
     return done;
 }
+
+const struct nl_command nl_command_export = {
+    .name = "export",
+    .group = "Share",
+    .summary = "convert a profile to another tool's format",
+    .usage = "PROFILE… --to FORMAT",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(export_options, nl_profile_options, nl_common_options),
+    .help =
+        "Formats:\n"
+#define NL_EXPORTER(identifier, name, ending, shape, lacks, doc) "  " name ": " doc "\n"
+#include "export/exporters.def"
+#undef NL_EXPORTER
+        "  html: the page that `report -o F.html` writes\n"
+        "  run.json: the strict document of a run (`neurolens schema run`); --set adds metadata\n"
+        "A window in brackets limits what is written: events that overlap it, at their whole\n"
+        "length (run.json describes a whole run and takes no window). What a format cannot hold\n"
+        "is counted on stderr. The output appears at once, when all of it is written.",
+    .examples =
+        "neurolens export trace.json.gz --to perfetto -o trace.pftrace\n"
+        "neurolens export 'run.sqlite[step=10:20,rank=0]' --to perfetto -o ten.pftrace\n"
+        "neurolens export 'ranks/*.json.gz' --to parquet -o tables    # a folder\n"
+        "neurolens export run.sqlite --to csv --table kernels -o kernels.csv\n"
+        "neurolens export run.sqlite --to folded --of 'device time' | flamegraph.pl > gpu.svg\n"
+        "neurolens export run.sqlite --to run.json --set workload.batch_size=32 \\\n"
+        "    --set workload.precision=bf16 -o run.json",
+    .run = export_run,
+};

@@ -8,17 +8,15 @@
 #include "cli/progress.h"
 #include "fingerprint/fingerprint.h"
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-
 static const char *const print_sections[] = {"device", "op_device",  "op", "layer",
                                              "parts",  "components", NULL};
 
-const struct nl_option nl_fingerprint_options[] = {
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table, such as device",
+static const struct nl_option fingerprint_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table", NULL},
+    {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME", "only this table, such as device",
      print_sections},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
-    {.name = NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every row and every empty table", NULL},
+    NL_OPTIONS_END,
 };
 
 /* The report with that table alone. */
@@ -74,7 +72,7 @@ static bool answer(const struct nl_input_words *input, const struct nl_trace *tr
     return done;
 }
 
-bool nl_cmd_fingerprint(struct nl_call *call, struct nl_err *err)
+static bool fingerprint_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     struct nl_output output;
@@ -90,3 +88,25 @@ bool nl_cmd_fingerprint(struct nl_call *call, struct nl_err *err)
     nl_input_release(&input);
     return done;
 }
+
+const struct nl_command nl_command_fingerprint = {
+    .name = "fingerprint",
+    .group = "Compare",
+    .summary = "performance fingerprint of a run: per kernel, operator and layer",
+    .usage = "PROFILE…",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(fingerprint_options, nl_profile_options, nl_common_options),
+    .help =
+        "Shows for every kernel, operator and layer its signature (its name without the parts "
+        "that\n"
+        "differ between tools, builds and instances), its share of the time, its latency and, "
+        "where\n"
+        "the profile has them, arithmetic intensity, occupancy, warp efficiency, L2 hit rate and\n"
+        "memory throughput, also relative to the device's peak. Unknown values are empty. --join\n"
+        "adds counters from an Nsight Compute report. docs/fingerprint.md defines every number.",
+    .examples = "neurolens fingerprint trace.json.gz\n"
+                "neurolens fingerprint run.sqlite --join kernels.ncu-rep --format json\n"
+                "neurolens fingerprint @ --format csv --section op_device",
+    .run = fingerprint_run,
+};

@@ -166,7 +166,7 @@ static bool sweep_ledger(const struct nl_call *call, struct sweeps *sweeps, stru
     return done;
 }
 
-bool nl_cmd_gc(struct nl_call *call, struct nl_err *err)
+static bool gc_run(struct nl_call *call, struct nl_err *err)
 {
     struct sweeps sweeps = {.dry = call->settings.gc.dry_run};
     char *folder = nl_cache_folder(call->settings.ledger, err);
@@ -175,3 +175,37 @@ bool nl_cmd_gc(struct nl_call *call, struct nl_err *err)
     nl_free(folder);
     return done;
 }
+
+static const struct nl_option gc_options[] = {
+    {"max", 0, NL_OPTION_SIZE, NL_SETTING(gc.max_bytes), "SIZE",
+     "keep at most that much (default: the cache's own bound)", NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "remove every cached profile", NULL},
+    {"orphans", 0, NL_OPTION_FLAG, NL_SETTING(gc.orphans), NULL,
+     "also artefacts that no run needs (`ledger check` lists them, `ledger rebuild` uses them)",
+     NULL},
+    {"dry-run", 0, NL_OPTION_FLAG, NL_SETTING(gc.dry_run), NULL, "only print what would be deleted",
+     NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_gc = {
+    .name = "gc",
+    .group = "Ledger",
+    .summary = "empty the trash and shrink the cache",
+    .usage = "",
+    .least = 0,
+    .most = 0,
+    .tables = NL_TABLES(gc_options, nl_common_options),
+    .help = "Deletes the runs in the trash for good, with everything the ledger kept of them; then "
+            "the\n"
+            "least recently used cached profiles and reports, until the rest fits; and temporary "
+            "files\n"
+            "that an interrupted command left more than a day ago. Cached data is rebuilt when "
+            "needed.\n"
+            "Artefacts that belong to no run are kept: they may be all that is left of a lost "
+            "database.\n"
+            "--orphans deletes those older than a day.",
+    .examples = "neurolens gc --dry-run\n"
+                "neurolens gc --max 2GiB",
+    .run = gc_run,
+};

@@ -14,10 +14,10 @@
 #include "cli/output.h"
 #include "ledger/ledgershare.h"
 
-const struct nl_option nl_init_options[] = {
-    {"shared", 0, NL_OPTION_FLAG, offsetof(struct nl_settings, shared), NULL,
+static const struct nl_option init_options[] = {
+    {"shared", 0, NL_OPTION_FLAG, NL_SETTING(shared), NULL,
      "let the folder's group read it and add to it", NULL},
-    {.name = NULL},
+    NL_OPTIONS_END,
 };
 
 /* Keeps the ledger out of the project's own version control. */
@@ -81,7 +81,7 @@ static const char *chosen(const struct nl_call *call, struct nl_arena *arena, st
     return folder;
 }
 
-bool nl_cmd_init(struct nl_call *call, struct nl_err *err)
+static bool init_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     struct nl_arena arena;
@@ -101,3 +101,20 @@ bool nl_cmd_init(struct nl_call *call, struct nl_err *err)
     nl_arena_free(&arena);
     return done;
 }
+
+const struct nl_command nl_command_init = {
+    .name = "init",
+    .group = "Ledger",
+    .summary = "create a ledger folder",
+    .usage = "[FOLDER]",
+    .least = 0,
+    .most = 1,
+    .tables = NL_TABLES(init_options, nl_common_options),
+    .help = "Creates .neurolens/ in FOLDER (default: the current one). Commands started there or "
+            "in a\n"
+            "folder below keep their runs and cached profiles in it. Only you can read it; with\n"
+            "--shared, the group that owns FOLDER can read it and add runs.",
+    .examples = "neurolens init\n"
+                "neurolens init --shared /srv/perf    # after chgrp perfteam /srv/perf",
+    .run = init_run,
+};

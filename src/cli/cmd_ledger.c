@@ -12,12 +12,12 @@
 #include "ledger/ledgermerge.h"
 #include "ledger/ledgerrebuild.h"
 
-const char *const nl_ledger_verbs[] = {"check", "rebuild", "merge", NULL};
+static const char *const verb_names[] = {"check", "rebuild", "merge", NULL};
 
-const struct nl_option nl_ledger_options[] = {
-    {"quick", 0, NL_OPTION_FLAG, offsetof(struct nl_settings, quick), NULL,
+static const struct nl_option ledger_options[] = {
+    {"quick", 0, NL_OPTION_FLAG, NL_SETTING(quick), NULL,
      "check: compare sizes of artefacts, not their contents", NULL},
-    {.name = NULL},
+    NL_OPTIONS_END,
 };
 
 /* ---- check ---- */
@@ -176,7 +176,7 @@ static bool merge(struct nl_call *call, struct nl_err *err)
     return print_figures(call, figures, sizeof figures / sizeof figures[0], line, err);
 }
 
-bool nl_cmd_ledger(struct nl_call *call, struct nl_err *err)
+static bool ledger_run(struct nl_call *call, struct nl_err *err)
 {
     static const struct {
         const char *name;
@@ -194,3 +194,28 @@ bool nl_cmd_ledger(struct nl_call *call, struct nl_err *err)
     }
     return nl_fail(err, NL_USAGE, "'%s' is not one of check, rebuild, merge", call->argument[0]);
 }
+
+const struct nl_command nl_command_ledger = {
+    .name = "ledger",
+    .group = "Ledger",
+    .summary = "check, rebuild or merge ledgers",
+    .usage = "check|rebuild|merge [FROM INTO]",
+    .least = 1,
+    .most = 3,
+    .tables = NL_TABLES(ledger_options, nl_common_options),
+    .help =
+        "check verifies everything: database pages and references, the content of every artefact,\n"
+        "artefacts without a run, and the cards (a small file per run that holds its row). It\n"
+        "changes nothing and exits with 1 if it finds a problem.\n"
+        "rebuild recreates the database from cards and artefacts after it was lost, emptied or\n"
+        "damaged; a damaged database is renamed, never deleted. merge copies the runs of the "
+        "ledger\n"
+        "FROM into the ledger INTO, with traces, tags and notes; runs that both have are kept "
+        "once.",
+    .examples = "neurolens ledger check\n"
+                "neurolens ledger check --quick --format json\n"
+                "neurolens ledger rebuild --ledger /srv/perf/.neurolens\n"
+                "neurolens ledger merge ~/laptop/.neurolens /srv/perf/.neurolens",
+    .words = verb_names,
+    .run = ledger_run,
+};

@@ -26,24 +26,23 @@
 #include "cli/progress.h"
 #include "export/export.h"
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-#define PERFETTO_UI    "https://ui.perfetto.dev/"
-#define UI_MOST        2000000000 /* bytes of a trace */
-#define PAGE_MOST      ((size_t)1 << 20)
+#define PERFETTO_UI "https://ui.perfetto.dev/"
+#define UI_MOST     2000000000 /* bytes of a trace */
+#define PAGE_MOST   ((size_t)1 << 20)
 
 extern const char nl_handover_page[];
 extern char **environ;
 
-const struct nl_option nl_open_options[] = {
-    {"perfetto", 0, NL_OPTION_FLAG, TARGET(open.perfetto), NULL,
+static const struct nl_option open_options[] = {
+    {"perfetto", 0, NL_OPTION_FLAG, NL_SETTING(open.perfetto), NULL,
      "show the timeline in the Perfetto UI, in your browser", NULL},
-    {"ui", 0, NL_OPTION_TEXT, TARGET(open.ui), "URL",
+    {"ui", 0, NL_OPTION_TEXT, NL_SETTING(open.ui), "URL",
      "with --perfetto: another Perfetto UI than https://ui.perfetto.dev/", NULL},
-    {"page", 0, NL_OPTION_FLAG, TARGET(open.page), NULL,
+    {"page", 0, NL_OPTION_FLAG, NL_SETTING(open.page), NULL,
      "show the page of `report` in your browser, even without a desktop session", NULL},
-    {"no-browser", 0, NL_OPTION_FLAG, TARGET(open.no_browser), NULL,
+    {"no-browser", 0, NL_OPTION_FLAG, NL_SETTING(open.no_browser), NULL,
      "with --page and --perfetto: only print the address", NULL},
-    {.name = NULL},
+    NL_OPTIONS_END,
 };
 
 /* ---- the page ---- */
@@ -265,7 +264,7 @@ static bool wants_page(const struct nl_call *call)
             isatty(STDOUT_FILENO) && has_desktop());
 }
 
-bool nl_cmd_open(struct nl_call *call, struct nl_err *err)
+static bool open_run(struct nl_call *call, struct nl_err *err)
 {
     if (call->settings.open.page && call->settings.open.perfetto)
         return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: give one");
@@ -276,5 +275,31 @@ bool nl_cmd_open(struct nl_call *call, struct nl_err *err)
         return nl_fail(err, NL_USAGE, "--no-browser is for --page and --perfetto");
     if (call->settings.open.perfetto || wants_page(call))
         return open_served(call, err);
-    return nl_cmd_analyze(call, err);
+    return nl_command_analyze.run(call, err);
 }
+
+const struct nl_command nl_command_open = {
+    .name = "open",
+    .group = "Look",
+    .summary = "open a profile in the best viewer available",
+    .usage = "PROFILE…",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(open_options, nl_report_options, nl_profile_options, nl_common_options),
+    .help =
+        "On a desktop, shows the page of `report` in your browser; elsewhere, prints where the "
+        "time\n"
+        "goes, as `analyze` does. With --perfetto, shows the timeline: a local page passes the "
+        "trace\n"
+        "to the Perfetto UI in your browser, directly between the two windows. Nothing is "
+        "uploaded,\n"
+        "no fixed port is used, and the address works through the `ssh -L` command printed with "
+        "it.\n"
+        "It exits after the trace was passed on, or with Ctrl-C.\n"
+        "`neurolens PROFILE` means `neurolens open PROFILE` on a terminal, and `neurolens info\n"
+        "PROFILE` in a pipe.",
+    .examples = "neurolens open trace.json.gz\n"
+                "neurolens open run.sqlite --perfetto\n"
+                "neurolens open 'run.sqlite[step=10:20]' --perfetto  # a part of a large one",
+    .run = open_run,
+};

@@ -21,51 +21,49 @@
 #include "cli/settingwords.h"
 #include "ingest/ingest.h"
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-
 /* In the order of enum nl_profile_backend. */
 static const char *const backend_names[] = {"onnxruntime", "tensorrt", "torch", NULL};
 
-const struct nl_option nl_model_options[] = {
-    {"backend", 0, NL_OPTION_CHOICE, TARGET(profile.backend), "NAME",
+static const struct nl_option model_options[] = {
+    {"backend", 0, NL_OPTION_CHOICE, NL_SETTING(profile.backend), "NAME",
      "onnxruntime (default), tensorrt, which needs trtexec, or torch, which needs PyTorch",
      backend_names},
-    {"input", 0, NL_OPTION_LIST, TARGET(profile.inputs), "NAME=SHAPE",
+    {"input", 0, NL_OPTION_LIST, NL_SETTING(profile.inputs), "NAME=SHAPE",
      "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99 (repeatable)", NULL},
-    {"dim", 0, NL_OPTION_LIST, TARGET(profile.dims), "NAME=N",
+    {"dim", 0, NL_OPTION_LIST, NL_SETTING(profile.dims), "NAME=N",
      "size of a named dimension, such as batch=8 (repeatable)", NULL},
-    {"provider", 0, NL_OPTION_LIST, TARGET(profile.providers), "NAME",
+    {"provider", 0, NL_OPTION_LIST, NL_SETTING(profile.providers), "NAME",
      "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu); under torch "
      "the device",
      NULL},
-    {"threads", 'j', NL_OPTION_NUMBER, TARGET(threads), "N",
+    {"threads", 'j', NL_OPTION_NUMBER, NL_SETTING(threads), "N",
      "threads per operator (default: the backend's)", NULL},
-    {"warmup", 0, NL_OPTION_NUMBER, TARGET(profile.warm_up), "N",
+    {"warmup", 0, NL_OPTION_NUMBER, NL_SETTING(profile.warm_up), "N",
      "warm-up runs (default 10); with tensorrt, ms (default 200)", NULL},
-    {"max-time", 0, NL_OPTION_TIME, TARGET(profile.max_time_ns), "TIME",
+    {"max-time", 0, NL_OPTION_TIME, NL_SETTING(profile.max_time_ns), "TIME",
      "stop measuring after this time (default 20s; with tensorrt 3s)", NULL},
-    {"max-runs", 0, NL_OPTION_NUMBER, TARGET(profile.max_runs), "N",
+    {"max-runs", 0, NL_OPTION_NUMBER, NL_SETTING(profile.max_runs), "N",
      "at most N runs without the profiler (default 10000)", NULL},
-    {"profiled-runs", 0, NL_OPTION_NUMBER, TARGET(profile.profiled_runs), "N",
+    {"profiled-runs", 0, NL_OPTION_NUMBER, NL_SETTING(profile.profiled_runs), "N",
      "runs under the profiler (default 50)", NULL},
-    {"timeout", 0, NL_OPTION_TIME, TARGET(timeout_ns), "TIME",
+    {"timeout", 0, NL_OPTION_TIME, NL_SETTING(timeout_ns), "TIME",
      "give up after this time (default 10 minutes)", NULL},
-    {"library", 0, NL_OPTION_TEXT, TARGET(profile.library), "FILE",
+    {"library", 0, NL_OPTION_TEXT, NL_SETTING(profile.library), "FILE",
      "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
-    {"trtexec", 0, NL_OPTION_TEXT, TARGET(profile.trtexec), "FILE",
+    {"trtexec", 0, NL_OPTION_TEXT, NL_SETTING(profile.trtexec), "FILE",
      "TensorRT's program for measuring (default: on PATH, or in /usr/src/tensorrt/bin)", NULL},
-    {"python", 0, NL_OPTION_TEXT, TARGET(profile.python_program), "FILE",
+    {"python", 0, NL_OPTION_TEXT, NL_SETTING(profile.python_program), "FILE",
      "the Python that has PyTorch (default: of the virtual environment, or python3 on PATH)", NULL},
-    {"set", 0, NL_OPTION_LIST, TARGET(set), "KEY=VALUE",
+    {"set", 0, NL_OPTION_LIST, NL_SETTING(set), "KEY=VALUE",
      "metadata of the run, such as precision=fp16 (repeatable)", NULL},
-    {"no-add", 0, NL_OPTION_FLAG, TARGET(profile.no_add), NULL, "do not keep the run in the ledger",
-     NULL},
-    {"keep-source", 0, NL_OPTION_FLAG, TARGET(add.keep_source), NULL,
+    {"no-add", 0, NL_OPTION_FLAG, NL_SETTING(profile.no_add), NULL,
+     "do not keep the run in the ledger", NULL},
+    {"keep-source", 0, NL_OPTION_FLAG, NL_SETTING(add.keep_source), NULL,
      "keep the profile's file as well", NULL},
-    {"memory", 0, NL_OPTION_SIZE, TARGET(memory_bytes), "SIZE",
+    {"memory", 0, NL_OPTION_SIZE, NL_SETTING(memory_bytes), "SIZE",
      "memory limit for reading the profile (default: half of the free memory)", NULL},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every operator", NULL},
-    {.name = NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every operator", NULL},
+    NL_OPTIONS_END,
 };
 
 #define OWN_FACTS 5 /* that are set beside those of the host */
@@ -298,7 +296,7 @@ static bool check_backend(const struct nl_settings *settings, struct nl_err *err
     return true;
 }
 
-bool nl_cmd_profile(struct nl_call *call, struct nl_err *err)
+static bool profile_run(struct nl_call *call, struct nl_err *err)
 {
     static bool (*const backends[])(struct nl_profile_work * work, struct nl_err * err) = {
         [NL_PROFILE_ONNXRUNTIME] = profile_onnx,
@@ -312,3 +310,31 @@ bool nl_cmd_profile(struct nl_call *call, struct nl_err *err)
     nl_profile_end(&work);
     return done;
 }
+
+const struct nl_command nl_command_profile = {
+    .name = "profile",
+    .group = "Record",
+    .summary = "run a model file and time its operators",
+    .usage = "MODEL",
+    .least = 1,
+    .most = 1,
+    .tables = NL_TABLES(model_options, nl_common_options),
+    .help =
+        "Runs MODEL (an ONNX file) under ONNX Runtime with generated inputs; `neurolens doctor`\n"
+        "shows which ONNX Runtime is used. Runs without the profiler are timed until the 95 %\n"
+        "confidence interval of their median is within 1 %, or a limit is reached. Runs with the\n"
+        "profiler in between give the time per operator; the difference is the profiler's "
+        "overhead.\n"
+        "The result is added to the ledger, as @.\n"
+        "--backend tensorrt runs an ONNX file or an engine through trtexec. --backend torch runs "
+        "a\n"
+        "TorchScript file, an exported program (.pt2), or a script that defines `model` and its\n"
+        "`inputs`, with your Python.",
+    .examples = "neurolens profile model.onnx\n"
+                "neurolens profile bert.onnx --dim batch=8 --dim seq=128 --threads 1\n"
+                "neurolens profile model.onnx --provider cuda --format json\n"
+                "neurolens profile model.plan --backend tensorrt\n"
+                "neurolens profile model.pt2 --backend torch --dim s0=8\n"
+                "neurolens analyze @          # the events of that run",
+    .run = profile_run,
+};

@@ -13,16 +13,15 @@
 #include "compare/rank.h"
 
 #define STATUS_INCOMPARABLE 3
-#define TARGET(member)      offsetof(struct nl_settings, member)
 
-const struct nl_option nl_rank_options[] = {
-    {"price", 0, NL_OPTION_LIST, TARGET(prices), "NAME=USD",
+static const struct nl_option rank_options[] = {
+    {"price", 0, NL_OPTION_LIST, NL_SETTING(prices), "NAME=USD",
      "what an hour of a candidate, or of each device with NAME in its name, costs", NULL},
-    {"section", 0, NL_OPTION_TEXT, TARGET(section), "NAME",
+    {"section", 0, NL_OPTION_TEXT, NL_SETTING(section), "NAME",
      "only this table, such as modules or cost", nl_rank_sections},
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "at most N rows in each table", NULL},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row and every empty table", NULL},
-    {.name = NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table", NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every row and every empty table", NULL},
+    NL_OPTIONS_END,
 };
 
 static bool show(const struct nl_call *call, struct nl_output *output, struct nl_report *report,
@@ -94,7 +93,7 @@ static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_outp
     return done;
 }
 
-bool nl_cmd_rank(struct nl_call *call, struct nl_err *err)
+static bool rank_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_captures sides[NL_RANK_MOST] = {0};
     struct nl_rank_options options;
@@ -115,3 +114,30 @@ bool nl_cmd_rank(struct nl_call *call, struct nl_err *err)
     nl_arena_free(&arena);
     return done;
 }
+
+const struct nl_command nl_command_rank = {
+    .name = "rank",
+    .group = "Compare",
+    .summary = "compare backends, GPUs or settings on one workload",
+    .usage = "A[,A…] B[,B…] …",
+    .least = 2,
+    .most = -1,
+    .tables = NL_TABLES(rank_options, nl_profile_options, nl_common_options),
+    .help =
+        "Orders the candidates by their typical step (or their total time if not all have steps),\n"
+        "and says how much longer each takes than the fastest (with an interval from its "
+        "captures),\n"
+        "which are tied, in which operators, modules and ranges each is fastest and through which\n"
+        "kernels, what a step costs, and what to choose. Each argument is a candidate; join "
+        "several\n"
+        "captures of one with commas. Energy comes from power readings in the recording, prices "
+        "from\n"
+        "--price (per hour of a candidate, or of each device with that name). Exits with 3 if the\n"
+        "candidates did not do the same work.",
+    .examples = "neurolens rank onnxruntime.json tensorrt.json torch.json\n"
+                "neurolens rank a100_1.json,a100_2.json h100_1.json,h100_2.json\n"
+                "neurolens rank a100.json h100.json --price A100=1.29 --price H100=2.49\n"
+                "neurolens rank torch.json tensorrt.json --section modules --all\n"
+                "neurolens rank tag:fp16~5 tag:fp8~5 --format csv",
+    .run = rank_run,
+};

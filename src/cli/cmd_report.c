@@ -1,165 +1,143 @@
-/* info and analyze: load the profile, run the plan of that name, show the report. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+/* report: what is in a profile as a page, Markdown or JSON, by the ending of -o. */
+#include <stddef.h>
 
 #include "base/mem.h"
 #include "base/spill.h"
-#include "cli/infoestimate.h"
 #include "cli/kept.h"
 #include "cli/output.h"
+#include "cli/pagecall.h"
 #include "cli/progress.h"
 #include "cli/quotedprofile.h"
-#include "store/tracefile.h"
+#include "report/page.h"
+#include "sql/db.h"
 
-static bool show(const struct nl_call *call, struct nl_output *output,
-                 const struct nl_profile *profile, const struct nl_report *report,
-                 struct nl_err *err)
+static const struct nl_option page_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table of F.md",
+     NULL},
+    {"template", 0, NL_OPTION_TEXT, NL_SETTING(report.template), "FILE",
+     "YAML: your title, logo, front page, sections in SQL (docs/report.md)", NULL},
+    {"site", 0, NL_OPTION_TEXT, NL_SETTING(report.site), "FOLDER",
+     "write a page per run of the ledger, and an index, to FOLDER", NULL},
+    NL_OPTIONS_END,
+};
+
+/* Reads the template and asks what it asks of the profile. */
+static bool add_template(struct nl_template *template, struct nl_report *answer,
+                         const struct nl_trace *trace, const struct nl_analyze_options *analyze,
+                         const struct nl_call *call, struct nl_err *err)
 {
-    char *input = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
-    struct nl_view_options options = {.section = call->settings.section,
-                                      .width = output->width,
-                                      .height = output->height,
-                                      .ascii = output->ascii,
-                                      .color = output->color,
-                                      .all = call->settings.all,
-                                      .brief = !call->settings.analyze.full,
-                                      .input = input,
-                                      .bare = call->count <= NL_QUOTED_MOST ? bare : NULL,
-                                      .rows = (size_t)call->settings.limit};
-    nl_output_page(output, call);
-    bool done = output->view->render_report(output->stream, profile, report, &options, err);
-    nl_free(input);
-    nl_free(bare);
+    struct nl_db_options options = {.time_limit_ms = call->settings.timeout_ns / 1000000};
+    if (!nl_template_open(template, call->settings.report.template, err))
+        return false;
+    struct nl_db *db = nl_db_open(trace, &options, call->job, err);
+    struct nl_template_asked asked = {db, trace, analyze, call->job};
+    bool done = db && nl_template_answer(template, answer, &asked, err);
+    if (db)
+        nl_db_close(db);
+    if (template->title)
+        answer->title = nl_arena_text(&answer->arena, template->title, strlen(template->title));
     return done;
 }
 
-/* A number above 0, such as 3.2e15; 0 when not given. */
-static bool read_amount(const char *option, const char *text, double *amount, struct nl_err *err)
+/* "Nightly training: trace.json.gz" */
+static const char *page_title(const struct nl_template *template, const char *title,
+                              struct nl_report *answer)
 {
-    char *end;
-    *amount = text ? strtod(text, &end) : 0;
-    if (!text || (end != text && !*end && *amount > 0 && isfinite(*amount)))
-        return true;
-    return nl_fail(err, NL_USAGE, "%s takes a number above 0, such as 3.2e15, not '%s'", option,
-                   text);
+    return template && template->title
+               ? nl_arena_format(&answer->arena, "%s: %s", template->title, title)
+               : title;
 }
 
-static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *options,
-                         struct nl_err *err)
+static bool write_report(const struct nl_call *call, const struct nl_input_words *input,
+                         const struct nl_trace *trace, struct nl_output *output, struct nl_err *err)
 {
-    return read_amount("--flops-per-step", call->settings.analyze.flops_per_step,
-                       &options->flops_per_step, err) &&
-           read_amount("--tokens-per-step", call->settings.analyze.tokens_per_step,
-                       &options->tokens_per_step, err);
-}
-
-static bool read_options(const struct nl_input_words *input, const struct nl_trace *trace,
-                         const struct nl_call *call, const struct nl_output *output,
-                         struct nl_analyze_options *options, struct nl_err *err)
-{
-    bool page = output->view == &nl_view_text && !call->settings.analyze.full &&
-                !call->settings.all &&
-                !call->settings.section; /* it shows fewer rows, and says of how many */
-    *options = (struct nl_analyze_options){.limit = page ? 0 : (size_t)call->settings.limit,
-                                           .brief = page,
-                                           .fold = output->view->folds && !call->settings.all,
-                                           .all = call->settings.all,
-                                           .section = call->settings.section};
-    return nl_input_window(input, trace, call, &options->window, err) &&
-           read_amounts(call, options, err);
-}
-
-static bool make(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
-                 const struct nl_analyze_options *options, const struct nl_call *call,
-                 struct nl_answer *answer, struct nl_err *err)
-{
+    enum nl_page_ending ending = nl_page_ending_of(call->settings.output);
+    struct nl_analyze_options options = {.fold = ending != NL_ENDING_JSON};
+    if (!nl_input_window(input, trace, call, &options.window, err))
+        return false;
     nl_job_phase(call->job, "analyzing", 0);
     if (!nl_spill_started(call->job->spill))
         nl_expect_arrays(nl_trace_bytes(trace) / 2);
-    return nl_kept_make(input, trace, plan, options, call, answer, err);
-}
-
-/* From the loaded trace to the last line. False without an error: the trace is not what it was when it was
- * cached, and has to be loaded again. */
-static bool report(struct nl_input_words *input, struct nl_trace *trace, const char *plan,
-                   const struct nl_call *call, struct nl_output *output, struct nl_err *err)
-{
-    struct nl_analyze_options options;
-    struct nl_answer answer;
-    if (!read_options(input, trace, call, output, &options, err))
+    struct nl_answer kept;
+    if (!nl_kept_find(input, trace, "analyze", &options, call, &kept) &&
+        !nl_kept_make(input, trace, "analyze", &options, call, &kept, err))
         return false;
-    if (!nl_kept_find(input, trace, plan, &options, call, &answer)) {
-        if (!nl_trace_check(trace, nl_job_threads(call->job), NULL) ||
-            !make(input, trace, plan, &options, call, &answer, err))
-            return false;
+    struct nl_report *answer = kept.report;
+    const struct nl_profile *profile = kept.profile;
+    struct nl_template template, *added = call->settings.report.template ? &template : NULL;
+    if (added && !add_template(added, answer, trace, &options, call, err)) {
+        nl_template_release(added);
+        nl_answer_release(&kept);
+        return false;
     }
-    nl_input_keep(input, trace, call); /* nothing more is asked of the trace */
+    char *words = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
+    struct nl_page page = {.kind = "analyze",
+                           .title =
+                               page_title(added, nl_page_title(profile, &answer->arena), answer),
+                           .command = call->line,
+                           .template = added,
+                           .input = words,
+                           .bare = call->count <= NL_QUOTED_MOST ? bare : NULL};
+    struct nl_view_options view = {
+        .rows = (size_t)call->settings.limit, .input = page.input, .bare = page.bare};
     nl_progress_quiet(call->progress);
-    bool done = show(call, output, answer.profile, answer.report, err);
-    nl_answer_release(&answer);
+    bool done = ending == NL_ENDING_MD
+                    ? nl_page_markdown(output->stream, trace, profile, answer, &view, added, err)
+                : ending == NL_ENDING_JSON
+                    ? nl_view_json.render_report(output->stream, profile, answer, &view, err)
+                    : nl_page_report(output->stream, &page, trace, profile, answer, err);
+    nl_free(words);
+    nl_free(bare);
+    if (added)
+        nl_template_release(added);
+    nl_answer_release(&kept);
     return done;
 }
 
-/* Before anything is loaded: a name that there is. */
-static bool check_section(const char *section, struct nl_err *err)
+bool nl_page_write(const struct nl_call *call, const struct nl_input_words *input,
+                   const struct nl_trace *trace, FILE *out, struct nl_err *err)
 {
-    struct nl_nearest nearest;
-    if (!section || nl_analysis_find(section) || !strcmp(section, NL_SECTION_FINDINGS))
-        return true;
-    nl_nearest_init(&nearest, section);
-    for (size_t i = 0; nl_analyses[i]; i++)
-        nl_nearest_offer(&nearest, nl_analyses[i]->name);
-    nl_nearest_offer(&nearest, NL_SECTION_FINDINGS);
-    const char *best = nl_nearest_best(&nearest);
-    if (best)
-        return nl_fail(err, NL_USAGE, "--section: no analysis is called '%s'; did you mean %s?",
-                       section, best);
-    return nl_fail(err, NL_USAGE,
-                   "--section: no analysis is called '%s'; `neurolens help sections` lists them",
-                   section);
+    struct nl_output output = {.stream = out};
+    return write_report(call, input, trace, &output, err);
 }
 
-static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
+static bool report_run(struct nl_call *call, struct nl_err *err)
 {
-    struct nl_input_words input;
-    struct nl_output output;
-    struct nl_trace *trace = NULL;
-    struct nl_analyze_options checked;
-    if (!check_section(call->settings.section, err) || !read_amounts(call, &checked, err))
-        return false;
-    bool done = nl_input_read(&input, call->argument, (size_t)call->count, err) &&
-                nl_output_open(&output, call, input.paths, input.count, err);
-    if (done) {
-        input.background = true;
-        input.unchecked = !input.window.has_steps && !input.window.nvtx;
-        trace = nl_input_load(&input, call, err);
-        done = trace && report(&input, trace, plan, call, &output, err);
-        if (trace && trace->unchecked && !done && !err->code) {
-            nl_trace_free(trace);
-            input.unchecked = false;
-            trace = nl_input_load(&input, call, err);
-            done = trace && report(&input, trace, plan, call, &output, err);
-        }
-        if (trace)
-            nl_input_keep(&input, trace, call); /* if it came to no answer */
-        done = nl_output_close(&output, call, done, err);
-    }
-    if (trace)
-        nl_trace_free(trace);
-    nl_input_release(&input);
-    return done;
+    if (call->settings.report.site)
+        return nl_report_site(call, err);
+    if (!call->settings.output)
+        return nl_fail(err, NL_USAGE, "report needs an output file, such as -o report.html");
+    if (nl_page_ending_of(call->settings.output) > NL_ENDING_JSON)
+        return nl_fail(err, NL_USAGE, "unknown file type '%s'; use .html, .md or .json",
+                       call->settings.output);
+    return nl_page_call(call, write_report, err);
 }
 
-bool nl_cmd_info(struct nl_call *call, struct nl_err *err)
-{
-    return call->settings.estimate ? nl_info_estimate(call, err) : run("info", call, err);
-}
-
-bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err)
-{
-    if (nl_output_is_page(call) && !call->settings.section)
-        return nl_cmd_page(call, err);
-    return run("analyze", call, err);
-}
+const struct nl_command nl_command_report = {
+    .name = "report",
+    .group = "Look",
+    .summary = "write the whole answer as one HTML, Markdown or JSON file",
+    .usage = "PROFILE… -o FILE",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(page_options, nl_profile_options, nl_common_options),
+    .help =
+        "Writes what `analyze` says to one file; the ending of -o chooses the form. F.html is a\n"
+        "self-contained page that needs no network: the answer, findings with evidence and the\n"
+        "commands that verify it, the timeline of a typical step, flame graphs, plots of steps,\n"
+        "memory and counters, and all tables, sortable and filterable; it prints, and follows "
+        "dark\n"
+        "mode. F.md is Markdown with text plots. F.json is what `analyze --format json` prints.\n"
+        "With --site, every run of the ledger (@), or those that FILTERs select as in `ls`, "
+        "becomes a\n"
+        "page in FOLDER, with an index to sort and filter; existing pages are kept.",
+    .examples =
+        "neurolens report trace.json.gz -o report.html\n"
+        "neurolens report 'ranks/*.json.gz' -o ranks.html      # all ranks on one page\n"
+        "neurolens report 'run.sqlite[step=10:20]' -o steps.html\n"
+        "neurolens report @ -o report.md                       # for an issue or a mail\n"
+        "neurolens report trace.json.gz --template team.yaml -o report.html   # own sections\n"
+        "neurolens report @ --site public                      # the ledger for a file host\n"
+        "neurolens report tag=nightly --site public",
+    .run = report_run,
+};

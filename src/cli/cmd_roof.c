@@ -21,17 +21,16 @@
 #include "work/gpuroof.h"
 #include "tables/answer.h"
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-#define MILLISECONDS   40 /* per loop and round */
-#define ROWS_MOST      1024
+#define MILLISECONDS 40 /* per loop and round */
+#define ROWS_MOST    1024
 
 static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum nl_roof_only */
-const struct nl_option nl_roof_options[] = {
-    {"only", 0, NL_OPTION_CHOICE, TARGET(roof.only), "WHAT", "what to measure (default: all)",
+static const struct nl_option roof_options[] = {
+    {"only", 0, NL_OPTION_CHOICE, NL_SETTING(roof.only), "WHAT", "what to measure (default: all)",
      only_names},
-    {"no-keep", 0, NL_OPTION_FLAG, TARGET(roof.no_keep), NULL,
+    {"no-keep", 0, NL_OPTION_FLAG, NL_SETTING(roof.no_keep), NULL,
      "show it alone: the ledger stays as it is", NULL},
-    {"replace", 0, NL_OPTION_FLAG, TARGET(roof.replace), NULL,
+    {"replace", 0, NL_OPTION_FLAG, NL_SETTING(roof.replace), NULL,
      "forget what was measured on this host before", NULL},
     {NULL, 0, NL_OPTION_FLAG, 0, NULL, NULL, NULL},
 };
@@ -246,7 +245,7 @@ static bool show(struct nl_call *call, const struct measuring *measuring, struct
     return nl_output_close(&output, call, done, err);
 }
 
-bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
+static bool roof_run(struct nl_call *call, struct nl_err *err)
 {
     const char *kept = NULL;
     struct measuring measuring = {
@@ -266,3 +265,24 @@ bool nl_cmd_roof(struct nl_call *call, struct nl_err *err)
     nl_result_free(measuring.table);
     return done;
 }
+
+const struct nl_command nl_command_roof = {
+    .name = "roof",
+    .group = "Tools",
+    .summary = "measure the roofline of this machine",
+    .usage = "",
+    .least = 0,
+    .most = 0,
+    .tables = NL_TABLES(roof_options, nl_common_options),
+    .help = "Measures multiply-add throughput (FP32, FP64) and memory bandwidth (triad) of the CPU "
+            "with\n"
+            "1, 2, 4, … threads, half a second each, and plots the roofline. GPUs: products of\n"
+            "matrices per element type through cuBLAS, cuBLASLt or rocBLAS, and copies in memory;\n"
+            "the libraries are opened where they are, and what is missing is reported. The ledger "
+            "keeps\n"
+            "what was measured, by host: profiles that record this host are judged against it. Of\n"
+            "several measurements the highest counts.",
+    .examples = "neurolens roof\n"
+                "neurolens analyze trace.json --host \"$(hostname)\" --section roofline",
+    .run = roof_run,
+};

@@ -25,6 +25,7 @@
 #include "cli/progress.h"
 #include "cli/record/provenance.h"
 #include "cli/record/recordjson.h"
+#include "cli/record/runoptions.h"
 #include "cli/record/runpython.h"
 #include "cli/record/runreport.h"
 #include "cli/record/runsignals.h"
@@ -434,7 +435,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     return true;
 }
 
-bool nl_cmd_run(struct nl_call *call, struct nl_err *err)
+static bool run_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_arena arena;
     nl_arena_init(&arena);
@@ -442,3 +443,32 @@ bool nl_cmd_run(struct nl_call *call, struct nl_err *err)
     nl_arena_free(&arena);
     return done;
 }
+
+const struct nl_command nl_command_run = {
+    .name = "run",
+    .group = "Record",
+    .summary = "record a program and every process it starts",
+    .usage = "[--] PROGRAM [ARGUMENT…]",
+    .leading = true,
+    .least = 0,
+    .most = -1,
+    .tables = NL_TABLES(nl_run_options, nl_common_options),
+    .help =
+        "Runs PROGRAM and records it and every process it starts, on one clock: scopes, layers,\n"
+        "steps and counters of include/neurolens.h, NVTX ranges, NVIDIA GPU activity, call stacks "
+        "of\n"
+        "Python and native code, waits, memory, page faults and CPU time. --pid samples a "
+        "running\n"
+        "Python process until it exits, --duration is over, or Ctrl-C. -o names the recording\n"
+        "(default: PROGRAM-DATE.nlt here), which is a profile like any other. The exit status is "
+        "the\n"
+        "program's. While it runs, the data is in FILE.parts: after a crash,\n"
+        "`neurolens analyze FILE.parts` reads it. At the end it prints the events per source, "
+        "what\n"
+        "was dropped, and the overhead.",
+    .examples = "neurolens run -- python infer.py\n"
+                "neurolens run -o run.nlt --steps 10:20 -- torchrun --nproc-per-node 2 train.py\n"
+                "neurolens run --pid 4711 --duration 30s               # where is it now?\n"
+                "neurolens run --policy wrap --buffer 64MiB -- ./server  # keep the newest",
+    .run = run_run,
+};

@@ -18,13 +18,13 @@
 
 #define USUAL_RUNS 10
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-
-const struct nl_option nl_similar_options[] = {
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "the N nearest runs (default 10)", NULL},
-    {"update", 0, NL_OPTION_FLAG, TARGET(update), NULL, "first compute missing fingerprints", NULL},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every run", NULL},
-    {.name = NULL},
+static const struct nl_option similar_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "the N nearest runs (default 10)",
+     NULL},
+    {"update", 0, NL_OPTION_FLAG, NL_SETTING(update), NULL, "first compute missing fingerprints",
+     NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every run", NULL},
+    NL_OPTIONS_END,
 };
 
 struct nearest {
@@ -327,7 +327,7 @@ static void release(struct similar *s)
     nl_arena_free(&s->arena);
 }
 
-bool nl_cmd_similar(struct nl_call *call, struct nl_err *err)
+static bool similar_run(struct nl_call *call, struct nl_err *err)
 {
     struct similar s = {.call = call};
     struct nl_output output;
@@ -340,3 +340,23 @@ bool nl_cmd_similar(struct nl_call *call, struct nl_err *err)
     release(&s);
     return done;
 }
+
+const struct nl_command nl_command_similar = {
+    .name = "similar",
+    .group = "Compare",
+    .summary = "ledger runs most similar to a profile",
+    .usage = "PROFILE [FILTER…]",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(similar_options, nl_profile_options, nl_common_options),
+    .help =
+        "Compares the fingerprint of PROFILE with those of the runs in the ledger (FILTERs select\n"
+        "them, as in `ls`) and lists the nearest: similarity from 0 to 1, the share of time that "
+        "it\n"
+        "is based on, what matches and what differs most. A run that is itself the PROFILE is\n"
+        "omitted. --update computes fingerprints for runs that an older version added.",
+    .examples = "neurolens similar trace.json.gz\n"
+                "neurolens similar @ tag=nightly 'added>2026-11-01'\n"
+                "neurolens similar @ --limit 3 --format json",
+    .run = similar_run,
+};

@@ -95,7 +95,7 @@ static bool query_trace(struct nl_input_words *input, const char *query, const s
     return done;
 }
 
-bool nl_cmd_sql(struct nl_call *call, struct nl_err *err)
+static bool sql_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     struct nl_output output;
@@ -115,3 +115,30 @@ bool nl_cmd_sql(struct nl_call *call, struct nl_err *err)
     nl_input_release(&input);
     return done;
 }
+
+static const struct nl_option sql_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows of each answer", NULL},
+    {"timeout", 0, NL_OPTION_TIME, NL_SETTING(timeout_ns), "TIME",
+     "stop a statement after this time, such as 30s", NULL},
+    {"absolute", 0, NL_OPTION_FLAG, NL_SETTING(absolute), NULL,
+     "times as recorded instead of from the first event", NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_sql = {
+    .name = "sql",
+    .group = "Understand",
+    .summary = "query a profile with SQL",
+    .usage = "PROFILE… [QUERY]",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(sql_options, nl_profile_options, nl_common_options),
+    .help =
+        "Runs QUERY on the profile. Without QUERY it opens a shell on a terminal, and otherwise\n"
+        "reads statements from standard input. The profile is read-only. `neurolens schema sql`\n"
+        "lists the tables, columns and functions, as do .tables and .schema in the shell.",
+    .examples = "neurolens sql trace.json.gz 'SELECT * FROM kernel_summary LIMIT 10'\n"
+                "neurolens sql run.sqlite --format csv < question.sql\n"
+                "neurolens sql run.sqlite                      # a shell",
+    .run = sql_run,
+};

@@ -73,7 +73,7 @@ static bool tag(const struct nl_call *call, struct nl_ledger *ledger,
     return done;
 }
 
-bool nl_cmd_tag(struct nl_call *call, struct nl_err *err)
+static bool tag_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_ledger_run run;
     struct nl_ledger *ledger = nl_ledgercall_edit(call, &run, err);
@@ -100,7 +100,7 @@ static bool parse_times(const char *text, int64_t *start, int64_t *end, struct n
                            text);
 }
 
-bool nl_cmd_note(struct nl_call *call, struct nl_err *err)
+static bool note_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_ledger_run run;
     char line[120], id[NL_RUNDOC_ID];
@@ -127,7 +127,7 @@ static bool find_all(const struct nl_call *call, struct nl_ledger *ledger,
     return true;
 }
 
-bool nl_cmd_rm(struct nl_call *call, struct nl_err *err)
+static bool rm_run(struct nl_call *call, struct nl_err *err)
 {
     char line[160];
     bool restore = call->settings.restore;
@@ -146,3 +146,71 @@ bool nl_cmd_rm(struct nl_call *call, struct nl_err *err)
     nl_free(runs);
     return done;
 }
+
+static const struct nl_option tag_options[] = {
+    {"remove", 0, NL_OPTION_FLAG, NL_SETTING(remove), NULL, "remove the tags", NULL},
+    {"move", 0, NL_OPTION_FLAG, NL_SETTING(move), NULL, "remove the tags from all other runs",
+     NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_tag = {
+    .name = "tag",
+    .group = "Ledger",
+    .summary = "name a run",
+    .usage = "RUN NAME…",
+    .least = 2,
+    .most = -1,
+    .tables = NL_TABLES(tag_options, nl_common_options),
+    .help =
+        "A tag names its run wherever a PROFILE is expected. Several runs can share a tag, as in\n"
+        "`ls tag=nightly`; used as a name, it means the run tagged last. --move takes it from "
+        "the\n"
+        "other runs. A tag may look like a branch: feature/x. A file with the same name takes\n"
+        "precedence.",
+    .examples = "neurolens tag @ baseline nightly\n"
+                "neurolens tag @~5 baseline --move        # back to an older run\n"
+                "neurolens tag 1a2b3c4d --remove nightly",
+    .run = tag_run,
+};
+
+static const struct nl_option note_options[] = {
+    {"at", 0, NL_OPTION_TEXT, NL_SETTING(at), "TIMES",
+     "a time such as 1.2s, or a range such as 1.2s:1.5s, from the first event", NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_note = {
+    .name = "note",
+    .group = "Ledger",
+    .summary = "attach a note to a run or to a time in it",
+    .usage = "RUN TEXT",
+    .least = 2,
+    .most = 2,
+    .tables = NL_TABLES(note_options, nl_common_options),
+    .help = "Notes appear in `show`. With --at, a note belongs to a time within the run.",
+    .examples = "neurolens note @ 'first run with the new data loader'\n"
+                "neurolens note baseline 'the stall' --at 1.2s:1.5s",
+    .run = note_run,
+};
+
+static const struct nl_option rm_options[] = {
+    {"restore", 0, NL_OPTION_FLAG, NL_SETTING(restore), NULL, "restore them from the trash", NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_rm = {
+    .name = "rm",
+    .group = "Ledger",
+    .summary = "move runs to the trash",
+    .usage = "RUN…",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(rm_options, nl_common_options),
+    .help = "Runs in the trash are not listed; `ls --bin` shows them, --restore brings them back, "
+            "and\n"
+            "`gc` deletes them for good.",
+    .examples = "neurolens rm @\n"
+                "neurolens rm --restore 1a2b3c4d",
+    .run = rm_run,
+};

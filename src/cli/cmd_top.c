@@ -11,24 +11,23 @@
 #include "cli/record/topjson.h"
 #include "tui/terminal.h"
 
-#define MS             ((int64_t)1000000)
-#define PATIENCE_NS    (3000 * MS) /* for drivers, of --once */
-#define DEFAULT_NS     (500 * MS)
-#define DEFAULT_LIMIT  20
-#define DEFAULT_WIDTH  120u
-#define TARGET(member) offsetof(struct nl_settings, member)
+#define MS            ((int64_t)1000000)
+#define PATIENCE_NS   (3000 * MS) /* for drivers, of --once */
+#define DEFAULT_NS    (500 * MS)
+#define DEFAULT_LIMIT 20
+#define DEFAULT_WIDTH 120u
 
 static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 
-const struct nl_option nl_top_options[] = {
-    {"interval", 0, NL_OPTION_TIME, TARGET(top.interval_ns), "TIME",
+static const struct nl_option top_options[] = {
+    {"interval", 0, NL_OPTION_TIME, NL_SETTING(top.interval_ns), "TIME",
      "between refreshes: 100ms to 1s (default 500ms)", NULL},
-    {"once", 0, NL_OPTION_FLAG, TARGET(top.once), NULL, "one answer, no terminal needed", NULL},
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N",
+    {"once", 0, NL_OPTION_FLAG, NL_SETTING(top.once), NULL, "one answer, no terminal needed", NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N",
      "at most N processes with --once (default 20)", NULL},
-    {"sort", 0, NL_OPTION_CHOICE, TARGET(top.sort), "KEY",
+    {"sort", 0, NL_OPTION_CHOICE, NL_SETTING(top.sort), "KEY",
      "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
-    {.name = NULL},
+    NL_OPTIONS_END,
 };
 
 static int64_t now(void)
@@ -128,7 +127,7 @@ static bool live(const struct nl_call *call, struct machine *machine, int64_t in
     return true;
 }
 
-bool nl_cmd_top(struct nl_call *call, struct nl_err *err)
+static bool top_run(struct nl_call *call, struct nl_err *err)
 {
     const char *root = getenv("NEUROLENS_ROOT");
     int64_t interval = call->settings.top.interval_ns ? call->settings.top.interval_ns : DEFAULT_NS;
@@ -141,3 +140,24 @@ bool nl_cmd_top(struct nl_call *call, struct nl_err *err)
     machine_stop(machine);
     return done;
 }
+
+const struct nl_command nl_command_top = {
+    .name = "top",
+    .group = "Record",
+    .summary = "live view of this machine's GPUs and processes",
+    .usage = "",
+    .least = 0,
+    .most = 0,
+    .tables = NL_TABLES(top_options, nl_common_options),
+    .help =
+        "Shows each GPU (utilization, memory, power, temperature, clocks, throttling reasons) "
+        "with\n"
+        "small plots, and processes with their CPU time, memory and GPU memory, until you press "
+        "q;\n"
+        "h lists the keys. Values over a threshold raise an alert. Secrets in command lines are\n"
+        "hidden. --once prints one snapshot, as text or with --format json. Nothing is recorded:\n"
+        "use `run` for that.",
+    .examples = "neurolens top --interval 200ms\n"
+                "neurolens top --once --format json",
+    .run = top_run,
+};

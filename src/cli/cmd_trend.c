@@ -18,36 +18,35 @@
 #include "tables/answer.h"
 #include "view/plot.h"
 
-#define TARGET(member) offsetof(struct nl_settings, member)
-#define PLOT_LINES     10
-#define LEAST_LEVEL    4 /* points: fewer are a spike */
-#define NOTHING        "no run of the ledger has this metric; `neurolens show @` lists those of the newest"
+#define PLOT_LINES  10
+#define LEAST_LEVEL 4 /* points: fewer are a spike */
+#define NOTHING     "no run of the ledger has this metric; `neurolens show @` lists those of the newest"
 
 enum by { BY_RUN, BY_COMMIT, BY_DAY };
 static const char *const by_names[] = {"run", "commit", "day", NULL};
 static const char *const sections[] = {"changes", "series", NULL};
 
-const struct nl_option nl_trend_options[] = {
-    {"by", 0, NL_OPTION_CHOICE, TARGET(trend.by), "WHAT",
+static const struct nl_option trend_options[] = {
+    {"by", 0, NL_OPTION_CHOICE, NL_SETTING(trend.by), "WHAT",
      "a point for each run (default), commit or day: the median of its runs", by_names},
-    {"window", 0, NL_OPTION_NUMBER, TARGET(trend.window), "N",
+    {"window", 0, NL_OPTION_NUMBER, NL_SETTING(trend.window), "N",
      "points searched for a change at once (default 50)", NULL},
-    {"magnitude", 0, NL_OPTION_TEXT, TARGET(trend.magnitude), "SHARE",
+    {"magnitude", 0, NL_OPTION_TEXT, NL_SETTING(trend.magnitude), "SHARE",
      "smallest change that counts, such as 2% (default)", NULL},
-    {"fail-on-change", 0, NL_OPTION_FLAG, TARGET(trend.fail_on_change), NULL,
+    {"fail-on-change", 0, NL_OPTION_FLAG, NL_SETTING(trend.fail_on_change), NULL,
      "exit with 1 if the metric changed for the worse", NULL},
-    {"alert", 0, NL_OPTION_TEXT, TARGET(trend.alert), "COMMAND",
+    {"alert", 0, NL_OPTION_TEXT, NL_SETTING(trend.alert), "COMMAND",
      "run this shell command, with the alert as JSON on its input, when the newest change is for "
      "the "
      "worse; once for each change",
      NULL},
-    {"webhook", 0, NL_OPTION_TEXT, TARGET(trend.webhook), "URL",
+    {"webhook", 0, NL_OPTION_TEXT, NL_SETTING(trend.webhook), "URL",
      "the same: send the JSON there by POST (curl does)", NULL},
-    {"section", 0, NL_OPTION_ONE, TARGET(section), "NAME", "only this table: changes or series",
+    {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME", "only this table: changes or series",
      sections},
-    {"limit", 'n', NL_OPTION_NUMBER, TARGET(limit), "N", "only the newest N runs", NULL},
-    {"all", 'a', NL_OPTION_FLAG, TARGET(all), NULL, "every row", NULL},
-    {.name = NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "only the newest N runs", NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every row", NULL},
+    NL_OPTIONS_END,
 };
 
 /* ---- points ---- */
@@ -410,7 +409,7 @@ static bool tell(const struct trend *trend, const struct nl_call *call, struct n
     return done;
 }
 
-bool nl_cmd_trend(struct nl_call *call, struct nl_err *err)
+static bool trend_run(struct nl_call *call, struct nl_err *err)
 {
     struct trend trend = {0};
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
@@ -424,3 +423,25 @@ bool nl_cmd_trend(struct nl_call *call, struct nl_err *err)
     nl_ledger_close(ledger);
     return done;
 }
+
+const struct nl_command nl_command_trend = {
+    .name = "trend",
+    .group = "Compare",
+    .summary = "history of a metric over the ledger, with change points",
+    .usage = "METRIC [FILTER…]",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(trend_options, nl_common_options),
+    .help = "Plots METRIC over the runs in the order they were added (FILTERs select them, as in "
+            "`ls`)\n"
+            "and says where its level changed, by how much, and between which commits. METRIC is\n"
+            "step.p50, mfu, idle.share, kernels.count, op[\"aten::mm\"].p50, or any number that\n"
+            "`neurolens show` lists. Change points are found by E-divisive means with Student's t, "
+            "as in\n"
+            "Apache Otava. With --fail-on-change, a change for the worse exits with 1.",
+    .examples = "neurolens trend step.p50\n"
+                "neurolens trend step.p50 branch=main --by commit --limit 500\n"
+                "neurolens trend mfu --format csv --section changes\n"
+                "neurolens trend step.p50 --fail-on-change || mail -s slower team@example.com",
+    .run = trend_run,
+};

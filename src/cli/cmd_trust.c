@@ -38,7 +38,7 @@ static bool say(const struct nl_call *call, const char *format, const char *text
     return nl_output_close(&output, call, true, err);
 }
 
-bool nl_cmd_trust(struct nl_call *call, struct nl_err *err)
+static bool trust_run(struct nl_call *call, struct nl_err *err)
 {
     char *folder = NULL, *real = NULL;
     bool changed, done;
@@ -63,3 +63,28 @@ bool nl_cmd_trust(struct nl_call *call, struct nl_err *err)
     nl_free(real);
     return done;
 }
+
+static const struct nl_option trust_options[] = {
+    {"list", 0, NL_OPTION_FLAG, NL_SETTING(list), NULL, "list the trusted folders", NULL},
+    {"remove", 0, NL_OPTION_FLAG, NL_SETTING(remove), NULL, "stop trusting it", NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_trust = {
+    .name = "trust",
+    .group = "Ledger",
+    .summary = "trust a ledger that someone else owns",
+    .usage = "[FOLDER]",
+    .least = 0,
+    .most = 1,
+    .tables = NL_TABLES(trust_options, nl_common_options),
+    .help =
+        "A .neurolens/ found in this folder or above it is used only if you (or root) own it and\n"
+        "every folder above it, and nobody else can write to them. To use another one, trust its\n"
+        "FOLDER once (default: the one found from here). A ledger named by --ledger or\n"
+        "$NEUROLENS_LEDGER needs no trust. The list is in ~/.config/neurolens/trusted.",
+    .examples = "neurolens trust /shared/project\n"
+                "neurolens trust --list\n"
+                "neurolens trust --remove /shared/project",
+    .run = trust_run,
+};

@@ -146,7 +146,7 @@ static bool show(const struct nl_call *call, struct nl_output *output, const siz
     return true;
 }
 
-bool nl_cmd_validate(struct nl_call *call, struct nl_err *err)
+static bool validate_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, (const char *const *)call->argument, (size_t)call->count,
@@ -173,3 +173,21 @@ bool nl_cmd_validate(struct nl_call *call, struct nl_err *err)
     nl_result_free(result);
     return nl_output_close(&output, call, done, err);
 }
+
+const struct nl_command nl_command_validate = {
+    .name = "validate",
+    .group = "Ledger",
+    .summary = "validate run.json files",
+    .usage = "FILE…",
+    .least = 1,
+    .most = -1,
+    .tables = NL_TABLES(nl_common_options),
+    .help =
+        "Validates each FILE (a run.json, compressed or not; - is standard input) and lists "
+        "every\n"
+        "error: its place as a JSON pointer, the schema keyword, and the reason. Works offline.\n"
+        "Exits with 1 if any file is invalid.",
+    .examples = "neurolens validate run.json\n"
+                "neurolens validate --format json runs/*.json",
+    .run = validate_run,
+};

@@ -1,10 +1,9 @@
 /*
  * command — what a command of the command line is, and one call of it.
  *
- * A command is a row of its group (*commands.def) and a run function in cmd_NAME.c. The row says
- * everything that `-h`, `--help`, `help` and the completions show, which options it takes beside
- * the common ones, and how many arguments. run gets the words already parsed; it returns false with
- * err filled, and main prints that one line and exits with the status of its code.
+ * A command is the row nl_command_NAME that ends cmd_NAME.c, and its name in commands.def. The row has everything that `-h`,
+ * `--help`, `help` and the completions show, the tables of its options, and how many arguments it takes. run gets the words already
+ * parsed; it returns false with err filled, and main prints that one line and exits with the status of its code.
  */
 #ifndef NL_COMMAND_H
 #define NL_COMMAND_H
@@ -25,6 +24,13 @@ struct nl_call {
     int status;                   /* exit status when run returns true; 1 = the answer is "no" */
 };
 
+/* The tables of a command's options, in which earlier ones win. */
+#define NL_TABLES(...)                                                                             \
+    (const struct nl_option *const[])                                                              \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
+
 struct nl_command {
     const char *name, *group, *summary;
     const char *usage;                     /* the arguments: "PROFILE… [QUERY]" */
@@ -37,59 +43,21 @@ struct nl_command {
     bool (*run)(struct nl_call *call, struct nl_err *err);
 };
 
-extern const struct nl_command nl_commands[]; /* ends with a NULL name */
+#define NL_COMMAND(name) extern const struct nl_command nl_command_##name;
+#include "cli/commands.def"
+#undef NL_COMMAND
+extern const struct nl_command
+    *const nl_commands[];                     /* all, in the order of help; NULL-terminated */
 extern const char *const nl_command_groups[]; /* order of the groups in help, NULL-terminated */
 enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[], of views.def */
 extern const char *const nl_format_names[];
 extern const struct nl_option nl_common_options[];
-/* Of single commands, in cmd_NAME.c. */
-extern const struct nl_option nl_diff_options[], nl_export_options[], nl_open_options[],
-    nl_fingerprint_options[], nl_init_options[], nl_ledger_options[], nl_model_options[],
-    nl_similar_options[], nl_run_options[], nl_top_options[];
-extern const struct nl_option nl_page_options[], nl_flame_options[];
-extern const struct nl_option nl_bench_options[], nl_check_options[], nl_trend_options[],
-    nl_rank_options[], nl_roof_options[];
-extern const char *const nl_ledger_verbs[]; /* check, rebuild, merge; NULL-terminated */
+/* Of several commands: how a profile is read, what is analysed, what is compared. */
+extern const struct nl_option nl_profile_options[], nl_report_options[], nl_diff_options[];
 /* The option tables of all commands, each once, NULL-terminated. */
 const struct nl_option *const *nl_command_all_options(void);
 
 /* NULL when there is none of that name. */
 const struct nl_command *nl_command_find(const char *name);
-
-/* One per command, in cmd_NAME.c. */
-NL_MUST_CHECK bool nl_cmd_run(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_top(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_info(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_analyze(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_sql(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_check(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_bench(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_trend(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_rank(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_diff(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_page(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_flame(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_open(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_export(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_validate(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_profile(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_doctor(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_roof(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_init(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_add(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_ls(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_show(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_tag(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_note(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_rm(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_ledger(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_gc(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_fingerprint(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_similar(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_trust(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_schema(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_completion(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_help(struct nl_call *call, struct nl_err *err);
-NL_MUST_CHECK bool nl_cmd_version(struct nl_call *call, struct nl_err *err);
 
 #endif

@@ -19,8 +19,8 @@ static const struct {
 
 static void command_names(FILE *out)
 {
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        fprintf(out, "%s%s", command == nl_commands ? "" : " ", command->name);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        fprintf(out, "%s%s", at == nl_commands ? "" : " ", (*at)->name);
 }
 
 /* The choices of a table's options: "    analyze:--format|analyze:-f) words='text json'" lines. */
@@ -42,10 +42,10 @@ static void bash_table_choices(FILE *out, const char *command, const struct nl_o
 /* By command: --section of one is not that of another. */
 static void bash_choices(FILE *out)
 {
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        for (size_t t = 0; command->tables[t]; t++)
-            if (command->tables[t] != nl_common_options)
-                bash_table_choices(out, command->name, command->tables[t]);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        for (size_t t = 0; (*at)->tables[t]; t++)
+            if ((*at)->tables[t] != nl_common_options)
+                bash_table_choices(out, (*at)->name, (*at)->tables[t]);
     bash_table_choices(out, "*", nl_common_options);
 }
 
@@ -101,13 +101,13 @@ static void bash(FILE *out)
     fprintf(out, "'\n"
                  "    elif [ \"${current#-}\" != \"$current\" ]; then\n"
                  "      case $command in\n");
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        bash_options(out, command);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        bash_options(out, *at);
     fprintf(out, "      esac\n"
                  "    else\n"
                  "      case $command in\n");
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        bash_arguments(out, command);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        bash_arguments(out, *at);
     bash_runs(out);
     fprintf(out, "      esac\n"
                  "    fi\n"
@@ -184,8 +184,8 @@ static void fish(FILE *out)
     for (const struct nl_option *o = nl_common_options; o->name; o++)
         if (o->help)
             fish_option(out, "", o);
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        fish_command(out, command);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        fish_command(out, *at);
 }
 
 static const struct {

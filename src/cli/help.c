@@ -145,9 +145,9 @@ void nl_help_program(FILE *out, bool full)
                  "       neurolens PROFILE\n");
     for (size_t g = 0; nl_command_groups[g]; g++) {
         fprintf(out, "\n%s\n", nl_command_groups[g]);
-        for (const struct nl_command *command = nl_commands; command->name; command++)
-            if (strcmp(command->group, nl_command_groups[g]) == 0)
-                fprintf(out, "  %-12s %s\n", command->name, command->summary);
+        for (const struct nl_command *const *at = nl_commands; *at; at++)
+            if (strcmp((*at)->group, nl_command_groups[g]) == 0)
+                fprintf(out, "  %-12s %s\n", (*at)->name, (*at)->summary);
     }
     if (full) {
         fprintf(out, "\ncommon options:\n");
@@ -246,8 +246,8 @@ bool nl_help_topic(FILE *out, const char *name)
 
 void nl_help_offer(struct nl_nearest *nearest)
 {
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        nl_nearest_offer(nearest, command->name);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        nl_nearest_offer(nearest, (*at)->name);
     for (size_t i = 0; i < TOPICS; i++)
         nl_nearest_offer(nearest, topics[i].name);
     const char *id;

@@ -76,8 +76,8 @@ static bool unknown_command(const char *word, struct nl_err *err)
                            likely[i].command);
     struct nl_nearest nearest;
     nl_nearest_init(&nearest, word);
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        nl_nearest_offer(&nearest, command->name);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        nl_nearest_offer(&nearest, (*at)->name);
     const char *best = nl_nearest_best(&nearest);
     if (strpbrk(word, "./["))
         return nl_fail(err, NL_USAGE, "'%s' is neither a command nor an existing file", word);
@@ -139,7 +139,7 @@ static bool run_command(struct nl_call *call, struct nl_err *err)
 static bool run_nothing(struct nl_call *call, struct nl_err *err)
 {
     if (call->settings.version)
-        return nl_cmd_version(call, err);
+        return nl_command_version.run(call, err);
     bool asked = call->settings.help || call->settings.short_help;
     nl_help_program(asked ? stdout : stderr, call->settings.help);
     call->status = asked ? 0 : nl_err_exit_status(NL_USAGE);

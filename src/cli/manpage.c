@@ -86,8 +86,8 @@ void nl_man_page(FILE *out)
         "pattern of files, or a run of the ledger: @ is the newest. \\fBneurolens help\\fR lists "
         "topics.\n.SH COMMANDS\n",
         NL_VERSION);
-    for (const struct nl_command *command = nl_commands; command->name; command++)
-        put_command(out, command);
+    for (const struct nl_command *const *at = nl_commands; *at; at++)
+        put_command(out, *at);
     fputs(".SH \"COMMON OPTIONS\"\n", out);
     put_options(out, nl_common_options);
     fputs(".SH \"EXIT STATUS\"\n", out);

@@ -45,6 +45,11 @@ struct nl_option {
         *choices; /* NULL-terminated, for NL_OPTION_CHOICE; of texts, for completion */
 };
 
+#define NL_OPTIONS_END                                                                             \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
+
 struct nl_words {
     char **word;
     int count;

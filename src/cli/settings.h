@@ -16,6 +16,9 @@ enum nl_progress_mode { NL_PROGRESS_AUTO, NL_PROGRESS_JSON, NL_PROGRESS_NEVER };
 
 enum nl_roof_only { NL_ROOF_ONLY_NONE, NL_ROOF_ONLY_CPU, NL_ROOF_ONLY_GPU };
 
+/* The target of an option: a member of nl_settings. */
+#define NL_SETTING(member) offsetof(struct nl_settings, member)
+
 /* Zero (or NULL) = not given, except where said. */
 struct nl_settings {
     bool help, short_help, version;

@@ -118,8 +118,8 @@ static void finds_nearest(void)
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
         struct nl_nearest nearest;
         nl_nearest_init(&nearest, cases[i].word);
-        for (const struct nl_command *c = nl_commands; c->name; c++)
-            nl_nearest_offer(&nearest, c->name);
+        for (const struct nl_command *const *at = nl_commands; *at; at++)
+            nl_nearest_offer(&nearest, (*at)->name);
         check_case(cases[i].word);
         CHECK_TEXT(nl_nearest_best(&nearest), cases[i].best);
     }
@@ -128,7 +128,8 @@ static void finds_nearest(void)
 /* Every row of the command table is complete and no option is there twice. */
 static void commands_are_complete(void)
 {
-    for (const struct nl_command *c = nl_commands; c->name; c++) {
+    for (const struct nl_command *const *at = nl_commands; *at; at++) {
+        const struct nl_command *c = *at;
         check_case(c->name);
         CHECK(c->group && c->summary && c->usage && c->help && c->examples && c->run && c->tables);
         CHECK(nl_command_find(c->name) == c);

@@ -1,10 +1,9 @@
 /* The options of `neurolens run`. */
-#include <stddef.h>
+
+#include "cli/record/runoptions.h"
 
 #include "cli/command.h"
 #include "cli/record/runpython.h"
-
-#define TARGET(member) offsetof(struct nl_settings, member)
 
 static const char *const graph_names[] = {"nodes", "whole", NULL};
 static const char *const stacks_names[] = {"dwarf", "fp", "off", NULL};
@@ -13,47 +12,47 @@ static const char *const switches_names[] = {"auto", "on", "off", NULL};
 static const char *const policy_names[] = {"spill", "wrap", "stop", NULL};
 
 const struct nl_option nl_run_options[] = {
-    {"policy", 0, NL_OPTION_CHOICE, TARGET(run.policy), "WORD",
+    {"policy", 0, NL_OPTION_CHOICE, NL_SETTING(run.policy), "WORD",
      "when the buffer of events is full: spill to disk (default), wrap or stop", policy_names},
-    {"buffer", 0, NL_OPTION_SIZE, TARGET(run.buffer_bytes), "SIZE",
+    {"buffer", 0, NL_OPTION_SIZE, NL_SETTING(run.buffer_bytes), "SIZE",
      "event buffer, for all processes together (default 1GiB)", NULL},
-    {"delay", 0, NL_OPTION_TIME, TARGET(run.delay_ns), "TIME",
+    {"delay", 0, NL_OPTION_TIME, NL_SETTING(run.delay_ns), "TIME",
      "start recording after this time, such as 10s", NULL},
-    {"duration", 0, NL_OPTION_TIME, TARGET(run.duration_ns), "TIME",
+    {"duration", 0, NL_OPTION_TIME, NL_SETTING(run.duration_ns), "TIME",
      "stop recording after this time, such as 30s", NULL},
-    {"steps", 0, NL_OPTION_TEXT, TARGET(run.steps), "N:M",
+    {"steps", 0, NL_OPTION_TEXT, NL_SETTING(run.steps), "N:M",
      "record only steps N to M - 1, as marked by the program", NULL},
-    {"trigger", 0, NL_OPTION_TEXT, TARGET(run.trigger), "NAME",
+    {"trigger", 0, NL_OPTION_TEXT, NL_SETTING(run.trigger), "NAME",
      "start recording at the first scope or mark with this name", NULL},
-    {"on-signal", 0, NL_OPTION_TEXT, TARGET(run.on_signal), "SIGNAL",
+    {"on-signal", 0, NL_OPTION_TEXT, NL_SETTING(run.on_signal), "SIGNAL",
      "start and stop recording on this signal, such as USR1", NULL},
-    {"python", 0, NL_OPTION_CHOICE, TARGET(run.python), "MODE",
+    {"python", 0, NL_OPTION_CHOICE, NL_SETTING(run.python), "MODE",
      "Python: stacks and layers (on), stacks only (sample), every call (trace), C functions too "
      "(trace-c), off",
      nl_run_python_names},
-    {"sample-rate", 0, NL_OPTION_NUMBER, TARGET(run.sample_rate), "HZ",
+    {"sample-rate", 0, NL_OPTION_NUMBER, NL_SETTING(run.sample_rate), "HZ",
      "samples per second and thread (default: Python 100, native 99; 0 is off)", NULL},
-    {"native", 0, NL_OPTION_CHOICE, TARGET(run.native), "WORD",
+    {"native", 0, NL_OPTION_CHOICE, NL_SETTING(run.native), "WORD",
      "native (machine code) samples: on (default) or off", native_names},
-    {"stacks", 0, NL_OPTION_CHOICE, TARGET(run.stacks), "WORD",
+    {"stacks", 0, NL_OPTION_CHOICE, NL_SETTING(run.stacks), "WORD",
      "call stacks of samples: dwarf (default), fp (frame pointers) or off", stacks_names},
-    {"stack-size", 0, NL_OPTION_SIZE, TARGET(run.stack_bytes), "SIZE",
+    {"stack-size", 0, NL_OPTION_SIZE, NL_SETTING(run.stack_bytes), "SIZE",
      "stack bytes copied per sample with dwarf (default 8192, at most 65528)", NULL},
-    {"switches", 0, NL_OPTION_CHOICE, TARGET(run.switches), "WORD",
+    {"switches", 0, NL_OPTION_CHOICE, NL_SETTING(run.switches), "WORD",
      "context switches (waits): on, off, or auto: while the overhead is negligible (default)",
      switches_names},
-    {"shapes", 0, NL_OPTION_FLAG, TARGET(run.shapes), NULL,
+    {"shapes", 0, NL_OPTION_FLAG, NL_SETTING(run.shapes), NULL,
      "record input shapes of PyTorch operators", NULL},
-    {"python-heap", 0, NL_OPTION_FLAG, TARGET(run.python_heap), NULL,
+    {"python-heap", 0, NL_OPTION_FLAG, NL_SETTING(run.python_heap), NULL,
      "record the Python heap: bytes in use, peak per step and layer", NULL},
-    {"pid", 0, NL_OPTION_NUMBER, TARGET(run.pid), "PID",
+    {"pid", 0, NL_OPTION_NUMBER, NL_SETTING(run.pid), "PID",
      "sample this running Python process instead of starting a PROGRAM", NULL},
-    {"paused", 0, NL_OPTION_FLAG, TARGET(run.paused), NULL,
+    {"paused", 0, NL_OPTION_FLAG, NL_SETTING(run.paused), NULL,
      "record nothing until the program calls nl_record(1)", NULL},
-    {"graphs", 0, NL_OPTION_CHOICE, TARGET(run.graphs), "WORD",
+    {"graphs", 0, NL_OPTION_CHOICE, NL_SETTING(run.graphs), "WORD",
      "CUDA graphs: each kernel (nodes, default), or one launch (whole), which costs less",
      graph_names},
-    {"unified-memory", 0, NL_OPTION_FLAG, TARGET(run.unified_memory), NULL,
+    {"unified-memory", 0, NL_OPTION_FLAG, NL_SETTING(run.unified_memory), NULL,
      "also record page migrations between CPU and GPU, and page faults; adds overhead", NULL},
-    {.name = NULL},
+    NL_OPTIONS_END,
 };

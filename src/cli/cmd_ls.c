@@ -37,7 +37,7 @@ static bool list(const struct nl_call *call, struct nl_ledger *ledger, struct nl
     return done;
 }
 
-bool nl_cmd_ls(struct nl_call *call, struct nl_err *err)
+static bool ls_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
     bool done = ledger && list(call, ledger, err);
@@ -62,7 +62,7 @@ static bool show(const struct nl_call *call, const struct nl_report *report, str
     return nl_output_close(&output, call, done, err);
 }
 
-bool nl_cmd_show(struct nl_call *call, struct nl_err *err)
+static bool show_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_ledger_run run;
     struct nl_report *report = NULL;
@@ -75,3 +75,62 @@ bool nl_cmd_show(struct nl_call *call, struct nl_err *err)
     nl_ledger_close(ledger);
     return done;
 }
+
+static const struct nl_option ls_options[] = {
+    {"sort", 0, NL_OPTION_TEXT, NL_SETTING(ls.sort), "KEY",
+     "order by KEY, -KEY the largest first (default: the newest)", NULL},
+    {"columns", 'c', NL_OPTION_TEXT, NL_SETTING(ls.columns), "KEYS",
+     "columns, comma-separated; +KEYS adds to the default ones", NULL},
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N",
+     "at most N runs (default: 50 in text and md)", NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every run, and columns without a value",
+     NULL},
+    {"bin", 0, NL_OPTION_FLAG, NL_SETTING(ls.bin), NULL, "the runs in the trash", NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_ls = {
+    .name = "ls",
+    .group = "Ledger",
+    .summary = "list runs",
+    .usage = "[FILTER…]",
+    .least = 0,
+    .most = -1,
+    .tables = NL_TABLES(ls_options, nl_common_options),
+    .help =
+        "Lists the runs, the newest first. FILTER is KEY=VALUE, or with != > >= < <= or ~\n"
+        "(contains); all of them must hold. KEY is id, name, added, tag, finding, or a name\n"
+        "that `neurolens show` lists, of which the last part is enough: batch_size=32. A value\n"
+        "with * is a pattern; numbers take units: 'mean_step_ns>200ms'; 'a|b' is one of several,\n"
+        "16..64 a range; `added` takes today and -7d. Quote > < and |.",
+    .examples = "neurolens ls tag=nightly 'added>-7d' git_branch=main\n"
+                "neurolens ls 'model=llama*|qwen*' batch_size=16..64\n"
+                "neurolens ls 'device_name=*H100*' 'mean_step_ns>200ms' --sort -mean_step_ns\n"
+                "neurolens ls --columns id,name,idle_share --format csv",
+    .run = ls_run,
+};
+
+static const struct nl_option show_options[] = {
+    {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table", NULL},
+    {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME", "only this table, such as metrics",
+     NULL},
+    {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every row and every empty table", NULL},
+    NL_OPTIONS_END,
+};
+
+const struct nl_command nl_command_show = {
+    .name = "show",
+    .group = "Ledger",
+    .summary = "show one run in full",
+    .usage = "RUN",
+    .least = 1,
+    .most = 1,
+    .tables = NL_TABLES(show_options, nl_common_options),
+    .help =
+        "Shows metadata, metrics, steps, findings, notes, operators, the source files, what the\n"
+        "ledger keeps of the run, and its history. RUN is @ (newest), @~3 (three before it), the\n"
+        "first 6 or more digits of an id, or a tag.",
+    .examples = "neurolens show @\n"
+                "neurolens show baseline --format csv --section metrics",
+    .run = show_run,
+};

@@ -123,7 +123,7 @@ static bool write_index(const struct site *site, struct nl_result *index, struct
     return done;
 }
 
-bool nl_cmd_site(struct nl_call *call, struct nl_err *err)
+bool nl_report_site(struct nl_call *call, struct nl_err *err)
 {
     struct site site = {.call = call, .folder = call->settings.report.site};
     bool every = call->count == 1 && !strcmp(call->argument[0], "@");

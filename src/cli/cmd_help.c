@@ -13,7 +13,7 @@
 #define NAMES_MAX ((size_t)1 << 20)
 #define NEWEST    200 /* runs that are offered by their ids */
 
-bool nl_cmd_help(struct nl_call *call, struct nl_err *err)
+static bool help_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     const char *topic = call->count ? call->argument[0] : NULL;
@@ -37,7 +37,7 @@ bool nl_cmd_help(struct nl_call *call, struct nl_err *err)
     return nl_output_close(&output, call, done, err);
 }
 
-bool nl_cmd_version(struct nl_call *call, struct nl_err *err)
+static bool version_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, NULL, 0, err))
@@ -67,7 +67,7 @@ static bool run_names(const struct nl_call *call, struct nl_err *err)
     return nl_output_close(&output, call, done, err);
 }
 
-bool nl_cmd_completion(struct nl_call *call, struct nl_err *err)
+static bool completion_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     const char *shell = call->argument[0];
@@ -120,7 +120,7 @@ static const struct {
 };
 #define SCHEMA_COUNT (sizeof schemas / sizeof schemas[0])
 
-bool nl_cmd_schema(struct nl_call *call, struct nl_err *err)
+static bool schema_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     struct nl_buf text;
@@ -144,3 +144,67 @@ bool nl_cmd_schema(struct nl_call *call, struct nl_err *err)
     nl_buf_release(&text);
     return nl_output_close(&output, call, true, err);
 }
+
+static const char *const schema_names[] = {"sql",   "run",     "run-3",    "run-2",
+                                           "run-1", "metrics", "analyses", NULL};
+
+const struct nl_command nl_command_schema = {
+    .name = "schema",
+    .group = "Tools",
+    .summary = "print a schema: sql, run (JSON Schema), metrics",
+    .usage = "[NAME]",
+    .least = 0,
+    .most = 1,
+    .tables = NL_TABLES(nl_common_options),
+    .help = "Without NAME, lists the schemas there are.",
+    .examples = "neurolens schema sql\nneurolens schema run > run.schema.json",
+    .words = schema_names,
+    .run = schema_run,
+};
+
+static const char *const shell_names[] = {"bash", "zsh", "fish", "man", NULL};
+
+const struct nl_command nl_command_completion = {
+    .name = "completion",
+    .group = "Tools",
+    .summary = "print a shell completion script or the man page",
+    .usage = "bash|zsh|fish|man",
+    .least = 1,
+    .most = 1,
+    .tables = NL_TABLES(nl_common_options),
+    .help = "Put the script where your shell looks for completions, or source it at start-up. It "
+            "asks\n"
+            "`neurolens completion runs` for the tags and runs of the ledger. `make install` "
+            "installs\n"
+            "the scripts and the man page.",
+    .examples = "source <(neurolens completion bash)\n"
+                "neurolens completion fish > ~/.config/fish/completions/neurolens.fish",
+    .words = shell_names,
+    .run = completion_run,
+};
+
+const struct nl_command nl_command_help = {
+    .name = "help",
+    .group = "Tools",
+    .summary = "explain a command or a topic",
+    .usage = "[TOPIC]",
+    .least = 0,
+    .most = 1,
+    .tables = NL_TABLES(nl_common_options),
+    .help = "TOPIC is a command, or one of the topics that `neurolens help` lists.",
+    .examples = "neurolens help analyze\nneurolens help names",
+    .run = help_run,
+};
+
+const struct nl_command nl_command_version = {
+    .name = "version",
+    .group = "Tools",
+    .summary = "print the version",
+    .usage = "",
+    .least = 0,
+    .most = 0,
+    .tables = NL_TABLES(nl_common_options),
+    .help = "Prints the program's version; with -v, that of the schema and the compiler.",
+    .examples = "neurolens version",
+    .run = version_run,
+};
