@@ -1,7 +1,7 @@
 /*
- * verdictdevice — the answer for timelines with device work. Classes follow from where the time of the
- * device went (timeparts.h): the largest part that is not computing, when it is larger than computing or at
- * least a quarter of the time beside less than three quarters of computing; else computing.
+ * verdictdevice — the answer for timelines with device work. The class follows from how the device
+ * spent its time (timeparts.h): the largest part other than compute, if it exceeds compute, or if
+ * it is at least a quarter of the time and compute is below three quarters; otherwise compute.
  */
 #include <stdlib.h>
 
@@ -16,27 +16,27 @@
 #include "timeline/hostbusy.h"
 #include "timeline/replays.h"
 
-#define CAUSE_SHARE_LEAST 0.25 /* of the time: a cause beside computing */
+#define CAUSE_SHARE_LEAST 0.25 /* of the time: a cause other than compute */
 #define MOST_COMPUTE      0.75
-#define MOST_STARTUP      0.8 /* of the time: then start-up is the answer, whatever the steps are like */
+#define MOST_STARTUP      0.8 /* of the time: start-up is then the answer, whatever the steps do */
 #define CONFIDENCE_LEAST  0.85
-#define STEPS             5   /* that make a steady part */
-#define IN_STEPS          0.9 /* of the device's work: then one marked step is enough */
-#define SAME_LENGTH       100 /* lengths are equal that differ by less than 1 in this */
+#define STEPS             5   /* at least this many make a steady phase */
+#define IN_STEPS          0.9 /* of the device's work: one marked step is then enough */
+#define SAME_LENGTH       100 /* durations that differ by less than 1/100 are equal */
 
 struct group {
     enum nl_verdict_class class;
     int64_t ns;
 };
 
-/* Numbers of a finding are those of its worst device: not of any other that a sentence is about. */
+/* True if the finding's numbers, which are those of its worst device, are about this device. */
 static bool is_of_device(const struct nl_device_case *it, const struct nl_finding *finding)
 {
     return it->devices < 2 || finding->device == NL_NULL_I64 ||
            (finding->device == it->row.ordinal && finding->rank == it->row.rank);
 }
 
-/* What the finding of the cause costs in the time that the answer is about. */
+/* Cost of the cause's finding within the time of the answer. */
 static int64_t finding_ns(const struct nl_device_case *it, const char *cause)
 {
     const struct nl_findings *findings = it->judged->report->findings;
@@ -54,7 +54,7 @@ static int64_t finding_ns(const struct nl_device_case *it, const char *cause)
     return 0;
 }
 
-/* Calls that are slow in every step are no start-up. */
+/* Calls that are slow in every step are not start-up. */
 static bool comes_back(const struct nl_device_case *it)
 {
     return it->steps >= 3 && it->parts.parts[NL_TIME_FIRST].names[0].count >= (uint64_t)it->steps;
@@ -65,11 +65,13 @@ static int64_t part(const struct nl_device_case *it, enum nl_time_what what)
     return it->parts.parts[what].ns;
 }
 
-/* Fetching holds operators of its own, which the division by innermost slices gives to themselves. */
+/* Fetching input runs operators, which the division by innermost slices books separately: use the
+ * finding if it is larger. */
 static int64_t input_ns(const struct nl_device_case *it)
 {
     int64_t named = part(it, NL_TIME_INPUT), found = finding_ns(it, "dataloader_stall");
-    /* What a step does before its first kernel is one preparation, where a quarter of it says so. */
+    /* All time of a step before its first kernel is input preparation if more than a quarter of it
+     * is. */
     int64_t prepared = it->parts.input_before;
     if (prepared > it->parts.before_own / 4 && prepared < it->parts.before_own)
         prepared = it->parts.before_own;
@@ -77,7 +79,7 @@ static int64_t input_ns(const struct nl_device_case *it)
     return named > found ? named : found;
 }
 
-/* Launched work does not begin, and the launching thread sits in blocking calls meanwhile. */
+/* Launched work does not start while the launching thread is in blocking calls. */
 static bool held_in_calls(const struct nl_device_case *it)
 {
     return it->parts.held_blocked > part(it, NL_TIME_HELD) / 2;
@@ -91,7 +93,8 @@ static void take(int64_t *from, int64_t *wanted)
     *wanted -= taken;
 }
 
-/* Time in which nothing was recorded comes before the device's first work, or before nearly all of it. */
+/* True if the time without any record is before the device's first work, or before nearly all of
+ * it. */
 static bool nothing_is_startup(const struct nl_device_case *it)
 {
     int64_t nothing = part(it, NL_TIME_NOTHING);
@@ -126,13 +129,13 @@ static struct group largest(const struct nl_device_case *it)
     for (size_t i = 1; i < sizeof groups / sizeof groups[0]; i++)
         if (groups[i].ns > best.ns)
             best = groups[i];
-    /* A cause with a name that is nearly as large says more than many small gaps. */
+    /* A named cause of nearly the same size says more than many small gaps. */
     if (best.class == NL_VERDICT_LAUNCH && input > it->parts.total / 5 && input > best.ns / 2)
         best = (struct group){NL_VERDICT_INPUT, input};
     return best;
 }
 
-/* Time that the device waits for the CPU, whatever that does. */
+/* Time the device waits for the CPU, whatever the CPU does. */
 static int64_t cpu_late(const struct nl_device_case *it)
 {
     return part(it, NL_TIME_DISPATCH) + part(it, NL_TIME_QUEUED) + part(it, NL_TIME_FIRST) +
@@ -140,8 +143,8 @@ static int64_t cpu_late(const struct nl_device_case *it)
            (held_in_calls(it) ? part(it, NL_TIME_HELD) : 0);
 }
 
-/* The finding about how the device computes that can win most, or NULL. It must be sure: a device that is
- * not known may have no tensor cores. */
+/* The compute finding with the largest saving, or NULL. Its confidence must be high: an unknown
+ * device may have no tensor cores. */
 static const struct nl_finding *inside_compute(const struct nl_device_case *it)
 {
     static const char *const causes[] = {"tensor_core_unused",      "elementwise_not_fused",
@@ -160,7 +163,7 @@ static const struct nl_finding *inside_compute(const struct nl_device_case *it)
     return best;
 }
 
-/* What it can win in the time that the answer is about: findings are about the whole profile. */
+/* The finding's saving scaled to the time of the answer: findings cover the whole profile. */
 static int64_t won_inside(const struct nl_device_case *it, const struct nl_finding *finding)
 {
     if (!finding || it->row.compute_ns <= 0)
@@ -169,7 +172,8 @@ static int64_t won_inside(const struct nl_device_case *it, const struct nl_findi
     return nl_sum_near((share < 1 ? share : 1) * (double)part(it, NL_TIME_COMPUTE));
 }
 
-/* Where most events or the kernels of graphs are missing: the largest of what was measured; gaps say nothing. */
+/* If most events or graph kernels are missing: the largest measured part, because gaps say
+ * nothing. */
 static struct group choose_measured(const struct nl_device_case *it)
 {
     const struct group groups[] = {{NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},
@@ -201,7 +205,8 @@ static struct group choose(const struct nl_device_case *it)
     return best;
 }
 
-/* NCCL's profiler plug-in: its calls are the library's own, which launch collectives. */
+/* True for files of NCCL's profiler plug-in: its calls are those of the library, which launch
+ * collectives. */
 static bool is_of_plugin(const struct nl_trace *trace)
 {
     bool all = trace->source.rows > 0;
@@ -210,7 +215,8 @@ static bool is_of_plugin(const struct nl_trace *trace)
     return all;
 }
 
-/* Several GPUs of one process, whose collectives one thread launches: the first GPU waits for the last launch. */
+/* One thread launches the collectives of several GPUs of one process: the first GPU waits for the
+ * last launch. */
 static void note_one_thread(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
@@ -231,7 +237,7 @@ static void note_one_thread(struct nl_judged *judged)
     nl_tell_note(judged);
 }
 
-/* Kernels of communication and nothing else: what the devices did beside is not in the file. */
+/* Communication kernels only: the file has nothing else that the devices did. */
 static bool judge_filtered(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "breakdown");
@@ -259,7 +265,7 @@ static bool judge_filtered(struct nl_judged *judged)
 
 /* ---- phases ---- */
 
-/* Median of the rank's steps; where it has none of its own, that of the first. */
+/* Median step of the rank; without steps of this rank, that of the first one. */
 static int64_t median_step(struct nl_judged *judged, int64_t rank)
 {
     const struct nl_result *rows = nl_judged_part(judged, "step_summary");
@@ -287,14 +293,15 @@ static void regard_steps(struct nl_device_case *it)
     int64_t busy = row->wall_ns - row->idle_ns;
     int64_t inside = it->steady[NL_PART_WALL] - it->steady[NL_PART_IDLE];
     if (it->steps && inside < busy / 2 && it->last < row->start_ns + row->wall_ns / 2)
-        it->steps = 0; /* marks of launching: the work comes later */
+        it->steps = 0; /* the marks are around launches: the work comes later */
     if (!it->steps)
         return;
     it->step_ns = median_step(it->judged, row->rank);
 }
 
-/* The parts of the steady phase. It is cut at the steps, but where most of the rank's work comes after them, by another device
- * perhaps, at the device's work (account/phase.h): false where that is not what few steps hold. */
+/* Takes the parts of the steady phase. It is cut at the steps; if most of the rank's work comes
+ * after them, perhaps on another device, it is cut at the device's work (account/phase.h): false if
+ * that differs from what a few steps contain. */
 static bool take_steady(struct nl_device_case *it)
 {
     int64_t length = it->steady[NL_PART_WALL];
@@ -303,7 +310,8 @@ static bool take_steady(struct nl_device_case *it)
            llabs(it->parts.total - length) <= length / SAME_LENGTH;
 }
 
-/* The answer is about the steady steps, unless start-up outweighs all, or they are few, and not what the device did. */
+/* Limits the answer to the steady steps, unless start-up dominates, or there are few steps and they
+ * hold little of the device's work. */
 static void narrow(struct nl_device_case *it)
 {
     const struct nl_time_parts all = it->parts;
@@ -324,8 +332,8 @@ static void narrow(struct nl_device_case *it)
         it->steps = (int64_t)it->parts.account->steps[NL_STEADY];
 }
 
-/* No more than what the device does not compute; where the CPU has as much to do afterwards, no more than what it does
- * not work either (timeline/hostbusy.h). */
+/* Limits a saving to the device's time outside compute, and for copies, communication and waits
+ * also to the time in which the CPU is not busy either (timeline/hostbusy.h). */
 static int64_t bounded(const struct nl_device_case *it, enum nl_verdict_class class, int64_t ns)
 {
     const struct nl_account_device *device = it->parts.account;
@@ -347,15 +355,15 @@ static void put_saving(struct nl_device_case *it, int64_t ns)
     verdict->saving_ns = ns;
     bool counted =
         it->in_steps || (it->steps >= 3 && it->steady[NL_PART_WALL] > it->parts.total / 2);
-    /* Where the device lags behind the marks, more may pass in a step's share than a step lasts. */
+    /* If the device runs later than the marks, a step's share may exceed the step. */
     bool fits = counted && ns / it->steps < it->step_ns;
     verdict->saving_ns_per_step =
         fits && verdict->class != NL_VERDICT_STARTUP ? ns / it->steps : NL_NULL_I64;
 }
 
-/* What can be promised of the time that the answer is about: of what nothing was recorded, of work that does not
- * begin for a reason that is not in the file, and of start-up, which is paid once and mostly needed, nothing. NL_NULL_I64 for
- * nothing at all. */
+/* The saving that can be promised, or NL_NULL_I64 for none: time without any record, work that does
+ * not start for a reason outside the file, and start-up, which is paid once and mostly needed,
+ * promise none. */
 static int64_t promised(const struct nl_device_case *it, struct group group)
 {
     if (group.class == NL_VERDICT_STARTUP || group.class == NL_VERDICT_IDLE)
@@ -401,14 +409,14 @@ static void tell_too_thin(struct nl_device_case *it)
     it->judged->verdict->class = NL_VERDICT_NONE;
 }
 
-/* The sentence promises what its own device can win. */
+/* Promises the saving of the device that the sentence is about. */
 static void put_saving_inside(struct nl_device_case *it)
 {
     if (it->inside && nl_device_is_place(it, it->inside))
         put_saving(it, it->inside_ns);
 }
 
-/* Of the process that feeds the device; where nobody knows which does, of all. */
+/* Replays by the process that feeds the device; by all processes if that is unknown. */
 static uint64_t replays_of(const struct nl_device_case *it)
 {
     const struct nl_trace *trace = it->judged->trace;
@@ -417,7 +425,8 @@ static uint64_t replays_of(const struct nl_device_case *it)
                                                               : trace->thread.process[feeder]);
 }
 
-/* More time than was measured may be that of kernels that were not recorded: nobody knows what the device did. */
+/* Kernels that were not recorded may have taken more time than was measured: no verdict is
+ * possible. */
 static bool judge_unrecorded(struct nl_device_case *it)
 {
     if (!it->replays || it->parts.idle <= it->parts.total - it->parts.idle)
@@ -438,7 +447,7 @@ static bool judge_unrecorded(struct nl_device_case *it)
     return true;
 }
 
-/* The device of that row, its steps, and the time that the answer is about. */
+/* Sets the device of that row, its steps, and the time of the answer. */
 static bool take_device(struct nl_judged *judged, size_t device, struct nl_device_case *it)
 {
     size_t count;
@@ -450,12 +459,12 @@ static bool take_device(struct nl_judged *judged, size_t device, struct nl_devic
     it->row = nl_memo_breakdown(judged->options->memo, &count)[it->parts.device];
     it->devices = count;
     regard_steps(it);
-    if (!it->replays) /* steps that replay graphs have little that was recorded */
+    if (!it->replays) /* little is recorded in steps that replay graphs */
         narrow(it);
     return true;
 }
 
-/* The late rank, where one stands out in the time that the answer is about. */
+/* Takes the late rank, if one stands out in the time of the answer. */
 static bool take_late(struct nl_judged *judged, struct nl_device_case *it)
 {
     struct nl_late_rank late;

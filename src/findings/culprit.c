@@ -1,4 +1,5 @@
-/* culprit — see culprit.h. One row per cause: which rows of the account it is about, and how the name is put. */
+/* culprit — see culprit.h. One row per cause: the account rows it covers, and the words before the
+ * name. */
 #include "findings/culprit.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "findings/bookcause.h"
 #include "findings/bound.h"
 
-#define CULPRIT_SHARE_LEAST 0.3 /* of the rows' time: less is no culprit */
+#define CULPRIT_SHARE_LEAST 0.3 /* of the rows' time: a name with less is not the culprit */
 #define MOST_SEEN           64
 
 enum about {
@@ -24,7 +25,7 @@ static const struct {
     const char *cause;
     enum about about;
     const char *words; /* before the name */
-    bool waits_bound;  /* no more can be saved than the idle time after waits */
+    bool waits_bound;  /* the saving is limited to the idle time after waits */
 } rows[] = {
     {"h2d_in_critical_path", ABOUT_HTOD, ", copied by ", false},
     {"d2h_in_critical_path", ABOUT_DTOH, ", copied by ", false},
@@ -44,7 +45,7 @@ enum field { FIELD_PLACE, FIELD_WAIT, FIELD_NAME };
 
 #define BIT(n) (1u << (n))
 
-/* Rows of the account by part and activity (0: any), and which of their names counts. */
+/* Selects account rows by part and activity (0: any), and which of their names to use. */
 static const struct {
     unsigned parts, activities;
     enum field field;
@@ -64,7 +65,7 @@ static const struct {
                     BIT(NL_DID_MODULE) | BIT(NL_DID_COMPILE) | BIT(NL_DID_GRAPH_BUILD), FIELD_NAME},
 };
 
-/* The name that a row is booked to in these terms; 0 when it is not about that. */
+/* The row's name for `about`; 0 if the row does not match. */
 static uint32_t name_of(const struct nl_account_row *row, enum about about)
 {
     enum nl_copykind wanted = about == ABOUT_HTOD ? NL_COPY_HTOD : NL_COPY_DTOH;
@@ -81,7 +82,7 @@ static uint32_t name_of(const struct nl_account_row *row, enum about about)
     return row->name;
 }
 
-/* Operators that are what a copy is called say nothing about who copies. */
+/* True for operators that only mean "copy": they do not say who copies. */
 static bool says_copy(struct nl_str name)
 {
     return nl_str_is(name, "aten::copy_") || nl_str_is(name, "aten::to") ||
@@ -93,7 +94,7 @@ struct share {
     int64_t ns;
 };
 
-/* The name with most time; *whole is that of all with a name. */
+/* The name with most time; *whole: total time of all named rows. */
 static struct share largest(const struct nl_account *account,
                             const struct nl_account_device *device, enum about about,
                             int64_t *whole)

@@ -1,4 +1,5 @@
-/* ranking — see ranking.h. There are some dozens of causes, so the next to claim is looked for each time. */
+/* ranking — see ranking.h. There are only some dozens of causes, so a linear search for the next
+ * claim is fast enough. */
 #include "findings/ranking.h"
 
 #include <math.h>
@@ -7,16 +8,17 @@
 
 #include "base/sum.h"
 
-#define OWN_SHARE        0.2 /* of what it can win: less is another's */
+#define OWN_SHARE        0.2 /* a finding that keeps less of its saving is explained by another */
 #define TIED_SHARE_LEAST 0.9
-#define CRITICAL_SHARE   0.2 /* of the time, to be won besides what earlier claims win */
+#define CRITICAL_SHARE   0.2 /* of the time: from here on a finding's own saving is critical */
 
 static bool same_place(const struct nl_finding *a, const struct nl_finding *b)
 {
     return a->rank == b->rank && a->device == b->device;
 }
 
-/* The finding that claims next: of the lowest level what can win most, or nearly most and stands earlier. */
+/* The finding that claims next: within the lowest level the one with the largest saving; if several
+ * save nearly as much, the first in causes.def. */
 static size_t next_claim(const struct nl_finding *items, size_t from, size_t count)
 {
     unsigned level = items[from].level;
@@ -49,14 +51,15 @@ static void put_in_claim_order(struct nl_findings *findings)
     }
 }
 
-/* What an earlier claim wins in the time that both have. */
+/* The saving of an earlier claim within the time that both share. */
 static double won_in(const struct nl_finding *earlier, int64_t common)
 {
     int64_t all = nl_intervals_length(&earlier->where);
     return all > 0 ? (double)earlier->saving_ns[1] * ((double)common / (double)all) : 0;
 }
 
-/* What of a finding's time no earlier claim has, what is left to save; who has most of it. */
+/* Sets the finding's cost and saving beyond earlier claims. If little is left, sets explained_by to
+ * the claim that shares most of its time. */
 static void claim(struct nl_finding *findings, size_t number)
 {
     struct nl_finding *finding = &findings[number];
@@ -93,7 +96,8 @@ static void claim(struct nl_finding *findings, size_t number)
         finding->explained_by = owner;
 }
 
-/* What others wait for a late rank is won once, whatever makes it quicker: then another one is the last. */
+/* The time others wait for a late rank can be saved only once, by whichever finding: after that
+ * another rank is the last. */
 static void limit(struct nl_findings *findings)
 {
     int64_t left = findings->late_ns;
@@ -113,7 +117,7 @@ static void limit(struct nl_findings *findings)
     }
 }
 
-/* Remarks stay remarks; a finding that says so is never critical. */
+/* Sets the severity. Remarks stay remarks; a modest finding is never critical. */
 static void grade(struct nl_finding *finding)
 {
     if (finding->severity == NL_SEVERITY_INFO || finding->validity || isnan(finding->cost_share) ||
@@ -124,7 +128,8 @@ static void grade(struct nl_finding *finding)
     finding->severity = critical && !finding->modest ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;
 }
 
-/* Own explanations before explained ones, faults before remarks, then by what they alone can win. */
+/* Findings of their own before explained ones, problems before remarks, then by the saving that
+ * only they bring. */
 static int by_weight(const void *left, const void *right)
 {
     const struct nl_finding *a = left, *b = right;
@@ -141,7 +146,7 @@ static int by_weight(const void *left, const void *right)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Who has the time names those that explain it in another way. */
+/* Lists in each owner the findings that explain the same time differently. */
 static void tell_alternatives(struct nl_findings *findings)
 {
     for (size_t i = 0; i < findings->count; i++) {

@@ -1,4 +1,5 @@
-/* What a profile will be: each file by the cheapest way that tells. See estimate.h. */
+/* Estimates rows and memory of a profile, each file by the cheapest method that works. See
+ * estimate.h. */
 #define _GNU_SOURCE
 #include "ingest/estimate.h"
 
@@ -20,20 +21,20 @@
 #include "store/tracefile.h"
 
 #define SAMPLE_BYTES ((size_t)1 << 20)   /* of a file's first part, decompressed */
-#define PACKED_BYTES ((size_t)128 << 10) /* of a packed file, to see how tightly it is packed */
+#define PACKED_BYTES ((size_t)128 << 10) /* of a packed file, to measure its compression */
 #define WINDOW_BYTES ((size_t)64 << 10)
-#define WINDOWS      7 /* places of a plain file that are looked at */
+#define WINDOWS      7 /* places of a plain file that are sampled */
 
-/* What loading takes beside the finished columns, while both are there. */
+/* Peak memory while loading, relative to the finished columns. */
 #define WHILE_LOADING     1.35
-#define MAPPED_LEAST      (1.0 * (1 << 20)) /* of a column that is pages mapped again and again */
+#define MAPPED_LEAST      (1.0 * (1 << 20)) /* of a column that repeats one mapped page */
 #define FIXED_BYTES       (4.0 * (1 << 20)) /* of any profile, however small */
-#define ROW_BYTES         100.0             /* where no part was loaded */
-#define BYTES_A_ROW       60.0              /* likewise, of the file, decompressed */
+#define ROW_BYTES         100.0             /* if no part was loaded */
+#define BYTES_A_ROW       60.0              /* likewise, bytes of the decompressed file */
 #define ROW_IN_FILE       40.0              /* bytes of a database's row */
-#define LEAST_ROW_IN_FILE 8.0               /* of the shortest with its header */
-#define ARCHIVE_START     512               /* bytes, of which a tar is known */
-#define UNPACKED          8.0               /* bytes from a packed one, where none is unpacked */
+#define LEAST_ROW_IN_FILE 8.0               /* the shortest row with its header */
+#define ARCHIVE_START     512               /* bytes needed to recognise a tar */
+#define UNPACKED          8.0               /* assumed compression ratio if nothing is unpacked */
 
 const char *nl_estimate_how_text(enum nl_estimate_how how)
 {
@@ -51,7 +52,7 @@ struct part {
     unsigned char *text; /* decompressed */
     size_t size;
     double whole; /* bytes of the file, decompressed */
-    bool all;     /* the part is the file */
+    bool all;     /* the part is the whole file */
 };
 
 static size_t read_at(int fd, void *to, size_t room, off_t at)
@@ -65,8 +66,8 @@ static size_t read_at(int fd, void *to, size_t room, off_t at)
     return size;
 }
 
-/* gzip ends in the size of what it holds, modulo 4 GiB, of the last member alone: trusted where it is near
- * what the first part says. */
+/* gzip ends with the unpacked size of its last member, modulo 4 GiB: trusted only if it is near the
+ * guess from the first part. */
 static double size_in_trailer(int fd, uint64_t bytes, double guess)
 {
     unsigned char end[4];
@@ -126,7 +127,7 @@ static double count_byte(const unsigned char *text, size_t size, unsigned char b
     return count;
 }
 
-/* Events of JSON are objects, those of other texts lines. 0: neither. */
+/* The byte that marks an event: '{' in JSON, a newline in other text; 0 in binary files. */
 static unsigned char mark_of(const struct part *part)
 {
     size_t at = 0;
@@ -137,7 +138,7 @@ static unsigned char mark_of(const struct part *part)
     return memchr(part->text, 0, part->size) ? 0 : '\n';
 }
 
-/* The file is so many times what its first part is. */
+/* How many times more events the file has than its first part. */
 static double times(const struct part *part, const struct nl_input *input, int fd)
 {
     double plain = part->size ? part->whole / (double)part->size : 0;
@@ -165,7 +166,7 @@ static struct nl_amount about(double likely, double factor)
     return (struct nl_amount){likely / factor, likely, likely * factor};
 }
 
-/* Columns and what is beside them; their least is not more than what packing may leave of them. */
+/* Memory of columns plus fixed costs; the low bound allows for packed columns. */
 static struct nl_amount memory_of(double bytes, double factor)
 {
     return (struct nl_amount){bytes / factor, bytes + FIXED_BYTES, bytes * 2.5 + FIXED_BYTES};
@@ -178,7 +179,7 @@ static double rows_of(const struct nl_trace *trace)
            (double)trace->metric.rows;
 }
 
-/* Loads the part as a file of its own; NULL when a part is no file of the format. */
+/* Loads the part as a separate file; NULL if a part is not a valid file of the format. */
 static struct nl_trace *load_part(const struct nl_format *format, const struct nl_input *input,
                                   const struct part *part)
 {
@@ -213,7 +214,7 @@ static struct nl_trace *load_part(const struct nl_format *format, const struct n
     return trace;
 }
 
-/* Formats of which a part cannot be read: files of ../shared, whole, in bytes a row. */
+/* Formats that cannot be read in part: bytes per row, measured on whole files of ../shared. */
 static const struct {
     const char *format;
     double bytes_a_row;
@@ -229,10 +230,11 @@ static void by_size(struct nl_file_estimate *file, double bytes)
             rows = bytes / sizes[i].bytes_a_row;
     file->rows = about(rows, 4);
     file->memory = memory_of(rows * ROW_BYTES + bytes, 8);
-    file->memory.low = 0; /* not sure enough to decide by */
+    file->memory.low = 0; /* too uncertain to reject a load */
 }
 
-/* What is in it, and how tightly, is not looked at; of one member not even its share. */
+/* Estimates an archive without reading its contents or compression; for one member not even its
+ * share is known. */
 static void by_archive(struct nl_file_estimate *file, const struct nl_path *path)
 {
     unsigned char start[ARCHIVE_START];
@@ -244,8 +246,8 @@ static void by_archive(struct nl_file_estimate *file, const struct nl_path *path
         file->rows.low = 0;
 }
 
-/* Bytes of the columns of a trace `factor` times as large, without those that will be a few pages, however many
- * rows there are: large ones in which all cells are equal. */
+/* Bytes of the columns of a trace `factor` times as large, without large columns whose cells are
+ * all equal: those take a few pages for any number of rows. */
 static double varying_bytes(const struct nl_trace *trace, double factor)
 {
     double bytes = 0;
@@ -285,8 +287,8 @@ static void by_part(struct nl_file_estimate *file, const struct nl_format *forma
     nl_free(part.text);
 }
 
-/* Row ids of tables may be numbers of something else, such as times: what the file has no room for is no
- * number of rows, and the least is what it has room for with rows of ordinary length. */
+/* Row ids may be other numbers, such as times: ignore a row count that cannot fit into the file;
+ * the low bound is the count that fits with rows of ordinary size. */
 static void by_tables(struct nl_file_estimate *file, double rows)
 {
     double bytes = (double)file->bytes, sure = fmin(rows, bytes / ROW_IN_FILE);
@@ -314,7 +316,7 @@ static bool is_whole_trace(struct nl_file_estimate *file, const char *path)
     file->format = "trace";
     file->how = NL_ESTIMATE_COUNTED;
     file->rows = about(rows_of(trace), 1);
-    file->memory = memory_of(0, 1); /* it is mapped and used in place */
+    file->memory = memory_of(0, 1); /* the file is mapped and used in place */
     nl_trace_free(trace);
     return true;
 }
@@ -324,7 +326,7 @@ static double unpacked_bytes(const struct nl_input *input)
     return (double)input->bytes * (strcmp(input->encoding, "plain") != 0 ? UNPACKED : 1);
 }
 
-/* Where every format is read in a process of its own (`apart`), nothing but the first bytes is read here. */
+/* If every format is read in a separate process (`apart`), only the first bytes are read here. */
 static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, unsigned char *head,
                      bool apart, struct nl_err *err)
 {
@@ -358,8 +360,8 @@ static bool one_file(struct nl_file_estimate *file, const struct nl_path *path, 
 
 /* ---- many files ---- */
 
-#define LOOKED_AT  8   /* of many files; the others are like those of the same ending */
-#define LIKE_RANGE 2.0 /* how far they may be from it, to either side */
+#define LOOKED_AT  8   /* sampled files; others are estimated from those with the same extension */
+#define LIKE_RANGE 2.0 /* tolerance of that estimate, to either side */
 
 struct looked {
     size_t at[LOOKED_AT], count;
@@ -379,7 +381,7 @@ static bool is_looked_at(const struct looked *looked, size_t file)
     return false;
 }
 
-/* `room`: bytes that may be read of all of them. */
+/* `room`: bytes that may still be read from all files. */
 static void look_at(struct looked *looked, size_t file, const struct nl_inputs *inputs,
                     double *room)
 {
@@ -391,7 +393,7 @@ static void look_at(struct looked *looked, size_t file, const struct nl_inputs *
     *room -= bytes;
 }
 
-/* One of each ending; then such as are spread over all. */
+/* One file of each extension, then files spread evenly over all. */
 static void choose(struct looked *looked, const struct nl_inputs *inputs, double room)
 {
     looked->count = 0;
@@ -411,7 +413,7 @@ static void choose(struct looked *looked, const struct nl_inputs *inputs, double
             look_at(looked, (2 * i + 1) * inputs->count / (2 * LOOKED_AT), inputs, &room);
 }
 
-/* Per byte of a file; `low` and `high` of the outermost. */
+/* Widens the range per byte: `low` and `high` of the extremes. */
 static void widen(struct nl_amount *each, const struct nl_amount *of, double fixed, double bytes)
 {
     each->low = fmin(each->low, of->low / bytes);
@@ -425,7 +427,8 @@ static struct nl_amount like(const struct nl_amount *each, double fixed, double 
                               each->high * bytes * LIKE_RANGE + fixed};
 }
 
-/* A file that was not looked at. One of an ending that no other has is like all of them, and its least is nothing. */
+/* Estimates a file that was not sampled from those with its extension; without one from all sampled
+ * files, with 0 as the low bound. */
 static void by_others(struct nl_estimate *estimate, struct nl_file_estimate *file,
                       const struct looked *looked, bool same_ending)
 {
@@ -463,7 +466,7 @@ static void add(struct nl_amount *sum, struct nl_amount more)
     sum->high += more.high;
 }
 
-/* With `room` bytes read of them at the most; of one file in any case. */
+/* Reads at most `room` bytes of all files, but always one file. */
 static bool estimate_within(struct nl_estimate *estimate, const struct nl_inputs *inputs,
                             double room, struct nl_job *job, struct nl_err *err)
 {
@@ -513,10 +516,10 @@ void nl_estimate_release(struct nl_estimate *estimate)
 
 /* ---- before loading ---- */
 
-#define WORTH_BYTES ((uint64_t)1 << 20) /* smaller profiles say sooner by being loaded */
-#define WORTH_SHARE 8                   /* of many small files no more than a part is read twice */
+#define WORTH_BYTES ((uint64_t)1 << 20) /* smaller profiles load faster than an estimate */
+#define WORTH_SHARE 8                   /* at most 1/8 of many small files is read twice */
 
-/* What is likely not to fit is spilled from the beginning, where there is room for it. */
+/* A profile that probably does not fit is spilled from the beginning, if there is disk space. */
 static bool may_fit(const struct nl_amount *memory, const struct nl_job *job)
 {
     double most = (double)job->memory_bytes;
@@ -534,7 +537,7 @@ bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struc
         bytes += nl_file_bytes(inputs->items[i].path);
     if (!job || !job->memory_bytes || bytes < WORTH_BYTES || bytes < job->memory_bytes / 64)
         return true;
-    if (job->apart == NL_APART_ALL) /* a size alone decides nothing */
+    if (job->apart == NL_APART_ALL) /* a size alone is not enough to decide */
         return true;
     nl_err_clear(&ignored);
     double room = fmax((double)WORTH_BYTES, (double)bytes / WORTH_SHARE);

@@ -1,8 +1,8 @@
 /*
  * Final numbers of the builder's entities, and one time axis for several sources.
  *
- * Entities are asked for by racing threads, so the numbers given out differ from run to run. Sorting
- * them by what they are (source, pid, kind, stream, …) makes equal inputs give equal bytes.
+ * Threads race for entities, so the numbers differ from run to run. Sorting the entities by their
+ * identity (source, pid, kind, stream, …) makes equal inputs give equal bytes.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -122,7 +122,8 @@ void nl_entities_order(struct nl_builder *b, struct nl_remaps *remaps,
     }
 }
 
-/* Of one run files start within minutes; a folder of several runs is mostly time without events. */
+/* Files of one run start within minutes of each other; a folder of several runs is mostly time
+ * without events. */
 static void tell_days(struct nl_builder *b, int64_t earliest, int64_t latest)
 {
     const int64_t day = 86400000000000;
@@ -150,8 +151,8 @@ static int by_beginning(const void *x, const void *y)
     return (a->format > b->format) - (a->format < b->format);
 }
 
-/* A file and its copy: no two files of a run are of one format and size and begin on the same nanosecond
- * since 1970. */
+/* Reports copies: two different files of a run never share format, size and first nanosecond since
+ * 1970. */
 static void tell_copies(struct nl_builder *b, const int64_t *first_ts)
 {
     struct beginning *files = nl_alloc((b->source_count + (size_t)1) * sizeof *files);
@@ -176,7 +177,7 @@ static void tell_copies(struct nl_builder *b, const int64_t *first_ts)
                             "once; give each file once");
 }
 
-/* Sources that have events: files that only describe those of another have no axis to align. */
+/* Counts sources with events: files that only describe events of another have no axis to align. */
 static uint32_t count_timed(const int64_t *first_ts, uint32_t sources)
 {
     uint32_t timed = 0;
@@ -185,8 +186,8 @@ static uint32_t count_timed(const int64_t *first_ts, uint32_t sources)
     return timed;
 }
 
-/* Sources that know their epoch are shifted onto the first such source's axis; one that does not is
- * shifted so that it starts with the earliest of the others, which coverage tells. */
+/* Sources with a known epoch are shifted onto the axis of the first such source. One without is
+ * shifted to start with the earliest of the others, and coverage reports it. */
 void nl_align_sources(struct nl_builder *b, const int64_t *first_ts)
 {
     if (count_timed(first_ts, b->source_count) < 2)

@@ -2,11 +2,11 @@
  * The driver of one list of events: cuts the input into blocks of whole events and spreads them
  * over threads.
  *
- * One thread parses a block where it was read, and moves only what is left of its last event. Several
- * take turns: the one whose turn it is reads into a buffer of its own, looks for the end of the last whole
- * event with the exact scan of chrome_scan, leaves what is behind it to the next one, and parses what it
- * has read while the others have their turns. So a block stays in the caches of one core, no thread only
- * reads, and there is one buffer per thread and one for what is left.
+ * A single thread parses a block where it was read, and moves only the rest of its last event.
+ * Several threads take turns: the thread whose turn it is reads into its own buffer, finds the end
+ * of the last whole event with the exact scan of chrome_scan, leaves the rest to the next thread,
+ * and parses its block during the turns of the others. So a block stays in the caches of one core,
+ * no thread only reads, and there is one buffer per thread and one for the rest.
  */
 #include <pthread.h>
 
@@ -22,7 +22,7 @@ static bool read_on(struct chrome_feed *feed, struct chrome_load *load, struct n
     return chrome_feed_more(feed, err);
 }
 
-/* Skips the event at the start of the window, which is over the ceiling. */
+/* Skips the event at the start of the window, which exceeds the size limit. */
 static bool skip_giant(struct chrome_load *load, struct chrome_feed *feed,
                        struct chrome_worker *worker, struct nl_err *err)
 {
@@ -50,7 +50,8 @@ static bool at_ceiling(const struct chrome_feed *feed)
 
 /* ---- In place. ---- */
 
-/* Takes what is whole in the window. *list_end: the window is at the bracket that ends the list. */
+/* Parses the whole events of the window. *list_end: the window is at the bracket that ends the
+ * list. */
 static bool take_window(struct chrome_load *load, struct chrome_feed *feed,
                         struct chrome_worker *worker, bool lines, uint64_t *unit, bool *list_end,
                         struct nl_err *err)
@@ -101,7 +102,7 @@ struct turns {
     bool lines, over, failed;
     uint64_t *unit;
     struct nl_err *err;
-    pthread_mutex_t lock; /* of all of this; whoever holds it has the turn */
+    pthread_mutex_t lock; /* guards all of this; its holder has the turn */
 };
 
 struct runner {
@@ -111,7 +112,7 @@ struct runner {
     pthread_t thread;
 };
 
-/* Text in a piece of the stream, or in a buffer. */
+/* Text in a piece of the stream or in a buffer. */
 struct block {
     struct nl_stream_piece piece;
     char *bytes;
@@ -124,7 +125,7 @@ struct block {
 static void bring_buffer(struct chrome_feed *feed, struct runner *runner)
 {
     if (nl_stream_is_ahead(feed->stream))
-        return; /* each block comes in a piece of its own */
+        return; /* each block comes in a separate piece */
     if (!runner->spare)
         runner->spare = chrome_feed_buffer(CHROME_BLOCK);
     if ((size_t)(feed->end - feed->at) > CHROME_BLOCK)
@@ -137,7 +138,8 @@ static void bring_buffer(struct chrome_feed *feed, struct runner *runner)
     }
 }
 
-/* Takes the window up to `cut`; what is behind it moves to the spare buffer, or to the feed's own from a piece. */
+/* Takes the window up to `cut`; the rest moves to the spare buffer, or from a piece to the feed's
+ * own buffer. */
 static void take_block(struct turns *turns, struct runner *runner, const char *cut,
                        struct block *block)
 {
@@ -209,9 +211,9 @@ static void parse_block(struct chrome_worker *worker, const struct block *block)
     const char *p = block->text;
     worker->unit = block->unit;
     worker->number = 0;
-    worker->at_file_end = false; /* the file's end is taken in place */
+    worker->at_file_end = false; /* the file's end is parsed in place */
     nl_stage_begin(worker->stage, worker->load->source, block->unit);
-    while (p < block->end) { /* brackets inside come from damage */
+    while (p < block->end) { /* brackets inside mean damage */
         bool bracket = false;
         p = chrome_take_block(worker, p, block->end, block->offset + (uint64_t)(p - block->text),
                               true, &bracket);
