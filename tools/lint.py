@@ -378,6 +378,29 @@ def words():
     return breaches
 
 
+SLACK = 10  # parallel changes need not touch the count
+# Words that make comments hard to read, and what to write instead; tools/words.left counts what is left of each.
+HABITS = {"tell": (r"tells?|told|telling", "report, say, know"), "lie": (r"lies?|lay|lying", "is, are"),
+          "behind": (r"behind", "after, below"), "beside": (r"beside", "next to, besides"),
+          "of its own": (r"of (?:its|their) own", "separate, own"), "nobody": (r"nobody", "no thread, nothing")}
+
+
+def habits():
+    """comments of src use no more words that make them hard to read than tools/words.left counts"""
+    comments = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+    texts = [re.sub(r"\s*\n\s*(?:\*\s)?\s*", " ", match.group(0)) for path in sources(endings=(".c", ".h", ".def"))
+             for match in comments.finditer(read(path)) if match.group(0)[0] == "/"]
+    left = dict(line.split("\t") for line in read("tools/words.left").splitlines() if not line.startswith("#"))
+    breaches = []
+    for name, (phrase, better) in HABITS.items():
+        found = sum(len(re.findall(r"\b(?:%s)\b" % phrase, text, re.I)) for text in texts)
+        if found > int(left[name]):
+            breaches.append("comments of src use '%s' %d times, at most %s are allowed: write %s" % (name, found, left[name], better))
+        if found < int(left[name]) - SLACK:
+            breaches.append("tools/words.left: comments use '%s' only %d times: lower the count" % (name, found))
+    return breaches
+
+
 def wide_pages():
     """prose of pages fits 100 columns"""
     places = [path for path in sources((".",), (".md",)) if not path.startswith(("./build", "./.git"))]
@@ -462,7 +485,7 @@ def page_kinds():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, pages, wide_pages, words, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
 
 
 def main():
