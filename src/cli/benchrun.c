@@ -48,12 +48,12 @@ static bool check_out(struct nl_bench *bench, size_t i, const struct nl_call *ca
     char *place = nl_arena_format(&bench->arena, "%s/%c.checkout", bench->folder, 'A' + (char)i);
     const char *add[] = {"git",     "worktree", "add",        "--detach",
                          "--quiet", place,      side->commit, NULL};
-    const char *build[] = {"sh", "-c", call->settings.bench.build, NULL};
+    const char *build[] = {"sh", "-c", nl_bench_own(call)->build, NULL};
     if (!do_words(nl_arena_format(&bench->arena, "git worktree add %s", side->commit), NULL, add,
                   log, call->job, err))
         return false;
     side->place = place;
-    return !call->settings.bench.build ||
+    return !nl_bench_own(call)->build ||
            do_words(nl_arena_format(&bench->arena, "--build at %s", side->commit), place, build,
                     log, call->job, err);
 }

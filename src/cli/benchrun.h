@@ -13,6 +13,19 @@
 #include "base/mem.h"
 #include "cli/command.h"
 
+/* The options of bench. */
+struct nl_bench_options {
+    int64_t least, most;
+    const char *within, *build;
+    int64_t max_time_ns;
+    struct nl_texts commits;
+};
+
+static inline const struct nl_bench_options *nl_bench_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 struct nl_bench_side {
     char **words; /* of the command; borrowed */
     int count;

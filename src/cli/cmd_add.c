@@ -10,6 +10,16 @@
 #include "cli/settingwords.h"
 #include "ledger/runadd.h"
 
+struct add_options {
+    bool no_trace, keep_source;
+    struct nl_texts set;
+};
+
+static const struct add_options *add_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 static const char *const outcome_names[] = {[NL_ADD_FAILED] = "failed",
                                             [NL_ADD_ADDED] = "added",
                                             [NL_ADD_THERE] = "already there",
@@ -116,9 +126,9 @@ static bool add(struct nl_call *call, const char *folder, const char *cache,
                 const struct nl_rundoc_setting *settings, struct nl_err *err)
 {
     struct nl_add_options options = {.settings = settings,
-                                     .setting_count = call->settings.set.count,
-                                     .no_trace = call->settings.add.no_trace,
-                                     .keep_source = call->settings.add.keep_source,
+                                     .setting_count = add_own(call)->set.count,
+                                     .no_trace = add_own(call)->no_trace,
+                                     .keep_source = add_own(call)->keep_source,
                                      .cache_folder = call->settings.no_cache ? NULL : cache,
                                      .cache_bytes = nl_cache_bound(cache),
                                      .rank = call->settings.rank,
@@ -147,7 +157,7 @@ static bool add_run(struct nl_call *call, struct nl_err *err)
     struct nl_arena arena;
     char *folder = NULL, *cache = NULL;
     nl_arena_init(&arena);
-    bool done = nl_setting_words(&call->settings.set, &settings, &arena, err) &&
+    bool done = nl_setting_words(&add_own(call)->set, &settings, &arena, err) &&
                 (folder = nl_ledger_folder(call->settings.ledger, err)) &&
                 (cache = nl_cache_folder(call->settings.ledger, err)) &&
                 add(call, folder, cache, settings, err);
@@ -158,11 +168,11 @@ static bool add_run(struct nl_call *call, struct nl_err *err)
 }
 
 static const struct nl_option add_options[] = {
-    {"set", 0, NL_OPTION_LIST, NL_SETTING(set), "KEY=VALUE",
+    {"set", 0, NL_OPTION_LIST, NL_OWN(add_options, set), "KEY=VALUE",
      "metadata of the runs, such as batch_size=32 (repeatable)", NULL},
-    {"no-trace", 0, NL_OPTION_FLAG, NL_SETTING(add.no_trace), NULL,
+    {"no-trace", 0, NL_OPTION_FLAG, NL_OWN(add_options, no_trace), NULL,
      "keep the document and its numbers, not the events", NULL},
-    {"keep-source", 0, NL_OPTION_FLAG, NL_SETTING(add.keep_source), NULL,
+    {"keep-source", 0, NL_OPTION_FLAG, NL_OWN(add_options, keep_source), NULL,
      "keep the source files, too", NULL},
     NL_OPTIONS_END,
 };
@@ -174,6 +184,7 @@ const struct nl_command nl_command_add = {
     .usage = "PROFILE…",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(add_options, 0),
     .tables = NL_TABLES(add_options, nl_profile_options, nl_common_options),
     .help = "Adds every PROFILE as a run: its document (run.json), events, metrics, steps, "
             "operators and\n"

@@ -13,6 +13,16 @@
 #include "cli/quotedprofile.h"
 #include "store/tracefile.h"
 
+/* Of info and analyze. */
+struct analyze_options {
+    bool full, estimate;
+};
+
+static const struct analyze_options *analyze_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 static bool show(const struct nl_call *call, struct nl_output *output,
                  const struct nl_profile *profile, const struct nl_report *report,
                  struct nl_err *err)
@@ -24,7 +34,7 @@ static bool show(const struct nl_call *call, struct nl_output *output,
                                       .ascii = output->ascii,
                                       .color = output->color,
                                       .all = call->settings.all,
-                                      .brief = !call->settings.analyze.full,
+                                      .brief = !analyze_own(call)->full,
                                       .input = input,
                                       .bare = call->count <= NL_QUOTED_MOST ? bare : NULL,
                                       .rows = (size_t)call->settings.limit};
@@ -49,9 +59,9 @@ static bool read_amount(const char *option, const char *text, double *amount, st
 static bool read_amounts(const struct nl_call *call, struct nl_analyze_options *options,
                          struct nl_err *err)
 {
-    return read_amount("--flops-per-step", call->settings.analyze.flops_per_step,
-                       &options->flops_per_step, err) &&
-           read_amount("--tokens-per-step", call->settings.analyze.tokens_per_step,
+    return read_amount("--flops-per-step", call->settings.flops_per_step, &options->flops_per_step,
+                       err) &&
+           read_amount("--tokens-per-step", call->settings.tokens_per_step,
                        &options->tokens_per_step, err);
 }
 
@@ -59,8 +69,7 @@ static bool read_options(const struct nl_input_words *input, const struct nl_tra
                          const struct nl_call *call, const struct nl_output *output,
                          struct nl_analyze_options *options, struct nl_err *err)
 {
-    bool page = output->view == &nl_view_text && !call->settings.analyze.full &&
-                !call->settings.all &&
+    bool page = output->view == &nl_view_text && !analyze_own(call)->full && !call->settings.all &&
                 !call->settings.section; /* it shows fewer rows, and says of how many */
     *options = (struct nl_analyze_options){.limit = page ? 0 : (size_t)call->settings.limit,
                                            .brief = page,
@@ -154,18 +163,18 @@ static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
 
 static bool info_run(struct nl_call *call, struct nl_err *err)
 {
-    return call->settings.estimate ? nl_info_estimate(call, err) : run("info", call, err);
+    return analyze_own(call)->estimate ? nl_info_estimate(call, err) : run("info", call, err);
 }
 
 static bool analyze_run(struct nl_call *call, struct nl_err *err)
 {
     if (nl_output_is_page(call) && !call->settings.section)
-        return nl_command_report.run(call, err);
+        return nl_command_instead(&nl_command_report, call, err);
     return run("analyze", call, err);
 }
 
 static const struct nl_option info_options[] = {
-    {"estimate", 0, NL_OPTION_FLAG, NL_SETTING(estimate), NULL,
+    {"estimate", 0, NL_OPTION_FLAG, NL_OWN(analyze_options, estimate), NULL,
      "only how many rows it has and what memory it needs, without loading it", NULL},
     NL_OPTIONS_END,
 };
@@ -177,6 +186,7 @@ const struct nl_command nl_command_info = {
     .usage = "PROFILE…",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(analyze_options, 0),
     .tables = NL_TABLES(info_options, nl_report_options, nl_profile_options, nl_common_options),
     .help =
         "Shows the files, tools, ranks and devices of a profile, its event counts by kind, and "
@@ -194,9 +204,9 @@ const struct nl_command nl_command_info = {
 };
 
 static const struct nl_option page_options[] = {
-    {"full", 0, NL_OPTION_FLAG, NL_SETTING(analyze.full), NULL,
+    {"full", 0, NL_OPTION_FLAG, NL_OWN(analyze_options, full), NULL,
      "the whole report: every table and finding", NULL},
-    {"no-pager", 0, NL_OPTION_FLAG, NL_SETTING(analyze.no_pager), NULL,
+    {"no-pager", 0, NL_OPTION_FLAG, NL_SETTING(no_pager), NULL,
      "do not pipe into $PAGER (default: less) on a terminal", NULL},
     NL_OPTIONS_END,
 };
@@ -208,6 +218,7 @@ const struct nl_command nl_command_analyze = {
     .usage = "PROFILE…",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(analyze_options, 0),
     .tables = NL_TABLES(page_options, nl_report_options, nl_profile_options, nl_common_options),
     .help =
         "Prints, on one screen: in one sentence what limits the program, which operation causes "

@@ -34,48 +34,49 @@
 #define LINE_MOST         400 /* of names of captures in a sentence */
 
 static const struct nl_option bench_options[] = {
-    {"least", 0, NL_OPTION_NUMBER, NL_SETTING(bench.least), "N",
+    {"least", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, least), "N",
      "at least N captures per side (default 3)", NULL},
-    {"most", 0, NL_OPTION_NUMBER, NL_SETTING(bench.most), "N",
+    {"most", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, most), "N",
      "at most N captures per side (default 20)", NULL},
-    {"within", 0, NL_OPTION_TEXT, NL_SETTING(bench.within), "PERCENT",
+    {"within", 0, NL_OPTION_TEXT, NL_OWN(nl_bench_options, within), "PERCENT",
      "stop when the 95 % interval is within this share of the median (default 1%)", NULL},
-    {"max-time", 0, NL_OPTION_TIME, NL_SETTING(profile.max_time_ns), "TIME",
+    {"max-time", 0, NL_OPTION_TIME, NL_OWN(nl_bench_options, max_time_ns), "TIME",
      "start no further round after this time, such as 10m", NULL},
-    {"commit", 0, NL_OPTION_LIST, NL_SETTING(bench.commits), "REF",
+    {"commit", 0, NL_OPTION_LIST, NL_OWN(nl_bench_options, commits), "REF",
      "run the command in a checkout of this git commit; given twice, the two take turns", NULL},
-    {"build", 0, NL_OPTION_TEXT, NL_SETTING(bench.build), "COMMAND",
+    {"build", 0, NL_OPTION_TEXT, NL_OWN(nl_bench_options, build), "COMMAND",
      "a shell command that builds each checkout of --commit first", NULL},
     NL_OPTIONS_END,
 };
 
 /* ---- what is asked for ---- */
 
-static bool read_limits(const struct nl_settings *s, struct nl_bench *bench, struct nl_err *err)
+static bool read_limits(const struct nl_bench_options *own, struct nl_bench *bench,
+                        struct nl_err *err)
 {
     char *end = NULL;
-    bench->least = s->bench.least ? (size_t)s->bench.least : CAPTURES_LEAST;
-    bench->most = s->bench.most                  ? (size_t)s->bench.most
+    bench->least = own->least ? (size_t)own->least : CAPTURES_LEAST;
+    bench->most = own->most                      ? (size_t)own->most
                   : bench->least > CAPTURES_MOST ? bench->least
                                                  : CAPTURES_MOST;
-    if (s->bench.least < 0 || s->bench.most < 0 || bench->most > NL_CAPTURES_MOST ||
+    if (own->least < 0 || own->most < 0 || bench->most > NL_CAPTURES_MOST ||
         bench->least > bench->most)
         return nl_fail(err, NL_USAGE, "--least and --most: 1 to %d captures, --least the smaller",
                        NL_CAPTURES_MOST);
     bench->within = DEFAULT_PRECISION;
-    if (!s->bench.within)
+    if (!own->within)
         return true;
-    bench->within = strtod(s->bench.within, &end) / 100;
+    bench->within = strtod(own->within, &end) / 100;
     while (*end == ' ')
         end++;
-    if (end != s->bench.within && strcmp(end, "%") == 0 && bench->within > 0 && bench->within < 1)
+    if (end != own->within && strcmp(end, "%") == 0 && bench->within > 0 && bench->within < 1)
         return true;
-    return nl_fail(err, NL_USAGE, "--within: '%s' is not a share such as 1%%", s->bench.within);
+    return nl_fail(err, NL_USAGE, "--within: '%s' is not a share such as 1%%", own->within);
 }
 
 static void give_words(const struct nl_call *call, int colon, size_t i, struct nl_bench_side *side)
 {
-    const struct nl_texts *commits = &call->settings.bench.commits;
+    const struct nl_texts *commits = &nl_bench_own(call)->commits;
     bool second = i && colon >= 0;
     side->words = call->argument + (second ? colon + 1 : 0);
     side->count = second ? call->count - colon - 1 : colon >= 0 ? colon : call->count;
@@ -85,7 +86,7 @@ static void give_words(const struct nl_call *call, int colon, size_t i, struct n
 /* The words of the command, or of two with a lone ":" between them; of two commits the same command. */
 static bool read_commands(const struct nl_call *call, struct nl_bench *bench, struct nl_err *err)
 {
-    const struct nl_texts *commits = &call->settings.bench.commits;
+    const struct nl_texts *commits = &nl_bench_own(call)->commits;
     int colon = -1;
     for (int i = 0; i < call->count && colon < 0; i++)
         if (strcmp(call->argument[i], ":") == 0)
@@ -93,7 +94,7 @@ static bool read_commands(const struct nl_call *call, struct nl_bench *bench, st
     if (commits->count > 2 || (commits->count && colon >= 0))
         return nl_fail(err, NL_USAGE,
                        "give two commands with : between them, or one with --commit once or twice");
-    if (call->settings.bench.build && !commits->count)
+    if (nl_bench_own(call)->build && !commits->count)
         return nl_fail(err, NL_USAGE, "--build builds the checkouts of --commit; name one");
     bench->sides = colon >= 0 || commits->count == 2 ? 2 : 1;
     for (size_t i = 0; i < bench->sides; i++) {
@@ -168,7 +169,7 @@ static int64_t now_ns(void)
 
 static bool take_captures(struct nl_bench *bench, const struct nl_call *call, struct nl_err *err)
 {
-    int64_t began = now_ns(), longest = call->settings.profile.max_time_ns;
+    int64_t began = now_ns(), longest = nl_bench_own(call)->max_time_ns;
     double half = NAN;
     char share[NL_UNIT_TEXT];
     nl_job_phase(call->job, "recording", bench->most * bench->sides);
@@ -265,14 +266,14 @@ static bool answer_two(struct nl_bench *bench, struct nl_call *call, struct nl_e
     struct nl_call diff = *call;
     diff.argument = words;
     diff.count = 2;
-    bool done = nl_command_diff.run(&diff, err);
+    bool done = nl_command_instead(&nl_command_diff, &diff, err);
     call->status = diff.status;
     return done;
 }
 
 static bool run(struct nl_bench *bench, struct nl_call *call, struct nl_err *err)
 {
-    if (!read_limits(&call->settings, bench, err) || !read_commands(call, bench, err) ||
+    if (!read_limits(nl_bench_own(call), bench, err) || !read_commands(call, bench, err) ||
         !make_folder(call, bench, err))
         return false;
     call->settings.output = NULL; /* it was the folder */
@@ -302,6 +303,7 @@ const struct nl_command nl_command_bench = {
     .leading = true,
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(nl_bench_options, 0),
     .tables = NL_TABLES(bench_options, nl_diff_options, nl_common_options),
     .help =
         "Records COMMAND repeatedly, each time in a new process, until the 95 % interval of its\n"

@@ -18,23 +18,35 @@
 #include "report/page.h"
 #include "view/gatefiles.h"
 
+struct check_options {
+    struct nl_texts baseline, fail_on, allow;
+    const char *rules, *junit, *sarif, *markdown;
+    bool self_test;
+};
+
+static const struct check_options *check_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 #define RULES_FILE "neurolens-check.yaml"
 #define FILE_MOST  ((size_t)64 << 20)
 
 static const struct nl_option check_options[] = {
-    {"baseline", 'b', NL_OPTION_LIST, NL_SETTING(check.baseline), "REF",
+    {"baseline", 'b', NL_OPTION_LIST, NL_OWN(check_options, baseline), "REF",
      "the baseline: files, runs, tag:NAME~5, comma-separated (repeatable)", NULL},
-    {"rules", 0, NL_OPTION_TEXT, NL_SETTING(check.rules), "FILE",
+    {"rules", 0, NL_OPTION_TEXT, NL_OWN(check_options, rules), "FILE",
      "rules file (default: " RULES_FILE " here, if there is one)", NULL},
-    {"fail-on", 0, NL_OPTION_LIST, NL_SETTING(check.fail_on), "RULE",
+    {"fail-on", 0, NL_OPTION_LIST, NL_OWN(check_options, fail_on), "RULE",
      "a rule, such as 'step.p50 > +3%' or 'mfu < 40%' (repeatable)", NULL},
-    {"allow", 0, NL_OPTION_LIST, NL_SETTING(check.allow), "FACT",
+    {"allow", 0, NL_OPTION_LIST, NL_OWN(check_options, allow), "FACT",
      "metadata that may differ, such as driver, or all (repeatable)", NULL},
-    {"junit", 0, NL_OPTION_TEXT, NL_SETTING(check.junit), "FILE", "also write JUnit XML", NULL},
-    {"sarif", 0, NL_OPTION_TEXT, NL_SETTING(check.sarif), "FILE", "also write SARIF", NULL},
-    {"markdown", 0, NL_OPTION_TEXT, NL_SETTING(check.markdown), "FILE",
+    {"junit", 0, NL_OPTION_TEXT, NL_OWN(check_options, junit), "FILE", "also write JUnit XML",
+     NULL},
+    {"sarif", 0, NL_OPTION_TEXT, NL_OWN(check_options, sarif), "FILE", "also write SARIF", NULL},
+    {"markdown", 0, NL_OPTION_TEXT, NL_OWN(check_options, markdown), "FILE",
      "also write Markdown for a pull request", NULL},
-    {"self-test", 0, NL_OPTION_FLAG, NL_SETTING(check.self_test), NULL,
+    {"self-test", 0, NL_OPTION_FLAG, NL_OWN(check_options, self_test), NULL,
      "simulate how often the gate fails with and without a change, for the baseline's noise", NULL},
     {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME", "only this table, such as rules",
      nl_gate_sections},
@@ -60,17 +72,15 @@ static bool read_rules_file(struct nl_rules *rules, const char *path, struct nl_
 
 static bool read_rules(struct nl_rules *rules, const struct nl_call *call, struct nl_err *err)
 {
-    const struct nl_settings *s = &call->settings;
-    const char *file = s->check.rules                  ? s->check.rules
-                       : access(RULES_FILE, F_OK) == 0 ? RULES_FILE
-                                                       : NULL;
+    const struct check_options *own = check_own(call);
+    const char *file = own->rules ? own->rules : access(RULES_FILE, F_OK) == 0 ? RULES_FILE : NULL;
     if (file && !read_rules_file(rules, file, err))
         return false;
-    for (size_t i = 0; i < s->check.fail_on.count; i++)
-        if (!nl_rules_add(rules, s->check.fail_on.items[i], err))
+    for (size_t i = 0; i < own->fail_on.count; i++)
+        if (!nl_rules_add(rules, own->fail_on.items[i], err))
             return false;
-    for (size_t i = 0; i < s->check.allow.count; i++)
-        if (!nl_rules_allow(rules, s->check.allow.items[i], err))
+    for (size_t i = 0; i < own->allow.count; i++)
+        if (!nl_rules_allow(rules, own->allow.items[i], err))
             return false;
     return true;
 }
@@ -89,24 +99,24 @@ static bool write_file(const char *path, const struct nl_buf *text, struct nl_er
 static bool write_files(const struct nl_call *call, const struct nl_report *report,
                         struct nl_err *err)
 {
-    const struct nl_settings *s = &call->settings;
-    const char *rules = s->check.rules ? s->check.rules : RULES_FILE;
+    const struct check_options *own = check_own(call);
+    const char *rules = own->rules ? own->rules : RULES_FILE;
     struct nl_buf text;
     bool done = true;
     nl_buf_init(&text, FILE_MOST);
-    if (s->check.junit) {
+    if (own->junit) {
         nl_gate_junit(&text, report);
-        done = write_file(s->check.junit, &text, err);
+        done = write_file(own->junit, &text, err);
     }
     nl_buf_clear(&text);
-    if (done && s->check.sarif) {
+    if (done && own->sarif) {
         nl_gate_sarif(&text, report, rules);
-        done = write_file(s->check.sarif, &text, err);
+        done = write_file(own->sarif, &text, err);
     }
     nl_buf_clear(&text);
-    if (done && s->check.markdown) {
+    if (done && own->markdown) {
         nl_gate_markdown(&text, report);
-        done = write_file(s->check.markdown, &text, err);
+        done = write_file(own->markdown, &text, err);
     }
     nl_buf_release(&text);
     return done;
@@ -150,10 +160,10 @@ struct check {
 
 static bool load(struct check *check, const struct nl_call *call, struct nl_err *err)
 {
-    const struct nl_settings *s = &call->settings;
-    check->has_base = s->check.baseline.count > 0;
-    if (check->has_base && !nl_captures_load(&check->base, (char *const *)s->check.baseline.items,
-                                             s->check.baseline.count, call, err))
+    const struct check_options *own = check_own(call);
+    check->has_base = own->baseline.count > 0;
+    if (check->has_base && !nl_captures_load(&check->base, (char *const *)own->baseline.items,
+                                             own->baseline.count, call, err))
         return false;
     if (!nl_captures_load(&check->changed, call->argument, (size_t)call->count, call, err))
         return false;
@@ -254,14 +264,13 @@ static bool run(struct check *check, struct nl_call *call, struct nl_err *err)
     struct nl_output output;
     if (!read_rules(&check->rules, call, err))
         return false;
-    if (call->settings.check.self_test && !call->count && !call->settings.check.baseline.count)
+    if (check_own(call)->self_test && !call->count && !check_own(call)->baseline.count)
         return self_test(check, call, err);
-    if (call->settings.check.self_test) {
-        const struct nl_settings *s = &call->settings;
-        check->has_base = s->check.baseline.count > 0;
-        if (check->has_base &&
-            !nl_captures_load(&check->base, (char *const *)s->check.baseline.items,
-                              s->check.baseline.count, call, err))
+    if (check_own(call)->self_test) {
+        const struct check_options *own = check_own(call);
+        check->has_base = own->baseline.count > 0;
+        if (check->has_base && !nl_captures_load(&check->base, (char *const *)own->baseline.items,
+                                                 own->baseline.count, call, err))
             return false;
         if (call->count &&
             !nl_captures_load(&check->changed, call->argument, (size_t)call->count, call, err))
@@ -298,6 +307,7 @@ const struct nl_command nl_command_check = {
     .usage = "NEW[,NEW…] | init [FILE]",
     .least = 0,
     .most = -1,
+    NL_DEFAULTS(check_options, 0),
     .tables = NL_TABLES(check_options, nl_profile_options, nl_common_options),
     .help =
         "Compares new captures with a baseline: pass (exit 0), regression (1), or inconclusive or\n"

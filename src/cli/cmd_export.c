@@ -24,15 +24,15 @@ static const char *const export_names[] = {RUN_DOCUMENT, PAGE,
                                            NULL};
 
 static const struct nl_option export_options[] = {
-    {"to", 0, NL_OPTION_TEXT, NL_SETTING(export.to), "FORMAT",
+    {"to", 0, NL_OPTION_TEXT, NL_OWN(nl_export_options, to), "FORMAT",
      "output format (export --help lists them)", export_names},
-    {"table", 0, NL_OPTION_TEXT, NL_SETTING(export.table), "NAME",
+    {"table", 0, NL_OPTION_TEXT, NL_OWN(nl_export_options, table), "NAME",
      "only this table, such as kernels, as one file", NULL},
-    {"of", 0, NL_OPTION_TEXT, NL_SETTING(export.of), "EVENT",
+    {"of", 0, NL_OPTION_TEXT, NL_OWN(nl_export_options, of), "EVENT",
      "folded, callgrind: which stacks, such as cycles, 'device time' or 'thread time'", NULL},
-    {"events", 0, NL_OPTION_TEXT, NL_SETTING(export.events), "N",
+    {"events", 0, NL_OPTION_TEXT, NL_OWN(nl_export_options, events), "N",
      "list at most N events in the timeline, or all (default 20000)", NULL},
-    {"set", 0, NL_OPTION_LIST, NL_SETTING(set), "KEY=VALUE",
+    {"set", 0, NL_OPTION_LIST, NL_OWN(nl_export_options, set), "KEY=VALUE",
      "metadata missing in the profile, such as batch_size=32 (repeatable)", NULL},
     NL_OPTIONS_END,
 };
@@ -61,25 +61,27 @@ static bool unknown_format(const char *name, struct nl_err *err)
 
 static bool is_page(const struct nl_call *call)
 {
-    return strcmp(call->settings.export.to, PAGE) == 0;
+    return strcmp(nl_export_own(call)->to, PAGE) == 0;
 }
 
 /* Options that say something about another format than the one that is written. */
-static bool check_options(const struct nl_settings *settings, const struct nl_exporter *exporter,
+static bool check_options(const struct nl_call *call, const struct nl_exporter *exporter,
                           struct nl_err *err)
 {
-    const char *name = settings->export.to;
+    const struct nl_export_options *own = nl_export_own(call);
+    const char *name = own->to;
     bool run = strcmp(name, RUN_DOCUMENT) == 0;
-    if (settings->format != NL_FORMAT_TEXT && !(run && settings->format == NL_FORMAT_JSON))
+    if (call->settings.format != NL_FORMAT_TEXT &&
+        !(run && call->settings.format == NL_FORMAT_JSON))
         return nl_fail(err, NL_USAGE,
                        "--format is for answers; --to alone names the format of an export: leave "
                        "--format out");
-    if (settings->export.of && strcmp(name, "folded") != 0 && strcmp(name, "callgrind") != 0)
+    if (own->of && strcmp(name, "folded") != 0 && strcmp(name, "callgrind") != 0)
         return nl_fail(err, NL_USAGE,
                        "--of is for --to folded and callgrind, which contain one kind of stacks");
-    if (!run && (settings->export.events || settings->set.count))
+    if (!run && (own->events || own->set.count))
         return nl_fail(err, NL_USAGE, "--events and --set are for --to run.json");
-    if (!run && settings->export.table && (!exporter || exporter->shape != NL_EXPORT_TABLES))
+    if (!run && own->table && (!exporter || exporter->shape != NL_EXPORT_TABLES))
         return nl_fail(err, NL_USAGE,
                        "--table is for --to csv, parquet and arrow; %s has no tables to choose",
                        name);
@@ -87,33 +89,34 @@ static bool check_options(const struct nl_settings *settings, const struct nl_ex
 }
 
 /* *exporter is NULL for run.json and html. */
-static bool find_format(const struct nl_settings *settings, const struct nl_exporter **exporter,
+static bool find_format(const struct nl_call *call, const struct nl_exporter **exporter,
                         struct nl_err *err)
 {
-    const char *name = settings->export.to;
+    const struct nl_export_options *own = nl_export_own(call);
+    const char *name = own->to;
     bool run = name && strcmp(name, RUN_DOCUMENT) == 0;
     *exporter = name ? nl_exporter_find(name) : NULL;
     if (!name || (!run && !*exporter && strcmp(name, PAGE) != 0))
         return unknown_format(name, err);
-    if (!check_options(settings, *exporter, err))
+    if (!check_options(call, *exporter, err))
         return false;
     if (run)
-        return settings->export.table ? nl_fail(err, NL_USAGE, "--table: run.json has no tables")
-                                      : nl_export_run_options(settings, err);
+        return own->table ? nl_fail(err, NL_USAGE, "--table: run.json has no tables")
+                          : nl_export_run_options(own, err);
     return true;
 }
 
 /* A table alone is a file; all of them are a folder. */
-static bool wants_folder(const struct nl_exporter *exporter, const struct nl_settings *settings)
+static bool wants_folder(const struct nl_exporter *exporter, const struct nl_call *call)
 {
-    return exporter && exporter->shape == NL_EXPORT_TABLES && !settings->export.table;
+    return exporter && exporter->shape == NL_EXPORT_TABLES && !nl_export_own(call)->table;
 }
 
 static bool check_output(const struct nl_exporter *exporter, const struct nl_call *call,
                          struct nl_err *err)
 {
     const char *output = call->settings.output;
-    if (wants_folder(exporter, &call->settings) && (!output || strcmp(output, "-") == 0))
+    if (wants_folder(exporter, call) && (!output || strcmp(output, "-") == 0))
         return nl_fail(err, NL_USAGE,
                        "%s writes a folder with a file per table: name it with -o FOLDER, or one "
                        "table with --table NAME",
@@ -148,8 +151,8 @@ static bool load_and_write(const struct nl_call *call, const struct nl_exporter 
         export.title = name && name[1] ? name + 1 : input->paths[0];
         export.out = out;
         export.folder = folder;
-        export.table = call->settings.export.table;
-        export.of = call->settings.export.of;
+        export.table = nl_export_own(call)->table;
+        export.of = nl_export_own(call)->of;
         export.csv_safe = call->settings.csv_safe;
         done = exporter->write(&export, err);
         nl_progress_quiet(call->progress);
@@ -201,12 +204,12 @@ static bool export_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     const struct nl_exporter *exporter;
-    if (!find_format(&call->settings, &exporter, err) || !check_output(exporter, call, err))
+    if (!find_format(call, &exporter, err) || !check_output(exporter, call, err))
         return false;
     bool done = nl_input_read(&input, call->argument, (size_t)call->count, err);
     if (done)
-        done = wants_folder(exporter, &call->settings) ? write_folder(call, exporter, &input, err)
-                                                       : write_file(call, exporter, &input, err);
+        done = wants_folder(exporter, call) ? write_folder(call, exporter, &input, err)
+                                            : write_file(call, exporter, &input, err);
     nl_input_release(&input);
     return done;
 }
@@ -218,6 +221,7 @@ const struct nl_command nl_command_export = {
     .usage = "PROFILE… --to FORMAT",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(nl_export_options, 0),
     .tables = NL_TABLES(export_options, nl_profile_options, nl_common_options),
     .help =
         "Formats:\n"

@@ -8,13 +8,22 @@
 #include "report/flame.h"
 #include "report/page.h"
 
+struct flame_options {
+    const char *by, *base;
+};
+
+static const struct flame_options *flame_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 static const char *const source_names[] = {"device", "samples", "host", "waiting", "memory", NULL};
 
 static const struct nl_option flame_options[] = {
-    {"by", 0, NL_OPTION_TEXT, NL_SETTING(flame.by), "WHAT",
+    {"by", 0, NL_OPTION_TEXT, NL_OWN(flame_options, by), "WHAT",
      "device, samples, host, waiting or memory (default: the first that the profile has)",
      source_names},
-    {"base", 0, NL_OPTION_TEXT, NL_SETTING(flame.base), "PROFILE",
+    {"base", 0, NL_OPTION_TEXT, NL_OWN(flame_options, base), "PROFILE",
      "draw what changed from PROFILE to this one", NULL},
     NL_OPTIONS_END,
 };
@@ -22,7 +31,7 @@ static const struct nl_option flame_options[] = {
 static const struct nl_flame_source *choose_source(const struct nl_call *call,
                                                    const struct nl_trace *trace, struct nl_err *err)
 {
-    const char *by = call->settings.flame.by;
+    const char *by = flame_own(call)->by;
     for (const struct nl_flame_source *source = nl_flame_sources; source->name; source++)
         if ((!by || !strcmp(by, source->name)) && source->has(trace))
             return source;
@@ -46,7 +55,7 @@ static bool add_base(struct nl_flame *flame, const struct nl_call *call, struct 
 {
     struct nl_input_words input;
     struct nl_window window = {0};
-    char *words[] = {nl_strdup(call->settings.flame.base)};
+    char *words[] = {nl_strdup(flame_own(call)->base)};
     struct nl_trace *trace = NULL;
     bool done = nl_input_read(&input, words, 1, err);
     if (done) {
@@ -73,7 +82,7 @@ static bool write_flame(const struct nl_call *call, const struct nl_input_words 
         return false;
     nl_job_phase(call->job, "drawing", 0);
     nl_flame_init(&flame, source);
-    if (call->settings.flame.base && !add_base(&flame, call, err)) {
+    if (flame_own(call)->base && !add_base(&flame, call, err)) {
         nl_flame_release(&flame);
         return false;
     }
@@ -115,6 +124,7 @@ const struct nl_command nl_command_flame = {
     .usage = "PROFILE…",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(flame_options, 0),
     .tables = NL_TABLES(flame_options, nl_profile_options, nl_common_options),
     .help =
         "Draws stacks as a flame graph (icicle: callers on top). F.html can be searched and "

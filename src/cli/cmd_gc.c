@@ -14,6 +14,16 @@
 #include "ledger/ledgergc.h"
 #include "view/view.h"
 
+struct gc_options {
+    bool dry_run, orphans;
+    uint64_t max_bytes; /* UINT64_MAX = not given */
+};
+
+static const struct gc_options *gc_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 /* What was swept, of both. */
 struct sweeps {
     struct nl_cache_sweep cache;
@@ -143,7 +153,7 @@ static bool sweep_cache(const struct nl_call *call, const char *folder, struct s
             "--ledger",
             strerror(errno));
     }
-    uint64_t bound = call->settings.gc.max_bytes;
+    uint64_t bound = gc_own(call)->max_bytes;
     if (bound == UINT64_MAX)
         bound = nl_cache_bound(folder);
     sweeps->temporary = nl_tempsweep(sweeps->dry);
@@ -154,8 +164,7 @@ static bool sweep_cache(const struct nl_call *call, const char *folder, struct s
 /* Read first: a ledger that was never made is not made now. */
 static bool sweep_ledger(const struct nl_call *call, struct sweeps *sweeps, struct nl_err *err)
 {
-    struct nl_ledger_sweep_options options = {.dry = sweeps->dry,
-                                              .orphans = call->settings.gc.orphans};
+    struct nl_ledger_sweep_options options = {.dry = sweeps->dry, .orphans = gc_own(call)->orphans};
     bool there;
     if (!nl_ledgercall_there(call, &there, err))
         return false;
@@ -168,7 +177,7 @@ static bool sweep_ledger(const struct nl_call *call, struct sweeps *sweeps, stru
 
 static bool gc_run(struct nl_call *call, struct nl_err *err)
 {
-    struct sweeps sweeps = {.dry = call->settings.gc.dry_run};
+    struct sweeps sweeps = {.dry = gc_own(call)->dry_run};
     char *folder = nl_cache_folder(call->settings.ledger, err);
     bool done = folder && sweep_ledger(call, &sweeps, err) &&
                 sweep_cache(call, folder, &sweeps, err) && print(call, folder, &sweeps, err);
@@ -177,14 +186,14 @@ static bool gc_run(struct nl_call *call, struct nl_err *err)
 }
 
 static const struct nl_option gc_options[] = {
-    {"max", 0, NL_OPTION_SIZE, NL_SETTING(gc.max_bytes), "SIZE",
+    {"max", 0, NL_OPTION_SIZE, NL_OWN(gc_options, max_bytes), "SIZE",
      "keep at most that much (default: the cache's own bound)", NULL},
     {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "remove every cached profile", NULL},
-    {"orphans", 0, NL_OPTION_FLAG, NL_SETTING(gc.orphans), NULL,
+    {"orphans", 0, NL_OPTION_FLAG, NL_OWN(gc_options, orphans), NULL,
      "also artefacts that no run needs (`ledger check` lists them, `ledger rebuild` uses them)",
      NULL},
-    {"dry-run", 0, NL_OPTION_FLAG, NL_SETTING(gc.dry_run), NULL, "only print what would be deleted",
-     NULL},
+    {"dry-run", 0, NL_OPTION_FLAG, NL_OWN(gc_options, dry_run), NULL,
+     "only print what would be deleted", NULL},
     NL_OPTIONS_END,
 };
 
@@ -195,6 +204,7 @@ const struct nl_command nl_command_gc = {
     .usage = "",
     .least = 0,
     .most = 0,
+    NL_DEFAULTS(gc_options, .max_bytes = UINT64_MAX),
     .tables = NL_TABLES(gc_options, nl_common_options),
     .help = "Deletes the runs in the trash for good, with everything the ledger kept of them; then "
             "the\n"

@@ -14,8 +14,17 @@
 #include "cli/output.h"
 #include "ledger/ledgershare.h"
 
+struct init_options {
+    bool shared;
+};
+
+static const struct init_options *init_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 static const struct nl_option init_options[] = {
-    {"shared", 0, NL_OPTION_FLAG, NL_SETTING(shared), NULL,
+    {"shared", 0, NL_OPTION_FLAG, NL_OWN(init_options, shared), NULL,
      "let the folder's group read it and add to it", NULL},
     NL_OPTIONS_END,
 };
@@ -89,12 +98,12 @@ static bool init_run(struct nl_call *call, struct nl_err *err)
     nl_arena_init(&arena);
     const char *folder = chosen(call, &arena, err);
     bool done = folder && make_ledger(folder, &existed, err) &&
-                (!call->settings.shared || nl_ledger_share(folder, err)) &&
+                (!init_own(call)->shared || nl_ledger_share(folder, err)) &&
                 nl_output_open(&output, call, NULL, 0, err);
     if (done) {
         fprintf(output.stream, "%s %s%s\n",
                 existed ? "there is already a ledger in" : "made the ledger", folder,
-                call->settings.shared ? ", shared with its group" : "");
+                init_own(call)->shared ? ", shared with its group" : "");
         done = nl_output_close(&output, call, true, err);
         warn_of_another(call, folder);
     }
@@ -109,6 +118,7 @@ const struct nl_command nl_command_init = {
     .usage = "[FOLDER]",
     .least = 0,
     .most = 1,
+    NL_DEFAULTS(init_options, 0),
     .tables = NL_TABLES(init_options, nl_common_options),
     .help = "Creates .neurolens/ in FOLDER (default: the current one). Commands started there or "
             "in a\n"

@@ -12,10 +12,19 @@
 #include "ledger/ledgermerge.h"
 #include "ledger/ledgerrebuild.h"
 
+struct ledger_options {
+    bool quick;
+};
+
+static const struct ledger_options *ledger_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 static const char *const verb_names[] = {"check", "rebuild", "merge", NULL};
 
 static const struct nl_option ledger_options[] = {
-    {"quick", 0, NL_OPTION_FLAG, NL_SETTING(quick), NULL,
+    {"quick", 0, NL_OPTION_FLAG, NL_OWN(ledger_options, quick), NULL,
      "check: compare sizes of artefacts, not their contents", NULL},
     NL_OPTIONS_END,
 };
@@ -37,7 +46,7 @@ static void print_faults(FILE *out, const struct nl_result *result)
 
 static bool check(struct nl_call *call, struct nl_err *err)
 {
-    struct nl_ledger_check_options options = {.quick = call->settings.quick};
+    struct nl_ledger_check_options options = {.quick = ledger_own(call)->quick};
     struct nl_output output;
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
     struct nl_result *result = ledger ? nl_ledger_check(ledger, &options, call->job, err) : NULL;
@@ -202,6 +211,7 @@ const struct nl_command nl_command_ledger = {
     .usage = "check|rebuild|merge [FROM INTO]",
     .least = 1,
     .most = 3,
+    NL_DEFAULTS(ledger_options, 0),
     .tables = NL_TABLES(ledger_options, nl_common_options),
     .help =
         "check verifies everything: database pages and references, the content of every artefact,\n"

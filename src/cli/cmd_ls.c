@@ -6,6 +6,16 @@
 #include "ledger/runlist.h"
 #include "ledger/runshow.h"
 
+struct ls_options {
+    const char *sort, *columns;
+    bool bin;
+};
+
+static const struct ls_options *ls_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 #define LS_ROWS 50 /* for eyes, unless asked for more */
 
 static bool is_for_eyes(const struct nl_call *call)
@@ -19,19 +29,19 @@ static bool list(const struct nl_call *call, struct nl_ledger *ledger, struct nl
     bool eyes = is_for_eyes(call);
     struct nl_list_options options = {.filters = (const char *const *)call->argument,
                                       .filter_count = (size_t)call->count,
-                                      .sort = call->settings.ls.sort,
-                                      .columns = call->settings.ls.columns,
+                                      .sort = ls_own(call)->sort,
+                                      .columns = ls_own(call)->columns,
                                       .limit = (uint64_t)call->settings.limit,
-                                      .bin = call->settings.ls.bin,
+                                      .bin = ls_own(call)->bin,
                                       .short_texts = eyes};
     if (!options.limit && eyes && !call->settings.all)
         options.limit = LS_ROWS;
     struct nl_result *result = nl_ledger_list(ledger, &options, err);
     if (!result)
         return false;
-    const char *none = call->settings.ls.bin ? "the trash is empty"
-                       : call->count         ? "no run matches"
-                                             : "no runs; `neurolens add PROFILE` puts one in";
+    const char *none = ls_own(call)->bin ? "the trash is empty"
+                       : call->count     ? "no run matches"
+                                         : "no runs; `neurolens add PROFILE` puts one in";
     bool done = nl_ledgercall_print(call, result, result->rows ? NULL : none, err);
     nl_result_free(result);
     return done;
@@ -77,15 +87,15 @@ static bool show_run(struct nl_call *call, struct nl_err *err)
 }
 
 static const struct nl_option ls_options[] = {
-    {"sort", 0, NL_OPTION_TEXT, NL_SETTING(ls.sort), "KEY",
+    {"sort", 0, NL_OPTION_TEXT, NL_OWN(ls_options, sort), "KEY",
      "order by KEY, -KEY the largest first (default: the newest)", NULL},
-    {"columns", 'c', NL_OPTION_TEXT, NL_SETTING(ls.columns), "KEYS",
+    {"columns", 'c', NL_OPTION_TEXT, NL_OWN(ls_options, columns), "KEYS",
      "columns, comma-separated; +KEYS adds to the default ones", NULL},
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N",
      "at most N runs (default: 50 in text and md)", NULL},
     {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every run, and columns without a value",
      NULL},
-    {"bin", 0, NL_OPTION_FLAG, NL_SETTING(ls.bin), NULL, "the runs in the trash", NULL},
+    {"bin", 0, NL_OPTION_FLAG, NL_OWN(ls_options, bin), NULL, "the runs in the trash", NULL},
     NL_OPTIONS_END,
 };
 
@@ -96,6 +106,7 @@ const struct nl_command nl_command_ls = {
     .usage = "[FILTER…]",
     .least = 0,
     .most = -1,
+    NL_DEFAULTS(ls_options, 0),
     .tables = NL_TABLES(ls_options, nl_common_options),
     .help =
         "Lists the runs, the newest first. FILTER is KEY=VALUE, or with != > >= < <= or ~\n"

@@ -26,6 +26,16 @@
 #include "cli/progress.h"
 #include "export/export.h"
 
+struct open_options {
+    bool perfetto, no_browser, page;
+    const char *ui;
+};
+
+static const struct open_options *open_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 #define PERFETTO_UI "https://ui.perfetto.dev/"
 #define UI_MOST     2000000000 /* bytes of a trace */
 #define PAGE_MOST   ((size_t)1 << 20)
@@ -34,13 +44,13 @@ extern const char nl_handover_page[];
 extern char **environ;
 
 static const struct nl_option open_options[] = {
-    {"perfetto", 0, NL_OPTION_FLAG, NL_SETTING(open.perfetto), NULL,
+    {"perfetto", 0, NL_OPTION_FLAG, NL_OWN(open_options, perfetto), NULL,
      "show the timeline in the Perfetto UI, in your browser", NULL},
-    {"ui", 0, NL_OPTION_TEXT, NL_SETTING(open.ui), "URL",
+    {"ui", 0, NL_OPTION_TEXT, NL_OWN(open_options, ui), "URL",
      "with --perfetto: another Perfetto UI than https://ui.perfetto.dev/", NULL},
-    {"page", 0, NL_OPTION_FLAG, NL_SETTING(open.page), NULL,
+    {"page", 0, NL_OPTION_FLAG, NL_OWN(open_options, page), NULL,
      "show the page of `report` in your browser, even without a desktop session", NULL},
-    {"no-browser", 0, NL_OPTION_FLAG, NL_SETTING(open.no_browser), NULL,
+    {"no-browser", 0, NL_OPTION_FLAG, NL_OWN(open_options, no_browser), NULL,
      "with --page and --perfetto: only print the address", NULL},
     NL_OPTIONS_END,
 };
@@ -119,7 +129,7 @@ static void tell_address(const struct nl_call *call, const struct nl_loopback *s
         snprintf(host, sizeof host, "this-machine");
     printf("%s\n", server->url);
     fflush(stdout);
-    bool started = !call->settings.open.no_browser && start_browser(server->url);
+    bool started = !open_own(call)->no_browser && start_browser(server->url);
     nl_message_note(call, started ? "your browser has the page; Ctrl-C ends it"
                                   : "open this address in your browser; Ctrl-C ends it");
     nl_message_note(call, "from another machine, first: ssh -L %d:127.0.0.1:%d %s", server->port,
@@ -158,8 +168,8 @@ static bool write_view(const struct nl_call *call, struct nl_input_words *input,
     struct nl_trace *trace = nl_input_load(input, call, err);
     if (!trace)
         return false;
-    bool done = call->settings.open.perfetto ? write_perfetto(call, input, trace, out, err)
-                                             : nl_page_write(call, input, trace, out, err);
+    bool done = open_own(call)->perfetto ? write_perfetto(call, input, trace, out, err)
+                                         : nl_page_write(call, input, trace, out, err);
     nl_trace_free(trace);
     if (done && (fflush(out) != 0 || ferror(out)))
         done = nl_fail(err, NL_WRITE, "cannot write the page to show: %s", strerror(errno));
@@ -182,7 +192,7 @@ static bool serve_trace(const struct nl_call *call, const char *path, FILE *trac
     struct nl_buf page;
     char nonce[33] = "", policy[512], title[512], file[512];
     unsigned char random[16];
-    const char *ui = call->settings.open.ui ? call->settings.open.ui : PERFETTO_UI;
+    const char *ui = open_own(call)->ui ? open_own(call)->ui : PERFETTO_UI;
     if (fstat(fileno(trace), &info) != 0 || getrandom(random, sizeof random, 0) < 0)
         return nl_fail(err, NL_ENVIRONMENT, "%s", strerror(errno));
     for (size_t i = 0; i < sizeof random; i++)
@@ -248,8 +258,8 @@ static bool open_served(struct nl_call *call, struct nl_err *err)
     if (done)
         file = nameless_file(err);
     done = file && write_view(call, &input, file, err) &&
-           (call->settings.open.perfetto ? serve_trace(call, input.paths[0], file, err)
-                                         : serve_page(call, file, err));
+           (open_own(call)->perfetto ? serve_trace(call, input.paths[0], file, err)
+                                     : serve_page(call, file, err));
     if (file)
         fclose(file);
     nl_input_release(&input);
@@ -259,23 +269,22 @@ static bool open_served(struct nl_call *call, struct nl_err *err)
 /* On a terminal of a desktop a page is better than text; a pipe gets text. */
 static bool wants_page(const struct nl_call *call)
 {
-    return call->settings.open.page ||
+    return open_own(call)->page ||
            (!call->settings.output && call->settings.format == NL_FORMAT_TEXT &&
             isatty(STDOUT_FILENO) && has_desktop());
 }
 
 static bool open_run(struct nl_call *call, struct nl_err *err)
 {
-    if (call->settings.open.page && call->settings.open.perfetto)
+    if (open_own(call)->page && open_own(call)->perfetto)
         return nl_fail(err, NL_USAGE, "--page and --perfetto are two viewers: give one");
-    if (call->settings.open.ui && !call->settings.open.perfetto)
+    if (open_own(call)->ui && !open_own(call)->perfetto)
         return nl_fail(err, NL_USAGE, "--ui is for --perfetto");
-    if (call->settings.open.no_browser && !call->settings.open.perfetto &&
-        !call->settings.open.page)
+    if (open_own(call)->no_browser && !open_own(call)->perfetto && !open_own(call)->page)
         return nl_fail(err, NL_USAGE, "--no-browser is for --page and --perfetto");
-    if (call->settings.open.perfetto || wants_page(call))
+    if (open_own(call)->perfetto || wants_page(call))
         return open_served(call, err);
-    return nl_command_analyze.run(call, err);
+    return nl_command_instead(&nl_command_analyze, call, err);
 }
 
 const struct nl_command nl_command_open = {
@@ -285,6 +294,7 @@ const struct nl_command nl_command_open = {
     .usage = "PROFILE…",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(open_options, 0),
     .tables = NL_TABLES(open_options, nl_report_options, nl_profile_options, nl_common_options),
     .help =
         "On a desktop, shows the page of `report` in your browser; elsewhere, prints where the "

@@ -25,40 +25,40 @@
 static const char *const backend_names[] = {"onnxruntime", "tensorrt", "torch", NULL};
 
 static const struct nl_option model_options[] = {
-    {"backend", 0, NL_OPTION_CHOICE, NL_SETTING(profile.backend), "NAME",
+    {"backend", 0, NL_OPTION_CHOICE, NL_OWN(nl_profile_options, backend), "NAME",
      "onnxruntime (default), tensorrt, which needs trtexec, or torch, which needs PyTorch",
      backend_names},
-    {"input", 0, NL_OPTION_LIST, NL_SETTING(profile.inputs), "NAME=SHAPE",
+    {"input", 0, NL_OPTION_LIST, NL_OWN(nl_profile_options, inputs), "NAME=SHAPE",
      "shape of an input, such as x=2x3xf32 or ids=1x16xi64:0..99 (repeatable)", NULL},
-    {"dim", 0, NL_OPTION_LIST, NL_SETTING(profile.dims), "NAME=N",
+    {"dim", 0, NL_OPTION_LIST, NL_OWN(nl_profile_options, dims), "NAME=N",
      "size of a named dimension, such as batch=8 (repeatable)", NULL},
-    {"provider", 0, NL_OPTION_LIST, NL_SETTING(profile.providers), "NAME",
+    {"provider", 0, NL_OPTION_LIST, NL_OWN(nl_profile_options, providers), "NAME",
      "execution provider: cuda, tensorrt, XNNPACK, …; may be repeated (default: cpu); under torch "
      "the device",
      NULL},
     {"threads", 'j', NL_OPTION_NUMBER, NL_SETTING(threads), "N",
      "threads per operator (default: the backend's)", NULL},
-    {"warmup", 0, NL_OPTION_NUMBER, NL_SETTING(profile.warm_up), "N",
+    {"warmup", 0, NL_OPTION_NUMBER, NL_OWN(nl_profile_options, warm_up), "N",
      "warm-up runs (default 10); with tensorrt, ms (default 200)", NULL},
-    {"max-time", 0, NL_OPTION_TIME, NL_SETTING(profile.max_time_ns), "TIME",
+    {"max-time", 0, NL_OPTION_TIME, NL_OWN(nl_profile_options, max_time_ns), "TIME",
      "stop measuring after this time (default 20s; with tensorrt 3s)", NULL},
-    {"max-runs", 0, NL_OPTION_NUMBER, NL_SETTING(profile.max_runs), "N",
+    {"max-runs", 0, NL_OPTION_NUMBER, NL_OWN(nl_profile_options, max_runs), "N",
      "at most N runs without the profiler (default 10000)", NULL},
-    {"profiled-runs", 0, NL_OPTION_NUMBER, NL_SETTING(profile.profiled_runs), "N",
+    {"profiled-runs", 0, NL_OPTION_NUMBER, NL_OWN(nl_profile_options, profiled_runs), "N",
      "runs under the profiler (default 50)", NULL},
     {"timeout", 0, NL_OPTION_TIME, NL_SETTING(timeout_ns), "TIME",
      "give up after this time (default 10 minutes)", NULL},
-    {"library", 0, NL_OPTION_TEXT, NL_SETTING(profile.library), "FILE",
+    {"library", 0, NL_OPTION_TEXT, NL_OWN(nl_profile_options, library), "FILE",
      "the ONNX Runtime library to use (default: the first that doctor lists)", NULL},
-    {"trtexec", 0, NL_OPTION_TEXT, NL_SETTING(profile.trtexec), "FILE",
+    {"trtexec", 0, NL_OPTION_TEXT, NL_OWN(nl_profile_options, trtexec), "FILE",
      "TensorRT's program for measuring (default: on PATH, or in /usr/src/tensorrt/bin)", NULL},
-    {"python", 0, NL_OPTION_TEXT, NL_SETTING(profile.python_program), "FILE",
+    {"python", 0, NL_OPTION_TEXT, NL_OWN(nl_profile_options, python_program), "FILE",
      "the Python that has PyTorch (default: of the virtual environment, or python3 on PATH)", NULL},
-    {"set", 0, NL_OPTION_LIST, NL_SETTING(set), "KEY=VALUE",
+    {"set", 0, NL_OPTION_LIST, NL_OWN(nl_profile_options, set), "KEY=VALUE",
      "metadata of the run, such as precision=fp16 (repeatable)", NULL},
-    {"no-add", 0, NL_OPTION_FLAG, NL_SETTING(profile.no_add), NULL,
+    {"no-add", 0, NL_OPTION_FLAG, NL_OWN(nl_profile_options, no_add), NULL,
      "do not keep the run in the ledger", NULL},
-    {"keep-source", 0, NL_OPTION_FLAG, NL_SETTING(add.keep_source), NULL,
+    {"keep-source", 0, NL_OPTION_FLAG, NL_OWN(nl_profile_options, keep_source), NULL,
      "keep the profile's file as well", NULL},
     {"memory", 0, NL_OPTION_SIZE, NL_SETTING(memory_bytes), "SIZE",
      "memory limit for reading the profile (default: half of the free memory)", NULL},
@@ -92,26 +92,26 @@ static int64_t or_default(int64_t value, int64_t otherwise)
 
 static bool read_settings(struct profiling *profiling, struct nl_err *err)
 {
+    const struct nl_profile_options *own = nl_profile_own(profiling->work->call);
     const struct nl_settings *settings = &profiling->work->call->settings;
     struct ort_plan *plan = &profiling->plan;
-    if (!in_range("max-runs", settings->profile.max_runs, ORT_RUNS_MOST, err) ||
-        !in_range("warmup", settings->profile.warm_up, ORT_RUNS_MOST, err) ||
-        !in_range("profiled-runs", settings->profile.profiled_runs, ORT_PROFILED_MOST, err) ||
+    if (!in_range("max-runs", own->max_runs, ORT_RUNS_MOST, err) ||
+        !in_range("warmup", own->warm_up, ORT_RUNS_MOST, err) ||
+        !in_range("profiled-runs", own->profiled_runs, ORT_PROFILED_MOST, err) ||
         !in_range("threads", settings->threads, 1024, err) ||
-        !in_range("provider: number of providers", (int64_t)settings->profile.providers.count,
-                  ORT_PROVIDERS, err))
+        !in_range("provider: number of providers", (int64_t)own->providers.count, ORT_PROVIDERS,
+                  err))
         return false;
-    plan->max_runs = (size_t)or_default(settings->profile.max_runs, DEFAULT_RUNS);
-    plan->profiled_runs = (size_t)or_default(settings->profile.profiled_runs, DEFAULT_PROFILE);
-    plan->warm_up = (size_t)or_default(settings->profile.warm_up, DEFAULT_WARM_UP);
-    plan->max_ns = or_default(settings->profile.max_time_ns, DEFAULT_TIME);
+    plan->max_runs = (size_t)or_default(own->max_runs, DEFAULT_RUNS);
+    plan->profiled_runs = (size_t)or_default(own->profiled_runs, DEFAULT_PROFILE);
+    plan->warm_up = (size_t)or_default(own->warm_up, DEFAULT_WARM_UP);
+    plan->max_ns = or_default(own->max_time_ns, DEFAULT_TIME);
     plan->threads = (int)settings->threads;
-    plan->provider_count = settings->profile.providers.count;
+    plan->provider_count = own->providers.count;
     for (size_t i = 0; i < plan->provider_count; i++)
-        plan->providers[i] = settings->profile.providers.items[i];
-    return ort_words_read(&plan->words, settings->profile.inputs.items,
-                          settings->profile.inputs.count, settings->profile.dims.items,
-                          settings->profile.dims.count, &profiling->work->arena, err);
+        plan->providers[i] = own->providers.items[i];
+    return ort_words_read(&plan->words, own->inputs.items, own->inputs.count, own->dims.items,
+                          own->dims.count, &profiling->work->arena, err);
 }
 
 /* ---- measuring ---- */
@@ -178,7 +178,7 @@ static bool run_found(struct profiling *profiling, struct nl_err *err)
 
 static bool run_model(struct profiling *profiling, struct nl_err *err)
 {
-    const char *library = profiling->work->call->settings.profile.library;
+    const char *library = nl_profile_own(profiling->work->call)->library;
     if (library && !strchr(library, '/') && access(library, F_OK) == 0)
         library =
             nl_arena_format(&profiling->work->arena, "./%s", library); /* as a file, not by name */
@@ -287,11 +287,11 @@ static bool profile_onnx(struct nl_profile_work *work, struct nl_err *err)
 /* ---- the backends ---- */
 
 /* An option that only one backend has. */
-static bool check_backend(const struct nl_settings *settings, struct nl_err *err)
+static bool check_backend(const struct nl_profile_options *own, struct nl_err *err)
 {
-    if (settings->profile.trtexec && settings->profile.backend != NL_PROFILE_TENSORRT)
+    if (own->trtexec && own->backend != NL_PROFILE_TENSORRT)
         return nl_fail(err, NL_USAGE, "--trtexec is for --backend tensorrt");
-    if (settings->profile.python_program && settings->profile.backend != NL_PROFILE_TORCH)
+    if (own->python_program && own->backend != NL_PROFILE_TORCH)
         return nl_fail(err, NL_USAGE, "--python is for --backend torch");
     return true;
 }
@@ -304,9 +304,9 @@ static bool profile_run(struct nl_call *call, struct nl_err *err)
         [NL_PROFILE_TORCH] = nl_profile_torch};
     struct nl_profile_work work = {.call = call, .model = call->argument[0]};
     nl_arena_init(&work.arena);
-    bool done = check_backend(&call->settings, err) &&
-                nl_setting_words(&call->settings.set, &work.said, &work.arena, err) &&
-                backends[call->settings.profile.backend](&work, err);
+    bool done = check_backend(nl_profile_own(call), err) &&
+                nl_setting_words(&nl_profile_own(call)->set, &work.said, &work.arena, err) &&
+                backends[nl_profile_own(call)->backend](&work, err);
     nl_profile_end(&work);
     return done;
 }
@@ -318,6 +318,7 @@ const struct nl_command nl_command_profile = {
     .usage = "MODEL",
     .least = 1,
     .most = 1,
+    NL_DEFAULTS(nl_profile_options, 0),
     .tables = NL_TABLES(model_options, nl_common_options),
     .help =
         "Runs MODEL (an ONNX file) under ONNX Runtime with generated inputs; `neurolens doctor`\n"

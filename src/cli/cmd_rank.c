@@ -12,10 +12,19 @@
 #include "cli/sections.h"
 #include "compare/rank.h"
 
+struct rank_options {
+    struct nl_texts prices; /* NAME=USD */
+};
+
+static const struct rank_options *rank_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 #define STATUS_INCOMPARABLE 3
 
 static const struct nl_option rank_options[] = {
-    {"price", 0, NL_OPTION_LIST, NL_SETTING(prices), "NAME=USD",
+    {"price", 0, NL_OPTION_LIST, NL_OWN(rank_options, prices), "NAME=USD",
      "what an hour of a candidate, or of each device with NAME in its name, costs", NULL},
     {"section", 0, NL_OPTION_TEXT, NL_SETTING(section), "NAME",
      "only this table, such as modules or cost", nl_rank_sections},
@@ -55,16 +64,16 @@ static bool read_price(struct nl_rank_price *price, const char *text, struct nl_
 }
 
 /* `arena` has what the options point to. */
-static bool read_options(struct nl_rank_options *options, const struct nl_settings *settings,
+static bool read_options(struct nl_rank_options *options, const struct nl_call *call,
                          struct nl_arena *arena, struct nl_err *err)
 {
-    const struct nl_texts *texts = &settings->prices;
+    const struct nl_texts *texts = &rank_own(call)->prices;
     struct nl_rank_price *prices = nl_arena_alloc(arena, (texts->count + 1) * sizeof *prices);
-    *options = (struct nl_rank_options){prices, texts->count, settings->section};
+    *options = (struct nl_rank_options){prices, texts->count, call->settings.section};
     for (size_t i = 0; i < texts->count; i++)
         if (!read_price(&prices[i], texts->items[i], arena, err))
             return false;
-    return nl_section_check("a ranking", nl_rank_sections, settings->section, err);
+    return nl_section_check("a ranking", nl_rank_sections, call->settings.section, err);
 }
 
 static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_output *output,
@@ -102,7 +111,7 @@ static bool rank_run(struct nl_call *call, struct nl_err *err)
     if (call->count > NL_RANK_MOST)
         return nl_fail(err, NL_USAGE, "at most %d candidates at once", NL_RANK_MOST);
     nl_arena_init(&arena);
-    bool done = read_options(&options, &call->settings, &arena, err) &&
+    bool done = read_options(&options, call, &arena, err) &&
                 nl_output_open(&output, call, (const char *const *)call->argument,
                                (size_t)call->count, err);
     if (done) {
@@ -122,6 +131,7 @@ const struct nl_command nl_command_rank = {
     .usage = "A[,A…] B[,B…] …",
     .least = 2,
     .most = -1,
+    NL_DEFAULTS(rank_options, 0),
     .tables = NL_TABLES(rank_options, nl_profile_options, nl_common_options),
     .help =
         "Orders the candidates by their typical step (or their total time if not all have steps),\n"

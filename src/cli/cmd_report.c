@@ -14,9 +14,9 @@
 static const struct nl_option page_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table of F.md",
      NULL},
-    {"template", 0, NL_OPTION_TEXT, NL_SETTING(report.template), "FILE",
+    {"template", 0, NL_OPTION_TEXT, NL_OWN(nl_report_options, template), "FILE",
      "YAML: your title, logo, front page, sections in SQL (docs/report.md)", NULL},
-    {"site", 0, NL_OPTION_TEXT, NL_SETTING(report.site), "FOLDER",
+    {"site", 0, NL_OPTION_TEXT, NL_OWN(nl_report_options, site), "FOLDER",
      "write a page per run of the ledger, and an index, to FOLDER", NULL},
     NL_OPTIONS_END,
 };
@@ -27,7 +27,7 @@ static bool add_template(struct nl_template *template, struct nl_report *answer,
                          const struct nl_call *call, struct nl_err *err)
 {
     struct nl_db_options options = {.time_limit_ms = call->settings.timeout_ns / 1000000};
-    if (!nl_template_open(template, call->settings.report.template, err))
+    if (!nl_template_open(template, nl_report_own(call)->template, err))
         return false;
     struct nl_db *db = nl_db_open(trace, &options, call->job, err);
     struct nl_template_asked asked = {db, trace, analyze, call->job};
@@ -64,7 +64,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
         return false;
     struct nl_report *answer = kept.report;
     const struct nl_profile *profile = kept.profile;
-    struct nl_template template, *added = call->settings.report.template ? &template : NULL;
+    struct nl_template template, *added = nl_report_own(call)->template ? &template : NULL;
     if (added && !add_template(added, answer, trace, &options, call, err)) {
         nl_template_release(added);
         nl_answer_release(&kept);
@@ -103,7 +103,7 @@ bool nl_page_write(const struct nl_call *call, const struct nl_input_words *inpu
 
 static bool report_run(struct nl_call *call, struct nl_err *err)
 {
-    if (call->settings.report.site)
+    if (nl_report_own(call)->site)
         return nl_report_site(call, err);
     if (!call->settings.output)
         return nl_fail(err, NL_USAGE, "report needs an output file, such as -o report.html");
@@ -120,6 +120,7 @@ const struct nl_command nl_command_report = {
     .usage = "PROFILE… -o FILE",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(nl_report_options, 0),
     .tables = NL_TABLES(page_options, nl_profile_options, nl_common_options),
     .help =
         "Writes what `analyze` says to one file; the ending of -o chooses the form. F.html is a\n"

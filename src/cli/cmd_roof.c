@@ -21,18 +21,30 @@
 #include "work/gpuroof.h"
 #include "tables/answer.h"
 
+enum roof_only { ROOF_ONLY_NONE, ROOF_ONLY_CPU, ROOF_ONLY_GPU };
+
+struct roof_options {
+    bool no_keep, replace;
+    int only; /* enum roof_only */
+};
+
+static const struct roof_options *roof_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 #define MILLISECONDS 40 /* per loop and round */
 #define ROWS_MOST    1024
 
-static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum nl_roof_only */
+static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum roof_only */
 static const struct nl_option roof_options[] = {
-    {"only", 0, NL_OPTION_CHOICE, NL_SETTING(roof.only), "WHAT", "what to measure (default: all)",
-     only_names},
-    {"no-keep", 0, NL_OPTION_FLAG, NL_SETTING(roof.no_keep), NULL,
+    {"only", 0, NL_OPTION_CHOICE, NL_OWN(roof_options, only), "WHAT",
+     "what to measure (default: all)", only_names},
+    {"no-keep", 0, NL_OPTION_FLAG, NL_OWN(roof_options, no_keep), NULL,
      "show it alone: the ledger stays as it is", NULL},
-    {"replace", 0, NL_OPTION_FLAG, NL_SETTING(roof.replace), NULL,
+    {"replace", 0, NL_OPTION_FLAG, NL_OWN(roof_options, replace), NULL,
      "forget what was measured on this host before", NULL},
-    {NULL, 0, NL_OPTION_FLAG, 0, NULL, NULL, NULL},
+    NL_OPTIONS_END,
 };
 
 #define COLUMNS(C)                                                                                 \
@@ -193,7 +205,7 @@ static bool store(const struct nl_call *call, const struct nl_host_roofs *roofs,
         return true;
     }
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_WRITE, &why);
-    bool done = ledger && nl_roofkeep_put(ledger, roofs, call->settings.roof.replace, &why);
+    bool done = ledger && nl_roofkeep_put(ledger, roofs, roof_own(call)->replace, &why);
     nl_ledger_close(ledger);
     if (done)
         *says = nl_arena_format(arena, "kept for profiles of host %s", roofs->host);
@@ -215,11 +227,11 @@ static bool measure_processors(struct measuring *measuring, struct nl_err *err)
 
 static bool measure(struct measuring *measuring, const struct nl_call *call, struct nl_err *err)
 {
-    int only = call->settings.roof.only;
-    bool done = only == NL_ROOF_ONLY_GPU || measure_processors(measuring, err);
+    int only = roof_own(call)->only;
+    bool done = only == ROOF_ONLY_GPU || measure_processors(measuring, err);
     nl_progress_quiet(call->progress);
     struct nl_gpu_roof_sink sink = {measuring, add_gpu, say_gpu, stop_gpu};
-    if (done && only != NL_ROOF_ONLY_CPU)
+    if (done && only != ROOF_ONLY_CPU)
         nl_gpu_roofs_measure(&sink);
     if (done && nl_job_cancelled(call->job))
         done = nl_fail(err, NL_INTERRUPTED, "stopped on request; nothing was kept");
@@ -255,7 +267,7 @@ static bool roof_run(struct nl_call *call, struct nl_err *err)
         .call = call};
     name_host(measuring.roofs);
     bool done = measure(&measuring, call, err);
-    if (done && !call->settings.roof.no_keep)
+    if (done && !roof_own(call)->no_keep)
         done = store(call, measuring.roofs, &kept, &measuring.table->arena, err);
     measuring.table->note = nl_arena_format(
         &measuring.table->arena, "best of three rounds; other programs that run now lower it%s%s",
@@ -273,6 +285,7 @@ const struct nl_command nl_command_roof = {
     .usage = "",
     .least = 0,
     .most = 0,
+    NL_DEFAULTS(roof_options, 0),
     .tables = NL_TABLES(roof_options, nl_common_options),
     .help = "Measures multiply-add throughput (FP32, FP64) and memory bandwidth (triad) of the CPU "
             "with\n"

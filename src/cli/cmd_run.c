@@ -102,8 +102,8 @@ static const char *output_path(const struct nl_call *call, struct nl_arena *aren
         return call->settings.output;
     if (localtime_r(&now, &fields))
         (void)strftime(date, sizeof date, "%Y%m%d-%H%M%S", &fields);
-    const char *name = call->settings.run.pid
-                           ? nl_arena_format(arena, "pid%" PRId64, call->settings.run.pid)
+    const char *name = nl_run_own(call)->pid
+                           ? nl_arena_format(arena, "pid%" PRId64, nl_run_own(call)->pid)
                            : base_name(arena, call->argument, call->count);
     char *path = nl_arena_format(arena, "%s-%s.nlt", name, date);
     for (unsigned i = 2; is_taken(arena, path) && i < 1000; i++)
@@ -128,25 +128,23 @@ static bool read_steps(const char *text, struct nl_recorder_options *options, st
 }
 
 /* One rate for both kinds of samples; without it each has its own. */
-static bool read_rates(const struct nl_settings *settings, struct source_options *asked,
+static bool read_rates(const struct nl_run_options *own, struct source_options *asked,
                        struct nl_err *err)
 {
-    int64_t rate = settings->run.sample_rate;
+    int64_t rate = own->sample_rate;
     bool given = rate != NL_NULL_I64;
     if (given && (rate < 0 || rate > MOST_HZ))
         return nl_fail(err, NL_USAGE, "--sample-rate: from 0 (none) to %d a second", MOST_HZ);
-    asked->stacks = (enum perf_stacks)settings->run.stacks;
-    asked->stack_bytes =
-        (uint32_t)(settings->run.stack_bytes ? settings->run.stack_bytes : STACK_BYTES);
-    if (settings->run.stack_bytes > STACK_MOST || asked->stack_bytes < STACK_LEAST)
+    asked->stacks = (enum perf_stacks)own->stacks;
+    asked->stack_bytes = (uint32_t)(own->stack_bytes ? own->stack_bytes : STACK_BYTES);
+    if (own->stack_bytes > STACK_MOST || asked->stack_bytes < STACK_LEAST)
         return nl_fail(err, NL_USAGE, "--stack-size: from %d to %d bytes", STACK_LEAST, STACK_MOST);
     asked->stack_bytes &= ~7u; /* as the kernel wants it */
-    asked->switches = (enum nl_switches)settings->run.switches;
+    asked->switches = (enum nl_switches)own->switches;
     asked->cpu_hz = given ? (uint32_t)rate : NATIVE_HZ;
-    asked->sample_ns = nl_run_python_period((enum nl_run_python)settings->run.python, rate);
-    asked->python_hooks =
-        settings->run.python != NL_RUN_PYTHON_SAMPLE && settings->run.python != NL_RUN_PYTHON_OFF;
-    if (settings->run.native == NATIVE_OFF)
+    asked->sample_ns = nl_run_python_period((enum nl_run_python)own->python, rate);
+    asked->python_hooks = own->python != NL_RUN_PYTHON_SAMPLE && own->python != NL_RUN_PYTHON_OFF;
+    if (own->native == NATIVE_OFF)
         asked->cpu_hz = 0;
     return true;
 }
@@ -154,27 +152,26 @@ static bool read_rates(const struct nl_settings *settings, struct source_options
 static bool read_options(const struct nl_call *call, struct nl_recorder_options *options,
                          struct nl_err *err)
 {
-    const struct nl_settings *settings = &call->settings;
-    options->policy = (enum nl_rec_policy)settings->run.policy;
-    options->whole_graphs = settings->run.graphs == 1;
-    options->unified_memory = settings->run.unified_memory;
-    options->cap_bytes = settings->run.buffer_bytes ? settings->run.buffer_bytes : DEFAULT_BYTES;
-    options->delay_ns = settings->run.delay_ns;
-    options->duration_ns = settings->run.duration_ns;
-    options->trigger = settings->run.trigger;
-    options->paused = settings->run.paused || settings->run.on_signal;
-    if (settings->format > NL_FORMAT_JSON)
+    const struct nl_run_options *own = nl_run_own(call);
+    options->policy = (enum nl_rec_policy)own->policy;
+    options->whole_graphs = own->graphs == 1;
+    options->unified_memory = own->unified_memory;
+    options->cap_bytes = own->buffer_bytes ? own->buffer_bytes : DEFAULT_BYTES;
+    options->delay_ns = own->delay_ns;
+    options->duration_ns = own->duration_ns;
+    options->trigger = own->trigger;
+    options->paused = own->paused || own->on_signal;
+    if (call->settings.format > NL_FORMAT_JSON)
         return nl_fail(err, NL_USAGE, "run reports as text or json, not as %s",
-                       nl_format_names[settings->format]);
+                       nl_format_names[call->settings.format]);
     if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
-    if (settings->run.trigger && strlen(settings->run.trigger) > 255)
+    if (own->trigger && strlen(own->trigger) > 255)
         return nl_fail(err, NL_USAGE, "--trigger: a name of at most 255 bytes");
-    if (settings->run.on_signal && !nl_run_signal_number(settings->run.on_signal))
+    if (own->on_signal && !nl_run_signal_number(own->on_signal))
         return nl_fail(err, NL_USAGE, "--on-signal: '%s' is not one of USR1, USR2, HUP, ALRM",
-                       settings->run.on_signal);
-    return read_rates(settings, &options->asked, err) &&
-           read_steps(settings->run.steps, options, err);
+                       own->on_signal);
+    return read_rates(own, &options->asked, err) && read_steps(own->steps, options, err);
 }
 
 /* A recording may be replaced by a newer one; nothing else is: it may be the program's own source. */
@@ -246,11 +243,11 @@ static bool check_folder(const char *path, struct nl_err *err)
 static void pass_signals(const struct nl_call *call, struct nl_recorder *recorder)
 {
     int window =
-        call->settings.run.on_signal ? nl_run_signal_number(call->settings.run.on_signal) : 0;
+        nl_run_own(call)->on_signal ? nl_run_signal_number(nl_run_own(call)->on_signal) : 0;
     for (int number = nl_run_signals_next(); number; number = nl_run_signals_next()) {
         if (number == window)
             nl_recorder_toggle(recorder);
-        else if (call->settings.run.pid &&
+        else if (nl_run_own(call)->pid &&
                  (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT))
             nl_recorder_end(recorder);
         else
@@ -294,7 +291,7 @@ static bool run_attached(struct nl_call *call, struct nl_recorder *recorder,
     int wake;
     if (!nl_run_signals_take(true, &wake, err)) /* first: what ends us must not leave parts */
         return false;
-    if (!nl_recorder_attach(recorder, call->settings.run.pid, err)) {
+    if (!nl_recorder_attach(recorder, nl_run_own(call)->pid, err)) {
         nl_run_signals_give_back();
         return false;
     }
@@ -363,25 +360,24 @@ static int end_like(int wait_status)
 /* A program, or a process that runs already; of that only samples can be had. */
 static bool check_words(const struct nl_call *call, struct nl_err *err)
 {
-    const struct nl_settings *settings = &call->settings;
-    if (!settings->run.pid && !call->count)
+    const struct nl_run_options *own = nl_run_own(call);
+    if (!own->pid && !call->count)
         return nl_fail(err, NL_USAGE,
                        "run: too few arguments; usage: neurolens run [options] [--] PROGRAM "
                        "[ARGUMENT…], or --pid PID");
-    if (!settings->run.pid)
+    if (!own->pid)
         return true;
     if (call->count)
         return nl_fail(err, NL_USAGE, "run: either a PROGRAM or --pid, not both");
-    if (settings->run.pid > INT32_MAX)
-        return nl_fail(err, NL_USAGE, "--pid: there is no process %" PRId64, settings->run.pid);
-    if (settings->run.steps || settings->run.trigger || settings->run.paused)
+    if (own->pid > INT32_MAX)
+        return nl_fail(err, NL_USAGE, "--pid: there is no process %" PRId64, own->pid);
+    if (own->steps || own->trigger || own->paused)
         return nl_fail(err, NL_USAGE,
                        "--steps, --trigger and --paused need a program that neurolens "
                        "starts; with --pid there are --delay, --duration and "
                        "--on-signal");
-    if (!nl_run_python_period((enum nl_run_python)settings->run.python,
-                              settings->run.sample_rate) ||
-        settings->run.python == NL_RUN_PYTHON_TRACE)
+    if (!nl_run_python_period((enum nl_run_python)own->python, own->sample_rate) ||
+        own->python == NL_RUN_PYTHON_TRACE)
         return nl_fail(err, NL_USAGE,
                        "--pid records samples alone: leave out --python and "
                        "--sample-rate 0");
@@ -399,10 +395,10 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     const char *folder = nl_arena_format(arena, "%s.parts", path);
     options.folder = folder;
     const struct nl_run_python_options python = {.mode =
-                                                     (enum nl_run_python)call->settings.run.python,
-                                                 .shapes = call->settings.run.shapes,
-                                                 .heap = call->settings.run.python_heap};
-    options.library = call->settings.run.pid ? NULL : find_library(arena);
+                                                     (enum nl_run_python)nl_run_own(call)->python,
+                                                 .shapes = nl_run_own(call)->shapes,
+                                                 .heap = nl_run_own(call)->python_heap};
+    options.library = nl_run_own(call)->pid ? NULL : find_library(arena);
     options.variables = nl_run_python_variables(arena, &python);
     if (!read_options(call, &options, err) || !check_folder(path, err) || !may_replace(path, err) ||
         !set_parts_aside(call, folder, arena, err))
@@ -414,8 +410,8 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     int held = nl_provenance_begin(folder, call->argument, call->count);
     char **argv = nl_arena_alloc(arena, ((size_t)call->count + 1) * sizeof *argv);
     memcpy(argv, call->argument, (size_t)call->count * sizeof *argv);
-    bool ran = call->settings.run.pid ? run_attached(call, recorder, &report, err)
-                                      : run_program(call, recorder, argv, &report, err);
+    bool ran = nl_run_own(call)->pid ? run_attached(call, recorder, &report, err)
+                                     : run_program(call, recorder, argv, &report, err);
     nl_recorder_free(recorder);
     if (held >= 0)
         close(held);
@@ -423,7 +419,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
         parts_remove(folder);
         return err->code == NL_OK; /* told already, with its status */
     }
-    if (!call->settings.run.pid)
+    if (!nl_run_own(call)->pid)
         nl_provenance_end(folder, &report);
     if (!keep(call, &report, folder, path, err)) {
         nl_message_error(err, call->settings.verbose);
@@ -431,7 +427,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     } else {
         nl_run_end(call, &report, path);
     }
-    call->status = call->settings.run.pid ? 0 : end_like(report.wait_status);
+    call->status = nl_run_own(call)->pid ? 0 : end_like(report.wait_status);
     return true;
 }
 
@@ -452,6 +448,7 @@ const struct nl_command nl_command_run = {
     .leading = true,
     .least = 0,
     .most = -1,
+    NL_DEFAULTS(nl_run_options, .sample_rate = NL_NULL_I64),
     .tables = NL_TABLES(nl_run_options, nl_common_options),
     .help =
         "Runs PROGRAM and records it and every process it starts, on one clock: scopes, layers,\n"

@@ -16,13 +16,22 @@
 #include "ledger/runopen.h"
 #include "ledger/runfingerprint.h"
 
+struct similar_options {
+    bool update;
+};
+
+static const struct similar_options *similar_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 #define USUAL_RUNS 10
 
 static const struct nl_option similar_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "the N nearest runs (default 10)",
      NULL},
-    {"update", 0, NL_OPTION_FLAG, NL_SETTING(update), NULL, "first compute missing fingerprints",
-     NULL},
+    {"update", 0, NL_OPTION_FLAG, NL_OWN(similar_options, update), NULL,
+     "first compute missing fingerprints", NULL},
     {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every run", NULL},
     NL_OPTIONS_END,
 };
@@ -300,7 +309,7 @@ static bool similar(struct similar *s, struct nl_output *output, struct nl_err *
 {
     const char *const *filters = (const char *const *)s->call->argument + 1;
     size_t count = (size_t)s->call->count - 1;
-    bool may_write = s->call->settings.update;
+    bool may_write = similar_own(s->call)->update;
     s->counts.filtered = count > 0;
     s->counts.updated = may_write;
     s->wanted = s->call->settings.limit > 0 ? (size_t)s->call->settings.limit : USUAL_RUNS;
@@ -348,6 +357,7 @@ const struct nl_command nl_command_similar = {
     .usage = "PROFILE [FILTER…]",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(similar_options, 0),
     .tables = NL_TABLES(similar_options, nl_profile_options, nl_common_options),
     .help =
         "Compares the fingerprint of PROFILE with those of the runs in the ledger (FILTERs select\n"

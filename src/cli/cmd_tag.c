@@ -7,6 +7,33 @@
 #include "cli/ledgercall.h"
 #include "ledger/runedit.h"
 
+struct rm_options {
+    bool restore;
+};
+
+static const struct rm_options *rm_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
+struct note_options {
+    const char *at;
+};
+
+static const struct note_options *note_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
+struct tag_options {
+    bool remove, move;
+};
+
+static const struct tag_options *tag_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 /* One row: which run, what was done, how many times. */
 static bool say(const struct nl_call *call, const char *id, const char *did, size_t count,
                 const char *line, struct nl_err *err)
@@ -57,10 +84,10 @@ static bool tag(const struct nl_call *call, struct nl_ledger *ledger,
     char id[NL_RUNDOC_ID];
     size_t changed;
     struct nl_buf line;
-    enum nl_tag_how how = call->settings.remove ? NL_TAG_REMOVE
-                          : call->settings.move ? NL_TAG_MOVE
+    enum nl_tag_how how = tag_own(call)->remove ? NL_TAG_REMOVE
+                          : tag_own(call)->move ? NL_TAG_MOVE
                                                 : NL_TAG_ADD;
-    if (call->settings.remove && call->settings.move)
+    if (tag_own(call)->remove && tag_own(call)->move)
         return nl_fail(err, NL_USAGE, "--remove and --move exclude each other");
     nl_buf_init(&line, (size_t)1 << 20);
     bool done =
@@ -106,7 +133,7 @@ static bool note_run(struct nl_call *call, struct nl_err *err)
     char line[120], id[NL_RUNDOC_ID];
     int64_t start, end;
     struct nl_ledger *ledger = NULL;
-    bool done = parse_times(call->settings.at, &start, &end, err) &&
+    bool done = parse_times(note_own(call)->at, &start, &end, err) &&
                 (ledger = nl_ledgercall_edit(call, &run, err)) &&
                 nl_ledger_note(ledger, &run, call->argument[1], start, end, call->line, err) &&
                 nl_ledger_short_id(ledger, run.id, id, err);
@@ -122,7 +149,7 @@ static bool find_all(const struct nl_call *call, struct nl_ledger *ledger,
                      struct nl_ledger_run *runs, struct nl_err *err)
 {
     for (int i = 0; i < call->count; i++)
-        if (!nl_ledger_find(ledger, call->argument[i], call->settings.restore, &runs[i], err))
+        if (!nl_ledger_find(ledger, call->argument[i], rm_own(call)->restore, &runs[i], err))
             return false;
     return true;
 }
@@ -130,7 +157,7 @@ static bool find_all(const struct nl_call *call, struct nl_ledger *ledger,
 static bool rm_run(struct nl_call *call, struct nl_err *err)
 {
     char line[160];
-    bool restore = call->settings.restore;
+    bool restore = rm_own(call)->restore;
     size_t count = (size_t)call->count;
     struct nl_ledger_run *runs = nl_zalloc(count * sizeof *runs);
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_WRITE, err);
@@ -148,9 +175,9 @@ static bool rm_run(struct nl_call *call, struct nl_err *err)
 }
 
 static const struct nl_option tag_options[] = {
-    {"remove", 0, NL_OPTION_FLAG, NL_SETTING(remove), NULL, "remove the tags", NULL},
-    {"move", 0, NL_OPTION_FLAG, NL_SETTING(move), NULL, "remove the tags from all other runs",
-     NULL},
+    {"remove", 0, NL_OPTION_FLAG, NL_OWN(tag_options, remove), NULL, "remove the tags", NULL},
+    {"move", 0, NL_OPTION_FLAG, NL_OWN(tag_options, move), NULL,
+     "remove the tags from all other runs", NULL},
     NL_OPTIONS_END,
 };
 
@@ -161,6 +188,7 @@ const struct nl_command nl_command_tag = {
     .usage = "RUN NAME…",
     .least = 2,
     .most = -1,
+    NL_DEFAULTS(tag_options, 0),
     .tables = NL_TABLES(tag_options, nl_common_options),
     .help =
         "A tag names its run wherever a PROFILE is expected. Several runs can share a tag, as in\n"
@@ -175,7 +203,7 @@ const struct nl_command nl_command_tag = {
 };
 
 static const struct nl_option note_options[] = {
-    {"at", 0, NL_OPTION_TEXT, NL_SETTING(at), "TIMES",
+    {"at", 0, NL_OPTION_TEXT, NL_OWN(note_options, at), "TIMES",
      "a time such as 1.2s, or a range such as 1.2s:1.5s, from the first event", NULL},
     NL_OPTIONS_END,
 };
@@ -187,6 +215,7 @@ const struct nl_command nl_command_note = {
     .usage = "RUN TEXT",
     .least = 2,
     .most = 2,
+    NL_DEFAULTS(note_options, 0),
     .tables = NL_TABLES(note_options, nl_common_options),
     .help = "Notes appear in `show`. With --at, a note belongs to a time within the run.",
     .examples = "neurolens note @ 'first run with the new data loader'\n"
@@ -195,7 +224,8 @@ const struct nl_command nl_command_note = {
 };
 
 static const struct nl_option rm_options[] = {
-    {"restore", 0, NL_OPTION_FLAG, NL_SETTING(restore), NULL, "restore them from the trash", NULL},
+    {"restore", 0, NL_OPTION_FLAG, NL_OWN(rm_options, restore), NULL, "restore them from the trash",
+     NULL},
     NL_OPTIONS_END,
 };
 
@@ -206,6 +236,7 @@ const struct nl_command nl_command_rm = {
     .usage = "RUN…",
     .least = 1,
     .most = -1,
+    NL_DEFAULTS(rm_options, 0),
     .tables = NL_TABLES(rm_options, nl_common_options),
     .help = "Runs in the trash are not listed; `ls --bin` shows them, --restore brings them back, "
             "and\n"

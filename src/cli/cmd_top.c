@@ -11,6 +11,17 @@
 #include "cli/record/topjson.h"
 #include "tui/terminal.h"
 
+struct top_options {
+    int64_t interval_ns;
+    bool once;
+    int sort; /* enum top_sort */
+};
+
+static const struct top_options *top_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 #define MS            ((int64_t)1000000)
 #define PATIENCE_NS   (3000 * MS) /* for drivers, of --once */
 #define DEFAULT_NS    (500 * MS)
@@ -20,12 +31,13 @@
 static const char *const top_sort_names[] = {"cpu", "memory", "gpu", "pid", NULL};
 
 static const struct nl_option top_options[] = {
-    {"interval", 0, NL_OPTION_TIME, NL_SETTING(top.interval_ns), "TIME",
+    {"interval", 0, NL_OPTION_TIME, NL_OWN(top_options, interval_ns), "TIME",
      "between refreshes: 100ms to 1s (default 500ms)", NULL},
-    {"once", 0, NL_OPTION_FLAG, NL_SETTING(top.once), NULL, "one answer, no terminal needed", NULL},
+    {"once", 0, NL_OPTION_FLAG, NL_OWN(top_options, once), NULL, "one answer, no terminal needed",
+     NULL},
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N",
      "at most N processes with --once (default 20)", NULL},
-    {"sort", 0, NL_OPTION_CHOICE, NL_SETTING(top.sort), "KEY",
+    {"sort", 0, NL_OPTION_CHOICE, NL_OWN(top_options, sort), "KEY",
      "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
     NL_OPTIONS_END,
 };
@@ -80,7 +92,7 @@ static bool answer_once(const struct nl_call *call, struct machine *machine, int
     if (left > 0)
         (void)nanosleep(&(struct timespec){left / (1000 * MS), left % (1000 * MS)}, NULL);
     machine_refresh(machine);
-    enum top_sort sort = (enum top_sort)call->settings.top.sort;
+    enum top_sort sort = (enum top_sort)top_own(call)->sort;
     if (json)
         nl_top_json(output.stream, machine, sort, limit);
     else
@@ -104,7 +116,7 @@ static void show(struct terminal *terminal, const struct machine *machine, struc
 static bool live(const struct nl_call *call, struct machine *machine, int64_t interval,
                  struct nl_err *err)
 {
-    struct top_view view = {.sort = (enum top_sort)call->settings.top.sort};
+    struct top_view view = {.sort = (enum top_sort)top_own(call)->sort};
     struct terminal *terminal =
         terminal_open(stdin, stdout, call->settings.color != NL_COLOR_NEVER, err);
     if (!terminal)
@@ -130,13 +142,13 @@ static bool live(const struct nl_call *call, struct machine *machine, int64_t in
 static bool top_run(struct nl_call *call, struct nl_err *err)
 {
     const char *root = getenv("NEUROLENS_ROOT");
-    int64_t interval = call->settings.top.interval_ns ? call->settings.top.interval_ns : DEFAULT_NS;
+    int64_t interval = top_own(call)->interval_ns ? top_own(call)->interval_ns : DEFAULT_NS;
     if (interval < 100 * MS || interval > 1000 * MS)
         return nl_fail(err, NL_USAGE, "--interval is from 100ms to 1s");
     nl_progress_quiet(call->progress);
     struct machine *machine = machine_start(root ? root : "");
-    bool done = call->settings.top.once ? answer_once(call, machine, interval, err)
-                                        : live(call, machine, interval, err);
+    bool done = top_own(call)->once ? answer_once(call, machine, interval, err)
+                                    : live(call, machine, interval, err);
     machine_stop(machine);
     return done;
 }
@@ -148,6 +160,7 @@ const struct nl_command nl_command_top = {
     .usage = "",
     .least = 0,
     .most = 0,
+    NL_DEFAULTS(top_options, 0),
     .tables = NL_TABLES(top_options, nl_common_options),
     .help =
         "Shows each GPU (utilization, memory, power, temperature, clocks, throttling reasons) "

@@ -9,6 +9,15 @@
 #include "cli/output.h"
 #include "cli/trust.h"
 
+struct trust_options {
+    bool list, remove;
+};
+
+static const struct trust_options *trust_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 /* FOLDER/.neurolens when there is one, else FOLDER; without a word the one that is found from here. */
 static char *wanted(const struct nl_call *call, struct nl_err *err)
 {
@@ -44,10 +53,10 @@ static bool trust_run(struct nl_call *call, struct nl_err *err)
     bool changed, done;
     struct nl_buf text;
     nl_buf_init(&text, (size_t)2 << 20);
-    if (call->settings.list) {
+    if (trust_own(call)->list) {
         done = nl_trust_list(&text, err) && say(call, "", text.ptr ? text.ptr : "", err);
     } else {
-        bool remove = call->settings.remove;
+        bool remove = trust_own(call)->remove;
         done =
             (folder = wanted(call, err)) && nl_trust_change(folder, remove, &real, &changed, err);
         if (done) {
@@ -65,8 +74,9 @@ static bool trust_run(struct nl_call *call, struct nl_err *err)
 }
 
 static const struct nl_option trust_options[] = {
-    {"list", 0, NL_OPTION_FLAG, NL_SETTING(list), NULL, "list the trusted folders", NULL},
-    {"remove", 0, NL_OPTION_FLAG, NL_SETTING(remove), NULL, "stop trusting it", NULL},
+    {"list", 0, NL_OPTION_FLAG, NL_OWN(trust_options, list), NULL, "list the trusted folders",
+     NULL},
+    {"remove", 0, NL_OPTION_FLAG, NL_OWN(trust_options, remove), NULL, "stop trusting it", NULL},
     NL_OPTIONS_END,
 };
 
@@ -77,6 +87,7 @@ const struct nl_command nl_command_trust = {
     .usage = "[FOLDER]",
     .least = 0,
     .most = 1,
+    NL_DEFAULTS(trust_options, 0),
     .tables = NL_TABLES(trust_options, nl_common_options),
     .help =
         "A .neurolens/ found in this folder or above it is used only if you (or root) own it and\n"

@@ -15,6 +15,7 @@
 struct nl_call {
     const struct nl_command *command;
     struct nl_settings settings;
+    void *own;        /* the options of this command alone, of the type in its file */
     const char *line; /* all words of the command line, for provenance */
     char **argument;
     int count;
@@ -31,11 +32,17 @@ struct nl_call {
         __VA_ARGS__, NULL                                                                          \
     }
 
+/* The struct with the options of this command alone, and their defaults. */
+#define NL_DEFAULTS(type, ...)                                                                     \
+    .defaults = &(const struct type){__VA_ARGS__}, .own_bytes = sizeof(struct type)
+
 struct nl_command {
     const char *name, *group, *summary;
-    const char *usage;                     /* the arguments: "PROFILE… [QUERY]" */
-    bool leading;                          /* options end at the first argument */
-    int least, most;                       /* number of arguments; most -1 = any */
+    const char *usage;    /* the arguments: "PROFILE… [QUERY]" */
+    bool leading;         /* options end at the first argument */
+    int least, most;      /* number of arguments; most -1 = any */
+    const void *defaults; /* of the options of this command alone; NULL: it has none */
+    size_t own_bytes;
     const struct nl_option *const *tables; /* NULL-terminated */
     const char *help;                      /* paragraphs of --help */
     const char *examples;                  /* lines "command line   # what it does" */
@@ -56,6 +63,13 @@ extern const struct nl_option nl_common_options[];
 extern const struct nl_option nl_profile_options[], nl_report_options[], nl_diff_options[];
 /* The option tables of all commands, each once, NULL-terminated. */
 const struct nl_option *const *nl_command_all_options(void);
+
+/* Runs another command on this call, with its own options as they are when not given. */
+NL_MUST_CHECK bool nl_command_instead(const struct nl_command *command, struct nl_call *call,
+                                      struct nl_err *err);
+
+/* A copy of these defaults, for nl_free; NULL: it has none. */
+void *nl_command_own(const struct nl_command *command);
 
 /* NULL when there is none of that name. */
 const struct nl_command *nl_command_find(const char *name);

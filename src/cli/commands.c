@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "tables/analyze.h"
 
 const char *const nl_format_names[] = {
@@ -63,9 +64,9 @@ const struct nl_option nl_report_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table", NULL},
     {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME",
      "only this analysis, such as kernels (see `help sections`)", section_names},
-    {"flops-per-step", 0, NL_OPTION_TEXT, NL_SETTING(analyze.flops_per_step), "FLOPS",
+    {"flops-per-step", 0, NL_OPTION_TEXT, NL_SETTING(flops_per_step), "FLOPS",
      "model FLOPs of a step on one device, such as 3.2e15, for MFU", NULL},
-    {"tokens-per-step", 0, NL_OPTION_TEXT, NL_SETTING(analyze.tokens_per_step), "N",
+    {"tokens-per-step", 0, NL_OPTION_TEXT, NL_SETTING(tokens_per_step), "N",
      "tokens or samples of a step on one device, for tokens per second", NULL},
     {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every row and every empty table", NULL},
     NL_OPTIONS_END,
@@ -111,4 +112,21 @@ const struct nl_command *nl_command_find(const char *name)
         if (strcmp((*command)->name, name) == 0)
             return *command;
     return NULL;
+}
+
+void *nl_command_own(const struct nl_command *command)
+{
+    if (!command->own_bytes)
+        return NULL;
+    return memcpy(nl_alloc(command->own_bytes), command->defaults, command->own_bytes);
+}
+
+bool nl_command_instead(const struct nl_command *command, struct nl_call *call, struct nl_err *err)
+{
+    void *own = call->own;
+    call->own = nl_command_own(command);
+    bool done = command->run(call, err);
+    nl_free(call->own);
+    call->own = own;
+    return done;
 }

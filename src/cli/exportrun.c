@@ -22,19 +22,18 @@ struct export_call {
 
 /* ---- options ---- */
 
-static bool read_events(const struct nl_settings *settings, uint64_t *limit, struct nl_err *err)
+static bool read_events(const struct nl_export_options *own, uint64_t *limit, struct nl_err *err)
 {
     int64_t number;
     *limit = 0;
-    if (!settings->export.events)
+    if (!own->events)
         return true;
-    if (strcmp(settings->export.events, "all") == 0) {
+    if (strcmp(own->events, "all") == 0) {
         *limit = UINT64_MAX;
         return true;
     }
-    if (!nl_parse_i64(nl_str(settings->export.events), &number) || number < 1)
-        return nl_fail(err, NL_USAGE, "--events: '%s' is not a number over 0 nor all",
-                       settings->export.events);
+    if (!nl_parse_i64(nl_str(own->events), &number) || number < 1)
+        return nl_fail(err, NL_USAGE, "--events: '%s' is not a number over 0 nor all", own->events);
     *limit = (uint64_t)number;
     return true;
 }
@@ -44,18 +43,17 @@ static bool read_events(const struct nl_settings *settings, uint64_t *limit, str
 static bool write_run(const struct export_call *export, const struct nl_run_sources *sources,
                       struct nl_err *err)
 {
-    const struct nl_settings *settings = &export->call->settings;
-    struct nl_rundoc_options options = {.sources = sources->items,
-                                        .source_count = sources->count,
-                                        .setting_count = settings->set.count};
+    const struct nl_export_options *own = nl_export_own(export->call);
+    struct nl_rundoc_options options = {
+        .sources = sources->items, .source_count = sources->count, .setting_count = own->set.count};
     struct nl_rundoc_setting *facts;
     struct nl_arena arena;
     struct nl_buf text;
     nl_arena_init(&arena);
     nl_buf_init(&text, export->call->job->memory_bytes);
     nl_job_phase(export->call->job, "writing", 0);
-    bool done = read_events(settings, &options.event_limit, err) &&
-                nl_setting_words(&settings->set, &facts, &arena, err);
+    bool done = read_events(own, &options.event_limit, err) &&
+                nl_setting_words(&own->set, &facts, &arena, err);
     options.settings = done ? facts : NULL;
     done = done && nl_rundoc_write(export->trace, &options, export->call->job, &text, err);
     nl_progress_quiet(export->call->progress);
@@ -92,13 +90,13 @@ static bool read_document(const struct nl_input_words *input, struct nl_buf *tex
 /* A run of the ledger has its document, and a document is one. */
 static bool export_stored(const struct export_call *export, bool *stored, struct nl_err *err)
 {
-    const struct nl_settings *settings = &export->call->settings;
+    const struct nl_export_options *own = nl_export_own(export->call);
     struct nl_buf text;
     nl_buf_init(&text, export->call->job->memory_bytes);
     bool done = nl_input_document(export->input, export->call, &text, stored, err);
     if (done && !*stored)
         done = read_document(export->input, &text, stored, err);
-    if (done && *stored && (settings->export.events || settings->set.count))
+    if (done && *stored && (own->events || own->set.count))
         done = nl_fail(err, NL_USAGE,
                        "a run document is written as it is; leave --events and --set out, or set "
                        "facts with `add --set`");
@@ -126,14 +124,13 @@ static bool export_run(const struct export_call *export, struct nl_err *err)
     return done;
 }
 
-bool nl_export_run_options(const struct nl_settings *settings, struct nl_err *err)
+bool nl_export_run_options(const struct nl_export_options *own, struct nl_err *err)
 {
     struct nl_rundoc_setting *facts;
     struct nl_arena arena;
     uint64_t limit;
     nl_arena_init(&arena);
-    bool good =
-        read_events(settings, &limit, err) && nl_setting_words(&settings->set, &facts, &arena, err);
+    bool good = read_events(own, &limit, err) && nl_setting_words(&own->set, &facts, &arena, err);
     nl_arena_free(&arena);
     return good;
 }

@@ -156,25 +156,6 @@ static void remove_word(struct nl_words *words, const char *word)
     words->count = kept;
 }
 
-/* Lists of options that may be repeated. */
-static void release_lists(struct nl_settings *settings)
-{
-    struct nl_texts *lists[] = {&settings->set,
-                                &settings->join,
-                                &settings->profile.inputs,
-                                &settings->profile.dims,
-                                &settings->profile.providers,
-                                &settings->check.baseline,
-                                &settings->check.fail_on,
-                                &settings->check.allow,
-                                &settings->bench.commits,
-                                &settings->prices};
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        nl_free(lists[i]->items);
-        *lists[i] = (struct nl_texts){0};
-    }
-}
-
 static struct nl_words copy_of(const struct nl_words *words)
 {
     struct nl_words copy = {nl_alloc(((size_t)words->count + 1) * sizeof *copy.word), words->count};
@@ -185,15 +166,16 @@ static struct nl_words copy_of(const struct nl_words *words)
 /* Of which ledger, may be said behind it. */
 static bool names_run(const struct nl_call *call, const struct nl_words *words, const char *word)
 {
+    const struct nl_option *const *all = nl_command_all_options();
     struct nl_call scratch = *call;
     struct nl_words copy = copy_of(words);
     struct nl_err wrong;
     nl_err_clear(&wrong);
-    if (!nl_options_parse(nl_command_all_options(), &copy, false, &scratch.settings, &wrong))
+    if (!nl_options_parse(all, &copy, false, &scratch.settings, NULL, &wrong))
         nl_err_clear(&wrong); /* the strict reading that follows reports what is wrong with them */
     bool found = nl_input_names_run(&scratch, word);
     nl_free(copy.word);
-    release_lists(&scratch.settings);
+    nl_options_release(all, &scratch.settings, NULL);
     return found;
 }
 
@@ -201,12 +183,14 @@ static bool names_run(const struct nl_call *call, const struct nl_words *words, 
  * reading the options of all commands; then the command's own are read strictly. */
 static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_err *err)
 {
+    const struct nl_option *const *all = nl_command_all_options();
     struct nl_call scratch = *call;
     struct nl_words copy = copy_of(words);
-    bool done = nl_options_parse(nl_command_all_options(), &copy, true, &scratch.settings, err);
+    bool done = nl_options_parse(all, &copy, true, &scratch.settings, NULL, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
-    release_lists(&scratch.settings); /* of options before the command; they are read again */
+    nl_options_release(all, &scratch.settings,
+                       NULL); /* of options before the command; they are read again */
     if (!done)
         return false;
     if (!first) {
@@ -222,11 +206,14 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     else
         return unknown_command(first, err);
     bool leading = call->command->leading;
-    if (!nl_options_parse(call->command->tables, words, leading, &call->settings, err))
-        return false;
+    call->own = nl_command_own(call->command);
+    done = nl_options_parse(call->command->tables, words, leading, &call->settings, call->own, err);
     call->argument = words->word;
     call->count = words->count;
-    return run_command(call, err);
+    done = done && run_command(call, err);
+    nl_options_release(call->command->tables, &call->settings, call->own);
+    nl_free(call->own);
+    return done;
 }
 
 /* The words as they were given, before options are taken out of them. */
@@ -274,9 +261,7 @@ static void survive_file_limit(void)
 
 int main(int argc, char **argv)
 {
-    struct nl_call call = {.settings = {.rank = NL_NULL_I64,
-                                        .gc.max_bytes = UINT64_MAX,
-                                        .run.sample_rate = NL_NULL_I64}};
+    struct nl_call call = {.settings = {.rank = NL_NULL_I64}};
     struct nl_words words = {argv + 1, argc > 0 ? argc - 1 : 0};
     struct nl_err err;
     nl_err_clear(&err);
@@ -292,7 +277,6 @@ int main(int argc, char **argv)
     call.line = line;
     bool done = run_words(&call, &words, &err) && flush_output(&err);
     nl_free(line);
-    release_lists(&call.settings);
     if (done)
         return call.status;
     if (nl_job_cancelled(&the_job) && err.code != NL_INTERNAL && err.code != NL_MEMORY)

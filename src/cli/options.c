@@ -109,10 +109,12 @@ static bool set_one(const struct nl_option *option, const char **target, const c
 }
 
 /* Gives the option its value; `value` is NULL for flags only. */
-static bool set_option(const struct nl_option *option, const char *value, void *settings,
+static bool set_option(const struct nl_option *option, const char *value, void *into,
                        struct nl_err *err)
 {
-    void *target = (char *)settings + option->target;
+    if (!into)
+        return true;
+    void *target = (char *)into + option->target.offset;
     switch (option->type) {
     case NL_OPTION_FLAG: *(bool *)target = true; return true;
     case NL_OPTION_COUNT: ++*(unsigned *)target; return true;
@@ -135,20 +137,21 @@ struct reader {
     const struct nl_option *const *tables;
     struct nl_words *words;
     int at; /* next word */
-    void *settings;
+    void *settings, *own;
     struct nl_err *err;
 };
 
 /* An option that wants a value takes `joined` (not NULL, perhaps empty) or the next word. */
 static bool take(struct reader *reader, const struct nl_option *option, const char *joined)
 {
+    void *into = option->target.own ? reader->own : reader->settings;
     if (!option->argument)
-        return set_option(option, NULL, reader->settings, reader->err);
+        return set_option(option, NULL, into, reader->err);
     if (!joined && reader->at == reader->words->count)
         return nl_fail(reader->err, NL_USAGE, "--%s needs a value: %s", option->name,
                        option->argument);
     const char *value = joined ? joined : reader->words->word[reader->at++];
-    return set_option(option, value, reader->settings, reader->err);
+    return set_option(option, value, into, reader->err);
 }
 
 static bool read_long(struct reader *reader, const char *word)
@@ -178,9 +181,10 @@ static bool read_letters(struct reader *reader, const char *word)
 }
 
 bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *words, bool leading,
-                      void *settings, struct nl_err *err)
+                      void *settings, void *own, struct nl_err *err)
 {
-    struct reader reader = {.tables = tables, .words = words, .settings = settings, .err = err};
+    struct reader reader = {
+        .tables = tables, .words = words, .settings = settings, .own = own, .err = err};
     int kept = 0;
     bool ended = false;
     while (reader.at < words->count) {
@@ -196,4 +200,17 @@ bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *wo
     }
     words->count = kept;
     return true;
+}
+
+void nl_options_release(const struct nl_option *const *tables, void *settings, void *own)
+{
+    for (size_t t = 0; tables[t]; t++)
+        for (const struct nl_option *o = tables[t]; o->name; o++) {
+            void *into = o->target.own ? own : settings;
+            if (o->type != NL_OPTION_LIST || !into)
+                continue;
+            struct nl_texts *list = (struct nl_texts *)((char *)into + o->target.offset);
+            nl_free(list->items);
+            *list = (struct nl_texts){0};
+        }
 }

@@ -6,7 +6,7 @@
  * arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue` are the same;
  * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one, unless it is a list.
  *
- * The target is an offset into the caller's settings struct, so the tables are constants.
+ * A target is an offset into one of two structs of the caller, so the tables are constants.
  */
 #ifndef NL_OPTIONS_H
 #define NL_OPTIONS_H
@@ -34,11 +34,23 @@ struct nl_texts {
     size_t count, cap;
 };
 
+/* Where a value goes: into the settings that several commands have, or into the command's own options. */
+struct nl_target {
+    bool own;
+    size_t offset;
+};
+
+/* The target of an option of one command: a member of the struct of its options. */
+#define NL_OWN(type, member)                                                                       \
+    {                                                                                              \
+        true, offsetof(struct type, member)                                                        \
+    }
+
 struct nl_option {
     const char *name; /* "format" for --format; NULL ends a table */
     char letter;      /* 'f' for -f, or 0 */
     enum nl_option_type type;
-    size_t target;        /* offset in the settings */
+    struct nl_target target;
     const char *argument; /* "FILE" in help; NULL for flags */
     const char *help;     /* one line, no full stop; NULL = not listed */
     const char *const
@@ -56,12 +68,15 @@ struct nl_words {
 };
 
 /*
- * Reads the options among `words` into `settings`, following the tables (a NULL-terminated list;
- * earlier ones win). Words that are no options are moved to the front, in order; `words->count`
+ * Reads the options among `words` into `settings` and `own`, following the tables (a NULL-terminated list;
+ * earlier ones win). Without `own`, values of options whose target it is are skipped. Words that are no options are moved to the front, in order; `words->count`
  * becomes their number. With `leading`, parsing stops at the first of them and what follows is kept
  * as it is. Fails with NL_USAGE, naming the nearest known option for an unknown one.
  */
 NL_MUST_CHECK bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *words,
-                                    bool leading, void *settings, struct nl_err *err);
+                                    bool leading, void *settings, void *own, struct nl_err *err);
+
+/* Frees what options that may be repeated were given. */
+void nl_options_release(const struct nl_option *const *tables, void *settings, void *own);
 
 #endif

@@ -188,9 +188,8 @@ static bool finish_stream(FILE *stream, bool close, const char *name, struct nl_
 void nl_output_page(struct nl_output *output, const struct nl_call *call)
 {
     const char *pager = getenv("PAGER");
-    if (call->settings.analyze.no_pager || call->settings.output ||
-        output->stream != output->shown || output->view != &nl_view_text ||
-        !isatty(STDOUT_FILENO) || (pager && !*pager))
+    if (call->settings.no_pager || call->settings.output || output->stream != output->shown ||
+        output->view != &nl_view_text || !isatty(STDOUT_FILENO) || (pager && !*pager))
         return;
     fflush(stdout);
     output->pager = popen(pager ? pager : "less -FRX", "we");

@@ -7,6 +7,16 @@
 #include "cli/input.h"
 #include "cli/output.h"
 
+/* The options of report. */
+struct nl_report_options {
+    const char *site, *template;
+};
+
+static inline const struct nl_report_options *nl_report_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 /* The form of a file, by the ending of its name. */
 enum nl_page_ending {
     NL_ENDING_HTML,

@@ -125,7 +125,7 @@ static bool write_index(const struct site *site, struct nl_result *index, struct
 
 bool nl_report_site(struct nl_call *call, struct nl_err *err)
 {
-    struct site site = {.call = call, .folder = call->settings.report.site};
+    struct site site = {.call = call, .folder = nl_report_own(call)->site};
     bool every = call->count == 1 && !strcmp(call->argument[0], "@");
     struct nl_list_options options = {.filters = (const char *const *)call->argument,
                                       .filter_count = every ? 0 : (size_t)call->count,

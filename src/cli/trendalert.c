@@ -105,17 +105,17 @@ static void put_alert(struct nl_buf *out, const struct nl_trend_alert *alert)
 static bool send_all(const struct nl_trend_alert *alert, int text, const struct nl_call *call,
                      struct nl_err *err)
 {
-    const struct nl_settings *s = &call->settings;
-    const char *command[] = {"sh", "-c", s->trend.alert, NULL};
-    const char *post[] = {"curl",           "--silent", "--fail",
-                          "--max-time",     "20",       "--output",
-                          "/dev/null",      "--header", "Content-Type: application/json",
-                          "--data-binary",  "@-",       "--",
-                          s->trend.webhook, NULL};
-    return (!s->trend.alert || send_by(&(struct sending){command, alert->sentence, text},
-                                       "the command of --alert", call->job, err)) &&
-           (!s->trend.webhook || send_by(&(struct sending){post, alert->sentence, text},
-                                         "curl, for --webhook,", call->job, err));
+    const struct nl_trend_options *own = nl_trend_own(call);
+    const char *command[] = {"sh", "-c", own->alert, NULL};
+    const char *post[] = {"curl",          "--silent", "--fail",
+                          "--max-time",    "20",       "--output",
+                          "/dev/null",     "--header", "Content-Type: application/json",
+                          "--data-binary", "@-",       "--",
+                          own->webhook,    NULL};
+    return (!own->alert || send_by(&(struct sending){command, alert->sentence, text},
+                                   "the command of --alert", call->job, err)) &&
+           (!own->webhook || send_by(&(struct sending){post, alert->sentence, text},
+                                     "curl, for --webhook,", call->job, err));
 }
 
 static bool send_text(const struct nl_trend_alert *alert, const struct nl_call *call,
@@ -139,9 +139,9 @@ bool nl_trend_alert_send(const struct nl_trend_alert *alert, const struct nl_cal
                          struct nl_err *err)
 {
     char line[LINE_MOST];
-    if (!call->settings.trend.alert && !call->settings.trend.webhook)
+    if (!nl_trend_own(call)->alert && !nl_trend_own(call)->webhook)
         return true;
-    const char *url = call->settings.trend.webhook;
+    const char *url = nl_trend_own(call)->webhook;
     if (url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
         return nl_fail(err, NL_USAGE, "--webhook: '%s' does not begin with https:// or http://",
                        url);

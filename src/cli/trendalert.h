@@ -11,6 +11,20 @@
 
 #include "cli/command.h"
 
+/* The options of trend. */
+struct nl_trend_options {
+    int by;
+    int64_t window;
+    const char *magnitude;
+    bool fail_on_change;
+    const char *alert, *webhook;
+};
+
+static inline const struct nl_trend_options *nl_trend_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 struct nl_trend_alert {
     const char *metric, *run, *sentence;
     const char *commit_before, *commit; /* NULL not known */

@@ -19,7 +19,10 @@ struct settings {
 
 static const char *const colors[] = {"red", "green", NULL};
 
-#define TARGET(member) offsetof(struct settings, member)
+#define TARGET(member)                                                                             \
+    {                                                                                              \
+        false, offsetof(struct settings, member)                                                   \
+    }
 static const struct nl_option table[] = {
     {"flag", 'f', NL_OPTION_FLAG, TARGET(flag), NULL, "a flag", NULL},
     {"verbose", 'v', NL_OPTION_COUNT, TARGET(count), NULL, "more", NULL},
@@ -44,7 +47,7 @@ static bool parse(const char *line, bool leading, struct settings *settings, cha
         word[words.count++] = at;
     memset(settings, 0, sizeof *settings);
     nl_err_clear(err);
-    bool good = nl_options_parse(tables, &words, leading, settings, err);
+    bool good = nl_options_parse(tables, &words, leading, settings, NULL, err);
     rest[0] = '\0';
     for (int i = 0; good && i < words.count; i++) {
         strcat(rest, i ? " " : "");
@@ -108,6 +111,40 @@ static void refuses_options(void)
         CHECK_INT(err.code, NL_USAGE);
         CHECK(strstr(err.text, cases[i].says) != NULL);
     }
+}
+
+/* What one command alone has goes into its own struct; without one it is skipped with its value. */
+static void reads_own_options(void)
+{
+    struct own {
+        struct nl_texts list;
+        const char *text;
+    } own = {.text = "default"};
+    static const struct nl_option rows[] = {
+        {"add", 0, NL_OPTION_LIST, NL_OWN(own, list), "TEXT", "texts", NULL},
+        {"of", 0, NL_OPTION_TEXT, NL_OWN(own, text), "TEXT", "a text", NULL},
+        NL_OPTIONS_END,
+    };
+    const struct nl_option *const both[] = {rows, table, NULL};
+    struct nl_err err;
+    for (int has_own = 0; has_own < 2; has_own++) {
+        char *word[] = {"--add", "a", "rest", "--of=x", "--add=b", "-n", "7"};
+        struct nl_words words = {word, CHECK_LENGTH(word)};
+        struct settings got = {0};
+        nl_err_clear(&err);
+        CHECK(nl_options_parse(both, &words, false, &got, has_own ? &own : NULL, &err));
+        CHECK_INT(words.count, 1);
+        CHECK_TEXT(words.word[0], "rest");
+        CHECK_INT(got.number, 7);
+        CHECK_TEXT(own.text, has_own ? "x" : "default");
+        REQUIRE(own.list.count == (has_own ? 2u : 0u));
+        if (has_own) {
+            CHECK_TEXT(own.list.items[0], "a");
+            CHECK_TEXT(own.list.items[1], "b");
+        }
+        nl_options_release(both, &got, has_own ? &own : NULL);
+    }
+    CHECK(!own.list.items && !own.list.count);
 }
 
 static void finds_nearest(void)
@@ -357,7 +394,8 @@ static void statements_end(void)
 }
 
 CHECK_MAIN("options", {"reads options", reads_options}, {"dashes end options", dashes_end_options},
-           {"refuses options", refuses_options}, {"finds the nearest word", finds_nearest},
+           {"refuses options", refuses_options}, {"reads own options", reads_own_options},
+           {"finds the nearest word", finds_nearest},
            {"commands are complete", commands_are_complete}, {"splits windows", splits_windows},
            {"parses windows", parses_windows}, {"refuses windows", refuses_windows},
            {"resolves windows", resolves_windows}, {"statements end", statements_end})

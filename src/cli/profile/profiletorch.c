@@ -38,46 +38,48 @@ static int64_t or_default(int64_t value, int64_t otherwise)
     return value ? value : otherwise;
 }
 
-static bool check_words(const struct nl_settings *settings, struct nl_err *err)
+static bool check_words(const struct nl_call *call, struct nl_err *err)
 {
+    const struct nl_profile_options *own = nl_profile_own(call);
     const struct {
         const char *option;
         int64_t value, most;
-    } numbers[] = {{"max-runs", settings->profile.max_runs, ORT_RUNS_MOST},
-                   {"warmup", settings->profile.warm_up, ORT_RUNS_MOST},
-                   {"profiled-runs", settings->profile.profiled_runs, ORT_PROFILED_MOST},
-                   {"threads", settings->threads, 1024}};
+    } numbers[] = {{"max-runs", own->max_runs, ORT_RUNS_MOST},
+                   {"warmup", own->warm_up, ORT_RUNS_MOST},
+                   {"profiled-runs", own->profiled_runs, ORT_PROFILED_MOST},
+                   {"threads", call->settings.threads, 1024}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].value > numbers[i].most)
             return nl_fail(err, NL_USAGE, "--%s: at most %" PRId64, numbers[i].option,
                            numbers[i].most);
-    if (settings->profile.library)
+    if (own->library)
         return nl_fail(err, NL_USAGE,
                        "--library is not for --backend torch; --python names the "
                        "Python that has PyTorch");
-    if (settings->profile.providers.count > 1)
+    if (own->providers.count > 1)
         return nl_fail(err, NL_USAGE, "--provider: PyTorch takes one device, such as cuda:0");
     return true;
 }
 
 static bool read_words(struct measuring *measuring, struct nl_err *err)
 {
-    const struct nl_settings *settings = &measuring->work->call->settings;
+    const struct nl_call *call = measuring->work->call;
+    const struct nl_profile_options *own = nl_profile_own(call);
     struct torch_plan *plan = &measuring->plan;
     struct ort_words words; /* to find what is wrong before Python starts */
-    if (!check_words(settings, err))
+    if (!check_words(call, err))
         return false;
     plan->model = measuring->work->model;
-    plan->inputs = settings->profile.inputs.items;
-    plan->input_count = settings->profile.inputs.count;
-    plan->dims = settings->profile.dims.items;
-    plan->dim_count = settings->profile.dims.count;
-    plan->device = settings->profile.providers.count ? settings->profile.providers.items[0] : NULL;
-    plan->threads = settings->threads;
-    plan->warm_up = or_default(settings->profile.warm_up, DEFAULT_WARM_UP);
-    plan->max_runs = or_default(settings->profile.max_runs, DEFAULT_RUNS);
-    plan->profiled_runs = or_default(settings->profile.profiled_runs, DEFAULT_PROFILE);
-    plan->max_ns = or_default(settings->profile.max_time_ns, DEFAULT_TIME);
+    plan->inputs = own->inputs.items;
+    plan->input_count = own->inputs.count;
+    plan->dims = own->dims.items;
+    plan->dim_count = own->dims.count;
+    plan->device = own->providers.count ? own->providers.items[0] : NULL;
+    plan->threads = call->settings.threads;
+    plan->warm_up = or_default(own->warm_up, DEFAULT_WARM_UP);
+    plan->max_runs = or_default(own->max_runs, DEFAULT_RUNS);
+    plan->profiled_runs = or_default(own->profiled_runs, DEFAULT_PROFILE);
+    plan->max_ns = or_default(own->max_time_ns, DEFAULT_TIME);
     return ort_words_read(&words, plan->inputs, plan->input_count, plan->dims, plan->dim_count,
                           &measuring->work->arena, err);
 }
@@ -222,7 +224,7 @@ bool nl_profile_torch(struct nl_profile_work *work, struct nl_err *err)
         return false;
     nl_err_at(err, "", -1);
     measuring.plan.python =
-        torch_find_python(work->call->settings.profile.python_program, &work->arena, err);
+        torch_find_python(nl_profile_own(work->call)->python_program, &work->arena, err);
     if (!measuring.plan.python || !nl_profile_folder(work, err))
         return false;
     measuring.outcome = nl_zalloc(sizeof *measuring.outcome);

@@ -45,19 +45,20 @@ struct measuring {
 /* ---- words ---- */
 
 /* What ONNX Runtime takes and trtexec does not: an error rather than silence. */
-static bool check_words(const struct nl_settings *settings, struct nl_err *err)
+static bool check_words(const struct nl_call *call, struct nl_err *err)
 {
+    const struct nl_profile_options *own = nl_profile_own(call);
     const struct {
         const char *option;
         bool given;
-    } others[] = {{"provider", settings->profile.providers.count > 0},
-                  {"library", settings->profile.library != NULL},
-                  {"threads", settings->threads > 0},
-                  {"profiled-runs", settings->profile.profiled_runs > 0}};
+    } others[] = {{"provider", own->providers.count > 0},
+                  {"library", own->library != NULL},
+                  {"threads", call->settings.threads > 0},
+                  {"profiled-runs", own->profiled_runs > 0}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
             return nl_fail(err, NL_USAGE, "--%s is not for --backend tensorrt", others[i].option);
-    if (settings->profile.max_runs && settings->profile.max_time_ns)
+    if (own->max_runs && own->max_time_ns)
         return nl_fail(err, NL_USAGE,
                        "trtexec takes --max-runs or --max-time: with both it goes on until it has "
                        "reached the two");
@@ -66,19 +67,19 @@ static bool check_words(const struct nl_settings *settings, struct nl_err *err)
 
 static bool read_words(struct measuring *measuring, struct nl_err *err)
 {
-    const struct nl_settings *settings = &measuring->work->call->settings;
+    const struct nl_call *call = measuring->work->call;
+    const struct nl_profile_options *own = nl_profile_own(call);
     struct trtexec_plan *plan = &measuring->plan;
     plan->model = measuring->work->model;
     plan->words = &measuring->words;
-    plan->warm_up_ms = settings->profile.warm_up ? settings->profile.warm_up : TRTEXEC_WARM_UP_MS;
-    plan->max_runs = settings->profile.max_runs;
-    plan->max_ns = settings->profile.max_time_ns;
+    plan->warm_up_ms = own->warm_up ? own->warm_up : TRTEXEC_WARM_UP_MS;
+    plan->max_runs = own->max_runs;
+    plan->max_ns = own->max_time_ns;
     if (plan->warm_up_ms > INT32_MAX || plan->max_runs > INT32_MAX)
         return nl_fail(err, NL_USAGE, "--warmup and --max-runs: at most %d", INT32_MAX);
-    return check_words(settings, err) &&
-           ort_words_read(&measuring->words, settings->profile.inputs.items,
-                          settings->profile.inputs.count, settings->profile.dims.items,
-                          settings->profile.dims.count, &measuring->work->arena, err);
+    return check_words(call, err) &&
+           ort_words_read(&measuring->words, own->inputs.items, own->inputs.count, own->dims.items,
+                          own->dims.count, &measuring->work->arena, err);
 }
 
 /* ---- running ---- */
@@ -255,7 +256,7 @@ bool nl_profile_tensorrt(struct nl_profile_work *work, struct nl_err *err)
     if (!read_words(&measuring, err) || !nl_profile_check_model(work, err))
         return false;
     nl_err_at(err, "", -1);
-    measuring.plan.program = trtexec_find(work->call->settings.profile.trtexec, &work->arena, err);
+    measuring.plan.program = trtexec_find(nl_profile_own(work->call)->trtexec, &work->arena, err);
     return measuring.plan.program && prepare(&measuring, err) && run(&measuring, err) &&
            check_files(&measuring, err) && read_and_answer(&measuring, err);
 }

@@ -72,17 +72,17 @@ void nl_profile_end(struct nl_profile_work *work)
 static bool add_to(struct nl_profile_work *work, const char *folder, const char *profile,
                    const struct nl_rundoc_setting *own, size_t own_count, struct nl_err *err)
 {
-    const struct nl_settings *settings = &work->call->settings;
+    const struct nl_profile_options *asked = nl_profile_own(work->call);
     struct nl_rundoc_setting *facts = nl_arena_alloc(
-        &work->arena, (NL_HOST_FACTS + own_count + settings->set.count) * sizeof *facts);
+        &work->arena, (NL_HOST_FACTS + own_count + asked->set.count) * sizeof *facts);
     size_t count = nl_host_facts(facts, &work->arena);
     for (size_t i = 0; i < own_count; i++)
         facts[count++] = own[i];
-    for (size_t i = 0; i < settings->set.count; i++)
+    for (size_t i = 0; i < asked->set.count; i++)
         facts[count++] = work->said[i];
     struct nl_add_options options = {.settings = facts,
                                      .setting_count = count,
-                                     .keep_source = settings->add.keep_source,
+                                     .keep_source = asked->keep_source,
                                      .rank = NL_NULL_I64,
                                      .command = work->call->line};
     if (!nl_ledger_add(folder, &profile, 1, &options, &work->added, work->call->job, err))
@@ -96,7 +96,7 @@ static bool add_to(struct nl_profile_work *work, const char *folder, const char 
 bool nl_profile_keep(struct nl_profile_work *work, const char *profile,
                      const struct nl_rundoc_setting *facts, size_t count, struct nl_err *err)
 {
-    if (work->call->settings.profile.no_add)
+    if (nl_profile_own(work->call)->no_add)
         return true;
     char *folder = nl_ledger_folder(work->call->settings.ledger, err);
     bool done = folder && add_to(work, folder, profile, facts, count, err);

@@ -21,6 +21,21 @@
 /* In the order of the names that --backend takes. */
 enum nl_profile_backend { NL_PROFILE_ONNXRUNTIME, NL_PROFILE_TENSORRT, NL_PROFILE_TORCH };
 
+/* The options of profile. */
+struct nl_profile_options {
+    struct nl_texts inputs, dims, providers;
+    const char *library, *trtexec, *python_program;
+    int backend; /* enum nl_profile_backend */
+    int64_t warm_up, max_runs, profiled_runs, max_time_ns;
+    struct nl_texts set; /* key=value */
+    bool no_add, keep_source;
+};
+
+static inline const struct nl_profile_options *nl_profile_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 struct nl_profile_work {
     struct nl_call *call;
     const char *model;              /* path */

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "cli/record/runreport.h"
 
+#include "cli/record/runoptions.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -397,11 +399,11 @@ void nl_run_end(const struct nl_call *call, const struct nl_recorder_report *rep
     bool json = call->settings.format == NL_FORMAT_JSON;
     if (json || (!report->attached && stat(path, &info) != 0))
         return;
-    if (!call->settings.run.pid && WIFSIGNALED(report->wait_status)) {
+    if (!nl_run_own(call)->pid && WIFSIGNALED(report->wait_status)) {
         const char *name = nl_signal_name(WTERMSIG(report->wait_status));
         nl_message_note(call, "the program was ended by SIG%s (%s)", name ? name : "?",
                         strsignal(WTERMSIG(report->wait_status)));
-    } else if (!call->settings.run.pid && WEXITSTATUS(report->wait_status)) {
+    } else if (!nl_run_own(call)->pid && WEXITSTATUS(report->wait_status)) {
         nl_message_note(call, "the program exited with status %d",
                         WEXITSTATUS(report->wait_status));
     }
