@@ -174,6 +174,12 @@ def inner_walls():
     return breaches
 
 
+def chrome_parser():
+    """the parser of Chrome traces knows texts, not the store"""
+    paths = ["src/ingest/chrome/chrome_%s.%s" % (name, end) for name in ("event", "guess", "value", "texts", "scan", "steps") for end in ("c", "h")]
+    return find(r'#\s*include\s+"(?:store/|ingest/chrome/chrome_(?:names|rows|work|load))', filter(os.path.exists, paths), "the parser knows no ids: chrome_rows asks for them")
+
+
 def memory():
     """malloc and its kin only in base"""
     paths = [p for p in sources() if room_of(p) != "base"]
@@ -484,7 +490,7 @@ def page_kinds():
     return breaches
 
 
-RULES = [file_sizes, functions, file_names, layers, inner_walls, memory, printing, must_check, no_constructors,
+RULES = [file_sizes, functions, file_names, layers, inner_walls, chrome_parser, memory, printing, must_check, no_constructors,
          no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
 
 

@@ -82,4 +82,42 @@ static void all_sequences(void)
     }
 }
 
-CHECK_MAIN("chromenames", {"all sequences of UTF-8", all_sequences})
+/* A text keeps its slot until another one takes it; what was seen before that has the same id all the same. */
+static void slots_are_taken(void)
+{
+    struct nl_job job = {.threads = 1, .memory_bytes = (uint64_t)1 << 30};
+    struct nl_builder *builder = nl_builder_new(&job);
+    struct chrome_names names;
+    char texts[2][32 + 8] = {"[[4, 8], [8, 16]]"}; /* 8 bytes around a text are read */
+    chrome_names_init(&names, builder, NULL);
+    struct nl_str first = nl_str(texts[0]);
+    struct chrome_text_slot *slot = chrome_texts_slot(&names.texts, first, false);
+    REQUIRE(slot);
+    uint32_t number = (uint32_t)(slot - names.texts.slots), serial = slot->serial;
+    CHECK_INT(slot->kept, CHROME_NOT_KEPT);
+    uint32_t id = chrome_names_seen(&names, number, serial, first);
+    CHECK_INT(slot->kept, id);
+    CHECK_INT(chrome_names_id(&names, first, false), id);
+    CHECK_INT(slot->serial, serial);
+    struct nl_str other = {texts[1], 0};
+    for (unsigned i = 0; slot->serial == serial && i < 1000 * CHROME_TEXT_SLOTS; i++) {
+        other.len = (size_t)snprintf(texts[1], 32, "[%u]", i);
+        (void)chrome_texts_slot(&names.texts, other, false);
+    }
+    REQUIRE(slot->serial != serial);
+    CHECK_INT(slot->kept, CHROME_NOT_KEPT);
+    uint32_t second = chrome_names_seen(&names, number, slot->serial, other);
+    CHECK(second != id);
+    CHECK_INT(chrome_names_seen(&names, number, serial, first), id);
+    CHECK_INT(chrome_names_id(&names, other, false), second);
+    char *endless = nl_zalloc(10000);
+    memset(endless, 'x', 9990);
+    CHECK(!chrome_texts_slot(&names.texts, (struct nl_str){endless, 9990}, false));
+    CHECK(chrome_names_id(&names, (struct nl_str){endless, 9990}, false) != id);
+    nl_free(endless);
+    chrome_names_release(&names);
+    nl_builder_free(builder);
+}
+
+CHECK_MAIN("chromenames", {"all sequences of UTF-8", all_sequences},
+           {"slots are taken", slots_are_taken})

@@ -10,7 +10,8 @@
  *   chrome_repair                a damaged event → clean JSON
  *   chrome_event, chrome_value   an event → its fields and known arguments (chrome_args.def); numbers, times
  *   chrome_steps, chrome_guess   text that repeats from event to event, recognised instead of parsed
- *   chrome_words, chrome_names   sets of known keys; texts → name ids
+ *   chrome_words, chrome_texts   sets of known keys; texts that were seen before
+ *   chrome_names                 texts → name ids
  *   chrome_lanes                 pids and tids → lanes
  *   chrome_phase                 an event → what its phase asks for
  *   chrome_rows, chrome_device   complete events (X) by category → rows of the host, and of devices

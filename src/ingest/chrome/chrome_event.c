@@ -245,7 +245,7 @@ static inline HOT enum chrome_status parse_value(struct chrome_value *value, con
                                                  const char *end)
 {
     const char *p = *text, *stop;
-    value->escaped = value->named = false;
+    value->escaped = value->seen = false;
     if (nl_is_digit(*p) && (stop = parse_usual_number(value, p)) && stop < end) {
         *text = stop;
         return CHROME_OK;
@@ -396,15 +396,20 @@ static inline enum chrome_status parse_array(struct chrome_guess *guess, struct 
 {
     uint32_t place = chrome_guess_place(guess);
     const char *p = *text;
-    const struct chrome_name_slot *slot = chrome_guess_text(guess, place, p, end);
+    const struct chrome_text_slot *slot = chrome_guess_text(guess, place, p, end);
     if (slot) {
-        *value = (struct chrome_value){p, slot->len, CHROME_ARRAY, false, true, slot->id};
+        *value = (struct chrome_value){.ptr = p, .len = slot->len, .type = CHROME_ARRAY};
         *text = p + slot->len;
     } else {
         enum chrome_status status = parse_value(value, text, end);
         if (status != CHROME_OK)
             return status;
-        value->number = place;
+        slot = guess->texts ? chrome_texts_slot(guess->texts, chrome_text(value), false) : NULL;
+    }
+    if (slot) {
+        uint32_t number = (uint32_t)(slot - guess->texts->slots);
+        guess->places[place] = (uint16_t)number;
+        chrome_value_saw(value, number, slot->serial);
     }
     chrome_guess_saw(guess, p, value->len);
     return CHROME_OK;

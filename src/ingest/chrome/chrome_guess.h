@@ -7,23 +7,23 @@
  * found, nor its text hashed and looked up. Of the operators of a training run seven in eight arrays are
  * guessed, which saves 12 % of all instructions of loading it.
  *
- * A guess is only a slot in the cache of names (chrome_names), whose text is compared in full, so a wrong
+ * A guess is only a slot in the cache of texts (chrome_texts), whose text is compared in full, so a wrong
  * or stale one costs time and nothing else.
  */
 #ifndef CHROME_GUESS_H
 #define CHROME_GUESS_H
 
-#include "ingest/chrome/chrome_names.h"
 #include "ingest/chrome/chrome_scan.h"
+#include "ingest/chrome/chrome_texts.h"
 
 #define CHROME_GUESS_BITS  14
 #define CHROME_GUESSES     (1 << CHROME_GUESS_BITS)
 #define CHROME_GUESS_BYTES 1024 /* longer texts are not guessed */
 
 struct chrome_guess {
-    struct chrome_names *names;      /* NULL: nothing is guessed */
+    struct chrome_texts *texts;      /* NULL: nothing is guessed */
     uint64_t before, now;            /* hashes of the event before, and of this one so far */
-    uint16_t places[CHROME_GUESSES]; /* by hash: the slot in `names` of the text that followed */
+    uint16_t places[CHROME_GUESSES]; /* by hash: the slot in `texts` of the text that followed */
 };
 
 /* Records that the current event contains this text. Reads up to 8 bytes before and after it. */
@@ -48,12 +48,12 @@ static inline uint32_t chrome_guess_place(const struct chrome_guess *guess)
 }
 
 /* The slot of the text at p, when that is the one guessed; else NULL. */
-static inline const struct chrome_name_slot *
+static inline const struct chrome_text_slot *
 chrome_guess_text(const struct chrome_guess *guess, uint32_t place, const char *p, const char *end)
 {
-    if (!guess->names)
+    if (!guess->texts)
         return NULL;
-    const struct chrome_name_slot *slot = &guess->names->slots[guess->places[place]];
+    const struct chrome_text_slot *slot = &guess->texts->slots[guess->places[place]];
     bool may = slot->text && !slot->escaped && slot->len <= CHROME_GUESS_BYTES &&
                (size_t)(end - p) > slot->len;
     return may && memcmp(slot->text, p, slot->len) == 0 ? slot : NULL;

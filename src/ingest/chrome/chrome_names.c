@@ -1,27 +1,22 @@
-/* chrome_names — see chrome_names.h: decoding JSON text, and the cache in front of the dictionary. */
+/* chrome_names — see chrome_names.h: decoding JSON text. */
 #include "ingest/chrome/chrome_names.h"
 
 #include "base/hex.h"
 #include "base/utf8.h"
-#include "ingest/chrome/chrome_scan.h"
 
-#define COPY_MOST   4096               /* longer texts are not cached */
-#define COPIES_MOST ((size_t)16 << 20) /* of all copies; then the cache starts again */
-#define NAME_MOST   ((size_t)64 << 20)
+#define NAME_MOST ((size_t)64 << 20)
 
 void chrome_names_init(struct chrome_names *names, struct nl_builder *builder,
                        struct nl_stage *stage)
 {
     *names = (struct chrome_names){.stage = stage, .builder = builder};
-    names->slots = nl_zalloc(CHROME_NAME_SLOTS * sizeof *names->slots);
-    nl_arena_init(&names->copies);
+    chrome_texts_init(&names->texts);
     nl_buf_init(&names->decoded, NAME_MOST);
 }
 
 void chrome_names_release(struct chrome_names *names)
 {
-    nl_free(names->slots);
-    nl_arena_free(&names->copies);
+    chrome_texts_release(&names->texts);
     nl_buf_release(&names->decoded);
     nl_idmap_release(&names->repair_of);
     nl_free(names->repairs);
@@ -140,34 +135,6 @@ struct nl_str chrome_names_decode(struct chrome_names *names, struct nl_str raw,
     return (struct nl_str){buf->ptr ? buf->ptr : "", buf->len};
 }
 
-__extension__ typedef unsigned __int128 wide;
-
-static inline uint64_t mix(uint64_t a, uint64_t b)
-{
-    wide product = (wide)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-/* Odd numbers with about as many ones as zeros (of wyhash). */
-#define KEY_A 0xA0761D6478BD642Fu
-#define KEY_B 0xE7037ED1A0B428DBu
-
-/* 16 bytes a step. Of a text under 8 bytes those behind it are read, too, and masked off. */
-static inline uint64_t hash_raw(const char *p, size_t len, uint64_t seed)
-{
-    uint64_t h = seed ^ len * KEY_A;
-    if (len >= 16) {
-        const char *last = p + len - 16;
-        for (; p < last; p += 16)
-            h = mix(chrome_load8(p) ^ h, chrome_load8(p + 8) ^ KEY_B);
-        return mix(chrome_load8(last) ^ h, chrome_load8(last + 8) ^ KEY_A);
-    }
-    if (len >= 8)
-        return mix(chrome_load8(p) ^ h, chrome_load8(p + len - 8) ^ KEY_A);
-    uint64_t word = len ? chrome_load8(p) & (~(uint64_t)0 >> (64 - len * 8)) : 0;
-    return mix(word ^ h, KEY_B);
-}
-
 static uint32_t look_up(struct chrome_names *names, struct nl_str raw, bool escaped)
 {
     struct nl_str text = chrome_names_decode(names, raw, escaped);
@@ -176,21 +143,21 @@ static uint32_t look_up(struct chrome_names *names, struct nl_str raw, bool esca
 
 uint32_t chrome_names_id(struct chrome_names *names, struct nl_str raw, bool escaped)
 {
-    uint64_t hash = hash_raw(raw.ptr, raw.len, escaped);
-    names->last = hash % CHROME_NAME_SLOTS;
-    struct chrome_name_slot *slot = &names->slots[names->last];
-    if (slot->hash == hash && slot->len == raw.len && slot->text && slot->escaped == escaped &&
-        memcmp(slot->text, raw.ptr, raw.len) == 0)
-        return slot->id;
-    uint32_t id = look_up(names, raw, escaped);
-    if (raw.len > COPY_MOST)
-        return id;
-    if (names->copies.used > COPIES_MOST) {
-        nl_arena_free(&names->copies);
-        memset(names->slots, 0, CHROME_NAME_SLOTS * sizeof *names->slots);
-    }
-    char *copy = nl_arena_alloc(&names->copies, raw.len + 1);
-    memcpy(copy, raw.ptr, raw.len);
-    *slot = (struct chrome_name_slot){hash, copy, (uint32_t)raw.len, id, escaped};
-    return id;
+    struct chrome_text_slot *slot = chrome_texts_slot(&names->texts, raw, escaped);
+    if (!slot)
+        return look_up(names, raw, escaped);
+    if (slot->kept == CHROME_NOT_KEPT)
+        slot->kept = look_up(names, raw, escaped);
+    return slot->kept;
+}
+
+uint32_t chrome_names_seen(struct chrome_names *names, uint32_t slot, uint32_t serial,
+                           struct nl_str raw)
+{
+    struct chrome_text_slot *seen = &names->texts.slots[slot];
+    if (seen->serial != serial)
+        return chrome_names_id(names, raw, false);
+    if (seen->kept == CHROME_NOT_KEPT)
+        seen->kept = look_up(names, raw, false);
+    return seen->kept;
 }

@@ -279,12 +279,10 @@ uint32_t chrome_arg_name(struct chrome_worker *worker, enum chrome_arg arg)
     const struct chrome_value *value = chrome_arg(&worker->event, arg);
     if (!value || value->type == CHROME_NULL)
         return NL_NO_NAME;
-    if (value->named)
-        return (uint32_t)value->number;
-    uint32_t id = chrome_names_id(&worker->names, chrome_text(value), value->type == CHROME_STRING);
-    if (value->type == CHROME_ARRAY)
-        worker->parser.guess.places[value->number] = (uint16_t)worker->names.last;
-    return id;
+    if (value->seen)
+        return chrome_names_seen(&worker->names, chrome_value_slot(value),
+                                 chrome_value_serial(value), chrome_text(value));
+    return chrome_names_id(&worker->names, chrome_text(value), value->type == CHROME_STRING);
 }
 
 uint64_t chrome_correlation(struct chrome_worker *worker)

@@ -21,16 +21,31 @@ enum chrome_type {
     CHROME_OBJECT
 };
 
-/* `number`: of numbers see enum chrome_type; of an array that chrome_guess knew (`named`) its name id; of other
- * arrays in args the place at which chrome_guess is to learn it. */
+/* `number`: of numbers see enum chrome_type; of an array that is `seen` its slot in chrome_texts, and the serial number that this had. */
 struct chrome_value {
     const char *ptr;
     uint32_t len;
     uint8_t type; /* enum chrome_type */
     bool escaped; /* a string with a backslash inside */
-    bool named;
+    bool seen;    /* an array of the arguments */
     int64_t number;
 };
+
+static inline void chrome_value_saw(struct chrome_value *value, uint32_t slot, uint32_t serial)
+{
+    value->seen = true;
+    value->number = (int64_t)((uint64_t)serial << 16 | slot);
+}
+
+static inline uint32_t chrome_value_slot(const struct chrome_value *value)
+{
+    return (uint32_t)(value->number & 0xffff);
+}
+
+static inline uint32_t chrome_value_serial(const struct chrome_value *value)
+{
+    return (uint32_t)((uint64_t)value->number >> 16);
+}
 
 static inline struct nl_str chrome_text(const struct chrome_value *value)
 {

@@ -15,7 +15,7 @@ void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load)
     worker->stage = nl_stage_new(load->builder);
     chrome_names_init(&worker->names, load->builder, worker->stage);
     chrome_names_init(&worker->shared, load->builder, NULL);
-    worker->parser.guess.names = &worker->names;
+    worker->parser.guess.texts = &worker->names.texts;
     worker->lanes = nl_zalloc(CHROME_LANE_SLOTS * sizeof *worker->lanes);
     worker->label_hashes = nl_zalloc(CHROME_LABEL_SLOTS * sizeof *worker->label_hashes);
     worker->keys = nl_zalloc(CHROME_KEYS_MOST * sizeof *worker->keys);
