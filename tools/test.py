@@ -66,6 +66,7 @@ ROWS = {
     "altered": dict(path="tests/altered/run.py", check=True),
     "plans": dict(check=True),
     "readme": dict(check=True),
+    "generators": dict(limit=600),
     "badinput": dict(limit=600),
     "ledger": dict(cores=0.5, limit=900),
     "membudget": dict(limit=600),

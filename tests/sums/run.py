@@ -3,10 +3,12 @@
 corpus is what tests/sums says, in sums (jsonsums.py).
 
     tests/sums/run.py [WORD...]        all, or the groups whose name contains a WORD
-    tests/sums/run.py --accept WORD    write what is said now into the files whose name contains WORD
+    tests/sums/run.py --accept WORD    write what is said now into the files whose name contains WORD; where WORD is GROUP:PART, of that group what is
+                                       asked with PART in it, and leave the rest as it stands
 
 That an answer is right is proved elsewhere (answers.py, work.py, planted.py, oracles); here none changes without anyone
-noticing. A file of tests/sums has a part for each question, which begins with `== ` and what was asked.
+noticing. A file of tests/sums has a part for each question, which begins with `== ` and what was asked. Of new analyses and causes it is kept
+where they answer; where they are silent, when they have a row in unit/keptnames.def.
 """
 import json
 import os
@@ -18,7 +20,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 from harness import FIXTURES, PROGRAM, ROOT, TESTS, Tally, accepting, environment, forked as neurolens, meant, scratch  # noqa: E402
-from jsonsums import sums  # noqa: E402
+from jsonsums import KEPT, sums  # noqa: E402
 import answertraces  # noqa: E402
 import mixedtraces  # noqa: E402
 import plantedsteps  # noqa: E402
@@ -367,17 +369,22 @@ def parts_of(text):
     return parts
 
 
-def edges(tally, accept):
+def edges(tally, accept, part=""):
     """What unit/edgesays.c says of profiles on both sides of each threshold, and of planted ones."""
     path, program = os.path.join(HERE, "edges.txt"), os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "edgesays")
     result = subprocess.run([program], env=environment(scratch()), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     now, kept = parts_of(result.stdout.decode()), read(path)
     if accept:
-        return keep(path, now)
+        return keep(path, chosen(kept, now, part))
     tally.check("edges: all is said", result.returncode == 0 and not result.stderr, "status %s\n%s" % (result.returncode, result.stderr.decode()))
     for question in dict.fromkeys([*kept, *now]):
         tally.check("edges: " + question, now.get(question) == kept.get(question),
                     meant("tests/sums/run.py --accept edges", difference(kept.get(question, ""), now.get(question, "")) or "no such part"))
+
+
+def chosen(kept, now, part):
+    """What is kept when the questions with `part` in them are accepted."""
+    return {question: answer if part in question else kept[question] for question, answer in now.items() if part in question or question in kept}
 
 
 def keep(path, parts):
@@ -390,7 +397,8 @@ def difference(wanted, got):
     return "\n".join(["- " + line for line in old if line not in new][:15] + ["+ " + line for line in new if line not in old][:15])
 
 
-def group(tally, name, questions, accept):
+def group(tally, name, questions, accept, part=""):
+    """Compares, or accepts the answers to the questions with `part` in them."""
     path = os.path.join(HERE, name + ".txt")
     kept, now = read(path), {}
     with tempfile.TemporaryDirectory(prefix="neurolens-sums-") as folder:
@@ -404,26 +412,41 @@ def group(tally, name, questions, accept):
                 tally.check("%s: %s" % (name, question), now[question] == kept.get(question),
                             meant("tests/sums/run.py --accept " + name, difference(kept.get(question, ""), now[question]) or "no such part"))
     if accept:
-        keep(path, now)
+        keep(path, chosen(kept, now, part))
     else:
         gone = [question for question in kept if question not in now]
         tally.check(name + ": every part is asked for", not gone, gone)
+
+
+def all_names():
+    """Analyses and causes."""
+    names = []
+    for path, macro in ("tables/analyses.def", "NL_ANALYSIS"), ("findings/causes.def", "NL_CAUSE"):
+        with open(os.path.join(ROOT, "src", path), encoding="utf-8") as file:
+            names += re.findall(r"^%s\((\w+)" % macro, file.read(), re.M)
+    return names
 
 
 def main():
     only = []
     accept = accepting(__doc__, only=only)
     tally = Tally("sums")
+    word, _, part = (accept or "").partition(":")
 
     def is_asked(name):
-        return any(word in name for word in only) if only else accept is None or accept in name
+        return any(each in name for each in only) if only else word in name
 
     for name, questions in GROUPS.items():
         if is_asked(name):
-            group(tally, name, questions, accept is not None)
+            group(tally, name, questions, accept is not None, part)
     if is_asked("edges"):
-        edges(tally, accept is not None)
+        edges(tally, accept is not None, part)
     if accept is None:
+        names = all_names()
+        tally.check("keptnames.def names what there is", KEPT <= set(names), sorted(KEPT - set(names)))
+        for name in names:
+            if name not in KEPT:
+                tally.skip("where %s is silent" % name, "no row in tests/unit/keptnames.def yet")
         tally.finish()
 
 

@@ -15,23 +15,72 @@
 #include "answer/report.h"
 #include "view/brief.h"
 
-/* All cells; fractions to six digits, since the last ones are not the same on every machine. */
-static inline uint32_t table_sum(const struct nl_result *result)
+static inline bool is_kept_name(struct nl_str name)
 {
+    static const char *const names[] = {
+#define KEPT(NAME) #NAME,
+#include "keptnames.def"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (nl_str_eq(name, nl_str(names[i])))
+            return true;
+    return false;
+}
+
+/* Of names joined by ", " those of keptnames.def. */
+static inline void add_kept_names(struct nl_buf *text, struct nl_str joined)
+{
+    const char *at = joined.ptr, *end = joined.ptr + joined.len;
+    for (bool first = true; at < end;) {
+        const char *comma = memchr(at, ',', (size_t)(end - at));
+        struct nl_str name = {at, (size_t)((comma ? comma : end) - at)};
+        if (is_kept_name(name)) {
+            nl_buf_format(text, "%s%.*s", first ? "" : ", ", (int)name.len, name.ptr);
+            first = false;
+        }
+        at = comma ? comma + strlen(", ") : end;
+    }
+}
+
+static inline void tell_cell(struct nl_buf *text, const struct nl_cell *cell, bool names)
+{
+    if (cell->type == NL_CELL_I64)
+        nl_buf_format(text, "%" PRId64, cell->i64);
+    else if (cell->type == NL_CELL_F64)
+        nl_buf_format(text, "%.6g", cell->f64);
+    else if (cell->type == NL_CELL_TEXT && names)
+        add_kept_names(text, cell->text);
+    else if (cell->type == NL_CELL_TEXT)
+        nl_buf_add(text, cell->text.ptr, cell->text.len);
+    nl_buf_char(text, '\n');
+}
+
+struct table_sum {
+    size_t rows;
+    uint32_t sum;
+};
+
+/* All cells; fractions to six digits, since the last ones are not the same on every machine. Of the table of
+ * what was not recorded the analyses of keptnames.def, and the rows that have one. */
+static inline struct table_sum table_sum(const struct nl_result *result)
+{
+    bool missing = strcmp(result->name, "missing") == 0;
+    struct table_sum sum = {0};
     struct nl_buf text;
     nl_buf_init(&text, (size_t)1 << 30);
-    for (size_t row = 0; row < result->rows; row++)
+    for (size_t row = 0; row < result->rows; row++) {
+        size_t before = text.len;
+        bool named = !missing;
         for (size_t column = 0; column < result->column_count; column++) {
-            const struct nl_cell *cell = nl_result_cell(result, row, column);
-            if (cell->type == NL_CELL_I64)
-                nl_buf_format(&text, "%" PRId64, cell->i64);
-            else if (cell->type == NL_CELL_F64)
-                nl_buf_format(&text, "%.6g", cell->f64);
-            else if (cell->type == NL_CELL_TEXT)
-                nl_buf_add(&text, cell->text.ptr, cell->text.len);
-            nl_buf_char(&text, '\n');
+            bool names = missing && strcmp(result->columns[column].name, "answers") == 0;
+            size_t start = text.len;
+            tell_cell(&text, nl_result_cell(result, row, column), names);
+            named = named || (names && text.len > start + 1);
         }
-    uint32_t sum = nl_crc32c(text.ptr, text.len);
+        sum.rows += named;
+        text.len = named ? text.len : before;
+    }
+    sum.sum = nl_crc32c(text.ptr, text.len);
     nl_buf_release(&text);
     return sum;
 }

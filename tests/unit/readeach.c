@@ -151,10 +151,11 @@ static void tell_answers(const struct nl_trace *trace)
     nl_err_clear(&err);
     struct nl_profile *profile = nl_profile_new(trace, &options.window);
     struct nl_report *report = nl_report_new(trace, "analyze", &options, NULL, &err);
-    for (size_t i = 0; report && i < report->result_count; i++)
-        if (report->results[i]->rows && strcmp(report->results[i]->name, "record") != 0)
-            printf("answers.%s %zu ~%08x\n", report->results[i]->name, report->results[i]->rows,
-                   table_sum(report->results[i]));
+    for (size_t i = 0; report && i < report->result_count; i++) {
+        struct table_sum sum = table_sum(report->results[i]);
+        if (sum.rows && strcmp(report->results[i]->name, "record") != 0)
+            printf("answers.%s %zu ~%08x\n", report->results[i]->name, sum.rows, sum.sum);
+    }
     if (report) {
         printf("answers.page ");
         tell_page(profile, report);
