@@ -362,7 +362,7 @@ def formatted():
 
 
 # What readers stumbled over most, and what to write instead.
-WORDS = ((r"(?:is|are|was|were) told", "is reported, is known, is given"), (r"pieces? of work", "operation, task"), (r"set apart", "excluded"),
+WORDS = ((r"(?:is|are|was|were) told", "is reported, is known, is given"), (r"pieces? of (?:\w+ )?work", "operation, task"), (r"set apart", "excluded"),
          (r"is said", "is reported"), (r"put into the bin", "moved to the trash"), (r"no package of machine learning", "no ML framework found"),
          (r"what it is of", "what it belongs to"), (r"would not hold if", "rule out"),
          (r"[Nn]umbers? of instances", "instance number"), (r"switches of threads", "context switches"), (r"held against", "compared with, checked against"),

@@ -1,5 +1,5 @@
 /*
- * job — one piece of long work as seen by the person who waits: progress, cancel, limits.
+ * job — a long task as seen by the person who waits: progress, cancel, limits.
  *
  * cli/ owns one struct nl_job per command and passes it down; everything long calls nl_job_add now
  * and then (every few MiB or 100,000 rows) and stops when nl_job_cancelled says so, returning

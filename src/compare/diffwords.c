@@ -41,7 +41,7 @@ static int by_size(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* The rows are in the order of their changes, which is another one for each piece of the work. */
+/* The rows are in the order of their changes, which is another one for each part of the work. */
 static void sort_by_piece(const struct diff_doc *doc, const struct diff_row **rows, size_t count)
 {
     struct told *told = nl_alloc((count + 1) * sizeof *told);

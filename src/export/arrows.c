@@ -1,5 +1,5 @@
 /*
- * Arrows: nearly every launch has one piece of device work and nothing else, which the slice's own link
+ * Arrows: nearly every launch has one device operation and nothing else, which the slice's own link
  * tells without a list; the rest is a sorted list with a bit per slice that has rows in it.
  */
 #include "export/arrows.h"

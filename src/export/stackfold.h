@@ -24,7 +24,7 @@ struct nl_stacknode {
     uint32_t parent; /* of the root: itself */
     uint32_t frame;  /* of fold->frames; of the root: NL_NULL_ROW */
     int64_t self;    /* weight that ends here */
-    uint64_t count;  /* samples, or pieces of device work, that end here */
+    uint64_t count;  /* samples, or device operations, that end here */
 };
 
 struct nl_stacktree {

@@ -1,4 +1,4 @@
-/* kernel_owner: owner.h as a table, one row per piece of device work. */
+/* kernel_owner: owner.h as a table, one row per device operation. */
 #include "base/mem.h"
 #include "timeline/owner.h"
 #include "sql/tablecells.h"

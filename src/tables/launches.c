@@ -43,7 +43,7 @@ struct stream_tally {
     struct nl_waiting queue; /* of the linked events */
 };
 
-/* One piece of device work with a known launch. */
+/* One device operation with a known launch. */
 static void add_linked(struct stream_tally *tally, const struct nl_trace *trace, uint32_t slice,
                        uint32_t launch, int64_t length)
 {

@@ -2,7 +2,7 @@
  * scope — which slices, and which part of each, a window lets an analysis count.
  *
  * Statistics (counts, totals, percentiles) take the slices that start inside the window, at their
- * whole length; unions of time take the part of each slice that lies inside. Both as query's own
+ * whole length; unions of time take the part of each slice that lies inside. Both as SQL's own
  * aggregates do. A window's rank or device is tested on the slice's lane; a device does not exclude
  * lanes without one (threads), a rank excludes lanes whose rank is not known. Ranges of captured graphs
  * have no time and never count.

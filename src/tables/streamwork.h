@@ -31,7 +31,7 @@ struct nl_streamwork {
     size_t *first; /* per stream its first item; one more at the end */
 };
 
-/* 24 bytes per piece of device work. */
+/* 24 bytes per device operation. */
 void nl_streamwork_init(struct nl_streamwork *work, const struct nl_places *places,
                         const struct nl_scope *scope);
 void nl_streamwork_release(struct nl_streamwork *work);

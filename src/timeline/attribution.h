@@ -1,6 +1,6 @@
 /*
  * attribution — whose time is it: the part of a slice that its children do not cover, and the
- * range of the program (NVTX, operator, module, …) that a piece of device work was launched from.
+ * range of the program (NVTX, operator, module, …) that a device operation was launched from.
  */
 #ifndef NL_ATTRIBUTION_H
 #define NL_ATTRIBUTION_H
@@ -18,7 +18,7 @@ struct nl_launch_range {
                        when the launch began; NL_NULL_ROW when none or the launch is unknown */
 };
 
-/* One row per piece of device work, ascending by slice. `kind`: the ranges' enum nl_kind. Of ranges
+/* One row per device operation, ascending by slice. `kind`: the ranges' enum nl_kind. Of ranges
  * that cross each other the one that began last is the innermost. By containment alone; owner.h
  * also knows ids and forward operators. nl_free the array. */
 struct nl_launch_range *nl_launch_ranges(const struct nl_trace *trace, unsigned kind,
