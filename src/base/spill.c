@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/search.h"
 #include "base/units.h"
 
 #define ARRAY_LEAST ((size_t)512 << 10)
@@ -184,15 +185,7 @@ static int make_file(const char *folder, size_t bytes)
 /* Number of the first array that does not begin before `at`. */
 static size_t find(const struct nl_spill *spill, const char *at)
 {
-    size_t low = 0, high = spill->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if ((uintptr_t)spill->arrays[middle].at < (uintptr_t)at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return NL_FIRST(i, (size_t)0, spill->count, (uintptr_t)spill->arrays[i].at >= (uintptr_t)at);
 }
 
 /* The list is no nl_alloc, which may ask here. */

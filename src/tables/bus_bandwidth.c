@@ -18,42 +18,24 @@
 #include "tables/workrows.h"
 #include "tables/scope.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"operation", NULL, NL_MEANS_TEXT},
-    {"group", NULL, NL_MEANS_TEXT},
-    {"ranks", NULL, NL_MEANS_INTEGER},
-    {"bytes", NULL, NL_MEANS_BYTES},
-    {"count", NULL, NL_MEANS_COUNT},
-    {"shortest_ns", "shortest", NL_MEANS_NS},
-    {"median_ns", "median", NL_MEANS_NS},
-    {"algorithm_bytes_per_s", "algorithm", NL_MEANS_RATE},
-    {"bus_bytes_per_s", "bus", NL_MEANS_RATE},
-    {"link_share", "of link", NL_MEANS_SHARE},
-    {"total_ns", "total", NL_MEANS_NS},
-    {"expected_ns", "expected", NL_MEANS_NS},
-    {"waiting_ns", "waiting", NL_MEANS_NS},
-    {"verdict", NULL, NL_MEANS_TEXT},
-};
-enum {
-    RANK,
-    DEVICE,
-    OPERATION,
-    GROUP,
-    RANKS,
-    BYTES,
-    COUNT,
-    SHORTEST,
-    MEDIAN,
-    ALGORITHM,
-    BUS,
-    LINK,
-    TOTAL,
-    EXPECTED,
-    WAITING,
-    VERDICT
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(operation, NULL, TEXT)                                                                       \
+    C(group, NULL, TEXT)                                                                           \
+    C(ranks, NULL, INTEGER)                                                                        \
+    C(bytes, NULL, BYTES)                                                                          \
+    C(count, NULL, COUNT)                                                                          \
+    C(shortest_ns, "shortest", NS)                                                                 \
+    C(median_ns, "median", NS)                                                                     \
+    C(algorithm_bytes_per_s, "algorithm", RATE)                                                    \
+    C(bus_bytes_per_s, "bus", RATE)                                                                \
+    C(link_share, "of link", SHARE)                                                                \
+    C(total_ns, "total", NS)                                                                       \
+    C(expected_ns, "expected", NS)                                                                 \
+    C(waiting_ns, "waiting", NS)                                                                   \
+    C(verdict, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 #define REACHABLE   0.8 /* of the link */
 #define SLOW        0.5 /* of the link, and less */
@@ -143,11 +125,11 @@ static void judge(struct nl_cell *cells, const struct nl_group *group, uint64_t 
     struct waiting waiting = waiting_of(group);
     double share = bus_bytes_per_s / link;
     if (waiting.count >= LEAST_COUNT)
-        cells[WAITING] = nl_cell_i64(waiting.ns);
+        cells[AT_waiting_ns] = nl_cell_i64(waiting.ns);
     if (bytes >= LEAST_BYTES && share > 0) /* at that share it takes the shortest */
-        cells[EXPECTED] =
+        cells[AT_expected_ns] =
             nl_cell_i64(nl_whole_i64((double)group->stats.min_ns * share / REACHABLE));
-    cells[VERDICT] = nl_answer_static(verdict_of(&waiting, bytes, share));
+    cells[AT_verdict] = nl_answer_static(verdict_of(&waiting, bytes, share));
 }
 
 static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trace *trace,
@@ -160,23 +142,23 @@ static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trac
     double bus =
         algorithm * nl_bus_factor(nl_trace_name(trace, table->operation[row]), table->ranks[row]);
     struct nl_cell *cells = nl_result_row(result);
-    cells[RANK] = nl_cell_i64(nl_lane_rank(trace, lane));
-    cells[DEVICE] = nl_cell_i64(nl_lane_ordinal(trace, lane));
-    cells[OPERATION] = nl_answer_name(result, trace, table->operation[row]);
-    cells[GROUP] = nl_answer_name(result, trace, table->group_name[row]);
-    cells[RANKS] = nl_answer_u32(table->ranks[row]);
-    cells[BYTES] = nl_answer_count(table->bytes[row]);
-    cells[COUNT] = nl_answer_count(group->stats.count);
-    cells[SHORTEST] = nl_cell_i64(group->stats.min_ns);
-    cells[MEDIAN] = nl_cell_f64(group->stats.median_ns);
-    cells[ALGORITHM] = nl_cell_f64(algorithm);
-    cells[BUS] = nl_cell_f64(bus);
+    cells[AT_rank] = nl_cell_i64(nl_lane_rank(trace, lane));
+    cells[AT_device] = nl_cell_i64(nl_lane_ordinal(trace, lane));
+    cells[AT_operation] = nl_answer_name(result, trace, table->operation[row]);
+    cells[AT_group] = nl_answer_name(result, trace, table->group_name[row]);
+    cells[AT_ranks] = nl_answer_u32(table->ranks[row]);
+    cells[AT_bytes] = nl_answer_count(table->bytes[row]);
+    cells[AT_count] = nl_answer_count(group->stats.count);
+    cells[AT_shortest_ns] = nl_cell_i64(group->stats.min_ns);
+    cells[AT_median_ns] = nl_cell_f64(group->stats.median_ns);
+    cells[AT_algorithm_bytes_per_s] = nl_cell_f64(algorithm);
+    cells[AT_bus_bytes_per_s] = nl_cell_f64(bus);
     double link = device == NL_NULL_ROW ? NAN : peaks[device].figures[GPU_LINK];
     if (device != NL_NULL_ROW)
-        cells[LINK] = nl_cell_f64(bus / link);
-    cells[TOTAL] = nl_cell_i64(group->stats.total_ns);
+        cells[AT_link_share] = nl_cell_f64(bus / link);
+    cells[AT_total_ns] = nl_cell_i64(group->stats.total_ns);
     if (table->ranks[row] == 1)
-        cells[VERDICT] = nl_answer_static("one rank");
+        cells[AT_verdict] = nl_answer_static("one rank");
     else
         judge(cells, group, table->bytes[row], bus, link);
 }

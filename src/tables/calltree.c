@@ -155,31 +155,29 @@ static int by_time(const void *left, const void *right)
     return order ? order : (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-enum column { PATH, GPU_NS, SHARE, GPU_SELF_NS, GPU_OPS, COUNT, CPU_NS, DEPTH, ID, PARENT };
-
-static const struct nl_result_column columns[] = {
-    [PATH] = {"path", NULL, NL_MEANS_TEXT},
-    [GPU_NS] = {"gpu_ns", "GPU total", NL_MEANS_NS},
-    [SHARE] = {"share", NULL, NL_MEANS_SHARE},
-    [GPU_SELF_NS] = {"gpu_self_ns", "GPU self", NL_MEANS_NS},
-    [GPU_OPS] = {"gpu_ops", "GPU ops", NL_MEANS_COUNT},
-    [COUNT] = {"count", NULL, NL_MEANS_COUNT},
-    [CPU_NS] = {"cpu_ns", "CPU total", NL_MEANS_NS},
-    [DEPTH] = {"depth", NULL, NL_MEANS_INTEGER},
-    [ID] = {"id", NULL, NL_MEANS_INTEGER},
-    [PARENT] = {"parent", NULL, NL_MEANS_INTEGER},
-};
+#define COLUMNS(C)                                                                                 \
+    C(path, NULL, TEXT)                                                                            \
+    C(gpu_ns, "GPU total", NS)                                                                     \
+    C(share, NULL, SHARE)                                                                          \
+    C(gpu_self_ns, "GPU self", NS)                                                                 \
+    C(gpu_ops, "GPU ops", COUNT)                                                                   \
+    C(count, NULL, COUNT)                                                                          \
+    C(cpu_ns, "CPU total", NS)                                                                     \
+    C(depth, NULL, INTEGER)                                                                        \
+    C(id, NULL, INTEGER)                                                                           \
+    C(parent, NULL, INTEGER)
+NL_COLUMNS(COLUMNS);
 
 static struct nl_cell *calltree_add_row(struct nl_result *result, const struct node *node,
                                         int64_t whole)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[GPU_NS] = nl_cell_i64(node->gpu_ns);
-    cells[SHARE] = nl_answer_share(node->gpu_ns, whole);
-    cells[GPU_SELF_NS] = nl_cell_i64(node->self_ns);
-    cells[GPU_OPS] = nl_answer_count(node->works);
-    cells[DEPTH] = nl_cell_i64(node->depth);
-    cells[ID] = nl_cell_i64((int64_t)result->rows);
+    cells[AT_gpu_ns] = nl_cell_i64(node->gpu_ns);
+    cells[AT_share] = nl_answer_share(node->gpu_ns, whole);
+    cells[AT_gpu_self_ns] = nl_cell_i64(node->self_ns);
+    cells[AT_gpu_ops] = nl_answer_count(node->works);
+    cells[AT_depth] = nl_cell_i64(node->depth);
+    cells[AT_id] = nl_cell_i64((int64_t)result->rows);
     return cells;
 }
 
@@ -239,15 +237,15 @@ static void add_nodes(struct nl_result *result, struct forest *forest, int64_t w
         struct nl_cell *cells = calltree_add_row(result, order[i], whole);
         uint32_t parent = forest->nodes[order[i]->parent].number;
         if (parent)
-            cells[PARENT] = nl_cell_i64(parent);
-        cells[PATH].type = NL_CELL_TEXT;
-        cells[PATH].text = path_of(forest, order[i], &text, &result->arena);
-        cells[COUNT] = nl_answer_count(order[i]->count);
-        cells[CPU_NS] = nl_cell_i64(order[i]->cpu_ns);
+            cells[AT_parent] = nl_cell_i64(parent);
+        cells[AT_path].type = NL_CELL_TEXT;
+        cells[AT_path].text = path_of(forest, order[i], &text, &result->arena);
+        cells[AT_count] = nl_answer_count(order[i]->count);
+        cells[AT_cpu_ns] = nl_cell_i64(order[i]->cpu_ns);
     }
     if (count > MOST_PATHS) {
         struct node rest = sum_rest(forest, order, count);
-        calltree_add_row(result, &rest, whole)[PATH] = nl_answer_static("[paths with less]");
+        calltree_add_row(result, &rest, whole)[AT_path] = nl_answer_static("[paths with less]");
     }
     nl_buf_release(&text);
     nl_free(order);
@@ -259,7 +257,7 @@ static struct nl_result *answer(struct forest *forest, int64_t whole)
     add_nodes(result, forest, whole);
     for (unsigned i = 0; i < NL_UNOWNED; i++)
         if (forest->unowned[i].works)
-            calltree_add_row(result, &forest->unowned[i], whole)[PATH] =
+            calltree_add_row(result, &forest->unowned[i], whole)[AT_path] =
                 nl_answer_static(nl_gputime_unowned_name((enum nl_unowned)i));
     result->note = nl_fold_note(&forest->fold, result);
     return result;
@@ -268,7 +266,7 @@ static struct nl_result *answer(struct forest *forest, int64_t whole)
 /* Without any device work in the recording, device times are not 0 but unknown. */
 static void forget_device_times(struct nl_result *result, const struct nl_trace *trace)
 {
-    static const unsigned device_cells[] = {GPU_NS, SHARE, GPU_SELF_NS, GPU_OPS};
+    static const unsigned device_cells[] = {AT_gpu_ns, AT_share, AT_gpu_self_ns, AT_gpu_ops};
     if (trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows)
         return;
     for (size_t row = 0; row < result->rows; row++)

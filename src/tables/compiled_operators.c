@@ -10,28 +10,20 @@
 #include "tables/scope.h"
 #include "base/sum.h"
 
-static const struct nl_result_column columns[] = {
-    {"operation", NULL, NL_MEANS_TEXT},     {"type", NULL, NL_MEANS_TEXT},
-    {"count", NULL, NL_MEANS_COUNT},        {"total_ns", "total", NL_MEANS_NS},
-    {"share", NULL, NL_MEANS_SHARE},        {"gflop_per_s", "GFLOP/s", NL_MEANS_NUMBER},
-    {"bytes_per_s", "rate", NL_MEANS_RATE}, {"flop_per_byte", "FLOP/B", NL_MEANS_NUMBER},
-    {"flops", "FLOP", NL_MEANS_COUNT},      {"bytes", NULL, NL_MEANS_BYTES},
-    {"file", NULL, NL_MEANS_TEXT},          {"line", NULL, NL_MEANS_INTEGER},
-};
-enum {
-    OPERATION,
-    TYPE,
-    COUNT,
-    TOTAL,
-    SHARE,
-    FLOP_RATE,
-    BYTE_RATE,
-    INTENSITY,
-    FLOPS,
-    BYTES,
-    FILE_NAME,
-    LINE
-};
+#define COLUMNS(C)                                                                                 \
+    C(operation, NULL, TEXT)                                                                       \
+    C(type, NULL, TEXT)                                                                            \
+    C(count, NULL, COUNT)                                                                          \
+    C(total_ns, "total", NS)                                                                       \
+    C(share, NULL, SHARE)                                                                          \
+    C(gflop_per_s, "GFLOP/s", NUMBER)                                                              \
+    C(bytes_per_s, "rate", RATE)                                                                   \
+    C(flop_per_byte, "FLOP/B", NUMBER)                                                             \
+    C(flops, "FLOP", COUNT)                                                                        \
+    C(bytes, NULL, BYTES)                                                                          \
+    C(file, NULL, TEXT)                                                                            \
+    C(line, NULL, INTEGER)
+NL_COLUMNS(COLUMNS);
 
 /* Sums of a group. UNKNOWN: bits of what some execution does not tell; FIRST: a row of it, + 1. */
 enum { SUM_FLOPS, SUM_BYTES, SUM_RUNS, SUM_UNKNOWN, SUM_FIRST };
@@ -86,18 +78,18 @@ static void compiled_operators_add_row(struct nl_result *result, const struct nl
     bool flops = runs && !(sums[SUM_UNKNOWN] & NO_FLOPS);
     bool bytes = runs && !(sums[SUM_UNKNOWN] & NO_BYTES);
     struct nl_cell *cells = nl_result_row(result);
-    cells[OPERATION] = nl_answer_name(result, trace, (uint32_t)(group->a >> 1));
-    cells[TYPE] = nl_answer_name(result, trace, (uint32_t)group->b);
-    cells[COUNT] = nl_answer_count(runs ? (uint64_t)sums[SUM_RUNS] : group->stats.count);
-    cells[TOTAL] = nl_cell_i64(group->stats.total_ns);
-    cells[SHARE] = nl_answer_share(group->stats.total_ns, whole);
-    cells[FLOP_RATE] = ratio(flops, sums[SUM_FLOPS], group->stats.total_ns, 1);
-    cells[BYTE_RATE] = ratio(bytes, sums[SUM_BYTES], group->stats.total_ns, 1e9);
-    cells[INTENSITY] = ratio(flops && bytes, sums[SUM_FLOPS], sums[SUM_BYTES], 1);
-    cells[FLOPS] = nl_answer_count(flops ? (uint64_t)sums[SUM_FLOPS] : NL_NULL_U64);
-    cells[BYTES] = nl_answer_count(bytes ? (uint64_t)sums[SUM_BYTES] : NL_NULL_U64);
-    cells[FILE_NAME] = nl_answer_name(result, trace, node->file[first]);
-    cells[LINE] = nl_answer_u32(node->line[first]);
+    cells[AT_operation] = nl_answer_name(result, trace, (uint32_t)(group->a >> 1));
+    cells[AT_type] = nl_answer_name(result, trace, (uint32_t)group->b);
+    cells[AT_count] = nl_answer_count(runs ? (uint64_t)sums[SUM_RUNS] : group->stats.count);
+    cells[AT_total_ns] = nl_cell_i64(group->stats.total_ns);
+    cells[AT_share] = nl_answer_share(group->stats.total_ns, whole);
+    cells[AT_gflop_per_s] = ratio(flops, sums[SUM_FLOPS], group->stats.total_ns, 1);
+    cells[AT_bytes_per_s] = ratio(bytes, sums[SUM_BYTES], group->stats.total_ns, 1e9);
+    cells[AT_flop_per_byte] = ratio(flops && bytes, sums[SUM_FLOPS], sums[SUM_BYTES], 1);
+    cells[AT_flops] = nl_answer_count(flops ? (uint64_t)sums[SUM_FLOPS] : NL_NULL_U64);
+    cells[AT_bytes] = nl_answer_count(bytes ? (uint64_t)sums[SUM_BYTES] : NL_NULL_U64);
+    cells[AT_file] = nl_answer_name(result, trace, node->file[first]);
+    cells[AT_line] = nl_answer_u32(node->line[first]);
 }
 
 static struct nl_result *compiled_operators_run(const struct nl_trace *trace,

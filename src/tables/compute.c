@@ -16,19 +16,18 @@
 #define ROUNDING    1e-9 /* of one figure worked out in two ways */
 #define NAME_MOST   28   /* bytes of a name in a line */
 
-static const struct nl_result_column columns[] = {
-    {"what", NULL, NL_MEANS_TEXT},
-    {"share", NULL, NL_MEANS_SHARE},
-    {"says", NULL, NL_MEANS_TEXT},
-};
-enum { WHAT, SHARE, SAYS };
+#define COLUMNS(C)                                                                                 \
+    C(what, NULL, TEXT)                                                                            \
+    C(share, NULL, SHARE)                                                                          \
+    C(says, NULL, TEXT)
+NL_COLUMNS(COLUMNS);
 
 static void add(struct nl_result *result, const char *what, double share, const char *says)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[WHAT] = nl_answer_static(what);
-    cells[SHARE] = nl_cell_f64(share);
-    cells[SAYS] = nl_answer_static(says);
+    cells[AT_what] = nl_answer_static(what);
+    cells[AT_share] = nl_cell_f64(share);
+    cells[AT_says] = nl_answer_static(says);
 }
 
 /* What the figures are over: "4 steady steps". */

@@ -7,48 +7,27 @@
 #include "tables/workrows.h"
 #include "timeline/readings.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"product", NULL, NL_MEANS_TEXT},
-    {"steps", NULL, NL_MEANS_COUNT},
-    {"wall_ns", "wall", NL_MEANS_NS},
-    {"mfu", "MFU", NL_MEANS_SHARE},
-    {"hfu", "HFU", NL_MEANS_SHARE},
-    {"flops_per_s", "FLOP/s", NL_MEANS_FLOPS},
-    {"peak_flops_per_s", "peak", NL_MEANS_FLOPS},
-    {"dtype", "type", NL_MEANS_TEXT},
-    {"tokens_per_s", "tokens/s", NL_MEANS_NUMBER},
-    {"matrix_ns", "products", NL_MEANS_NS},
-    {"kernel_ns", "kernels", NL_MEANS_NS},
-    {"flops", "FLOP", NL_MEANS_COUNT},
-    {"model_flops", "model FLOP", NL_MEANS_COUNT},
-    {"peaks_estimated", NULL, NL_MEANS_TEXT},
-    {"peak_source", NULL, NL_MEANS_TEXT},
-    {"clock_hz", "clock", NL_MEANS_HERTZ},
-    {"hfu_at_clock", "HFU at clock", NL_MEANS_SHARE},
-};
-enum {
-    RANK,
-    DEVICE,
-    PRODUCT,
-    STEPS,
-    WALL,
-    MFU,
-    HFU,
-    RATE,
-    PEAK,
-    TYPE,
-    TOKENS,
-    MATRIX,
-    KERNELS,
-    FLOP,
-    MODEL,
-    ESTIMATED,
-    SOURCE,
-    CLOCK,
-    AT_CLOCK
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(product, NULL, TEXT)                                                                         \
+    C(steps, NULL, COUNT)                                                                          \
+    C(wall_ns, "wall", NS)                                                                         \
+    C(mfu, "MFU", SHARE)                                                                           \
+    C(hfu, "HFU", SHARE)                                                                           \
+    C(flops_per_s, "FLOP/s", FLOPS)                                                                \
+    C(peak_flops_per_s, "peak", FLOPS)                                                             \
+    C(dtype, "type", TEXT)                                                                         \
+    C(tokens_per_s, "tokens/s", NUMBER)                                                            \
+    C(matrix_ns, "products", NS)                                                                   \
+    C(kernel_ns, "kernels", NS)                                                                    \
+    C(flops, "FLOP", COUNT)                                                                        \
+    C(model_flops, "model FLOP", COUNT)                                                            \
+    C(peaks_estimated, NULL, TEXT)                                                                 \
+    C(peak_source, NULL, TEXT)                                                                     \
+    C(clock_hz, "clock", HERTZ)                                                                    \
+    C(hfu_at_clock, "HFU at clock", SHARE)
+NL_COLUMNS(COLUMNS);
 
 #define LEAST_READINGS 3
 
@@ -199,31 +178,33 @@ static void efficiency_add_row(struct nl_result *result, const struct nl_trace *
                                const struct nl_efficiency *row)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[RANK] = nl_cell_i64(row->rank);
-    cells[DEVICE] = nl_cell_i64(trace->device.ordinal[row->device]);
+    cells[AT_rank] = nl_cell_i64(row->rank);
+    cells[AT_device] = nl_cell_i64(trace->device.ordinal[row->device]);
     if (row->peaks->product)
-        cells[PRODUCT] = nl_cell_text(result, nl_str(row->peaks->product));
-    cells[STEPS] = row->steps ? nl_answer_count(row->steps) : nl_cell_i64(NL_NULL_I64);
-    cells[WALL] = nl_cell_i64(row->wall_ns);
-    cells[MFU] = nl_cell_f64(row->mfu);
-    cells[HFU] = nl_cell_f64(row->hfu);
-    cells[FLOP] = nl_cell_whole(row->flops);
-    cells[MODEL] = nl_cell_whole(row->model_flops);
-    cells[RATE] = nl_cell_f64(row->wall_ns > 0 ? row->flops / ((double)row->wall_ns / 1e9) : NAN);
-    cells[TYPE] = nl_answer_static(work_type_name(row->type));
-    cells[PEAK] = nl_cell_f64(row->peak_flops);
-    cells[MATRIX] = nl_cell_i64(row->matrix_ns);
-    cells[KERNELS] = nl_cell_i64(row->kernel_ns);
-    cells[TOKENS] = nl_cell_f64(row->tokens_per_s);
-    cells[ESTIMATED] = row->peaks->known ? nl_answer_static(row->peaks->estimated ? "yes" : "no")
-                                         : nl_cell_i64(NL_NULL_I64);
+        cells[AT_product] = nl_cell_text(result, nl_str(row->peaks->product));
+    cells[AT_steps] = row->steps ? nl_answer_count(row->steps) : nl_cell_i64(NL_NULL_I64);
+    cells[AT_wall_ns] = nl_cell_i64(row->wall_ns);
+    cells[AT_mfu] = nl_cell_f64(row->mfu);
+    cells[AT_hfu] = nl_cell_f64(row->hfu);
+    cells[AT_flops] = nl_cell_whole(row->flops);
+    cells[AT_model_flops] = nl_cell_whole(row->model_flops);
+    cells[AT_flops_per_s] =
+        nl_cell_f64(row->wall_ns > 0 ? row->flops / ((double)row->wall_ns / 1e9) : NAN);
+    cells[AT_dtype] = nl_answer_static(work_type_name(row->type));
+    cells[AT_peak_flops_per_s] = nl_cell_f64(row->peak_flops);
+    cells[AT_matrix_ns] = nl_cell_i64(row->matrix_ns);
+    cells[AT_kernel_ns] = nl_cell_i64(row->kernel_ns);
+    cells[AT_tokens_per_s] = nl_cell_f64(row->tokens_per_s);
+    cells[AT_peaks_estimated] = row->peaks->known
+                                    ? nl_answer_static(row->peaks->estimated ? "yes" : "no")
+                                    : nl_cell_i64(NL_NULL_I64);
     if (row->peaks->source)
-        cells[SOURCE] = nl_cell_text(result, nl_str(row->peaks->source));
-    cells[CLOCK] = nl_cell_f64(row->clock_hz);
-    cells[AT_CLOCK] = nl_cell_f64(nl_hfu_at_clock(row));
+        cells[AT_peak_source] = nl_cell_text(result, nl_str(row->peaks->source));
+    cells[AT_clock_hz] = nl_cell_f64(row->clock_hz);
+    cells[AT_hfu_at_clock] = nl_cell_f64(nl_hfu_at_clock(row));
 }
 
-/* Why a device that multiplied matrices has no MFU, and what tells it; NULL: all have one, or did not. */
+/* Why a device that multiplied matrices has no AT_mfu, and what tells it; NULL: all have one, or did not. */
 static const char *why_unknown(struct nl_result *result, const struct nl_efficiency *rows,
                                size_t count)
 {

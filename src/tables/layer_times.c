@@ -10,15 +10,20 @@
 
 #define LEAST_CALLS 5u /* for "most variable" */
 
-static const struct nl_result_column columns[] = {
-    {"name", NULL, NL_MEANS_TEXT},        {"inner", NULL, NL_MEANS_INTEGER},
-    {"count", NULL, NL_MEANS_COUNT},      {"mean_ns", "mean", NL_MEANS_NS},
-    {"stddev_ns", "stddev", NL_MEANS_NS}, {"variation", NULL, NL_MEANS_SHARE},
-    {"min_ns", "min", NL_MEANS_NS},       {"p50_ns", "p50", NL_MEANS_NS},
-    {"p90_ns", "p90", NL_MEANS_NS},       {"p95_ns", "p95", NL_MEANS_NS},
-    {"p99_ns", "p99", NL_MEANS_NS},       {"max_ns", "max", NL_MEANS_NS},
-};
-enum { NAME, INNER, COUNT, MEAN, STDDEV, VARIATION, MIN, P50, P90, P95, P99, MAX };
+#define COLUMNS(C)                                                                                 \
+    C(name, NULL, TEXT)                                                                            \
+    C(inner, NULL, INTEGER)                                                                        \
+    C(count, NULL, COUNT)                                                                          \
+    C(mean_ns, "mean", NS)                                                                         \
+    C(stddev_ns, "stddev", NS)                                                                     \
+    C(variation, NULL, SHARE)                                                                      \
+    C(min_ns, "min", NS)                                                                           \
+    C(p50_ns, "p50", NS)                                                                           \
+    C(p90_ns, "p90", NS)                                                                           \
+    C(p95_ns, "p95", NS)                                                                           \
+    C(p99_ns, "p99", NS)                                                                           \
+    C(max_ns, "max", NS)
+NL_COLUMNS(COLUMNS);
 
 struct call {
     uint32_t name;
@@ -57,18 +62,18 @@ static void layer_times_add_row(struct nl_result *result, const struct nl_trace 
     for (size_t i = 0; i < count; i++)
         values[i] = calls[i].dur;
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
-        cells[P50 + i] = nl_answer_percentile(values, count, percents[i]);
+        cells[AT_p50_ns + i] = nl_answer_percentile(values, count, percents[i]);
     struct nl_group_stats stats = nl_stats_of(values, count);
-    cells[NAME] = nl_answer_name(result, trace, calls[0].name);
-    cells[INNER] = nl_cell_i64(inner);
-    cells[COUNT] = nl_answer_count(count);
-    cells[MEAN] = nl_cell_f64(stats.mean_ns);
-    cells[MIN] = nl_cell_i64(stats.min_ns);
-    cells[MAX] = nl_cell_i64(stats.max_ns);
+    cells[AT_name] = nl_answer_name(result, trace, calls[0].name);
+    cells[AT_inner] = nl_cell_i64(inner);
+    cells[AT_count] = nl_answer_count(count);
+    cells[AT_mean_ns] = nl_cell_f64(stats.mean_ns);
+    cells[AT_min_ns] = nl_cell_i64(stats.min_ns);
+    cells[AT_max_ns] = nl_cell_i64(stats.max_ns);
     if (count > 1) {
-        cells[STDDEV] = nl_cell_f64(stats.stddev_ns);
+        cells[AT_stddev_ns] = nl_cell_f64(stats.stddev_ns);
         if (stats.mean_ns > 0)
-            cells[VARIATION] = nl_cell_f64(stats.stddev_ns / stats.mean_ns);
+            cells[AT_variation] = nl_cell_f64(stats.stddev_ns / stats.mean_ns);
     }
     nl_free(values);
 }
@@ -129,22 +134,22 @@ static void tell_extremes(struct nl_result *result)
     const struct nl_cell *slowest = NULL, *varying = NULL;
     for (size_t row = 0; row < result->rows; row++) {
         const struct nl_cell *cells = nl_result_cell(result, row, 0);
-        if (cells[INNER].i64)
+        if (cells[AT_inner].i64)
             continue;
         slowest = slowest ? slowest : cells;
-        if (cells[COUNT].i64 >= LEAST_CALLS && cells[VARIATION].type == NL_CELL_F64 &&
-            (!varying || cells[VARIATION].f64 > varying[VARIATION].f64))
+        if (cells[AT_count].i64 >= LEAST_CALLS && cells[AT_variation].type == NL_CELL_F64 &&
+            (!varying || cells[AT_variation].f64 > varying[AT_variation].f64))
             varying = cells;
     }
     if (!slowest)
         return;
     result->note = nl_arena_format(&result->arena, "slowest without layers inside: %.*s",
-                                   (int)slowest[NAME].text.len, slowest[NAME].text.ptr);
+                                   (int)slowest[AT_name].text.len, slowest[AT_name].text.ptr);
     if (varying)
         result->note = nl_arena_format(
             &result->arena, "%s; most variable of at least %u calls: %.*s (%.0f %% of its mean)",
-            result->note, LEAST_CALLS, (int)varying[NAME].text.len, varying[NAME].text.ptr,
-            100 * varying[VARIATION].f64);
+            result->note, LEAST_CALLS, (int)varying[AT_name].text.len, varying[AT_name].text.ptr,
+            100 * varying[AT_variation].f64);
 }
 
 static struct nl_result *layer_times_run(const struct nl_trace *trace,

@@ -5,31 +5,22 @@
 
 #include <stdlib.h>
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},          {"device", NULL, NL_MEANS_INTEGER},
-    {"name", "operator", NL_MEANS_TEXT},       {"model", NULL, NL_MEANS_TEXT},
-    {"dtype", "type", NL_MEANS_TEXT},          {"count", "calls", NL_MEANS_COUNT},
-    {"total_ns", "time", NL_MEANS_NS},         {"share", NULL, NL_MEANS_SHARE},
-    {"flops", "FLOP", NL_MEANS_COUNT},         {"bytes", NULL, NL_MEANS_BYTES},
-    {"flops_per_s", "FLOP/s", NL_MEANS_FLOPS}, {"bytes_per_s", "rate", NL_MEANS_RATE},
-    {"intensity", "FLOP/B", NL_MEANS_NUMBER},  {"roof_share", "of roof", NL_MEANS_SHARE},
-};
-enum {
-    RANK,
-    DEVICE,
-    NAME,
-    MODEL,
-    TYPE,
-    COUNT,
-    TOTAL,
-    SHARE,
-    FLOPS,
-    BYTES,
-    FLOP_RATE,
-    BYTE_RATE,
-    INTENSITY,
-    ROOF_SHARE
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(name, "operator", TEXT)                                                                      \
+    C(model, NULL, TEXT)                                                                           \
+    C(dtype, "type", TEXT)                                                                         \
+    C(count, "calls", COUNT)                                                                       \
+    C(total_ns, "time", NS)                                                                        \
+    C(share, NULL, SHARE)                                                                          \
+    C(flops, "FLOP", COUNT)                                                                        \
+    C(bytes, NULL, BYTES)                                                                          \
+    C(flops_per_s, "FLOP/s", FLOPS)                                                                \
+    C(bytes_per_s, "rate", RATE)                                                                   \
+    C(intensity, "FLOP/B", NUMBER)                                                                 \
+    C(roof_share, "of roof", SHARE)
+NL_COLUMNS(COLUMNS);
 
 static int by_time(const void *a, const void *b)
 {
@@ -42,20 +33,20 @@ static void op_work_add_row(struct nl_result *result, const struct nl_trace *tra
                             const struct nl_roof *roof, int64_t total)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[RANK] = nl_cell_i64(roof->rank);
-    cells[DEVICE] = nl_cell_i64(nl_roof_ordinal(trace, roof));
-    cells[NAME] = nl_roof_name(result, trace, roof);
-    cells[MODEL] = nl_answer_static(work_family_name((enum work_family)roof->family));
-    cells[TYPE] = nl_answer_static(work_type_name((enum work_type)roof->type));
-    cells[COUNT] = nl_answer_count(roof->calls);
-    cells[TOTAL] = nl_cell_i64(roof->ns);
-    cells[SHARE] = nl_answer_share(roof->ns, total);
-    cells[FLOPS] = nl_cell_whole(roof->flops);
-    cells[BYTES] = nl_cell_whole(roof->bytes);
-    cells[FLOP_RATE] = nl_cell_f64(nl_roof_flops_per_s(roof));
-    cells[BYTE_RATE] = nl_cell_f64(nl_roof_bytes_per_s(roof));
-    cells[INTENSITY] = nl_cell_f64(nl_roof_intensity(roof));
-    cells[ROOF_SHARE] = nl_cell_f64(nl_roof_share(roof));
+    cells[AT_rank] = nl_cell_i64(roof->rank);
+    cells[AT_device] = nl_cell_i64(nl_roof_ordinal(trace, roof));
+    cells[AT_name] = nl_roof_name(result, trace, roof);
+    cells[AT_model] = nl_answer_static(work_family_name((enum work_family)roof->family));
+    cells[AT_dtype] = nl_answer_static(work_type_name((enum work_type)roof->type));
+    cells[AT_count] = nl_answer_count(roof->calls);
+    cells[AT_total_ns] = nl_cell_i64(roof->ns);
+    cells[AT_share] = nl_answer_share(roof->ns, total);
+    cells[AT_flops] = nl_cell_whole(roof->flops);
+    cells[AT_bytes] = nl_cell_whole(roof->bytes);
+    cells[AT_flops_per_s] = nl_cell_f64(nl_roof_flops_per_s(roof));
+    cells[AT_bytes_per_s] = nl_cell_f64(nl_roof_bytes_per_s(roof));
+    cells[AT_intensity] = nl_cell_f64(nl_roof_intensity(roof));
+    cells[AT_roof_share] = nl_cell_f64(nl_roof_share(roof));
 }
 
 static struct nl_result *op_work_run(const struct nl_trace *trace,

@@ -12,50 +12,28 @@
 #include "tables/scope.h"
 #include "tables/workrows.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"phase", NULL, NL_MEANS_TEXT},
-    {"steps", NULL, NL_MEANS_COUNT},
-    {"step_ns", "GPU per step", NL_MEANS_NS},
-    {"weights_ns", "weights at peak", NL_MEANS_NS},
-    {"bound", "bound by", NL_MEANS_TEXT},
-    {"tokens_per_step", "tokens", NL_MEANS_NUMBER},
-    {"requests_per_step", "requests", NL_MEANS_NUMBER},
-    {"ns_per_token", "per token", NL_MEANS_NS},
-    {"gap_ns", "gap to next", NL_MEANS_NS},
-    {"kv_tokens_per_step", "KV tokens", NL_MEANS_NUMBER},
-    {"graph_share", "in graphs", NL_MEANS_SHARE},
-    {"kernel_ns", "kernels", NL_MEANS_NS},
-    {"source", NULL, NL_MEANS_TEXT},
-    {"limit_share", "weights of step", NL_MEANS_SHARE},
-    {"known_share", "products with sizes", NL_MEANS_SHARE},
-    {"padding_share", "padding", NL_MEANS_SHARE},
-    {"confidence", NULL, NL_MEANS_SHARE},
-    {"micro_batches", "micro-batches per step", NL_MEANS_NUMBER},
-    {"micro_batch_ns", "per micro-batch", NL_MEANS_NS},
-};
-enum {
-    RANK,
-    PHASE,
-    STEPS,
-    STEP,
-    WEIGHTS,
-    BOUND,
-    TOKENS,
-    REQUESTS,
-    PER_TOKEN,
-    GAP,
-    KV,
-    GRAPHS,
-    KERNELS,
-    SOURCE,
-    LIMIT,
-    KNOWN,
-    PADDING,
-    CONFIDENCE,
-    MICRO_BATCHES,
-    MICRO_BATCH
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(phase, NULL, TEXT)                                                                           \
+    C(steps, NULL, COUNT)                                                                          \
+    C(step_ns, "GPU per step", NS)                                                                 \
+    C(weights_ns, "weights at peak", NS)                                                           \
+    C(bound, "bound by", TEXT)                                                                     \
+    C(tokens_per_step, "tokens", NUMBER)                                                           \
+    C(requests_per_step, "requests", NUMBER)                                                       \
+    C(ns_per_token, "per token", NS)                                                               \
+    C(gap_ns, "gap to next", NS)                                                                   \
+    C(kv_tokens_per_step, "KV tokens", NUMBER)                                                     \
+    C(graph_share, "in graphs", SHARE)                                                             \
+    C(kernel_ns, "kernels", NS)                                                                    \
+    C(source, NULL, TEXT)                                                                          \
+    C(limit_share, "weights of step", SHARE)                                                       \
+    C(known_share, "products with sizes", SHARE)                                                   \
+    C(padding_share, "padding", SHARE)                                                             \
+    C(confidence, NULL, SHARE)                                                                     \
+    C(micro_batches, "micro-batches per step", NUMBER)                                             \
+    C(micro_batch_ns, "per micro-batch", NS)
+NL_COLUMNS(COLUMNS);
 
 #define BOUND_LEAST 0.5 /* of a step's length: what takes that much bounds it */
 
@@ -186,9 +164,9 @@ static void show_weights(struct nl_result *result, struct nl_cell *cells, const 
 {
     if (!(sums->weights_s > 0) || !is_sized(sums))
         return;
-    cells[WEIGHTS] = nl_cell_i64(nl_sum_near(sums->weights_s / (double)count * 1e9));
+    cells[AT_weights_ns] = nl_cell_i64(nl_sum_near(sums->weights_s / (double)count * 1e9));
     if (sums->spans > 0 && sums->weights_s * 1e9 <= NL_ROOF_BROKEN * (double)sums->spans)
-        cells[LIMIT] = nl_cell_f64(sums->weights_s * 1e9 / (double)sums->spans);
+        cells[AT_limit_share] = nl_cell_f64(sums->weights_s * 1e9 / (double)sums->spans);
     else if (sums->spans > 0)
         result->note = "reading weights at memory's peak would take longer than the steps: a cache "
                        "holds them, or sizes, product or bandwidth are wrong";
@@ -203,29 +181,32 @@ static void add_phase(struct nl_result *result, const struct nl_llm_work *steps,
         if (nl_llm_step_ns(&steps[i]) != NL_NULL_I64)
             values[known++] = nl_llm_step_ns(&steps[i]);
     struct nl_cell *cells = nl_result_row(result);
-    cells[RANK] = nl_cell_i64(steps->rank);
-    cells[PHASE] = nl_answer_static(nl_llm_phase_text(steps->told.phase));
-    cells[STEPS] = nl_answer_count(count);
-    cells[STEP] = median(values, known);
-    cells[TOKENS] = nl_cell_f64(sums.tokened ? sums.tokens / (double)sums.tokened : NAN);
-    cells[REQUESTS] = nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, requests)));
+    cells[AT_rank] = nl_cell_i64(steps->rank);
+    cells[AT_phase] = nl_answer_static(nl_llm_phase_text(steps->told.phase));
+    cells[AT_steps] = nl_answer_count(count);
+    cells[AT_step_ns] = median(values, known);
+    cells[AT_tokens_per_step] =
+        nl_cell_f64(sums.tokened ? sums.tokens / (double)sums.tokened : NAN);
+    cells[AT_requests_per_step] =
+        nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, requests)));
     if (sums.ran && sums.tokens > 0 && sums.tokened)
-        cells[PER_TOKEN] = nl_cell_f64((double)sums.spans / (double)sums.ran /
-                                       (sums.tokens / (double)sums.tokened));
+        cells[AT_ns_per_token] = nl_cell_f64((double)sums.spans / (double)sums.ran /
+                                             (sums.tokens / (double)sums.tokened));
     known = 0;
     for (size_t i = 0; i < count; i++)
         if (steps[i].gap_ns != NL_NULL_I64)
             values[known++] = steps[i].gap_ns;
-    cells[GAP] = median(values, known);
+    cells[AT_gap_ns] = median(values, known);
     show_weights(result, cells, &sums, count);
-    cells[BOUND] = nl_answer_static(bound_of(&sums));
-    cells[KV] = nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, kv_tokens)));
-    cells[GRAPHS] = nl_answer_share(sums.graphs, sums.kernels);
-    cells[KERNELS] = nl_cell_i64(sums.kernels);
-    cells[SOURCE] = nl_answer_static(steps->told.source);
-    cells[KNOWN] = nl_answer_share(sums.known, sums.products);
-    cells[PADDING] = nl_cell_f64(sums.rows > 0 ? sums.padded / sums.rows : NAN);
-    cells[CONFIDENCE] = nl_cell_f64(sums.confidence);
+    cells[AT_bound] = nl_answer_static(bound_of(&sums));
+    cells[AT_kv_tokens_per_step] =
+        nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, kv_tokens)));
+    cells[AT_graph_share] = nl_answer_share(sums.graphs, sums.kernels);
+    cells[AT_kernel_ns] = nl_cell_i64(sums.kernels);
+    cells[AT_source] = nl_answer_static(steps->told.source);
+    cells[AT_known_share] = nl_answer_share(sums.known, sums.products);
+    cells[AT_padding_share] = nl_cell_f64(sums.rows > 0 ? sums.padded / sums.rows : NAN);
+    cells[AT_confidence] = nl_cell_f64(sums.confidence);
     nl_free(values);
 }
 
@@ -374,17 +355,17 @@ static void add_training(const struct run *run, struct nl_result *result)
         if (!sums[pass])
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[PHASE] = nl_answer_static(pass_names[pass]);
+        cells[AT_phase] = nl_answer_static(pass_names[pass]);
         if (steps) {
-            cells[STEPS] = nl_answer_count(steps);
-            cells[STEP] = nl_cell_i64(sums[pass] / (int64_t)steps);
+            cells[AT_steps] = nl_answer_count(steps);
+            cells[AT_step_ns] = nl_cell_i64(sums[pass] / (int64_t)steps);
         }
         if (micro > 1 && pass != OPTIMIZER) {
-            cells[MICRO_BATCHES] = nl_cell_f64(micro);
-            cells[MICRO_BATCH] = nl_cell_i64(sums[pass] / (int64_t)cycles.all);
+            cells[AT_micro_batches] = nl_cell_f64(micro);
+            cells[AT_micro_batch_ns] = nl_cell_i64(sums[pass] / (int64_t)cycles.all);
         }
-        cells[KERNELS] = nl_cell_i64(sums[pass]);
-        cells[SOURCE] = nl_answer_static("PyTorch operators");
+        cells[AT_kernel_ns] = nl_cell_i64(sums[pass]);
+        cells[AT_source] = nl_answer_static("PyTorch operators");
     }
 }
 

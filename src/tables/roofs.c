@@ -3,46 +3,26 @@
 #include "tables/workrows.h"
 #include "timeline/unseengpu.h"
 
-static const struct nl_result_column columns[] = {
-    {"rank", NULL, NL_MEANS_INTEGER},
-    {"device", NULL, NL_MEANS_INTEGER},
-    {"name", NULL, NL_MEANS_TEXT},
-    {"kind", NULL, NL_MEANS_TEXT},
-    {"dtype", "type", NL_MEANS_TEXT},
-    {"total_ns", "time", NL_MEANS_NS},
-    {"roof_share", "of roof", NL_MEANS_SHARE},
-    {"bound", NULL, NL_MEANS_TEXT},
-    {"headroom_ns", "headroom", NL_MEANS_NS},
-    {"flops_per_s", "FLOP/s", NL_MEANS_FLOPS},
-    {"bytes_per_s", "rate", NL_MEANS_RATE},
-    {"intensity", "FLOP/B", NL_MEANS_NUMBER},
-    {"attainable_flops_per_s", "attainable", NL_MEANS_FLOPS},
-    {"model", NULL, NL_MEANS_TEXT},
-    {"count", "calls", NL_MEANS_COUNT},
-    {"remark", NULL, NL_MEANS_TEXT},
-    {"peak_flops_per_s", "peak", NL_MEANS_FLOPS},
-    {"peak_bytes_per_s", "peak of memory", NL_MEANS_RATE},
-};
-enum {
-    RANK,
-    DEVICE,
-    NAME,
-    KIND,
-    TYPE,
-    TOTAL,
-    ROOF_SHARE,
-    BOUND,
-    HEADROOM,
-    FLOP_RATE,
-    BYTE_RATE,
-    INTENSITY,
-    ATTAINABLE,
-    MODEL,
-    COUNT,
-    REMARK,
-    PEAK_FLOPS,
-    PEAK_BYTES
-};
+#define COLUMNS(C)                                                                                 \
+    C(rank, NULL, INTEGER)                                                                         \
+    C(device, NULL, INTEGER)                                                                       \
+    C(name, NULL, TEXT)                                                                            \
+    C(kind, NULL, TEXT)                                                                            \
+    C(dtype, "type", TEXT)                                                                         \
+    C(total_ns, "time", NS)                                                                        \
+    C(roof_share, "of roof", SHARE)                                                                \
+    C(bound, NULL, TEXT)                                                                           \
+    C(headroom_ns, "headroom", NS)                                                                 \
+    C(flops_per_s, "FLOP/s", FLOPS)                                                                \
+    C(bytes_per_s, "rate", RATE)                                                                   \
+    C(intensity, "FLOP/B", NUMBER)                                                                 \
+    C(attainable_flops_per_s, "attainable", FLOPS)                                                 \
+    C(model, NULL, TEXT)                                                                           \
+    C(count, "calls", COUNT)                                                                       \
+    C(remark, NULL, TEXT)                                                                          \
+    C(peak_flops_per_s, "peak", FLOPS)                                                             \
+    C(peak_bytes_per_s, "peak of memory", RATE)
+NL_COLUMNS(COLUMNS);
 
 static const char *remark(const struct nl_roof *roof)
 {
@@ -55,25 +35,25 @@ static void roofs_add_row(struct nl_result *result, const struct nl_trace *trace
                           const struct nl_roof *roof)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[RANK] = nl_cell_i64(roof->rank);
-    cells[DEVICE] = nl_cell_i64(nl_roof_ordinal(trace, roof));
-    cells[NAME] = nl_roof_name(result, trace, roof);
-    cells[KIND] = nl_answer_static(nl_roof_kind_text(roof->kind));
-    cells[FLOP_RATE] = nl_cell_f64(nl_roof_flops_per_s(roof));
-    cells[BYTE_RATE] = nl_cell_f64(nl_roof_bytes_per_s(roof));
-    cells[INTENSITY] = nl_cell_f64(nl_roof_intensity(roof));
-    cells[ATTAINABLE] = nl_cell_f64(roof->attainable);
-    cells[ROOF_SHARE] = nl_cell_f64(nl_roof_share(roof));
-    cells[BOUND] = nl_answer_static(nl_bound_text(roof->bound));
-    cells[HEADROOM] = nl_cell_i64(roof->headroom_ns);
-    cells[TOTAL] = nl_cell_i64(roof->ns);
-    cells[TYPE] = nl_answer_static(work_type_name((enum work_type)roof->type));
+    cells[AT_rank] = nl_cell_i64(roof->rank);
+    cells[AT_device] = nl_cell_i64(nl_roof_ordinal(trace, roof));
+    cells[AT_name] = nl_roof_name(result, trace, roof);
+    cells[AT_kind] = nl_answer_static(nl_roof_kind_text(roof->kind));
+    cells[AT_flops_per_s] = nl_cell_f64(nl_roof_flops_per_s(roof));
+    cells[AT_bytes_per_s] = nl_cell_f64(nl_roof_bytes_per_s(roof));
+    cells[AT_intensity] = nl_cell_f64(nl_roof_intensity(roof));
+    cells[AT_attainable_flops_per_s] = nl_cell_f64(roof->attainable);
+    cells[AT_roof_share] = nl_cell_f64(nl_roof_share(roof));
+    cells[AT_bound] = nl_answer_static(nl_bound_text(roof->bound));
+    cells[AT_headroom_ns] = nl_cell_i64(roof->headroom_ns);
+    cells[AT_total_ns] = nl_cell_i64(roof->ns);
+    cells[AT_dtype] = nl_answer_static(work_type_name((enum work_type)roof->type));
     if (roof->family < WORK_FAMILIES)
-        cells[MODEL] = nl_answer_static(work_family_name((enum work_family)roof->family));
-    cells[COUNT] = nl_answer_count(roof->calls);
-    cells[REMARK] = nl_answer_static(remark(roof));
-    cells[PEAK_FLOPS] = nl_cell_f64(roof->peak_flops);
-    cells[PEAK_BYTES] = nl_cell_f64(roof->peak_bytes);
+        cells[AT_model] = nl_answer_static(work_family_name((enum work_family)roof->family));
+    cells[AT_count] = nl_answer_count(roof->calls);
+    cells[AT_remark] = nl_answer_static(remark(roof));
+    cells[AT_peak_flops_per_s] = nl_cell_f64(roof->peak_flops);
+    cells[AT_peak_bytes_per_s] = nl_cell_f64(roof->peak_bytes);
 }
 
 /* Which peaks these are, of the first device that has any; of processors, where no device computed. */
