@@ -439,7 +439,8 @@ def fields():
 
 def cells():
     """cells of rows have names, not numbers"""
-    return find(r"\bcells\[\d+\]", sources(), "name the cell: NL_COLUMNS for results, an enum that places the column's name for databases")
+    breaches = find(r"\bcells\[\d+\]", sources(), "name the cell: NL_COLUMNS for results, an enum that places the column's name for databases")
+    return breaches + find(r"\bcase \d+:", [p for p in sources(["src/sql"]) if "/tables_" in p], "name the column: NL_TF_COLUMNS")
 
 
 def casts():

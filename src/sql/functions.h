@@ -40,6 +40,21 @@ struct nl_tf_column {
     const char *name, *type, *doc; /* type as nl_column_sql_type gives it */
 };
 
+/* The columns of a table function, and enum constants of their places, from one list:
+ *
+ *     #define GAP_COLUMNS(C, P)                                \
+ *         C(P, rank, "INTEGER", "rank, where it is known")     \
+ *         C(P, dur, "INTEGER NS", "how long nothing ran")
+ *     NL_TF_COLUMNS(gap_columns, GAP, GAP_COLUMNS);
+ *     ...
+ *     case GAP_dur: nl_show_int(context, gap->dur); break;
+ */
+#define NL_TF_PLACE(prefix, name, type, doc) prefix##_##name,
+#define NL_TF_ROW(prefix, name, type, doc)   {#name, type, doc},
+#define NL_TF_COLUMNS(array, prefix, list)                                                         \
+    enum { list(NL_TF_PLACE, prefix) prefix##_COUNT };                                             \
+    static const struct nl_tf_column array[] = {list(NL_TF_ROW, prefix){0}}
+
 /* One call: made by `open`, read by `column`, released by `close`. */
 struct nl_tf_call {
     struct nl_db *db;

@@ -85,31 +85,62 @@ static void show_process(const struct nl_account *account, const struct nl_accou
                 process == NL_NULL_ROW ? NL_NULL_I64 : account->trace->process.pid[process]);
 }
 
+#define ACCOUNT_COLUMNS(C, P)                                                                      \
+    C(P, rank, "INTEGER", "rank, where only one used the device")                                  \
+    C(P, device, "INTEGER", "device number within its rank; NULL in a CPU-only account")           \
+    C(P, phase, "TEXT", "startup, warmup, steady, tail or outlier")                                \
+    C(P, part, "TEXT",                                                                             \
+      "compute, exposed_comm, exposed_comm_wait, exposed_comm_transfer, exposed_copy, "            \
+      "exposed_memset, migration, idle, before_device or after_device")                            \
+    C(P, culprit, "TEXT", "who had the time: a kernel, a copy and its owner, what the CPU did")    \
+    C(P, ns, "INTEGER NS", "time booked")                                                          \
+    C(P, ns_per_step, "INTEGER NS", "over the steps of the phase; NULL without steps")             \
+    C(P, share, "REAL", "of all time of the device's account")                                     \
+    C(P, inside, "INTEGER",                                                                        \
+      "1 between the device's first and last work; NULL where the file has no start times")        \
+    C(P, finding, "TEXT",                                                                          \
+      "id of the finding that explains the row (at most one); NULL where none does")               \
+    C(P, phase_share, "REAL", "of the device's time in that phase")                                \
+    C(P, kind, "TEXT", "category of the kernel, kind of copy, or what the CPU did: operator, …")   \
+    C(P, op, "TEXT", "operator that launched the work")                                            \
+    C(P, range, "TEXT", "module, else NVTX range or annotation, that launched it")                 \
+    C(P, wait, "TEXT",                                                                             \
+      "idle: blocking call without which the CPU could have run ahead through the time")           \
+    C(P, class, "TEXT", "idle: host_late, dependency, launch_latency, queued, unknown or short")   \
+    C(P, thread, "TEXT", "who did it: launching, or other, a thread it waited for")                \
+    C(P, count, "INTEGER", "operations on the device, or idle gaps")                               \
+    C(P, bytes, "INTEGER", "of copies and memsets")                                                \
+    C(P, process, "INTEGER", "OS process id; NULL where several processes share a device")         \
+    C(P, name, "TEXT", "the kernel, collective or copy, or what the CPU did, by itself")
+NL_TF_COLUMNS(account_columns, ACCOUNT, ACCOUNT_COLUMNS);
+
 static void more_columns(const struct nl_tf_call *call, const struct nl_account_row *row,
                          int column, sqlite3_context *context)
 {
     char room[64];
     const struct nl_account *account = ((const struct opened *)call->state)->account;
     switch (column) {
-    case 11: sqlite3_result_text(context, nl_account_kind(row, room), -1, SQLITE_TRANSIENT); break;
-    case 12: show_name(account, row->op, context); break;
-    case 13: show_name(account, row->range, context); break;
-    case 14: show_name(account, row->wait, context); break;
-    case 15:
+    case ACCOUNT_kind:
+        sqlite3_result_text(context, nl_account_kind(row, room), -1, SQLITE_TRANSIENT);
+        break;
+    case ACCOUNT_op: show_name(account, row->op, context); break;
+    case ACCOUNT_range: show_name(account, row->range, context); break;
+    case ACCOUNT_wait: show_name(account, row->wait, context); break;
+    case ACCOUNT_class:
         nl_show_text(context, row->class < NL_IDLE_CLASSES
                                   ? nl_idle_class_name((enum nl_idle_class)row->class)
                                   : NULL);
         break;
-    case 16:
+    case ACCOUNT_thread:
         nl_show_text(context, row->activity != NL_DID_COUNT
                                   ? nl_idle_thread_name(row->activity, row->elsewhere)
                                   : NULL);
         break;
-    case 17: nl_show_int(context, (int64_t)row->count); break;
-    case 18:
+    case ACCOUNT_count: nl_show_int(context, (int64_t)row->count); break;
+    case ACCOUNT_bytes:
         nl_show_int(context, row->bytes == NL_NULL_U64 ? NL_NULL_I64 : (int64_t)row->bytes);
         break;
-    case 19: show_process(account, row, context); break;
+    case ACCOUNT_process: show_process(account, row, context); break;
     default: show_name(account, row->name, context); break;
     }
 }
@@ -121,17 +152,21 @@ static void account_column(const struct nl_tf_call *call, size_t index, int colu
     const struct nl_account_row *row = &account->rows[index];
     const struct nl_account_device *device = &account->devices[row->device];
     switch (column) {
-    case 0: nl_show_int(context, device->rank); break;
-    case 1: nl_show_int(context, device->ordinal); break;
-    case 2: nl_show_text(context, nl_phase_name((enum nl_phase)row->phase)); break;
-    case 3: nl_show_text(context, nl_account_part_name((enum nl_account_part)row->part)); break;
-    case 4: show_culprit(account, row, context); break;
-    case 5: nl_show_int(context, row->ns); break;
-    case 6: nl_show_int(context, nl_account_per_step(account, row)); break;
-    case 7: show_share(row->ns, nl_account_total(device), context); break;
-    case 8: nl_show_int(context, device->starts_unknown ? NL_NULL_I64 : row->inside); break;
-    case 9: show_finding(call, index, context); break;
-    case 10: show_share(row->ns, device->phase_ns[row->phase], context); break;
+    case ACCOUNT_rank: nl_show_int(context, device->rank); break;
+    case ACCOUNT_device: nl_show_int(context, device->ordinal); break;
+    case ACCOUNT_phase: nl_show_text(context, nl_phase_name((enum nl_phase)row->phase)); break;
+    case ACCOUNT_part:
+        nl_show_text(context, nl_account_part_name((enum nl_account_part)row->part));
+        break;
+    case ACCOUNT_culprit: show_culprit(account, row, context); break;
+    case ACCOUNT_ns: nl_show_int(context, row->ns); break;
+    case ACCOUNT_ns_per_step: nl_show_int(context, nl_account_per_step(account, row)); break;
+    case ACCOUNT_share: show_share(row->ns, nl_account_total(device), context); break;
+    case ACCOUNT_inside:
+        nl_show_int(context, device->starts_unknown ? NL_NULL_I64 : row->inside);
+        break;
+    case ACCOUNT_finding: show_finding(call, index, context); break;
+    case ACCOUNT_phase_share: show_share(row->ns, device->phase_ns[row->phase], context); break;
     default: more_columns(call, row, column, context); break;
     }
 }
@@ -148,38 +183,7 @@ const struct nl_table_function nl_tf_account = {
         "waited or nothing was recorded. With a window, everything is clipped to it.",
     .example =
         "SELECT phase, part, culprit, ns, ns_per_step FROM account ORDER BY ns DESC LIMIT 10",
-    .columns =
-        (const struct nl_tf_column[]){
-            {"rank", "INTEGER", "rank, where only one used the device"},
-            {"device", "INTEGER", "device number within its rank; NULL in a CPU-only account"},
-            {"phase", "TEXT", "startup, warmup, steady, tail or outlier"},
-            {"part", "TEXT",
-             "compute, exposed_comm, exposed_comm_wait, exposed_comm_transfer, exposed_copy, "
-             "exposed_memset, migration, idle, before_device or after_device"},
-            {"culprit", "TEXT",
-             "who had the time: a kernel, a copy and its owner, what the CPU did"},
-            {"ns", "INTEGER NS", "time booked"},
-            {"ns_per_step", "INTEGER NS", "over the steps of the phase; NULL without steps"},
-            {"share", "REAL", "of all time of the device's account"},
-            {"inside", "INTEGER",
-             "1 between the device's first and last work; NULL where the file has no start times"},
-            {"finding", "TEXT",
-             "id of the finding that explains the row (at most one); NULL where none does"},
-            {"phase_share", "REAL", "of the device's time in that phase"},
-            {"kind", "TEXT",
-             "category of the kernel, kind of copy, or what the CPU did: operator, …"},
-            {"op", "TEXT", "operator that launched the work"},
-            {"range", "TEXT", "module, else NVTX range or annotation, that launched it"},
-            {"wait", "TEXT",
-             "idle: blocking call without which the CPU could have run ahead through the time"},
-            {"class", "TEXT",
-             "idle: host_late, dependency, launch_latency, queued, unknown or short"},
-            {"thread", "TEXT", "who did it: launching, or other, a thread it waited for"},
-            {"count", "INTEGER", "operations on the device, or idle gaps"},
-            {"bytes", "INTEGER", "of copies and memsets"},
-            {"process", "INTEGER", "OS process id; NULL where several processes share a device"},
-            {"name", "TEXT", "the kernel, collective or copy, or what the CPU did, by itself"},
-            {0}},
+    .columns = account_columns,
     .arguments = (const struct nl_tf_column[]){{"window_start", "INTEGER", "first ns to look at"},
                                                {"window_end", "INTEGER",
                                                 "end of what to look at, not included"},

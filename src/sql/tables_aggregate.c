@@ -122,34 +122,34 @@ static bool open_name_stats(struct nl_tf_call *call, sqlite3_value **args)
     return true;
 }
 
+#define STATS_COLUMNS(C, P)                                                                        \
+    C(P, name, "TEXT", "name")                                                                     \
+    C(P, count, "INTEGER", "how many, of known length")                                            \
+    C(P, total_ns, "INTEGER NS", "sum of their lengths")                                           \
+    C(P, min_ns, "INTEGER NS", "shortest")                                                         \
+    C(P, median_ns, "REAL", "median, in ns (interpolated)")                                        \
+    C(P, p95_ns, "REAL", "95th percentile, in ns (interpolated)")                                  \
+    C(P, max_ns, "INTEGER NS", "longest")                                                          \
+    C(P, stddev_ns, "REAL", "sample standard deviation, NULL for one")                             \
+    C(P, mean_ns, "REAL", "mean")
+NL_TF_COLUMNS(stats_columns, STATS, STATS_COLUMNS);
+
 static void stats_column(const struct nl_tf_call *call, size_t row, int column,
                          sqlite3_context *context)
 {
     const struct nl_group_stats *it = (const struct nl_group_stats *)call->state + row;
     switch (column) {
-    case 0: nl_show_name(context, call, it->name); break;
-    case 1: nl_show_int(context, (int64_t)it->count); break;
-    case 2: nl_show_int(context, it->total_ns); break;
-    case 3: nl_show_int(context, it->min_ns); break;
-    case 4: nl_show_real(context, it->median_ns); break;
-    case 5: nl_show_real(context, it->p95_ns); break;
-    case 6: nl_show_int(context, it->max_ns); break;
-    case 7: nl_show_real(context, it->stddev_ns); break;
+    case STATS_name: nl_show_name(context, call, it->name); break;
+    case STATS_count: nl_show_int(context, (int64_t)it->count); break;
+    case STATS_total_ns: nl_show_int(context, it->total_ns); break;
+    case STATS_min_ns: nl_show_int(context, it->min_ns); break;
+    case STATS_median_ns: nl_show_real(context, it->median_ns); break;
+    case STATS_p95_ns: nl_show_real(context, it->p95_ns); break;
+    case STATS_max_ns: nl_show_int(context, it->max_ns); break;
+    case STATS_stddev_ns: nl_show_real(context, it->stddev_ns); break;
     default: nl_show_real(context, it->mean_ns); break;
     }
 }
-
-static const struct nl_tf_column stats_columns[] = {
-    {"name", "TEXT", "name"},
-    {"count", "INTEGER", "how many, of known length"},
-    {"total_ns", "INTEGER NS", "sum of their lengths"},
-    {"min_ns", "INTEGER NS", "shortest"},
-    {"median_ns", "REAL", "median, in ns (interpolated)"},
-    {"p95_ns", "REAL", "95th percentile, in ns (interpolated)"},
-    {"max_ns", "INTEGER NS", "longest"},
-    {"stddev_ns", "REAL", "sample standard deviation, NULL for one"},
-    {"mean_ns", "REAL", "mean"},
-    {0}};
 
 const struct nl_table_function nl_tf_kernel_summary = {
     .name = "kernel_summary",

@@ -46,6 +46,23 @@ static bool open_causes(struct nl_tf_call *call, sqlite3_value **args)
     return true;
 }
 
+#define GAP_COLUMNS(C, P)                                                                          \
+    C(P, rank, "INTEGER", "rank, where only one used the device")                                  \
+    C(P, device, "INTEGER", "device number within its rank")                                       \
+    C(P, ts, "INTEGER NS", "start: the work before it has ended")                                  \
+    C(P, dur, "INTEGER NS", "length")                                                              \
+    C(P, class, "TEXT", "host_late, dependency, launch_latency, queued or unknown")                \
+    C(P, activity, "TEXT", "what the launching thread did most")                                   \
+    C(P, activity_name, "TEXT", "name of that operator, call, function or range")                  \
+    C(P, activity_ns, "INTEGER NS", "for how long")                                                \
+    C(P, before, "INTEGER", "work that ended last (id in slices)")                                 \
+    C(P, after, "INTEGER", "work that ends the gap (id in slices)")                                \
+    C(P, launch, "INTEGER", "its launch (id in slices)")                                           \
+    C(P, sync, "INTEGER", "blocking call that was open when the gap began (id in slices)")         \
+    C(P, sync_ns, "INTEGER NS", "of the gap, after that call had returned")                        \
+    C(P, thread, "TEXT", "who did activity: launching, or other, a thread it waited for")
+NL_TF_COLUMNS(gap_columns, GAP, GAP_COLUMNS);
+
 static void gap_column(const struct nl_tf_call *call, size_t row, int column,
                        sqlite3_context *context)
 {
@@ -53,24 +70,40 @@ static void gap_column(const struct nl_tf_call *call, size_t row, int column,
     const struct nl_idle_gap *gap = &state->idle->gaps[row];
     const struct nl_idle_device *device = &state->idle->devices[state->device_of[row]];
     switch (column) {
-    case 0: nl_show_int(context, device->rank); break;
-    case 1: nl_show_int(context, device->ordinal); break;
-    case 2: nl_show_int(context, gap->start - call->db->origin); break;
-    case 3: nl_show_int(context, gap->end - gap->start); break;
-    case 4: nl_show_text(context, nl_idle_class_name((enum nl_idle_class)gap->class)); break;
-    case 5:
+    case GAP_rank: nl_show_int(context, device->rank); break;
+    case GAP_device: nl_show_int(context, device->ordinal); break;
+    case GAP_ts: nl_show_int(context, gap->start - call->db->origin); break;
+    case GAP_dur: nl_show_int(context, gap->end - gap->start); break;
+    case GAP_class:
+        nl_show_text(context, nl_idle_class_name((enum nl_idle_class)gap->class));
+        break;
+    case GAP_activity:
         nl_show_text(context, nl_idle_activity_name((enum nl_idle_activity)gap->activity));
         break;
-    case 6: nl_show_name(context, call, gap->name); break;
-    case 7: nl_show_int(context, gap->activity_ns); break;
-    case 8: nl_show_row(context, gap->before); break;
-    case 9: nl_show_row(context, gap->after); break;
-    case 10: nl_show_row(context, gap->launch); break;
-    case 11: nl_show_row(context, gap->sync); break;
-    case 13: nl_show_text(context, nl_idle_thread_name(gap->activity, gap->elsewhere)); break;
+    case GAP_activity_name: nl_show_name(context, call, gap->name); break;
+    case GAP_activity_ns: nl_show_int(context, gap->activity_ns); break;
+    case GAP_before: nl_show_row(context, gap->before); break;
+    case GAP_after: nl_show_row(context, gap->after); break;
+    case GAP_launch: nl_show_row(context, gap->launch); break;
+    case GAP_sync: nl_show_row(context, gap->sync); break;
+    case GAP_thread:
+        nl_show_text(context, nl_idle_thread_name(gap->activity, gap->elsewhere));
+        break;
     default: nl_show_int(context, nl_idle_sync_cost(call->db->trace, gap)); break;
     }
 }
+
+#define CAUSE_COLUMNS(C, P)                                                                        \
+    C(P, rank, "INTEGER", "rank, where only one used the device")                                  \
+    C(P, device, "INTEGER", "device number within its rank")                                       \
+    C(P, class, "TEXT", "host_late, dependency, launch_latency, queued, unknown or short")         \
+    C(P, activity, "TEXT",                                                                         \
+      "operator, python, synchronisation, off-CPU (waiting), nothing recorded, …")                 \
+    C(P, name, "TEXT", "name of the operator, call, function or range")                            \
+    C(P, gaps, "INTEGER", "gaps in which it occurs")                                               \
+    C(P, total_ns, "INTEGER NS", "idle time spent so")                                             \
+    C(P, thread, "TEXT", "who did it: launching, or other, a thread it waited for")
+NL_TF_COLUMNS(cause_columns, CAUSE, CAUSE_COLUMNS);
 
 static void cause_column(const struct nl_tf_call *call, size_t row, int column,
                          sqlite3_context *context)
@@ -79,15 +112,19 @@ static void cause_column(const struct nl_tf_call *call, size_t row, int column,
     const struct nl_idle_sum *sum = &state->idle->sums[row];
     const struct nl_idle_device *device = &state->idle->devices[state->device_of[row]];
     switch (column) {
-    case 0: nl_show_int(context, device->rank); break;
-    case 1: nl_show_int(context, device->ordinal); break;
-    case 2: nl_show_text(context, nl_idle_class_name((enum nl_idle_class)sum->class)); break;
-    case 3:
+    case CAUSE_rank: nl_show_int(context, device->rank); break;
+    case CAUSE_device: nl_show_int(context, device->ordinal); break;
+    case CAUSE_class:
+        nl_show_text(context, nl_idle_class_name((enum nl_idle_class)sum->class));
+        break;
+    case CAUSE_activity:
         nl_show_text(context, nl_idle_activity_name((enum nl_idle_activity)sum->activity));
         break;
-    case 4: nl_show_name(context, call, sum->name); break;
-    case 5: nl_show_int(context, (int64_t)sum->gaps); break;
-    case 7: nl_show_text(context, nl_idle_thread_name(sum->activity, sum->elsewhere)); break;
+    case CAUSE_name: nl_show_name(context, call, sum->name); break;
+    case CAUSE_gaps: nl_show_int(context, (int64_t)sum->gaps); break;
+    case CAUSE_thread:
+        nl_show_text(context, nl_idle_thread_name(sum->activity, sum->elsewhere));
+        break;
     default: nl_show_int(context, sum->total_ns); break;
     }
 }
@@ -109,23 +146,7 @@ const struct nl_table_function nl_tf_idle_gaps = {
            "one that it waited for, did for the largest "
            "part of the gap.",
     .example = "SELECT class, count(*), sum(dur) FROM idle_gaps GROUP BY class",
-    .columns =
-        (const struct nl_tf_column[]){
-            {"rank", "INTEGER", "rank, where only one used the device"},
-            {"device", "INTEGER", "device number within its rank"},
-            {"ts", "INTEGER NS", "start: the work before it has ended"},
-            {"dur", "INTEGER NS", "length"},
-            {"class", "TEXT", "host_late, dependency, launch_latency, queued or unknown"},
-            {"activity", "TEXT", "what the launching thread did most"},
-            {"activity_name", "TEXT", "name of that operator, call, function or range"},
-            {"activity_ns", "INTEGER NS", "for how long"},
-            {"before", "INTEGER", "work that ended last (id in slices)"},
-            {"after", "INTEGER", "work that ends the gap (id in slices)"},
-            {"launch", "INTEGER", "its launch (id in slices)"},
-            {"sync", "INTEGER", "blocking call that was open when the gap began (id in slices)"},
-            {"sync_ns", "INTEGER NS", "of the gap, after that call had returned"},
-            {"thread", "TEXT", "who did activity: launching, or other, a thread it waited for"},
-            {0}},
+    .columns = gap_columns,
     .arguments = time_arguments,
     .listed = true,
     .open = open_gaps,
@@ -140,18 +161,7 @@ const struct nl_table_function nl_tf_idle_causes = {
            "up to idle_ns of "
            "time_breakdown.",
     .example = "SELECT activity, sum(total_ns) FROM idle_causes GROUP BY 1 ORDER BY 2 DESC",
-    .columns =
-        (const struct nl_tf_column[]){
-            {"rank", "INTEGER", "rank, where only one used the device"},
-            {"device", "INTEGER", "device number within its rank"},
-            {"class", "TEXT", "host_late, dependency, launch_latency, queued, unknown or short"},
-            {"activity", "TEXT",
-             "operator, python, synchronisation, off-CPU (waiting), nothing recorded, …"},
-            {"name", "TEXT", "name of the operator, call, function or range"},
-            {"gaps", "INTEGER", "gaps in which it occurs"},
-            {"total_ns", "INTEGER NS", "idle time spent so"},
-            {"thread", "TEXT", "who did it: launching, or other, a thread it waited for"},
-            {0}},
+    .columns = cause_columns,
     .arguments = time_arguments,
     .listed = true,
     .open = open_causes,

@@ -56,20 +56,41 @@ static void show_told(sqlite3_context *context, int64_t value)
     nl_show_int(context, value < 0 ? NL_NULL_I64 : value);
 }
 
+#define LLM_COLUMNS(C, P)                                                                          \
+    C(P, rank, "INTEGER", "rank")                                                                  \
+    C(P, device, "INTEGER", "device number within its rank")                                       \
+    C(P, phase, "TEXT", "prefill, decode or mixed")                                                \
+    C(P, ts, "INTEGER NS", "start of its first device work")                                       \
+    C(P, dur, "INTEGER NS", "from its first to its last device work")                              \
+    C(P, kernel_ns, "INTEGER NS", "sum of its kernels")                                            \
+    C(P, graph_ns, "INTEGER NS", "of that: kernels of replayed graphs")                            \
+    C(P, tokens, "INTEGER", "computed, as its name tells")                                         \
+    C(P, requests, "INTEGER", "in it, as its name tells")                                          \
+    C(P, rows, "REAL", "that most of its products multiply by weights: tokens with padding")       \
+    C(P, weight_bytes, "REAL", "read by products with known sizes: weights and activations")       \
+    C(P, weights_ns, "REAL", "the least time that takes at memory's peak")                         \
+    C(P, compute_ns, "REAL", "the least time that their arithmetic takes")                         \
+    C(P, product_ns, "INTEGER NS", "of kernel_ns: products with weights, experts")                 \
+    C(P, known_ns, "INTEGER NS", "of product_ns: products with known sizes")                       \
+    C(P, gap_ns, "INTEGER NS", "to the first work of the next step")                               \
+    C(P, source, "TEXT", "what tells that it is a step of this phase")                             \
+    C(P, confidence, "REAL", "0..1")
+NL_TF_COLUMNS(llm_columns, LLM, LLM_COLUMNS);
+
 static void show_sizes(const struct nl_llm_work *step, int column, sqlite3_context *context)
 {
     bool sizes = step->weight_bytes > 0;
     switch (column) {
-    case 9: nl_show_real(context, step->rows); break;
-    case 10: nl_show_real(context, sizes ? step->weight_bytes : NAN); break;
-    case 11:
+    case LLM_rows: nl_show_real(context, step->rows); break;
+    case LLM_weight_bytes: nl_show_real(context, sizes ? step->weight_bytes : NAN); break;
+    case LLM_weights_ns:
         nl_show_real(context, sizes ? step->weight_bytes / step->memory_rate * 1e9 : NAN);
         break;
-    case 12: nl_show_real(context, sizes ? step->compute_s * 1e9 : NAN); break;
-    case 13: nl_show_int(context, step->product_ns); break;
-    case 14: nl_show_int(context, step->known_ns); break;
-    case 15: nl_show_int(context, step->gap_ns); break;
-    case 16: nl_show_text(context, step->told.source); break;
+    case LLM_compute_ns: nl_show_real(context, sizes ? step->compute_s * 1e9 : NAN); break;
+    case LLM_product_ns: nl_show_int(context, step->product_ns); break;
+    case LLM_known_ns: nl_show_int(context, step->known_ns); break;
+    case LLM_gap_ns: nl_show_int(context, step->gap_ns); break;
+    case LLM_source: nl_show_text(context, step->told.source); break;
     default: nl_show_real(context, step->confidence); break;
     }
 }
@@ -81,18 +102,18 @@ static void step_column(const struct nl_tf_call *call, size_t index, int column,
     const struct nl_trace *trace = call->db->trace;
     bool ran = nl_llm_step_ns(step) != NL_NULL_I64;
     switch (column) {
-    case 0: nl_show_int(context, step->rank); break;
-    case 1:
+    case LLM_rank: nl_show_int(context, step->rank); break;
+    case LLM_device:
         nl_show_int(context, step->device == NL_NULL_ROW ? NL_NULL_I64
                                                          : trace->device.ordinal[step->device]);
         break;
-    case 2: nl_show_text(context, nl_llm_phase_text(step->told.phase)); break;
-    case 3: nl_show_int(context, ran ? step->first - call->db->origin : NL_NULL_I64); break;
-    case 4: nl_show_int(context, nl_llm_step_ns(step)); break;
-    case 5: nl_show_int(context, step->kernel_ns); break;
-    case 6: nl_show_int(context, step->graph_ns); break;
-    case 7: show_told(context, step->told.tokens); break;
-    case 8: show_told(context, step->told.requests); break;
+    case LLM_phase: nl_show_text(context, nl_llm_phase_text(step->told.phase)); break;
+    case LLM_ts: nl_show_int(context, ran ? step->first - call->db->origin : NL_NULL_I64); break;
+    case LLM_dur: nl_show_int(context, nl_llm_step_ns(step)); break;
+    case LLM_kernel_ns: nl_show_int(context, step->kernel_ns); break;
+    case LLM_graph_ns: nl_show_int(context, step->graph_ns); break;
+    case LLM_tokens: show_told(context, step->told.tokens); break;
+    case LLM_requests: show_told(context, step->told.requests); break;
     default: show_sizes(step, column, context); break;
     }
 }
@@ -112,27 +133,7 @@ const struct nl_table_function nl_tf_llm_steps = {
         "decode cannot be faster.",
     .example = "SELECT phase, count(*), avg(dur), avg(weights_ns), avg(tokens) FROM llm_steps "
                "GROUP BY phase",
-    .columns =
-        (const struct nl_tf_column[]){
-            {"rank", "INTEGER", "rank"},
-            {"device", "INTEGER", "device number within its rank"},
-            {"phase", "TEXT", "prefill, decode or mixed"},
-            {"ts", "INTEGER NS", "start of its first device work"},
-            {"dur", "INTEGER NS", "from its first to its last device work"},
-            {"kernel_ns", "INTEGER NS", "sum of its kernels"},
-            {"graph_ns", "INTEGER NS", "of that: kernels of replayed graphs"},
-            {"tokens", "INTEGER", "computed, as its name tells"},
-            {"requests", "INTEGER", "in it, as its name tells"},
-            {"rows", "REAL", "that most of its products multiply by weights: tokens with padding"},
-            {"weight_bytes", "REAL", "read by products with known sizes: weights and activations"},
-            {"weights_ns", "REAL", "the least time that takes at memory's peak"},
-            {"compute_ns", "REAL", "the least time that their arithmetic takes"},
-            {"product_ns", "INTEGER NS", "of kernel_ns: products with weights, experts"},
-            {"known_ns", "INTEGER NS", "of product_ns: products with known sizes"},
-            {"gap_ns", "INTEGER NS", "to the first work of the next step"},
-            {"source", "TEXT", "what tells that it is a step of this phase"},
-            {"confidence", "REAL", "0..1"},
-            {0}},
+    .columns = llm_columns,
     .arguments = time_arguments,
     .listed = true,
     .open = open_steps,

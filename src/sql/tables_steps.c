@@ -48,6 +48,21 @@ static const struct nl_step_group *group_of(const struct nl_found_steps *found, 
     return group;
 }
 
+#define STEP_COLUMNS(C, P)                                                                         \
+    C(P, rank, "INTEGER", "rank, NULL where not known")                                            \
+    C(P, index, "INTEGER", "number as marked; else 0, 1, …")                                       \
+    C(P, ts, "INTEGER NS", "start, where the devices ran the step")                                \
+    C(P, dur, "INTEGER NS", "length")                                                              \
+    C(P, name, "TEXT", "name of the mark, or of the kernel it begins with")                        \
+    C(P, phase, "TEXT",                                                                            \
+      "steady, warm-up, compile or last (of launches: ends with its last kernel)")                 \
+    C(P, method, "TEXT", "marked, ranges or launches")                                             \
+    C(P, confidence, "REAL", "how sure that these are the iterations, 0 to 1")                     \
+    C(P, pattern, "TEXT", "what the texts of the ranges have in common")                           \
+    C(P, marked_ts, "INTEGER NS", "start as the CPU marked it")                                    \
+    C(P, marked_dur, "INTEGER NS", "length as the CPU marked it")
+NL_TF_COLUMNS(step_columns, STEP, STEP_COLUMNS);
+
 static void step_column(const struct nl_tf_call *call, size_t row, int column,
                         sqlite3_context *context)
 {
@@ -55,16 +70,16 @@ static void step_column(const struct nl_tf_call *call, size_t row, int column,
     const struct nl_found_step *step = &found->items[row];
     const struct nl_step_group *group = group_of(found, row);
     switch (column) {
-    case 0: nl_show_int(context, group->rank); break;
-    case 1: nl_show_int(context, step->index); break;
-    case 2: nl_show_int(context, step->start - call->db->origin); break;
-    case 3: nl_show_int(context, step->end - step->start); break;
-    case 4: nl_show_name(context, call, step->name); break;
-    case 5: nl_show_text(context, nl_step_phase_text(step->phase)); break;
-    case 6: nl_show_text(context, nl_step_method_text(group->method)); break;
-    case 7: nl_show_real(context, group->confidence); break;
-    case 8: nl_show_text(context, group->pattern); break;
-    case 9: nl_show_int(context, step->marked_start - call->db->origin); break;
+    case STEP_rank: nl_show_int(context, group->rank); break;
+    case STEP_index: nl_show_int(context, step->index); break;
+    case STEP_ts: nl_show_int(context, step->start - call->db->origin); break;
+    case STEP_dur: nl_show_int(context, step->end - step->start); break;
+    case STEP_name: nl_show_name(context, call, step->name); break;
+    case STEP_phase: nl_show_text(context, nl_step_phase_text(step->phase)); break;
+    case STEP_method: nl_show_text(context, nl_step_method_text(group->method)); break;
+    case STEP_confidence: nl_show_real(context, group->confidence); break;
+    case STEP_pattern: nl_show_text(context, group->pattern); break;
+    case STEP_marked_ts: nl_show_int(context, step->marked_start - call->db->origin); break;
     default: nl_show_int(context, step->marked_end - step->marked_start); break;
     }
 }
@@ -77,21 +92,7 @@ const struct nl_table_function nl_tf_detected_steps = {
            "dur are where the devices ran them. Warm-up and compile steps are in it with their "
            "phase. docs/steps.md has the rules.",
     .example = "SELECT rank, avg(dur) FROM detected_steps WHERE phase = 'steady' GROUP BY rank",
-    .columns =
-        (const struct nl_tf_column[]){
-            {"rank", "INTEGER", "rank, NULL where not known"},
-            {"index", "INTEGER", "number as marked; else 0, 1, …"},
-            {"ts", "INTEGER NS", "start, where the devices ran the step"},
-            {"dur", "INTEGER NS", "length"},
-            {"name", "TEXT", "name of the mark, or of the kernel it begins with"},
-            {"phase", "TEXT",
-             "steady, warm-up, compile or last (of launches: ends with its last kernel)"},
-            {"method", "TEXT", "marked, ranges or launches"},
-            {"confidence", "REAL", "how sure that these are the iterations, 0 to 1"},
-            {"pattern", "TEXT", "what the texts of the ranges have in common"},
-            {"marked_ts", "INTEGER NS", "start as the CPU marked it"},
-            {"marked_dur", "INTEGER NS", "length as the CPU marked it"},
-            {0}},
+    .columns = step_columns,
     .arguments =
         (const struct nl_tf_column[]){{"only_method", "TEXT", "look in this way only"}, {0}},
     .listed = true,

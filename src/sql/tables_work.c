@@ -77,6 +77,34 @@ static void close_work(struct nl_tf_call *call)
     nl_free(state);
 }
 
+#define WORK_COLUMNS(C, P)                                                                         \
+    C(P, op, "INTEGER", "operator, node or kernel (id in slices); NULL: kernels in none")          \
+    C(P, name, "TEXT", "its name")                                                                 \
+    C(P, kernel_ns, "INTEGER NS", "sum of the kernels it launched")                                \
+    C(P, flops, "INTEGER", "floating-point operations, causal attention in full")                  \
+    C(P, bytes, "INTEGER BYTES", "least bytes moved: inputs and outputs once")                     \
+    C(P, dtype, "TEXT", "element type that it computes in; tf32: FP32 on tensor cores")            \
+    C(P, model, "TEXT", "family of the model: gemm, convolution, attention, …")                    \
+    C(P, measured, "INTEGER", "1: flops and bytes come from hardware counters")                    \
+    C(P, kernels, "INTEGER", "kernels launched")                                                   \
+    C(P, host_ns, "INTEGER NS", "its length, in profiles of CPUs alone")                           \
+    C(P, flops_needed, "INTEGER", "flops without the half that a causal mask leaves out")          \
+    C(P, counted_flops, "INTEGER", "by hardware counters, where there are any")                    \
+    C(P, counted_bytes, "INTEGER BYTES", "by hardware counters, where there are any")              \
+    C(P, estimated, "INTEGER", "1: an assumption stands in for something not recorded")            \
+    C(P, inside, "INTEGER", "1: its flops are counted at an operator inside it")                   \
+    C(P, rank, "INTEGER", "rank")                                                                  \
+    C(P, device, "INTEGER", "device number within its rank")                                       \
+    C(P, matrix_ns, "INTEGER NS", "of kernel_ns: GEMM, convolution, attention … by name")          \
+    C(P, ts, "INTEGER NS", "start of its first kernel")                                            \
+    C(P, least_ns, "REAL", "its roof: the least time that the device needs for it")                \
+    C(P, bound, "TEXT", "compute or memory: what makes that time")                                 \
+    C(P, misaligned, "INTEGER", "1: a product whose N or K is no multiple of 16 bytes")            \
+    C(P, rows, "INTEGER", "rows that a product multiplies by a matrix of weights: tokens")         \
+    C(P, queries, "REAL", "of attention forward: queries of a sequence (1 in decode)")             \
+    C(P, accumulation, "TEXT", "of FP8 products, as called: fast or full")
+NL_TF_COLUMNS(work_columns, WORK, WORK_COLUMNS);
+
 static void show_least(const struct nl_tf_call *call, const struct nl_op_work *row, int column,
                        sqlite3_context *context)
 {
@@ -117,21 +145,21 @@ static void show_place(const struct nl_tf_call *call, const struct nl_op_work *r
 {
     const struct nl_trace *trace = call->db->trace;
     switch (column) {
-    case 8: nl_show_int(context, row->kernels); break;
-    case 9: nl_show_int(context, row->host_ns); break;
-    case 10: show_whole(context, row->flops_needed); break;
-    case 11: show_whole(context, row->counted_flops); break;
-    case 12: show_whole(context, row->counted_bytes); break;
-    case 13: nl_show_int(context, row->estimated); break;
-    case 14: nl_show_int(context, row->inside); break;
-    case 15: nl_show_int(context, nl_slice_rank(trace, row->first)); break;
-    case 16: nl_show_int(context, ordinal_of(trace, row->first)); break;
-    case 17: nl_show_int(context, row->matrix_ns); break;
-    case 18: nl_show_int(context, trace->slice.ts[row->first] - call->db->origin); break;
-    case 21: nl_show_int(context, row->misaligned); break;
-    case 22: show_whole(context, row->rows); break;
-    case 23: nl_show_real(context, row->queries); break;
-    case 24: show_accumulation(context, row->accumulation); break;
+    case WORK_kernels: nl_show_int(context, row->kernels); break;
+    case WORK_host_ns: nl_show_int(context, row->host_ns); break;
+    case WORK_flops_needed: show_whole(context, row->flops_needed); break;
+    case WORK_counted_flops: show_whole(context, row->counted_flops); break;
+    case WORK_counted_bytes: show_whole(context, row->counted_bytes); break;
+    case WORK_estimated: nl_show_int(context, row->estimated); break;
+    case WORK_inside: nl_show_int(context, row->inside); break;
+    case WORK_rank: nl_show_int(context, nl_slice_rank(trace, row->first)); break;
+    case WORK_device: nl_show_int(context, ordinal_of(trace, row->first)); break;
+    case WORK_matrix_ns: nl_show_int(context, row->matrix_ns); break;
+    case WORK_ts: nl_show_int(context, trace->slice.ts[row->first] - call->db->origin); break;
+    case WORK_misaligned: nl_show_int(context, row->misaligned); break;
+    case WORK_rows: show_whole(context, row->rows); break;
+    case WORK_queries: nl_show_real(context, row->queries); break;
+    case WORK_accumulation: show_accumulation(context, row->accumulation); break;
     default: show_least(call, row, column, context); break;
     }
 }
@@ -142,14 +170,14 @@ static void work_column(const struct nl_tf_call *call, size_t index, int column,
     const struct works *state = call->state;
     const struct nl_op_work *row = &state->works.items[index];
     switch (column) {
-    case 0: nl_show_row(context, row->slice); break;
-    case 1: nl_show_name(context, call, row->name); break;
-    case 2: nl_show_int(context, row->kernel_ns); break;
-    case 3: show_whole(context, row->flops); break;
-    case 4: show_whole(context, row->bytes); break;
-    case 5: nl_show_text(context, work_type_name((enum work_type)row->type)); break;
-    case 6: nl_show_text(context, work_family_name((enum work_family)row->family)); break;
-    case 7: nl_show_int(context, row->measured); break;
+    case WORK_op: nl_show_row(context, row->slice); break;
+    case WORK_name: nl_show_name(context, call, row->name); break;
+    case WORK_kernel_ns: nl_show_int(context, row->kernel_ns); break;
+    case WORK_flops: show_whole(context, row->flops); break;
+    case WORK_bytes: show_whole(context, row->bytes); break;
+    case WORK_dtype: nl_show_text(context, work_type_name((enum work_type)row->type)); break;
+    case WORK_model: nl_show_text(context, work_family_name((enum work_family)row->family)); break;
+    case WORK_measured: nl_show_int(context, row->measured); break;
     default: show_place(call, row, column, context); break;
     }
 }
@@ -173,34 +201,7 @@ const struct nl_table_function nl_tf_op_work = {
     .example =
         "SELECT name, sum(flops) / sum(kernel_ns) / 1e3 AS tflops FROM op_work WHERE flops > 0 "
         "GROUP BY name ORDER BY sum(kernel_ns) DESC",
-    .columns =
-        (const struct nl_tf_column[]){
-            {"op", "INTEGER", "operator, node or kernel (id in slices); NULL: kernels in none"},
-            {"name", "TEXT", "its name"},
-            {"kernel_ns", "INTEGER NS", "sum of the kernels it launched"},
-            {"flops", "INTEGER", "floating-point operations, causal attention in full"},
-            {"bytes", "INTEGER BYTES", "least bytes moved: inputs and outputs once"},
-            {"dtype", "TEXT", "element type that it computes in; tf32: FP32 on tensor cores"},
-            {"model", "TEXT", "family of the model: gemm, convolution, attention, …"},
-            {"measured", "INTEGER", "1: flops and bytes come from hardware counters"},
-            {"kernels", "INTEGER", "kernels launched"},
-            {"host_ns", "INTEGER NS", "its length, in profiles of CPUs alone"},
-            {"flops_needed", "INTEGER", "flops without the half that a causal mask leaves out"},
-            {"counted_flops", "INTEGER", "by hardware counters, where there are any"},
-            {"counted_bytes", "INTEGER BYTES", "by hardware counters, where there are any"},
-            {"estimated", "INTEGER", "1: an assumption stands in for something not recorded"},
-            {"inside", "INTEGER", "1: its flops are counted at an operator inside it"},
-            {"rank", "INTEGER", "rank"},
-            {"device", "INTEGER", "device number within its rank"},
-            {"matrix_ns", "INTEGER NS", "of kernel_ns: GEMM, convolution, attention … by name"},
-            {"ts", "INTEGER NS", "start of its first kernel"},
-            {"least_ns", "REAL", "its roof: the least time that the device needs for it"},
-            {"bound", "TEXT", "compute or memory: what makes that time"},
-            {"misaligned", "INTEGER", "1: a product whose N or K is no multiple of 16 bytes"},
-            {"rows", "INTEGER", "rows that a product multiplies by a matrix of weights: tokens"},
-            {"queries", "REAL", "of attention forward: queries of a sequence (1 in decode)"},
-            {"accumulation", "TEXT", "of FP8 products, as called: fast or full"},
-            {0}},
+    .columns = work_columns,
     .arguments = time_arguments,
     .listed = true,
     .open = open_work,
@@ -228,21 +229,42 @@ static void show_roof_name(const struct nl_tf_call *call, const struct nl_roof *
         sqlite3_result_text(context, roof->text, -1, SQLITE_TRANSIENT);
 }
 
+#define ROOF_COLUMNS(C, P)                                                                         \
+    C(P, rank, "INTEGER", "rank")                                                                  \
+    C(P, device, "INTEGER", "device number within its rank")                                       \
+    C(P, name, "TEXT", "operator, family, module, step or product")                                \
+    C(P, kind, "TEXT", "operator, family, layer, step or device")                                  \
+    C(P, flops_per_s, "REAL", "achieved, causal masks left out")                                   \
+    C(P, bytes_per_s, "REAL", "achieved, of least bytes")                                          \
+    C(P, intensity, "REAL", "FLOPs per byte")                                                      \
+    C(P, attainable_flops_per_s, "REAL", "what the roof allows")                                   \
+    C(P, bound, "TEXT", "compute, memory, latency or communication")                               \
+    C(P, headroom_ns, "INTEGER NS", "time saved at 80 % of the roof, summed call by call")         \
+    C(P, total_ns, "INTEGER NS", "time of its kernels")                                            \
+    C(P, roof_share, "REAL", "share of the roof reached")                                          \
+    C(P, dtype, "TEXT", "element type")                                                            \
+    C(P, model, "TEXT", "family of the work model")                                                \
+    C(P, count, "INTEGER", "operator calls")                                                       \
+    C(P, over_roof, "INTEGER", "1: faster than possible (peak, model or cache)")                   \
+    C(P, peak_flops_per_s, "REAL", "of an operator: the peak of its type")                         \
+    C(P, peak_bytes_per_s, "REAL", "memory bandwidth of the device")
+NL_TF_COLUMNS(roof_columns, ROOF, ROOF_COLUMNS);
+
 static void show_more(const struct nl_roof *roof, int column, sqlite3_context *context)
 {
     switch (column) {
-    case 9: nl_show_int(context, roof->headroom_ns); break;
-    case 10: nl_show_int(context, roof->ns); break;
-    case 11: nl_show_real(context, nl_roof_share(roof)); break;
-    case 12: nl_show_text(context, work_type_name((enum work_type)roof->type)); break;
-    case 13:
+    case ROOF_headroom_ns: nl_show_int(context, roof->headroom_ns); break;
+    case ROOF_total_ns: nl_show_int(context, roof->ns); break;
+    case ROOF_roof_share: nl_show_real(context, nl_roof_share(roof)); break;
+    case ROOF_dtype: nl_show_text(context, work_type_name((enum work_type)roof->type)); break;
+    case ROOF_model:
         nl_show_text(context, roof->family < WORK_FAMILIES
                                   ? work_family_name((enum work_family)roof->family)
                                   : NULL);
         break;
-    case 14: nl_show_int(context, (int64_t)roof->calls); break;
-    case 15: nl_show_int(context, roof->over || roof->cached); break;
-    case 16: nl_show_real(context, roof->peak_flops); break;
+    case ROOF_count: nl_show_int(context, (int64_t)roof->calls); break;
+    case ROOF_over_roof: nl_show_int(context, roof->over || roof->cached); break;
+    case ROOF_peak_flops_per_s: nl_show_real(context, roof->peak_flops); break;
     default: nl_show_real(context, roof->peak_bytes); break;
     }
 }
@@ -254,18 +276,18 @@ static void roof_column(const struct nl_tf_call *call, size_t index, int column,
     const struct nl_roof *roof = &state->roofs.items[index];
     const struct nl_device_table *device = &call->db->trace->device;
     switch (column) {
-    case 0: nl_show_int(context, roof->rank); break;
-    case 1:
+    case ROOF_rank: nl_show_int(context, roof->rank); break;
+    case ROOF_device:
         nl_show_int(context,
                     roof->device == NL_NULL_ROW ? NL_NULL_I64 : device->ordinal[roof->device]);
         break;
-    case 2: show_roof_name(call, roof, context); break;
-    case 3: nl_show_text(context, nl_roof_kind_text(roof->kind)); break;
-    case 4: nl_show_real(context, nl_roof_flops_per_s(roof)); break;
-    case 5: nl_show_real(context, nl_roof_bytes_per_s(roof)); break;
-    case 6: nl_show_real(context, nl_roof_intensity(roof)); break;
-    case 7: nl_show_real(context, roof->attainable); break;
-    case 8: nl_show_text(context, nl_bound_text(roof->bound)); break;
+    case ROOF_name: show_roof_name(call, roof, context); break;
+    case ROOF_kind: nl_show_text(context, nl_roof_kind_text(roof->kind)); break;
+    case ROOF_flops_per_s: nl_show_real(context, nl_roof_flops_per_s(roof)); break;
+    case ROOF_bytes_per_s: nl_show_real(context, nl_roof_bytes_per_s(roof)); break;
+    case ROOF_intensity: nl_show_real(context, nl_roof_intensity(roof)); break;
+    case ROOF_attainable_flops_per_s: nl_show_real(context, roof->attainable); break;
+    case ROOF_bound: nl_show_text(context, nl_bound_text(roof->bound)); break;
     default: show_more(roof, column, context); break;
     }
 }
@@ -281,27 +303,7 @@ const struct nl_table_function nl_tf_roofline = {
         "Peaks are dense figures of data sheets (docs/work.md), NULL where they are not known.",
     .example = "SELECT name, headroom_ns, bound FROM roofline WHERE kind = 'operator' "
                "ORDER BY headroom_ns DESC LIMIT 10",
-    .columns =
-        (const struct nl_tf_column[]){
-            {"rank", "INTEGER", "rank"},
-            {"device", "INTEGER", "device number within its rank"},
-            {"name", "TEXT", "operator, family, module, step or product"},
-            {"kind", "TEXT", "operator, family, layer, step or device"},
-            {"flops_per_s", "REAL", "achieved, causal masks left out"},
-            {"bytes_per_s", "REAL", "achieved, of least bytes"},
-            {"intensity", "REAL", "FLOPs per byte"},
-            {"attainable_flops_per_s", "REAL", "what the roof allows"},
-            {"bound", "TEXT", "compute, memory, latency or communication"},
-            {"headroom_ns", "INTEGER NS", "time saved at 80 % of the roof, summed call by call"},
-            {"total_ns", "INTEGER NS", "time of its kernels"},
-            {"roof_share", "REAL", "share of the roof reached"},
-            {"dtype", "TEXT", "element type"},
-            {"model", "TEXT", "family of the work model"},
-            {"count", "INTEGER", "operator calls"},
-            {"over_roof", "INTEGER", "1: faster than possible (peak, model or cache)"},
-            {"peak_flops_per_s", "REAL", "of an operator: the peak of its type"},
-            {"peak_bytes_per_s", "REAL", "memory bandwidth of the device"},
-            {0}},
+    .columns = roof_columns,
     .arguments = time_arguments,
     .listed = true,
     .open = open_roofs,
