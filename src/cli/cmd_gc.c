@@ -95,7 +95,7 @@ static void print_text(FILE *out, const char *folder, const struct sweeps *sweep
                 nl_format_bytes(gone, sweeps->temporary.removed_bytes));
     if (!sweeps->ledger.runs && !sweeps->ledger.artefacts && !sweeps->ledger.kept)
         return;
-    fprintf(out, "runs: %s %llu from the bin; artefacts: %s %llu, %s; kept %llu, %s\n", would,
+    fprintf(out, "runs: %s %llu from the trash; artefacts: %s %llu, %s; kept %llu, %s\n", would,
             (unsigned long long)sweeps->ledger.runs, would,
             (unsigned long long)sweeps->ledger.artefacts,
             nl_format_bytes(gone, sweeps->ledger.artefact_bytes),

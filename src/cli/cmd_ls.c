@@ -95,7 +95,8 @@ static const struct nl_option ls_options[] = {
      "at most N runs (default: 50 in text and md)", NULL},
     {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every run, and columns without a value",
      NULL},
-    {"bin", 0, NL_OPTION_FLAG, NL_OWN(ls_options, bin), NULL, "the runs in the trash", NULL},
+    {"trash", 0, NL_OPTION_FLAG, NL_OWN(ls_options, bin), NULL, "the runs in the trash", NULL},
+    {"bin", 0, NL_OPTION_FLAG, NL_OWN(ls_options, bin), NULL, NULL, NULL}, /* its former name */
     NL_OPTIONS_END,
 };
 

@@ -165,10 +165,10 @@ static bool rm_run(struct nl_call *call, struct nl_err *err)
                 nl_ledger_bin(ledger, runs, count, restore, call->line, err);
     nl_ledger_close(ledger);
     if (done) {
-        snprintf(line, sizeof line, "%zu run%s %s the bin%s", count, count == 1 ? "" : "s",
-                 restore ? "taken back from" : "put into",
+        snprintf(line, sizeof line, "%zu run%s %s the trash%s", count, count == 1 ? "" : "s",
+                 restore ? "restored from" : "moved to",
                  restore ? "" : "; `neurolens gc` removes them for good");
-        done = say(call, runs[0].id, restore ? "restored" : "binned", count, line, err);
+        done = say(call, runs[0].id, restore ? "restored" : "trashed", count, line, err);
     }
     nl_free(runs);
     return done;
@@ -238,7 +238,7 @@ const struct nl_command nl_command_rm = {
     .most = -1,
     NL_DEFAULTS(rm_options, 0),
     .tables = NL_TABLES(rm_options, nl_common_options),
-    .help = "Runs in the trash are not listed; `ls --bin` shows them, --restore brings them back, "
+    .help = "Runs in the trash are not listed; `ls --trash` shows them, --restore brings them back, "
             "and\n"
             "`gc` deletes them for good.",
     .examples = "neurolens rm @\n"
