@@ -438,7 +438,7 @@ struct nl_result *diff_rows_table(const struct diff_doc *doc, const char *name, 
     C(P, rank, NULL, INTEGER)                                                                      \
     C(P, step, NULL, INTEGER)                                                                      \
     C(P, why, NULL, TEXT)                                                                          \
-    C(P, dur_ns, "length", NS)
+    C(P, dur_ns, "duration", NS)
 NL_TABLE_COLUMNS(apart_columns, APART, APART_LIST);
 
 static void put_apart(struct nl_result *result, const struct diff_side *side, const char *letter)

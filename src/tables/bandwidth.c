@@ -17,7 +17,7 @@
     C(kind, NULL, TEXT)                                                                            \
     C(part, NULL, INTEGER)                                                                         \
     C(start_ns, "start", NS)                                                                       \
-    C(dur_ns, "length", NS)                                                                        \
+    C(dur_ns, "duration", NS)                                                                      \
     C(bytes, NULL, BYTES)                                                                          \
     C(rate, NULL, RATE)
 NL_COLUMNS(COLUMNS);
@@ -145,7 +145,7 @@ const struct nl_analysis nl_analysis_bandwidth = {
     .run = bandwidth_run,
     .doc =
         "Per rank, device and direction: bytes copied and their rate in each of 100 equal parts of "
-        "the device's wall time. A copy's bytes are spread evenly over its length; the parts add "
+        "the device's wall time. A copy's bytes are spread evenly over its duration; the parts add "
         "up "
         "to all bytes of copies that start in the window.",
 };

@@ -417,15 +417,15 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_compute = {
     .name = "compute",
     .key = "compute",
-    .title = "How good the compute is",
+    .title = "Compute efficiency",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .instead = &(const struct nl_need){NL_T_op, NULL}, /* of CPUs */
     .run = compute_run,
     .doc =
         "A few lines: use of the peak (MFU or HFU, where the work of a fifth of the time in "
-        "products is "
-        "known), decode steps of LLMs with the least time of reading their weights, how much of "
+        "products is known), decode steps of LLMs with the least time of reading their weights, "
+        "how much of "
         "the time operators take, what bounds them and how much of that roof they reach, headroom "
         "to the roofs with the operator that has most of it, what is faster than possible, and how "
         "much of the time has a work model.",

@@ -16,14 +16,14 @@
     C(rank, NULL, INTEGER)                                                                         \
     C(device, NULL, INTEGER)                                                                       \
     C(start_ns, "start", NS)                                                                       \
-    C(dur_ns, "length", NS)                                                                        \
+    C(dur_ns, "duration", NS)                                                                      \
     C(class, NULL, TEXT)                                                                           \
     C(activity, "CPU activity", TEXT)                                                              \
     C(name, NULL, TEXT)                                                                            \
-    C(activity_ns, "for", NS)                                                                      \
+    C(activity_ns, "activity time", NS)                                                            \
     C(before, "work before", TEXT)                                                                 \
     C(after, "work after", TEXT)                                                                   \
-    C(sync_ns, "since sync", NS)                                                                   \
+    C(sync_ns, "after sync", NS)                                                                   \
     C(thread, NULL, TEXT)
 NL_COLUMNS(COLUMNS);
 

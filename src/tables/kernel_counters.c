@@ -173,15 +173,16 @@ static struct nl_result *kernel_counters_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_kernel_counters = {
     .name = "kernel_counters",
     .key = "kernel_counters",
-    .title = "Kernels as a kernel profiler measured them",
+    .title = "Kernel counters",
     .needs = {{NL_T_measurement, NULL}},
     .need_count = 1,
     .run = kernel_counters_run,
-    .doc = "Per name, grid and block that was measured (--join, or a report of its own): launches "
-           "and their time in the run, launches that were measured and their mean length there "
-           "(alone, mostly with locked clocks: the ratio to the run's mean is shown, and nothing "
-           "follows from it), achieved occupancy, active threads per warp, L2 hit rate, "
-           "throughputs as shares of the peak. Limiter as Nsight Compute's rule SOLBottleneck: "
-           "latency when SM and memory stay under 60 %, balanced within 10 points, else the "
-           "larger.",
+    .doc =
+        "Per name, grid and block that a kernel profiler measured (--join, or its report alone): "
+        "launches and their time in the run, measured launches and their mean duration there "
+        "(alone, mostly with locked clocks: the ratio to the run's mean is shown, and nothing "
+        "follows from it), achieved occupancy, active threads per warp, L2 hit rate, "
+        "throughputs as shares of the peak. Limiter as Nsight Compute's rule SOLBottleneck: "
+        "latency when SM and memory stay under 60 %, balanced within 10 points, else the "
+        "larger.",
 };

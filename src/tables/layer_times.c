@@ -176,11 +176,11 @@ static struct nl_result *layer_times_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_layer_times = {
     .name = "layer_times",
     .key = "layer_times",
-    .title = "Length of a call of each layer",
+    .title = "Module call durations",
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
     .run = layer_times_run,
-    .doc = "Per layer: calls, mean, standard deviation (of the sample), variation (deviation / "
-           "mean), extremes and percentiles of the length of one call on the CPU, slowest first; "
-           "`inner` is 1 where layers lie inside.",
+    .doc = "Per module: calls, mean, standard deviation (of the sample), variation (deviation / "
+           "mean), extremes and percentiles of the duration of one call on the CPU, slowest first; "
+           "`inner` is 1 if modules are inside.",
 };

@@ -17,11 +17,11 @@ static struct nl_result *layers_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_layers = {
     .name = "layers",
     .key = "layers",
-    .title = "Layers by self time on the CPU",
+    .title = "Modules by self time on the CPU",
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
     .run = layers_run,
-    .doc = "Per module or layer: count, total and self time (without layers inside), share of all "
-           "self "
-           "time, and statistics of the total time per call.",
+    .doc =
+        "Per module: count, total and self time (without modules inside), share of all self time, "
+        "and statistics of the total time per call.",
 };

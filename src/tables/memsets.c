@@ -45,7 +45,7 @@ static struct nl_result *memsets_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_memsets = {
     .name = "memsets",
     .key = "memsets",
-    .title = "Memory fills",
+    .title = "Memsets",
     .needs = {{NL_T_memset, NULL}},
     .need_count = 1,
     .run = memsets_run,

@@ -78,7 +78,7 @@ static struct nl_result *op_work_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_op_work = {
     .name = "op_work",
     .key = "op_work",
-    .title = "What operators had to do",
+    .title = "Operator FLOPs and bytes",
     .needs = {{NL_T_slice, NULL}},
     .need_count = 1,
     .run = op_work_run,

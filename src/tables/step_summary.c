@@ -114,10 +114,10 @@ static struct nl_result *step_summary_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_step_summary = {
     .name = "step_summary",
     .key = "step_summary",
-    .title = "Length of the steps",
+    .title = "Step durations",
     .run = step_summary_run,
     .doc =
-        "Per rank: number of steady iterations and the distribution of their lengths, how many "
+        "Per rank: number of steady iterations and the distribution of their durations, how many "
         "were excluded (warm-up, compile, last), how they are known (steps) and how sure that is. "
         "Of several ranks the note has the typical step of all: step.p50 of check and trend.",
 };

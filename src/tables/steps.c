@@ -11,12 +11,12 @@
     C(index, NULL, INTEGER)                                                                        \
     C(name, NULL, TEXT)                                                                            \
     C(start_ns, "start", NS)                                                                       \
-    C(dur_ns, "length", NS)                                                                        \
+    C(dur_ns, "duration", NS)                                                                      \
     C(phase, NULL, TEXT)                                                                           \
     C(method, NULL, TEXT)                                                                          \
     C(confidence, NULL, NUMBER)                                                                    \
     C(marked_start_ns, "marked at", NS)                                                            \
-    C(marked_dur_ns, "marked length", NS)
+    C(marked_dur_ns, "marked duration", NS)
 NL_COLUMNS(COLUMNS);
 
 static void steps_add_row(struct nl_result *result, const struct nl_trace *trace,
@@ -58,9 +58,9 @@ const struct nl_analysis nl_analysis_steps = {
     .key = "steps",
     .title = "Steps",
     .run = steps_run,
-    .doc =
-        "Every iteration: rank, number, start and length where the devices ran it, phase (steady, "
-        "warm-up, compile, last), how it is known (marked by the program, ranges whose text "
-        "stands for an iteration, or the launch sequence that repeats), how sure that is, and "
-        "start and length as the CPU marked it.",
+    .doc = "Every iteration: rank, number, start and duration where the devices ran it, phase "
+           "(steady, warm-up, compile, last), how it is known (marked by the program, ranges whose "
+           "text "
+           "stands for an iteration, or the launch sequence that repeats), how sure that is, and "
+           "start and duration as the CPU marked it.",
 };

@@ -40,11 +40,11 @@ static struct nl_result *syncs_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_syncs = {
     .name = "syncs",
     .key = "syncs",
-    .title = "Recorded waits",
+    .title = "Synchronisations",
     .needs = {{NL_T_sync, NULL}},
     .need_count = 1,
     .run = syncs_run,
     .doc = "Per rank, device and kind of synchronisation (event, stream wait event, stream, "
-           "context): statistics of its recorded length. Waiting for a busy device costs nothing "
+           "context): statistics of its recorded duration. Waiting for a busy device costs nothing "
            "by itself.",
 };
