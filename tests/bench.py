@@ -53,7 +53,7 @@ def bench(folder, *words, timeout=240):
 
 
 def one(tally, folder, program):
-    result = bench(folder, "-o", "one", "--most", "8", "--format", "json", "--", sys.executable, program, "1")
+    result = bench(folder, "-o", "one", "--max-captures", "8", "--format", "json", "--", sys.executable, program, "1")
     if result.status != 0 and "nothing was recorded" in result.stderr:
         return tally.skip("all of it", result.stderr.strip()[-200:]) or False
     row = json.loads(result.stdout)["result"][0] if result.status == 0 else {}
@@ -65,13 +65,13 @@ def one(tally, folder, program):
                 files == ["A.log"] + ["A%d.nlt" % (i + 1) for i in range(row["captures"])], files)
     with open(os.path.join(folder, "one", "A.log"), encoding="utf-8") as file:
         tally.check("one command: its output is kept", file.read().count("done 1.0") == row.get("captures"))
-    text = bench(folder, "-o", "text", "--least", "2", "--most", "2", "--quiet", "--", sys.executable, program, "1").stdout
+    text = bench(folder, "-o", "text", "--min-captures", "2", "--max-captures", "2", "--quiet", "--", sys.executable, program, "1").stdout
     tally.check("one command: in words", re.match(r"step\.p50 \d+\.\d+ ms ± [0-9.]+ % \(95 %\), 2 captures that differ by ", text), text)
     return True
 
 
 def two(tally, folder, program):
-    result = bench(folder, "-o", "two", "--within", "2%", "--most", "10", "--quiet", "--", sys.executable, program, "1", ":",
+    result = bench(folder, "-o", "two", "--precision", "2%", "--max-captures", "10", "--quiet", "--", sys.executable, program, "1", ":",
                    sys.executable, program, "1.2")
     first = " ".join(" ".join(result.stdout.splitlines()[:4]).split())
     told = re.match(r"Slower by ([0-9.]+) %.*Most: decoder \+", first)
@@ -101,7 +101,7 @@ def commits(tally, folder, program):
     if not (git("init", "-q") and commit("1") and commit("1.3")):
         tally.skip("two commits", "no git here")
         return
-    words = ["--commit", "HEAD~1", "--commit", "HEAD", "--build", "cp slow.in slow.txt", "-o", "commits", "--within", "3%", "--most", "8",
+    words = ["--commit", "HEAD~1", "--commit", "HEAD", "--build", "cp slow.in slow.txt", "-o", "commits", "--precision", "3%", "--max-captures", "8",
              "--quiet", "--", "sh", "-c", "%s program.py $(cat slow.txt)" % sys.executable]
     result = bench(place, *words)
     first = result.stdout.splitlines()[0] if result.stdout else ""
@@ -121,8 +121,9 @@ def commits(tally, folder, program):
 
 
 WRONG = [
-    (["--within", "fast", "--", "true"], "--within: 'fast' is not a share such as 1%"),
-    (["--least", "9", "--most", "4", "--", "true"], "--least and --most"),
+    (["--precision", "fast", "--", "true"], "--precision: 'fast' is not a share such as 1%"),
+    (["--within", "fast", "--least", "1", "--most", "9", "--", "true"], "--precision: 'fast' is not a share such as 1%"),  # former names
+    (["--min-captures", "9", "--max-captures", "4", "--", "true"], "--min-captures and --max-captures"),
     (["--", "true", ":"], "give a command on each side of :"),
     (["--build", "make", "--", "true"], "--build builds the checkouts of --commit"),
     (["--commit", "a", "--commit", "b", "--", "true", ":", "false"], "give two commands"),

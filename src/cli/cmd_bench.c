@@ -3,7 +3,7 @@
  *
  * Each capture is a `neurolens run` of its own, so that nothing of one is left for the next. Two commands take
  * turns (A B, B A, A B, …): what the machine does meanwhile meets both alike. It ends when the 95 % interval is
- * as narrow as --within asks, not when there is a difference: who looks until there is one finds one.
+ * as narrow as --precision asks, not when there is a difference: who looks until there is one finds one.
  */
 #include <errno.h>
 #include <math.h>
@@ -34,11 +34,11 @@
 #define LINE_MOST         400 /* of names of captures in a sentence */
 
 static const struct nl_option bench_options[] = {
-    {"least", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, least), "N",
+    {"min-captures", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, least), "N",
      "at least N captures per side (default 3)", NULL},
-    {"most", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, most), "N",
+    {"max-captures", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, most), "N",
      "at most N captures per side (default 20)", NULL},
-    {"within", 0, NL_OPTION_TEXT, NL_OWN(nl_bench_options, within), "PERCENT",
+    {"precision", 0, NL_OPTION_TEXT, NL_OWN(nl_bench_options, within), "PERCENT",
      "stop when the 95 % interval is within this share of the median (default 1%)", NULL},
     {"max-time", 0, NL_OPTION_TIME, NL_OWN(nl_bench_options, max_time_ns), "TIME",
      "start no further round after this time, such as 10m", NULL},
@@ -46,6 +46,10 @@ static const struct nl_option bench_options[] = {
      "run the command in a checkout of this git commit; given twice, the two take turns", NULL},
     {"build", 0, NL_OPTION_TEXT, NL_OWN(nl_bench_options, build), "COMMAND",
      "a shell command that builds each checkout of --commit first", NULL},
+    {"least", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, least), "N", NULL,
+     NULL}, /* former names */
+    {"most", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, most), "N", NULL, NULL},
+    {"within", 0, NL_OPTION_TEXT, NL_OWN(nl_bench_options, within), "PERCENT", NULL, NULL},
     NL_OPTIONS_END,
 };
 
@@ -61,7 +65,9 @@ static bool read_limits(const struct nl_bench_options *own, struct nl_bench *ben
                                                  : CAPTURES_MOST;
     if (own->least < 0 || own->most < 0 || bench->most > NL_CAPTURES_MOST ||
         bench->least > bench->most)
-        return nl_fail(err, NL_USAGE, "--least and --most: 1 to %d captures, --least the smaller",
+        return nl_fail(err, NL_USAGE,
+                       "--min-captures and --max-captures: 1 to %d, and the minimum may not exceed "
+                       "the maximum",
                        NL_CAPTURES_MOST);
     bench->within = DEFAULT_PRECISION;
     if (!own->within)
@@ -71,7 +77,7 @@ static bool read_limits(const struct nl_bench_options *own, struct nl_bench *ben
         end++;
     if (end != own->within && strcmp(end, "%") == 0 && bench->within > 0 && bench->within < 1)
         return true;
-    return nl_fail(err, NL_USAGE, "--within: '%s' is not a share such as 1%%", own->within);
+    return nl_fail(err, NL_USAGE, "--precision: '%s' is not a share such as 1%%", own->within);
 }
 
 static void give_words(const struct nl_call *call, int colon, size_t i, struct nl_bench_side *side)
@@ -189,7 +195,8 @@ static bool take_captures(struct nl_bench *bench, const struct nl_call *call, st
     if (!(half <= bench->within))
         nl_message_note(call, "the 95 %% interval is still wider than ±%s: %s",
                         nl_format_percent(share, bench->within),
-                        longest ? "--max-time and --most give it longer" : "--most allows more");
+                        longest ? "--max-time and --max-captures give it longer"
+                                : "--max-captures allows more");
     return true;
 }
 
@@ -319,6 +326,6 @@ const struct nl_command nl_command_bench = {
     .examples = "neurolens bench -- python train.py --steps 50\n"
                 "neurolens bench -- python serve.py --batch 8 : python serve.py --batch 16\n"
                 "neurolens bench --commit main --commit HEAD --build 'make -j' -- ./bench\n"
-                "neurolens bench --within 0.5% --most 40 -o captures -- ./a.out",
+                "neurolens bench --precision 0.5% --max-captures 40 -o captures -- ./a.out",
     .run = bench_run,
 };

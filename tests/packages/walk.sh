@@ -51,7 +51,7 @@ walk export 0 "$profile" --to chrome -o out.json
 walk fingerprint 0 "$profile"
 walk run 0 -o work.nlt -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'
 walk analyze 0 work.nlt
-walk bench 0 --least 2 --most 2 --within 90% -o captures -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
+walk bench 0 --min-captures 2 --max-captures 2 --precision 90% -o captures -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done'
 walk init 0 folder
 walk trust 0 folder/.neurolens
 walk add 0 "$profile" work.nlt
