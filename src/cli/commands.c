@@ -48,8 +48,7 @@ const struct nl_option nl_profile_options[] = {
     {"host", 0, NL_OPTION_TEXT, NL_SETTING(host), "NAME",
      "host to take for a file that does not say; its measured peaks (`roof`) are used", NULL},
     {"join", 0, NL_OPTION_LIST, NL_SETTING(join), "REPORT",
-     "read this report of Nsight Compute, or HIP's captures of graphs, and add it to the kernels",
-     NULL},
+     "add kernel metrics from this Nsight Compute file (or a HIP graph capture)", NULL},
     NL_OPTIONS_END,
 };
 

@@ -248,6 +248,8 @@ static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *
     if (errno == ENOENT && strpbrk(path, "*?["))
         return add_glob(inputs, path, err);
     int reason = errno;
+    if (!*path)
+        return nl_fail(err, NL_IO, "cannot open '': the name is empty");
     if (reason == ENOTDIR && add_member(inputs, path))
         return true;
     nl_err_at(err, path, -1);

@@ -535,7 +535,7 @@ def samples_pay():
 # What each line of the report in words tells, and where the report as JSON has it.
 IN_JSON = {
     "%s: %s, %\" PRIu64 \" process%s, %\" PRIu64 \" thread%s, %s": "recording wall_ns processes threads recording_bytes",
-    "  events (begin and end are two): %s%s%s values": "events values",
+    "  events (begin and end count separately): %s%s%s values": "events values",
     "  samples: %s; times on a processor: %s": "samples processor_times",
     "neurolens:   dropped: %s %s%s": "dropped",
     "  dropped: none": "dropped",

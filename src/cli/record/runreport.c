@@ -78,8 +78,8 @@ static void tell_events(const struct nl_call *call, const struct nl_trace *trace
                      nl_format_count(count, nl_run_sum_of(trace, key)), (int)name.len, name.ptr);
         at += put > 0 ? (size_t)put : 0;
     }
-    nl_message_note(call, "  events (begin and end are two): %s%s%s values", text, at ? ", " : "",
-                    nl_format_count(count, trace->counter.rows));
+    nl_message_note(call, "  events (begin and end count separately): %s%s%s values", text,
+                    at ? ", " : "", nl_format_count(count, trace->counter.rows));
 }
 
 uint64_t nl_run_processor_times(const struct nl_trace *trace)
