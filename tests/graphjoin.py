@@ -118,7 +118,7 @@ def same_file():
         tally.check("kernels of three replays have operators and shapes", found == expected, found)
         tally.check("coverage counts them", coverage(path) == {JOINED: 9}, coverage(path))
         work = rows(path, "SELECT sum(flops), sum(kernel_ns) FROM op_work")
-        # Three products of matrices per replay would be wrong: two, and the addition's 8*32.
+        # Three matrix products per replay would be wrong: two, and the addition's 8*32.
         tally.check("FLOPs of each replay count", work == [[3 * (FLOPS + 8 * 32), 9 * 20000]], work)
         host = rows(path, "SELECT count(*) FROM ops")
         tally.check("operators of the host are those of the capture", host == [[3]], host)

@@ -40,7 +40,7 @@ bool nl_device_is_place(const struct nl_device_case *it, const struct nl_finding
     return finding->rank == it->row.rank && finding->device == it->row.ordinal;
 }
 
-#define KINDS_MOST 64
+#define CATEGORIES_MOST 64
 
 /* "cudaLaunchKernel 104 ms in aten::addmm, cudaFree 45 ms (29 ms in aten::mm)". */
 static void put_names(struct nl_device_case *it, struct nl_buf *out, const char *before,
@@ -148,22 +148,22 @@ static const char *top_kernel(struct nl_device_case *it)
 }
 
 /* "gemm 60 %, attention 20 %" over all devices, where names tell. */
-static void put_kinds(struct nl_device_case *it, struct nl_buf *out, const char *before)
+static void put_categories(struct nl_device_case *it, struct nl_buf *out, const char *before)
 {
     const struct nl_result *rows = nl_judged_part(it->judged, "kernel_categories");
     int64_t whole = rows ? nl_lookup_sum(rows, "sum_ns") : 0;
-    struct nl_name_sum kinds[KINDS_MOST];
+    struct nl_name_sum categories[CATEGORIES_MOST];
     size_t said = 0,
-           count = rows ? nl_sum_by_name(rows, "category", "sum_ns", kinds, KINDS_MOST) : 0;
+           count =
+               rows ? nl_sum_by_name(rows, "category", "sum_ns", categories, CATEGORIES_MOST) : 0;
     for (size_t i = 0; i < count && said < 3; i++) {
-        struct nl_str name = kinds[i].name;
-        int64_t ns = kinds[i].ns;
+        struct nl_str name = categories[i].name;
+        int64_t ns = categories[i].ns;
         if (!name.len || nl_str_is(name, "other") || ns < whole / 20 ||
             (nl_str_is(name, "unclassified") && 2 * ns > whole)) /* says nothing */
             continue;
         nl_buf_text(out, said++ ? ", " : before);
-        for (size_t at = 0; at < name.len; at++)
-            nl_buf_char(out, name.ptr[at] == '_' ? ' ' : name.ptr[at]);
+        nl_buf_add(out, name.ptr, name.len);
         nl_tell_ratio(out, " ", ns, whole);
     }
 }
@@ -208,8 +208,9 @@ void nl_device_tell_compute(struct nl_device_case *it, int64_t ns)
     put_inside(it, out);
     close_sentence(it, out, top_kernel(it));
     out = nl_tell_begin(it->judged);
-    put_kinds(it, out,
-              it->devices > 1 ? "Kernel time by kind, all devices: " : "Kernel time by kind: ");
+    put_categories(it, out,
+                   it->devices > 1 ? "Kernel time by category, all devices: "
+                                   : "Kernel time by category: ");
     const struct nl_result *ops = nl_judged_part(it->judged, "op_gpu");
     for (size_t i = 0, said = 0; ops && i < ops->rows && said < 2; i++) {
         struct nl_str name = nl_lookup_text(ops, i, "name");

@@ -420,7 +420,8 @@ static void look_sandbox(struct nl_call *call, struct nl_checked *checked)
 /* ---- the table ---- */
 
 static const struct check checks[] = {
-    {"NVIDIA driver", look_driver, "install the NVIDIA driver of the GPU; not needed without a GPU"},
+    {"NVIDIA driver", look_driver,
+     "install the NVIDIA driver of the GPU; not needed without a GPU"},
     {"CUPTI", look_cupti,
      "install the CUDA toolkit or `pip install nvidia-cuda-cupti`, and put its lib folder on "
      "LD_LIBRARY_PATH"},

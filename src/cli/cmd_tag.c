@@ -238,9 +238,8 @@ const struct nl_command nl_command_rm = {
     .most = -1,
     NL_DEFAULTS(rm_options, 0),
     .tables = NL_TABLES(rm_options, nl_common_options),
-    .help = "Runs in the trash are not listed; `ls --trash` shows them, --restore brings them back, "
-            "and\n"
-            "`gc` deletes them for good.",
+    .help = "Runs in the trash are not listed; `ls --trash` shows them, --restore brings them\n"
+            "back, and `gc` deletes them for good.",
     .examples = "neurolens rm @\n"
                 "neurolens rm --restore 1a2b3c4d",
     .run = rm_run,

@@ -101,7 +101,7 @@ static enum nl_verdict attention_not_fused_evaluate(struct nl_scene *scene,
     nl_evidence(finding, longest);
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "matrix_product_ns",
-                             .says = nl_say(scene, "beside %s in all products of matrices",
+                             .says = nl_say(scene, "beside %s in all matrix products",
                                             nl_say_ns(scene, products.ns)),
                              .query = nl_work_sql(scene, "sum(kernel_ns)", "model = 'gemm'"),
                              .meaning = NL_MEANS_NS,
@@ -112,7 +112,7 @@ static enum nl_verdict attention_not_fused_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_attention_not_fused = {
     .id = "attention_not_fused",
     .doc =
-        "Softmax between two batched products of matrices (bmm, baddbmm), with only elementwise "
+        "Softmax between two batched matrix products (bmm, baddbmm), with only elementwise "
         "operators and copies between: scores go through memory. Softmax and what lies between "
         "take "
         "over 3 % of wall: that is the cost, and most softmax time is of this kind. Needs shapes.",

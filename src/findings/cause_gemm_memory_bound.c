@@ -1,5 +1,5 @@
 /*
- * gemm_memory_bound — products of matrices that wait for their operands: few rows (small batches, decode
+ * gemm_memory_bound — matrix products that wait for their operands: few rows (small batches, decode
  * of language models) against large weights.
  *
  * Signal: FLOPs per byte below the device's ridge, and at least half of memory's peak reached (both
@@ -61,7 +61,7 @@ static enum nl_verdict gemm_memory_bound_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_gemm_memory_bound = {
     .id = "gemm_memory_bound",
     .doc =
-        "Products of matrices whose FLOPs per byte are below the device's ridge (peak of their "
+        "Matrix products whose FLOPs per byte are below the device's ridge (peak of their "
         "type "
         "over memory bandwidth) take over 10 % of wall and reach at least half of memory's peak: "
         "decode with small batches, skinny layers. Cost: their time beyond their FLOPs at 80 % of "

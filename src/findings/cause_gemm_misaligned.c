@@ -1,5 +1,5 @@
 /*
- * gemm_misaligned — products of matrices whose inner or outer size is no multiple of 16 bytes.
+ * gemm_misaligned — matrix products whose inner or outer size is no multiple of 16 bytes.
  *
  * Signal: N or K is not a multiple of 16 bytes of the element type (8 elements of 16 bits, NVIDIA's guide
  * to matrix multiplication), they take over 5 % of wall, and reach less than half of their roof. Cost:
@@ -55,7 +55,7 @@ static enum nl_verdict gemm_misaligned_evaluate(struct nl_scene *scene, struct n
 const struct nl_cause nl_cause_gemm_misaligned = {
     .id = "gemm_misaligned",
     .doc =
-        "Products of matrices in 16 bits or fewer, or TF32, whose N or K is no multiple of 16 "
+        "Matrix products in 16 bits or fewer, or TF32, whose N or K is no multiple of 16 "
         "bytes "
         "(NVIDIA, Matrix Multiplication Background) take over 5 % of wall and reach less than half "
         "of their roof. Cost: their headroom. Needs shapes and the device's peaks.",

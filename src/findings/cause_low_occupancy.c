@@ -103,7 +103,7 @@ static enum nl_verdict low_occupancy_evaluate(struct nl_scene *scene, struct nl_
 
 const struct nl_cause nl_cause_low_occupancy = {
     .id = "low_occupancy",
-    .doc = "Kernels other than products of matrices that fill the device, but of which registers "
+    .doc = "Kernels other than matrix products that fill the device, but of which registers "
            "or shared memory let a multiprocessor hold less than 25 % of its warps (CUDA occupancy "
            "calculator), take over 10 % of wall; measured memory throughput over 50 % acquits. "
            "Cost: half of their time, an upper bound.",

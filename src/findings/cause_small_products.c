@@ -1,5 +1,5 @@
 /*
- * small_products — many products of matrices are too small to fill the device, and each runs far from its roof.
+ * small_products — many matrix products are too small to fill the device, and each runs far from its roof.
  *
  * Signal: products (GEMM) whose least time at the roof is below 5 µs, of which a kernel's start and its last wave
  * are a large part, take over 10 % of wall, are 20 or more, and reach less than half of their roofs together.
@@ -85,7 +85,7 @@ static enum nl_verdict small_products_evaluate(struct nl_scene *scene, struct nl
 const struct nl_cause nl_cause_small_products = {
     .id = "small_products",
     .doc =
-        "20 or more products of matrices whose least time at the roof is below 5 µs take over 10 % "
+        "20 or more matrix products whose least time at the roof is below 5 µs take over 10 % "
         "of "
         "wall and reach less than half of their roofs together: starting them and their last wave "
         "take the time. Calls over 30 µs do not count. Cost: what each takes beyond 80 % of its "

@@ -210,6 +210,14 @@ static const char *remedies_of(const struct matrix_time *time)
                : "tensor_core_unused:tf32";
 }
 
+/* "300 ms of their 700 ms". */
+static const char *say_part(const struct nl_scene *scene, int64_t part, int64_t whole)
+{
+    const char *one = nl_say_ns(scene, part), *all = nl_say_ns(scene, whole);
+    return strcmp(one, all) == 0 ? nl_say(scene, "%s, all of their time", one)
+                                 : nl_say(scene, "%s of their %s", one, all);
+}
+
 /* Nothing is promised where nobody knows whether the GPU has them, and no TF32 where nobody knows its generation. */
 static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
                     bool amd, uint32_t major)
@@ -232,10 +240,10 @@ static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct m
         nl_sum_add(&theirs, time.without_by[i] > 0 ? time.all_by[i] : 0);
     const char *work = name_works(scene, time.without_by);
     finding->work = work;
-    nl_title(scene, finding, "%c%s on %s do not use %s cores%s: %s of their %s", nl_upper(*work),
-             work + 1, nl_scene_name(scene), amd ? "matrix" : "tensor",
+    nl_title(scene, finding, "%c%s on %s do not use %s cores%s: %s", nl_upper(*work), work + 1,
+             nl_scene_name(scene), amd ? "matrix" : "tensor",
              known ? "" : " (whether this GPU has them is not recorded)",
-             nl_say_ns(scene, time.without), nl_say_ns(scene, theirs));
+             say_part(scene, time.without, theirs));
 }
 
 static enum nl_verdict tensor_core_unused_evaluate(struct nl_scene *scene,

@@ -4,7 +4,7 @@
  * Signal: a grid is worked off in waves of as many blocks as the device holds (launchfit.h). In the last one
  * of a few waves part of the multiprocessors has nothing to do: waves / ceil(waves) below 0.8 with one to four
  * waves (NVIDIA, Matrix Multiplication Background, "wave quantization"; Nsight Compute's rule of the tail
- * effect). Kernels of products of matrices that do so take over 5 % of wall. Cost: the idle part of their time.
+ * effect). Kernels of matrix products that do so take over 5 % of wall. Cost: the idle part of their time.
  */
 #include "base/sum.h"
 
@@ -106,7 +106,7 @@ static enum nl_verdict wave_quantisation_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_wave_quantisation = {
     .id = "wave_quantisation",
-    .doc = "Kernels of products of matrices whose grid takes one to four waves of the blocks that "
+    .doc = "Kernels of matrix products whose grid takes one to four waves of the blocks that "
            "the device holds (threads, registers, shared memory per block; CUDA occupancy "
            "calculator) and uses less than 80 % of them lose over 5 % of wall in the last wave "
            "(NVIDIA, Matrix Multiplication Background). Cost: the unused part of their time.",

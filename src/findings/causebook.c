@@ -84,7 +84,7 @@ static void put_remedies(struct nl_buf *out, const char *cause, struct nl_arena 
     nl_buf_format(out, "What helps%s%s (with PyTorch on an NVIDIA GPU):\n\n",
                   variant ? ", variant " : "", variant ? variant + 1 : "");
     for (; it->action; it++)
-        nl_buf_format(out, "- %s: %s.\n  Check: %s\n", it->action, it->why, it->verify);
+        nl_buf_format(out, "- %s.\n  Why: %s.\n  Check: %s\n", it->action, it->why, it->verify);
     nl_buf_text(out, "\n");
 }
 

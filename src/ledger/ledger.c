@@ -384,7 +384,8 @@ static bool not_found(struct nl_ledger *ledger, const char *word, bool binned, s
         return false;
     nl_err_at(err, ledger->folder, -1);
     if (binned)
-        return nl_fail(err, NL_IO, "no run '%s' in the trash; `neurolens ls --trash` lists it", word);
+        return nl_fail(err, NL_IO, "no run '%s' in the trash; `neurolens ls --trash` lists it",
+                       word);
     if (count == 0)
         return nl_fail(err, NL_IO,
                        "no run '%s': this ledger is empty; `neurolens add PROFILE` puts a run in",

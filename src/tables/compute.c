@@ -81,16 +81,15 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
     }
     bool apart = fabs(worst->mfu - worst->hfu) > ROUNDING * worst->hfu;
     add(result, apart ? "MFU" : "HFU", worst->mfu == worst->mfu ? worst->mfu : worst->hfu,
-        nl_arena_format(&result->arena, "%s of %.4g%s (%s, %s%s) over %s%s%s",
+        nl_arena_format(&result->arena, "%s of %.4g TFLOP/s (%s, %s%s) over %s%s%s",
                         rate_words(result, rate), worst->peak_flops / 1e12,
-                        rate >= 1e11 ? "" : " TFLOP/s",
                         worst->peaks->product ? worst->peaks->product : "device",
                         work_type_name(worst->type) ? work_type_name(worst->type) : "?",
                         worst->peaks->estimated ? ", estimated" : "", over,
                         clock_words(result, worst), count > 1 ? ", the device used least" : ""));
 }
 
-/* Of the time in products of matrices: what has a model. Use of a peak by the little that is known says nothing. */
+/* Of the time in matrix products: what has a model. Use of a peak by the little that is known says nothing. */
 static double known_products(const struct nl_op_works *works)
 {
     int64_t known = 0, all = 0;
@@ -165,9 +164,9 @@ static void say_host(struct nl_result *result, const struct nl_op_works *works,
     char length[NL_UNIT_TEXT];
     if (ns > 0)
         add(result, "CPU", NAN,
-            nl_arena_format(&result->arena, "%.3g GFLOP/s in products of matrices, over %s%s",
+            nl_arena_format(&result->arena, "%.3g GFLOP/s in matrix products, over %s%s",
                             flops / (double)ns, nl_format_ns(length, ns),
-                            known ? "" : "; how near that is: `neurolens roof`"));
+                            known ? "" : "; measure the roof with `neurolens roof`"));
 }
 
 /* How much is known, and against what it is judged. */

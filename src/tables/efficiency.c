@@ -266,7 +266,7 @@ const struct nl_analysis nl_analysis_efficiency = {
     .run = efficiency_run,
     .doc =
         "Per rank and device, over its steady steps (else over everything): HFU, the FLOPs of "
-        "products of matrices over the peaks of their element types, of the time; MFU, the same of "
+        "matrix products over the peaks of their element types, of the time; MFU, the same of "
         "the FLOPs that the model needs (as told with --flops-per-step, else without what "
         "attention's backward pass computes again); tokens per second with --tokens-per-step; with "
         "telemetry the mean clock meanwhile, and HFU of what the device can do at that clock. "

@@ -1,7 +1,7 @@
 /*
  * efficiency — how much of a device's peak a program uses: MFU, HFU, rates per device.
  *
- *     HFU = Σ over products of matrices (FLOPs done / peak of their type) / time
+ *     HFU = Σ over matrix products (FLOPs done / peak of their type) / time
  *     MFU = the same of the FLOPs that the model needs: as told (--flops-per-step), else what was done
  *           less what attention's backward pass computes again
  *
@@ -24,7 +24,7 @@ struct nl_efficiency {
     double tokens_per_s;        /* NaN unless told */
     double peak_flops;          /* of the type with most FLOPs; NaN unknown */
     enum work_type type;        /* that type */
-    int64_t matrix_ns;          /* kernels of products of matrices */
+    int64_t matrix_ns;          /* kernels of matrix products */
     double clock_hz;            /* mean of what telemetry read meanwhile; NaN unknown */
     double peak_clock;          /* at which the peaks hold; NaN unknown */
 };

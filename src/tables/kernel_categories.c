@@ -147,7 +147,7 @@ static struct nl_result *kernel_categories_run(const struct nl_trace *trace,
 const struct nl_analysis nl_analysis_kernel_categories = {
     .name = "kernel_categories",
     .key = "kernel_categories",
-    .title = "Kernel time by what it computes",
+    .title = "Kernel time by category",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = kernel_categories_run,

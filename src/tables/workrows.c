@@ -109,7 +109,7 @@ const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works 
     return nl_arena_format(
         &result->arena,
         "work is known for %.1f %% of kernel time without communication, and for "
-        "%.1f %% of the time in products of matrices%s",
+        "%.1f %% of the time in matrix products%s",
         all, 100.0 * (double)sums.matrix_modelled / (double)sums.matrix,
         rest_of(result, works, sums.all));
 }

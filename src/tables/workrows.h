@@ -19,7 +19,7 @@ static inline struct nl_cell nl_cell_whole(double value)
     return value > -9e18 && value < 9e18 ? nl_cell_i64((int64_t)(value + 0.5)) : nl_cell_f64(value);
 }
 
-/* "93.1 % of the time in products of matrices has a model; 41 % of all kernel time has none: shapes
+/* "93.1 % of the time in matrix products has a model; 41 % of all kernel time has none: shapes
  * were not recorded": or NULL when everything has one. In the result's arena. */
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works);
 

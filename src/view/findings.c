@@ -279,7 +279,7 @@ static void put_verify(struct note *note, const char *verify)
     nl_buf_init(&line, LINE_BYTES);
     nl_findings_command(&line, verify, note->options);
     const char *end = note->width ? command_end(verify) : NULL;
-    nl_buf_text(&note->line, note->width ? ". It helped when: " : ". *It helped when:* ");
+    nl_buf_text(&note->line, note->width ? ". To verify: " : ". *To verify:* ");
     if (!end) {
         put(note, line.ptr ? line.ptr : "");
         end_line(note, 5);

@@ -35,7 +35,7 @@ static inline const struct nl_device_peaks *nl_host_peaks(const struct nl_device
 }
 void nl_device_peaks_free(struct nl_device_peaks *peaks);
 
-/* Operations per second at most: of products of matrices (`matrix`) in that type, else of ordinary
+/* Operations per second at most: of matrix products (`matrix`) in that type, else of ordinary
  * arithmetic, which runs at the FP32 rate for narrower types. */
 double nl_peak_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix);
 /* The same by the maker's figures, which MFU and HFU are defined by. */

@@ -1,5 +1,5 @@
 /*
- * Products of matrices. M×K by K×N is 2·M·N·K operations (a multiply-add is two, a bias adds none: as
+ * Matrix products. M×K by K×N is 2·M·N·K operations (a multiply-add is two, a bias adds none: as
  * torch.utils.flop_counter); least bytes are both inputs, the output and the bias once. Batches
  * multiply; a batch that is broadcast is read once.
  */

@@ -1,5 +1,5 @@
 /*
- * gpuroof — what this machine's GPUs can do at most, measured: products of matrices per element type through the
+ * gpuroof — what this machine's GPUs can do at most, measured: matrix products per element type through the
  * maker's BLAS library, and copies within the device's memory (bytes read and written both count).
  *
  * Of several GPUs of one product the first stands for all. Products are of up to 8192 rows, fewer where the

@@ -10,7 +10,7 @@
  *
  * Whose work it is: each kernel goes to the innermost operator around its launch that a model knows
  * and can judge by its inputs, else to the innermost operator. FLOPs are counted once: an operator
- * around another that has products of matrices of its own keeps its kernels' time, but no FLOPs. In a
+ * around another that has matrix products of its own keeps its kernels' time, but no FLOPs. In a
  * trace without kernels the operators themselves are the work, with their time on the host.
  *
  * Costs: a walk over kernels and a look-up per operator with a model; each different set of inputs is
@@ -33,13 +33,13 @@ struct nl_op_work {
     uint32_t name;  /* dictionary id */
     uint32_t first; /* first kernel, else the slice itself */
     uint32_t place; /* of that kernel among the owners' work; NL_NULL_ROW without kernels */
-    uint32_t kernels;  /* launched by it */
-    uint32_t device;   /* row, of `first`; NL_NULL_ROW unknown */
-    int64_t rank, ts;  /* of `first` */
-    int64_t kernel_ns; /* sum of its kernels; NL_NULL_I64 without */
-    int64_t host_ns;   /* where the CPU computed: the operator's length */
-    int64_t matrix_ns; /* of kernel_ns: kernels whose names say products of matrices */
-    int64_t comm_ns;   /* of kernel_ns: communication */
+    uint32_t kernels;                    /* launched by it */
+    uint32_t device;                     /* row, of `first`; NL_NULL_ROW unknown */
+    int64_t rank, ts;                    /* of `first` */
+    int64_t kernel_ns;                   /* sum of its kernels; NL_NULL_I64 without */
+    int64_t host_ns;                     /* where the CPU computed: the operator's length */
+    int64_t matrix_ns;                   /* of kernel_ns: kernels whose names say matrix products */
+    int64_t comm_ns;                     /* of kernel_ns: communication */
     double flops, flops_needed, bytes;   /* as work_cost; NaN unknown */
     double rows, queries;                /* as work_cost; NaN: not of this kind, or unknown */
     double counted_flops, counted_bytes; /* by hardware counters; NaN unknown */

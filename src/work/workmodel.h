@@ -7,7 +7,7 @@
  *
  * workmodels.def has a row per operator: its family, the function that knows the family's formula
  * (gemmwork.c, convwork.c, attentionwork.c, memorywork.c, …) and where its inputs stand. A multiply-add
- * counts as two. Formulas are those of torch.utils.flop_counter for products of matrices,
+ * counts as two. Formulas are those of torch.utils.flop_counter for matrix products,
  * convolutions and attention; biases and activations add nothing there. Bytes are the least traffic:
  * each input read once, each output written once. What inputs do not tell is unknown (NaN), never 0.
  */
@@ -52,7 +52,7 @@ struct work_cost {
         rows; /* of a product with a matrix of weights: rows of the other factor (tokens); else NaN */
     double queries;      /* of attention forward: queries of a sequence; else NaN */
     enum work_type type; /* that it computes in */
-    bool matrix;         /* products of matrices: the peaks of tensor cores bound it */
+    bool matrix;         /* matrix products: the peaks of tensor cores bound it */
     bool misaligned;     /* sizes of a product are no multiples of 16 bytes */
     enum work_accumulation accumulation;
     bool estimated; /* an assumption stands in for something not recorded */
@@ -81,7 +81,7 @@ struct work_model {
 /* "gemm", "attention", …; NULL for WORK_NO_FAMILY. */
 const char *work_family_name(enum work_family family);
 
-/* Whether its operations are products of matrices, which decide the compute bound. */
+/* Whether its operations are matrix products, which decide the compute bound. */
 static inline bool work_family_is_matrix(enum work_family family)
 {
     return family >= WORK_GEMM && family <= WORK_RNN;
