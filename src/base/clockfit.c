@@ -64,8 +64,9 @@ static int by_value(const void *a, const void *b)
 
 /* ---- thin ---- */
 
-/* Whether the reference went back by more than the two readings leave open. Threads that were interrupted between
- * the clocks made loose ones, whose middles may lie the other way round than the times. */
+/* Whether the reference went back by more than the two readings leave open. Threads interrupted
+ * between the two clocks made loose readings, whose middles may be in reverse order of the
+ * times. */
 static bool contradicts(const struct nl_clockmap *map, const struct nl_clock_reading *before,
                         const struct nl_clock_reading *reading)
 {
@@ -101,7 +102,8 @@ static void take_upwards(struct fit *fit)
     }
 }
 
-/* Pairs read far apart (the process was interrupted between the two clocks) tell little. */
+/* Drops pairs read far apart (the process was interrupted between the two clocks): they are too
+ * imprecise. */
 static void drop_loose(struct fit *fit)
 {
     double *halves = nl_alloc((fit->count + 1) * sizeof *halves);
@@ -130,7 +132,7 @@ static double rate_of(const struct point *a, const struct point *b)
     return (double)(b->ns - a->ns) / (double)(b->ticks - a->ticks);
 }
 
-/* ns per count: the median of all gaps that are long enough to tell. */
+/* ns per count: the median over all gaps that are long enough. */
 static double median_rate(const struct fit *fit)
 {
     double given = fit->map->counts_per_second ? 1e9 / (double)fit->map->counts_per_second : 1;
@@ -155,7 +157,7 @@ static void set_rest(struct fit *fit)
         struct point *point = &fit->points[i];
         point->x = (double)(point->ticks - fit->points->ticks) * rate;
         point->y = (double)(point->ns - fit->points->ns) - point->x;
-        point->half = point->half * rate + 1; /* clocks tell whole ns */
+        point->half = point->half * rate + 1; /* clocks have a resolution of 1 ns */
     }
 }
 
@@ -172,8 +174,8 @@ static bool breaks(const struct fit *fit, size_t at)
     return fabs(b->y - a->y) > fit->map->most_drift * (b->x - a->x) + a->half + b->half;
 }
 
-/* The slope beside a gap of length `length`, over about that length: from point `from` towards `end`, as far as
- * no rate explains a break. */
+/* The slope next to a gap of length `length`, over about that length: from point `from` towards
+ * `end`, up to a break that no rate explains. */
 static struct guide beside(const struct fit *fit, size_t from, size_t end, double length)
 {
     const struct point *points = fit->points;
@@ -306,7 +308,7 @@ static double kink(double before, double own, double after, double run)
     return fmin(fabs(own - low), fabs(own - high)) * run;
 }
 
-/* The knot about as far before knot k (or behind it) as `run`, not before `first` (behind `last`). */
+/* The knot about `run` before knot k (or after it), not before `first` (after `last`). */
 static size_t knot_before(const struct nl_clockmap *map, size_t k, size_t first, int64_t run)
 {
     size_t at = k;
@@ -366,8 +368,8 @@ static double unevenness(struct fit *fit, const size_t knots[4])
     return band.gap;
 }
 
-/* What lines through four knots fail by tells a change of rate in the gap in the middle as far as the outer
- * ones are away; nearer ones feel less of it. */
+/* The misfit of lines through four knots shows a rate change in the middle gap at the distance of
+ * the outer knots; nearer knots show less of it. */
 static double by_lines(struct fit *fit, const size_t knots[4], double run)
 {
     const struct nl_clock_knot *all = fit->map->knots;
@@ -383,7 +385,7 @@ static bool at_end(const struct fit *fit, size_t first, size_t last, size_t k, s
     const struct nl_clockmap *map = fit->map;
     int64_t run = map->knots[k + 1].ns - map->knots[k].ns;
     if (k > 0 && k + 2 < map->knot_count)
-        return false; /* beside a step there may be more that was not seen */
+        return false; /* next to a step there may be others that were not seen */
     if (four[0] == k) {
         four[1] = k + 1;
         four[2] = knot_behind(map, k + 1, last, run);
@@ -422,8 +424,8 @@ static double stray_of(struct fit *fit, size_t first, size_t last, size_t k)
     return near ? fmin(by_lines(fit, four, run), most) : by_lines(fit, four, run);
 }
 
-/* Two changes of rate in gaps beside each other may hide one of them: each gets a share of what its
- * neighbours have. */
+/* Of two rate changes in adjacent gaps one may be hidden: each gap gets a share of its neighbours'
+ * change. */
 static double share_of(const struct nl_clockmap *map, size_t k, size_t beside, double stray)
 {
     const struct nl_clock_knot *knots = map->knots;
@@ -432,7 +434,7 @@ static double share_of(const struct nl_clockmap *map, size_t k, size_t beside, d
     return stray / 2 * fmin(1, own / other);
 }
 
-/* Wander in the gaps between knots. Parts follow from the jumps behind their last knots. */
+/* Wander in the gaps between knots. Parts follow from the jumps after their last knots. */
 static void set_stray(struct fit *fit)
 {
     struct nl_clockmap *map = fit->map;

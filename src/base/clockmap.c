@@ -11,7 +11,7 @@
 #define NS_MOST     ((int64_t)1 << 61)
 #define RATE_LEAST  1000000u /* counts per second that a clock can have */
 #define RATE_MOST   100000000000u
-#define SHORT_NS    20000000 /* shorter axes tell the rate worse than it was measured */
+#define SHORT_NS    20000000 /* shorter axes give a worse rate than the measured one */
 #define FAR_NS      1000000000
 #define RATE_DOUBT  1e-4 /* of counts_per_second, which was measured over a millisecond or more */
 #define RATE_WANDER 1e-6 /* beyond the ends: rates change by about this much in seconds */

@@ -267,7 +267,7 @@ static void write_program(struct program *p, bool files_confined, bool sends)
 {
     const uint32_t writes = files_confined ? 0 : O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
     const int sendmsg = SYS_sendmsg;
-    const int clone3 = 435; /* its flags lie in memory: without it the C library calls clone */
+    const int clone3 = 435; /* its flags are in memory: without it the C library calls clone */
     load(p, offsetof(struct seccomp_data, arch));
     put(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
     end_with(p, SECCOMP_RET_KILL_PROCESS);

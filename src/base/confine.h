@@ -17,7 +17,7 @@
 enum { NL_CONFINE_FILES = 1, NL_CONFINE_CALLS = 2 }; /* bits: Landlock, seccomp */
 
 struct nl_confine {
-    const char *const *readable; /* files that may be read, beside what the C library reads */
+    const char *const *readable; /* files that may be read, besides those of the C library */
     size_t readable_count;
     const char *folder;    /* the only folder in which files may be made; NULL: none */
     bool read_all;         /* everything may be read */

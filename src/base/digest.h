@@ -28,8 +28,8 @@ NL_MUST_CHECK bool nl_digest_bytes(char text[NL_DIGEST_TEXT], const void *bytes,
  * is one must be asked before it becomes part of a path. NULL is none. */
 bool nl_digest_is_text(const char *text);
 
-/* The file's bytes as they lie there (compressed stays compressed); `size` gets their number and
- * may be NULL. Fails with NL_IO, or NL_INTERRUPTED when `job` (may be NULL) is cancelled. */
+/* The file's bytes as stored (compressed stays compressed); `size` gets their number and may be
+ * NULL. Fails with NL_IO, or NL_INTERRUPTED when `job` (may be NULL) is cancelled. */
 NL_MUST_CHECK bool nl_digest_file(char text[NL_DIGEST_TEXT], uint64_t *size, const char *path,
                                   struct nl_job *job, struct nl_err *err);
 

@@ -98,7 +98,7 @@ static bool open_out(struct nl_out *out, const char *path, bool private, struct 
     out->temporary = nl_alloc(room);
     snprintf(out->temporary, room, "%s.XXXXXX", path);
     out->path =
-        nl_strdup(path); /* first: without memory the command ends, and nobody knows the file yet */
+        nl_strdup(path); /* first: without memory the command ends, and no file must be left */
     int fd = mkostemp(out->temporary, O_CLOEXEC); /* 0600 */
     if (fd >= 0 && (private || set_mode(fd, path)))
         out->stream = fdopen(fd, "w");

@@ -1,5 +1,5 @@
 /*
- * file — reading whole files through mmap, writing files so that nobody sees half of one.
+ * file — reads whole files through mmap, and writes files so that no reader sees half of one.
  */
 #ifndef NL_FILE_H
 #define NL_FILE_H
@@ -25,8 +25,8 @@ void nl_map_forget(const struct nl_map *map, size_t from, size_t to);
 
 /*
  * Atomic replacement: write to nl_out.stream, then nl_out_commit (fsync-free rename over path) or
- * nl_out_abort (removes the temporary). The temporary lies beside the target. A file that is replaced
- * gives the new one its permissions (and its owner where that is allowed).
+ * nl_out_abort (removes the temporary). The temporary is next to the target. The new file keeps the
+ * permissions of the one it replaces (and its owner if allowed).
  */
 struct nl_out {
     FILE *stream;

@@ -16,7 +16,7 @@ struct nl_job;
 struct nl_spill;
 typedef void nl_job_look_fn(struct nl_job *job);
 
-/* Which foreign files are read in a process of their own (ingest/apart.h). */
+/* Which foreign files are read in a separate process (ingest/apart.h). */
 enum nl_job_apart { NL_APART_RISKY, NL_APART_NEVER, NL_APART_ALL };
 
 struct nl_job {

@@ -1,6 +1,6 @@
 /*
- * See map.h. Linear probing at half load everywhere. nl_lookup keeps half of the hash beside the row, so
- * that growing asks for no key and a search hardly looks at rows that are not meant.
+ * See map.h. Linear probing at half load everywhere. nl_lookup keeps half of the hash next to the
+ * row, so that growing needs no keys and a search hardly ever reads a wrong row.
  */
 #include "base/map.h"
 
@@ -92,7 +92,7 @@ void nl_idmap_remove(struct nl_idmap *map, uint64_t key)
         return;
     size_t mask = map->room - 1, hole = (size_t)(slot - map->slots);
     map->count--;
-    /* What was put behind it because it was there moves up. */
+    /* Entries that were placed further on because of it move up. */
     for (size_t at = (hole + 1) & mask; map->slots[at].row; at = (at + 1) & mask) {
         if (((at - home_of(map, map->slots[at].key)) & mask) < ((at - hole) & mask))
             continue;

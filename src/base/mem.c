@@ -36,7 +36,7 @@
 #define HUGE_PAGE   ((size_t)2 << 20)
 #define HUGE_ARRAY  ((size_t)4 << 20)  /* from here on, huge pages are worth while in the heap */
 #define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
-#define SPILLED     ((size_t)2 << 20)  /* from here on, arrays lie in files once that has begun */
+#define SPILLED     ((size_t)2 << 20)  /* once spilling began, arrays of this size are in files */
 #define LARGE_TABLE ((size_t)256 << 10)
 #define ALIGNED     ((uintptr_t)4096) /* as arrays in files are, and one of 256 others */
 
@@ -140,7 +140,8 @@ char *nl_strdup(const char *text)
 }
 
 #if defined(__GLIBC__) && !defined(NL_ASAN)
-/* What the next arrays will lie in is made of huge pages: one fault each instead of 512. Nothing is touched here. */
+/* Makes the heap for the next arrays of huge pages: one fault each instead of 512. Touches
+ * nothing. */
 static void widen_heap(size_t bytes)
 {
     char *room = malloc(bytes < MOST_WIDER ? bytes : MOST_WIDER);

@@ -84,7 +84,7 @@ _Noreturn void nl_memory_exhausted(size_t bytes);
  * addresses (ulimit -v) leave. */
 uint64_t nl_memory_available(void);
 
-/* Bytes that the process has in memory and that no file has; 0 when the kernel does not tell. */
+/* Bytes that the process has in memory and no file has; 0 if the kernel does not report it. */
 uint64_t nl_memory_held(void);
 
 /* The same, and in *mapped the bytes in memory that files have. */

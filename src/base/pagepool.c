@@ -12,15 +12,15 @@
 /* Under this, a fresh mapping is as cheap as the bookkeeping. */
 #define POOLED_BYTES_LEAST ((size_t)256 << 10)
 
-/* Arrays up to SHARED_MOST lie next to each other in regions of huge pages, which cost a tenth of small ones
- * to touch; larger ones have huge pages of their own. Until SMALL_PAGE_BYTES_MOST bytes were asked
- * for, small pages take less memory. */
+/* Arrays up to SHARED_MOST share regions of huge pages, which cost a tenth of small ones to touch;
+ * each larger array has separate huge pages. Up to SMALL_PAGE_BYTES_MOST bytes in all, small pages
+ * take less memory. */
 #define SMALL_PAGE_BYTES_MOST ((size_t)4 << 20)
 #define SHARED_MOST           ((size_t)4 << 20)
 #define REGION                ((size_t)32 << 20)
 
-/* A pattern's pages: as many as make an array few mappings, and few pages beside it. An array has so many
- * mappings at most. */
+/* Pages of a pattern: enough that an array needs few mappings, but few compared with it.
+ * CHUNKS_MOST limits the mappings of an array. */
 #define CHUNK_LEAST  ((size_t)128 << 10)
 #define CHUNK_MOST   ((size_t)1 << 20)
 #define FEW_CHUNKS   16

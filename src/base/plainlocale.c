@@ -5,7 +5,7 @@
 
 locale_t nl_locale_enter(void)
 {
-    /* Of "C" glibc gives an object of its own: nothing is allocated, and nothing need be freed. */
+    /* glibc has a static object for "C": nothing is allocated, and nothing need be freed. */
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     return plain ? uselocale(plain) : (locale_t)0;
 }

@@ -230,7 +230,8 @@ void *nl_spill_take(struct nl_spill *spill, size_t bytes)
     return at;
 }
 
-/* Takes an array off the list, and unmaps it while nobody trims; false when it is none. */
+/* Takes an array off the list and unmaps it while no thread trims; false if it is not a spilled
+ * array. */
 static bool drop(struct nl_spill *spill, void *memory, bool unmap)
 {
     if (!spill || !memory)

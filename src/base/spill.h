@@ -47,8 +47,8 @@ const char *nl_spill_folder(struct nl_spill *spill, uint64_t *free_bytes);
 /* The folder had no more room when it was asked for some. */
 bool nl_spill_full(const struct nl_spill *spill);
 
-/* What an error says of it behind "does not fit": that the folder is full, has too little room, or that no
- * file could be made there. "" when there is nothing to say. Returns `text`. */
+/* What an error adds after "does not fit": the folder is full, has too little room, or no file
+ * could be made there; else "". Returns `text`. */
 #define NL_SPILL_TEXT 512
 const char *nl_spill_said(struct nl_spill *spill, char text[NL_SPILL_TEXT]);
 

@@ -152,7 +152,7 @@ void nl_hash_choose_key(void)
 {
     uint64_t key[2];
     if (getrandom(key, sizeof key, GRND_NONBLOCK) != (ssize_t)sizeof key)
-        return; /* before the system has any randomness nobody runs us on foreign files */
+        return; /* we do not run on foreign files before the system has any randomness */
     nl_hash_key[0] = key[0];
     nl_hash_key[1] = key[1] | 1;
 }

@@ -29,7 +29,7 @@
 
 enum encoding { PLAIN, GZIP, ZSTD };
 
-/* A buffer of the ring: its bytes lie between room for those who borrow it. */
+/* A buffer of the ring: its bytes are between room that borrowers may write to. */
 struct slot {
     unsigned char *bytes;
     size_t len;

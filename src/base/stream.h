@@ -42,8 +42,8 @@ void nl_stream_close(struct nl_stream *stream);
 /* Reads up to `room` bytes; as many as there are unless the end comes. 0 = end, -1 = error. */
 ssize_t nl_stream_read(struct nl_stream *stream, void *buffer, size_t room, struct nl_err *err);
 
-/* What was decoded ahead, where it lies. NL_STREAM_BEFORE bytes before `bytes` and NL_STREAM_BEHIND behind
- * `len` of them may be written to. */
+/* Data decoded ahead, in place. NL_STREAM_BEFORE bytes before `bytes` and NL_STREAM_BEHIND after
+ * the last of the `len` may be written to. */
 #define NL_STREAM_BEFORE ((size_t)64 << 10)
 #define NL_STREAM_BEHIND 64
 struct nl_stream_piece {
@@ -60,7 +60,7 @@ struct nl_stream_piece nl_stream_lend(struct nl_stream *stream);
  * stream is closed. */
 void nl_stream_return(struct nl_stream *stream, struct nl_stream_piece *piece);
 
-/* Whether a thread of its own decodes ahead. */
+/* Whether a separate thread decodes ahead. */
 bool nl_stream_is_ahead(const struct nl_stream *stream);
 
 /* The whole file added to `out`, decompressed. NL_FORMAT when compressed data is cut or damaged,

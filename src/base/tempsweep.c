@@ -1,4 +1,4 @@
-/* Everything goes by descriptors of folders: who renames one meanwhile leads nobody elsewhere. */
+/* Works on descriptors of folders only: renaming a folder meanwhile cannot lead it elsewhere. */
 #define _GNU_SOURCE
 #include "base/tempsweep.h"
 

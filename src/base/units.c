@@ -17,7 +17,7 @@ static const char *scaled(char out[NL_UNIT_TEXT], double value, const char *unit
     return out;
 }
 
-/* "8 min 56 s", "2 h 13 min": nobody reads decimal minutes. */
+/* "8 min 56 s", "2 h 13 min": no one reads decimal minutes. */
 static const char *minutes(char out[NL_UNIT_TEXT], int64_t ns)
 {
     const char *sign = ns < 0 ? "-" : "";

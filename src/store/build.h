@@ -28,7 +28,7 @@ struct nl_unit {
     uint32_t stack_base; /* number of its first one */
 };
 
-/* Memory of staged rows, given back with the last of what lies in it. */
+/* Memory of staged rows, freed with the last row in it. */
 struct nl_block {
     char *bytes;
     size_t used, room;

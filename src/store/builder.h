@@ -80,9 +80,9 @@ void nl_builder_process_label(struct nl_builder *builder, uint32_t process, stru
 void nl_builder_process_rank(struct nl_builder *builder, uint32_t process, int64_t rank);
 void nl_builder_thread_name(struct nl_builder *builder, uint32_t thread, struct nl_str name);
 
-/* Get or make a device by (source, key); `key` is any number that tells the source's devices
- * apart (usually the ordinal). The row returned by nl_builder_device_row may be filled in (its NAME
- * columns with nl_builder_name); not thread-safe against other calls for the same device. */
+/* Get or make a device by (source, key); `key` is any number that identifies the device within its
+ * source (usually the ordinal). The row returned by nl_builder_device_row may be filled in (its
+ * NAME columns with nl_builder_name); not thread-safe against other calls for the same device. */
 uint32_t nl_builder_device(struct nl_builder *builder, uint32_t source, int64_t key,
                            int64_t ordinal);
 struct nl_device_row *nl_builder_device_row(struct nl_builder *builder, uint32_t device);
@@ -94,8 +94,8 @@ struct nl_lane_key {
     uint32_t domain;                  /* nl_builder_name id, 0 = none */
 };
 /* Slices whose launching API shares a lane with ops nest below them: use NL_LANE_THREAD for ops,
- * API calls, graph captures; keep python frames, annotations, NVTX domains, OS runtime calls on
- * lanes of their own kinds, because they cross each other in real files. */
+ * API calls, graph captures; keep Python frames, annotations, NVTX domains and OS runtime calls on
+ * lanes of separate kinds, because they cross each other in real files. */
 uint32_t nl_builder_lane(struct nl_builder *builder, const struct nl_lane_key *key);
 void nl_builder_lane_name(struct nl_builder *builder, uint32_t lane, struct nl_str name);
 
@@ -137,8 +137,8 @@ void nl_stage_drop(struct nl_stage *stage);
  * (store/filled.h). 0, unknown, beyond 2^30 of them. */
 uint32_t nl_stage_filled(struct nl_stage *stage, uint32_t pattern, const void *packed, size_t len);
 
-/* The rows of a table that wait to be packed: those that come next go right behind them. A stage
- * begins with one per table. */
+/* The rows of a table that wait to be packed: the next rows go right after them. A stage begins
+ * with one per table. */
 struct nl_waiting {
     char *rows;
     uint32_t used, room;

@@ -1,5 +1,5 @@
-/* capturedrows — see capturedrows.h. Slices lie in order of (lane, depth, parent), as trace files demand;
- * the lanes come behind all others, so no other row gets a new number. */
+/* capturedrows — see capturedrows.h. Slices are in order of (lane, depth, parent), as trace files
+ * demand; their lanes come after all others, so no other row is renumbered. */
 #define _GNU_SOURCE
 #include "store/capturedrows.h"
 
@@ -58,7 +58,8 @@ uint64_t nl_chain_hash(const struct nl_chain *chain, bool operators)
     return hash;
 }
 
-/* The row of a range in the range `parent`, made when first met; NL_NO_ROW where it lies too deep. */
+/* The row of a range in the range `parent`, made on first use; NL_NO_ROW if it is nested too
+ * deeply. */
 static uint32_t put_one(struct nl_captured_rows *rows, const struct nl_trace *trace, uint32_t slice,
                         uint32_t process, uint32_t parent, bool *fresh)
 {
@@ -85,8 +86,8 @@ static uint32_t put_one(struct nl_captured_rows *rows, const struct nl_trace *tr
     return at;
 }
 
-/* Operators around experts have tokens and scores alone as inputs; those inside tell the sizes, though nothing was
- * launched in them. All lie right below it. */
+/* Operators around experts have only tokens and scores as inputs; the operators inside have the
+ * sizes, though they launched nothing. All are direct children. */
 static void put_inside(struct nl_captured_rows *rows, const struct nl_trace *trace, uint32_t slice,
                        uint32_t process, uint32_t around)
 {

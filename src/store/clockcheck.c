@@ -165,7 +165,7 @@ static uint32_t last_launched(const struct nl_trace *trace, uint32_t lane, int64
     return NL_NULL_ROW;
 }
 
-/* Nodes of a graph run on streams that nobody waits for by name. */
+/* Nodes of a graph run on streams that no call waits for by name. */
 static bool in_graph(const struct nl_trace *trace, uint32_t slice)
 {
     uint32_t row = trace->slice.detail[slice];
@@ -239,7 +239,7 @@ static void check_waits(struct checker *checker)
             check_wait(checker, row);
 }
 
-/* A profiler's own name for copies ("MemcpyD2H" of XPlane) does not tell which call it was. */
+/* A profiler's own name for copies ("MemcpyD2H" of XPlane) does not say which call it was. */
 static bool copies_and_waits(struct nl_str call)
 {
     bool known = nl_str_starts(call, "cudaMemcpy") || nl_str_starts(call, "cuMemcpy") ||

@@ -23,7 +23,7 @@ struct nl_clock_check {
     uint32_t device;                  /* row, NL_NULL_ROW: of work whose device is not known */
     uint32_t source;                  /* of its work */
     uint64_t launches, early;         /* starts compared; before their call */
-    uint64_t waits, late;             /* ends compared; behind their wait */
+    uint64_t waits, late;             /* ends compared; those after their wait */
     int64_t worst_early, worst_late;  /* ns, 0 = none */
     uint32_t early_slice, late_slice; /* the worst, NL_NULL_ROW */
     /* What could be added to the device's times: all of it between the two fits. least > most: no

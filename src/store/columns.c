@@ -343,8 +343,8 @@ static bool is_even(const struct table_run *run, unsigned c, uint64_t *value)
     return true;
 }
 
-/* Writes the rows of one value up to byte `to`: whole pages of them are the same few again and again, and
- * lie among fresh ones, so the pool puts none under them. */
+/* Writes the rows of one value up to byte `to`: their whole pages map the same few pages again and
+ * again, among fresh ones, so the pool adds none for them. */
 static void end_even(struct table_run *run, unsigned c, size_t to)
 {
     struct nl_pagepool *pool = &run->f->b->pages;

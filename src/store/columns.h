@@ -92,8 +92,8 @@ void nl_number_ahead(struct nl_finish *f);
  * Before all other tables. */
 NL_MUST_CHECK bool nl_build_slices(struct nl_finish *f, struct nl_err *err);
 
-/* Staged rows of a table → columns, with `extra` unknown rows behind them. NL_LIMIT when there are
- * too many. */
+/* Staged rows of a table → columns, followed by `extra` unknown rows. NL_LIMIT if there are too
+ * many. */
 NL_MUST_CHECK bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
                                   struct nl_err *err);
 

@@ -25,7 +25,7 @@ struct nl_entities {
 
 void nl_entities_release(struct nl_entities *set);
 
-/* Number of the key; *added tells whether it is new. */
+/* Number of the key; *added: it is new. */
 uint32_t nl_entities_get(struct nl_entities *set, const struct nl_entity_key *key, int *added);
 
 #endif

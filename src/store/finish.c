@@ -137,7 +137,7 @@ static void point_to_details(struct nl_trace *t, unsigned threads)
                 point_from, sides);
 }
 
-/* What the name of a kernel tells. */
+/* What the name of a kernel says. */
 struct kernel_name {
     uint8_t class, category, tensor_core; /* class: 0 not looked at yet */
     uint32_t dtype;
@@ -194,7 +194,7 @@ static void class_kernels(struct nl_trace *t, unsigned threads)
     nl_free(classing.known);
 }
 
-/* Fills the rows from `at` on: the operation as the kernel's name tells, decided once per name. */
+/* Fills the rows from `at` on: the operation by the kernel's name, decided once per name. */
 static void name_collectives(struct nl_trace *t, const uint8_t *has, uint32_t at)
 {
     uint32_t names = t->names.count;

@@ -251,7 +251,7 @@ static void add_lane(struct nl_chain *chain, uint32_t slice)
     }
 }
 
-/* Innermost slice of a lane that is open at `ts`, however deep it lies; NL_NULL_ROW none. */
+/* Innermost slice of a lane that is open at `ts`, at any depth; NL_NULL_ROW if none. */
 static uint32_t open_at(const struct nl_trace *trace, uint32_t lane, int64_t ts)
 {
     const struct nl_slice_table *slice = &trace->slice;

@@ -1,9 +1,9 @@
 /*
- * hostroofs — what the machine of a profile was measured to do at most (`neurolens roof`), and its name.
+ * hostroofs — the measured roofs of a profile's machine (`neurolens roof`), and its name.
  *
- * Measured roofs are no part of a profile: who loads one looks them up by the host that the profile
- * records, and lays them beside the trace before anybody reads it (nl_trace_set_roofs). A host that is not
- * known has none: roofs of another machine would be wrong.
+ * Measured roofs are not part of a profile: the loader looks them up by the recorded host and
+ * attaches them to the trace before its first use (nl_trace_set_roofs). An unknown host has none:
+ * roofs of another machine would be wrong.
  */
 #ifndef NL_HOSTROOFS_H
 #define NL_HOSTROOFS_H

@@ -169,12 +169,12 @@ static const char *lambda_dtype(struct nl_str text)
 
 static const char *dtype_of(const struct name *name, enum nl_category category)
 {
-    if (category == NL_CATEGORY_QUANTISATION) /* names tell what it converts to, too */
+    if (category == NL_CATEGORY_QUANTISATION) /* names also say what it converts to */
         return NULL;
     bool lambda = hits(HAS, name, "elementwise");
     for (size_t i = 0; i < LENGTH(dtype_rules); i++) {
         const struct dtype_rule *rule = &dtype_rules[i];
-        if (rule->dtype && lambda) { /* behind the rules that say "unknown" */
+        if (rule->dtype && lambda) { /* after the rules that say "unknown" */
             const char *dtype = lambda_dtype(name->text);
             if (dtype)
                 return dtype;
@@ -186,7 +186,7 @@ static const char *dtype_of(const struct name *name, enum nl_category category)
     return NULL;
 }
 
-/* The name without the list of its arguments, which tells what it is given and not what it does. */
+/* The name without its argument list, which says what it gets, not what it does. */
 static struct nl_str without_arguments(struct nl_str text)
 {
     size_t depth = 0;

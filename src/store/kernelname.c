@@ -60,7 +60,7 @@ static size_t parameters(struct nl_str name)
     return name.len;
 }
 
-/* Where the name begins behind the type that it returns. */
+/* Where the name begins after its return type. */
 static size_t behind_type(struct nl_str name, size_t end)
 {
     ptrdiff_t depth = 0;
@@ -73,7 +73,7 @@ static size_t behind_type(struct nl_str name, size_t end)
     return start;
 }
 
-/* Length of a scope without a name of its own at the start of `text`, "::" included; 0 = none. */
+/* Length of an unnamed scope at the start of `text`, "::" included; 0 = none. */
 static size_t unnamed_scope(struct nl_str text)
 {
     static const char *const scopes[] = {"(anonymous namespace)::", "<unnamed>::", "{anonymous}::"};

@@ -193,7 +193,7 @@ static void join(struct nl_trace *t, struct call_table *table)
     nl_pages_free(table->slots, table->size * sizeof *table->slots);
 }
 
-/* Pages that the driver moved: nobody launched that. */
+/* Pages that the driver moved: no call launched that. */
 static uint64_t moved_by_driver(const struct nl_trace *t)
 {
     uint64_t count = 0;

@@ -1,7 +1,7 @@
 /*
  * Metrics of kernels as columns: those of a joined report, and those that a profile has of its own
- * kernels. Runs when everything else is finished, since the order of launches tells which launch of
- * the report is which of the run.
+ * kernels. Runs last, because the order of launches decides which launch of the report is which of
+ * the run.
  */
 #include "store/measure.h"
 
@@ -28,8 +28,8 @@ static const struct {
 #undef NL_MEASURED
 };
 
-/* None is below 0. Shares are a little above 1 at times, since cycles are counted beside other clocks;
- * no memory moves 10^18 bytes in a second. */
+/* None is below 0. Shares may slightly exceed 1, because cycles are counted by other clocks; no
+ * memory moves 10^18 bytes in a second. */
 static bool possible(double value, const char *unit)
 {
     return value >= 0 && value <= (unit && strcmp(unit, "bytes/s") == 0 ? 1e18 : 10);
@@ -137,8 +137,8 @@ static uint32_t staged_rows(struct nl_finish *f, enum nl_table_id table)
     return (uint32_t)rows;
 }
 
-/* Measurements of the join are numbered from 0 while it works; they come behind those staged, and stand
- * before them where a kernel has both. */
+/* Measurements of the join are numbered from 0 while it works; they go after the staged ones, and
+ * win if a kernel has both. */
 static void join(struct nl_measuring *m)
 {
     const struct nl_kernel_table *kernel = &m->trace->kernel;

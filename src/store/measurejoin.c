@@ -22,7 +22,7 @@ struct join {
     uint32_t *of;     /* per kernel of the report: its measurement */
     uint32_t *listed; /* per signature of the run: first partner + 1 */
     uint32_t *next;   /* per signature of the report: next of the same partner + 1 */
-    /* Signatures, and launches of the side that the name tells. */
+    /* Signatures, and launches of the side in the name. */
     struct tally {
         uint64_t signatures, launches;
     } joined, shared, unmeasured, shapeless;               /* of the run */
@@ -187,7 +187,7 @@ static void join_signature(struct join *join, size_t run, struct launch *launche
         join_means(join, run, launches);
 }
 
-/* The detail tells how many signatures, and `why`. */
+/* The detail says how many signatures, and `why`. */
 static void tell(const struct join *join, const char *item, struct tally tally, const char *why)
 {
     char detail[200];
@@ -229,7 +229,7 @@ static struct nl_str product(const struct nl_trace *trace, uint32_t device)
     return (struct nl_str){name.ptr + maker, name.len - maker};
 }
 
-/* By product name where both tell, else by compute capability; what is not known is no difference. */
+/* By product name if both have one, else by compute capability; unknown values match. */
 static bool could_be(const struct nl_trace *a, uint32_t x, const struct nl_trace *b, uint32_t y)
 {
     const struct nl_device_table *left = &a->device, *right = &b->device;

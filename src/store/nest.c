@@ -89,8 +89,8 @@ static void merge_runs(const struct nl_nesting *n, uint32_t *rows, uint32_t midd
                                                                                 : scratch[left++];
 }
 
-/* Lanes whose slices come from a few tables or threads are a few ascending runs. False when there are more
- * than RUNS_MOST. Room for a large lane is of the pool, which may lie on a disk. */
+/* Lanes whose slices come from a few tables or threads are a few ascending runs. False when there
+ * are more than RUNS_MOST. A large lane takes room from the pool, which may be on a disk. */
 static bool merge_starts(const struct nl_nesting *n, uint32_t *rows, uint32_t count)
 {
     uint32_t bounds[RUNS_MOST + 1], runs = 0;
@@ -257,7 +257,7 @@ static void place_lane(void *context, size_t lane, unsigned worker)
 
 /* ---- Grouping ---- */
 
-/* Slices of a part: the first, and the one behind the last. */
+/* Slices of a part: the first, and the one after the last. */
 static uint32_t part_bound(const struct nest_run *run, size_t part)
 {
     return (uint32_t)((uint64_t)run->n->count * part / run->parts);

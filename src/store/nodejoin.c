@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "store/build.h"
 
-#define FILES_APART 64 /* files of one engine lie near each other in the order of names */
+#define FILES_APART 64 /* files of one engine are close in the order of names */
 
 struct join {
     struct nl_trace *trace;

@@ -3,7 +3,7 @@
  * hooks, samples and starts of processes by number, and what one of each costs on that machine. All of it is the least:
  * what was measured in a loop, with everything in the caches.
  *
- * Other tools tell none of this. Unknown is NAN.
+ * Other tools report none of this. Unknown is NAN.
  */
 #ifndef NL_RECCOST_H
 #define NL_RECCOST_H
@@ -14,8 +14,9 @@
 /* Metadata of each process: how often a hook ran (its name follows), and the processor time of installing them all. */
 #define NL_RECCOST_RAN  "hooks run: "
 #define NL_RECCOST_TOOK "Python hooks: processor time (ns)"
-/* Of the run, as the recorder measured it: one hook beside its events (its word follows), in ns; all samples of the kernel's
- * in ns; processes that were started with the library; what one start costs in ns. */
+/* Of the run, as the recorder measured it: one hook besides its events (its word follows), in ns;
+ * all samples of the kernel's in ns; processes that were started with the library; what one start
+ * costs in ns. */
 #define NL_RECCOST_HOOK    "recorder.hook_ns."
 #define NL_RECCOST_SAMPLES "recorder.samples_ns"
 #define NL_RECCOST_STARTS  "recorder.starts"
@@ -39,7 +40,7 @@ struct nl_reccost {
     double program_ns, share; /* processor time of the program with its children; total_ns of it */
 };
 
-/* False: the profile does not tell what an event costs. */
+/* False: the profile does not say what an event costs. */
 bool nl_reccost(const struct nl_trace *trace, struct nl_reccost *cost);
 
 #endif

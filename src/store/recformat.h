@@ -26,8 +26,8 @@
 
 #include "store/rechooks.h"
 
-/* File beside the parts of a run with its circumstances, a line "key<TAB>value" each: keys are members of
- * the run document, or names of metadata. */
+/* File next to the parts of a run with its circumstances, a line "key<TAB>value" each: keys are
+ * members of the run document, or names of metadata. */
 #define NL_REC_FACTS ".facts"
 
 #define NL_REC_MAGIC       "NLREC\r\n\x1a"
@@ -70,14 +70,14 @@ struct nl_rec_head {
     uint32_t version, head_bytes, block_bytes, clock;
     uint32_t policy;
     uint32_t closed; /* 1: the recorder took leave of the file in order */
-    int64_t pid, parent, rank, local_rank, world; /* ranks: NL_REC_UNKNOWN = not told */
+    int64_t pid, parent, rank, local_rank, world; /* ranks: NL_REC_UNKNOWN = not given */
     int64_t epoch_ns;                             /* real time − monotonic, one value for a run */
     uint64_t ticks_per_second;                    /* as measured when the run began; 0 = unknown */
     char program[256];                            /* file name of the executable, no folder */
     char host[64];
     char tool[64];
     /* shared */
-    uint64_t blocks;     /* allocated, from the first behind the head */
+    uint64_t blocks;     /* allocated, from the first after the head */
     uint64_t sequence;   /* of the next block */
     uint64_t free_stack; /* tag << 32 | block + 1, linked by `next` */
     uint64_t full_stack; /* likewise, for the recorder to take away */
@@ -95,7 +95,7 @@ struct nl_rec_head {
         steps; /* shared; for who looks on: begun; the last one, when, how long after the one before */
     int64_t step;
     uint64_t step_begun, step_ticks;
-    uint64_t ticket; /* grows with the beginnings of processes, by exec too; 0 = not told */
+    uint64_t ticket; /* grows with each start of a process, exec included; 0 = not given */
     uint32_t announced, python; /* place in control.h + 1, 0 = none; shared, recpython.h */
     struct nl_rec_hooks hooks;
 };
@@ -107,7 +107,7 @@ enum nl_rec_block_state { NL_REC_FREE, NL_REC_ACTIVE, NL_REC_FULL };
 
 struct nl_rec_block {
     uint32_t magic, kind;
-    uint32_t used; /* bytes behind this header; PACKED: compressed ones */
+    uint32_t used; /* bytes after this header; PACKED: compressed ones */
     uint32_t next; /* links of the stacks */
     uint64_t sequence;
     uint64_t ticks; /* a pair, taken when the block was begun; bracket 0 = none */
@@ -126,7 +126,7 @@ struct nl_rec_name {
     uint32_t id, bytes;
 };
 
-/* What a cell tells. `cells` says how many there are in all, so that unknown kinds can be skipped. */
+/* What a cell means. `cells` is their total number, so that unknown kinds can be skipped. */
 enum nl_rec_kind {
     NL_REC_THREAD = 1,  /* who writes from here on: id number of the thread, value OS thread id */
     NL_REC_THREAD_NAME, /* id name */

@@ -1,5 +1,6 @@
 /*
- * recgpu — GPU work in a raw recording (recformat.h), as CUPTI or rocprofiler told it to the recorded process.
+ * recgpu — GPU work in a raw recording (recformat.h), as CUPTI or rocprofiler reported it to the
+ * recorded process.
  *
  * These cells are in blocks whose THREAD cell has the number NL_REC_DRIVER, which stands for no thread. Their
  * `time` is not in ticks: it is ns of CLOCK_MONOTONIC, as are all times below; 0 = not given. Behind
@@ -12,7 +13,7 @@
 #include "store/recformat.h"
 
 #define NL_REC_DRIVER     0xfffffffeu
-#define NL_REC_GPU_NUMBER 0xffffffffu /* CUPTI's "not told" of streams, events, devices */
+#define NL_REC_GPU_NUMBER 0xffffffffu /* CUPTI's "unknown" of streams, events, devices */
 
 /* Kinds of cells. `id` is a name; where none is given below it is 0. */
 enum nl_rec_gpu {
@@ -21,7 +22,7 @@ enum nl_rec_gpu {
     NL_REC_GPU_PEER_COPY,   /* likewise, then peers */
     NL_REC_GPU_MEMSET,      /* work with `detail` the value; depth kind of memory */
     NL_REC_GPU_GRAPH,       /* work: a whole graph as one interval */
-    NL_REC_GPU_SYNC,        /* work with `detail` the event, device not told; depth kind of wait */
+    NL_REC_GPU_SYNC,        /* work with `detail` the event, device not given; depth kind of wait */
     NL_REC_GPU_CALL,        /* call; id the function, depth its result (65535: that or more) */
     NL_REC_GPU_OVERHEAD,    /* call without a correlation; id kind of overhead */
     NL_REC_GPU_MEMORY,      /* work with `node` the address; depth operation, detail kind of memory;
@@ -80,7 +81,7 @@ _Static_assert(sizeof(struct nl_rec_work) == 48 && sizeof(struct nl_rec_shape) =
 /* FACTs whose key is this: "begun", then "ended" when everything was handed over before the process
  * ended. */
 #define NL_REC_GPU_STATE "GPU recording"
-/* Processor time of the thread in the program that reads the driver's records; told at the end. */
+/* CPU time of the thread in the program that reads the driver's records; written at the end. */
 #define NL_REC_GPU_COST "GPU records: processor time (ns)"
 
 #endif

@@ -201,8 +201,8 @@ static size_t authority_end(struct nl_str text, size_t at, size_t end)
     return port == slash ? (size_t)(slash - text.ptr) : end;
 }
 
-/* The user part of an address that starts at `at` (behind "://"); its length, 0 = there is none. Without a password it may
- * be a token; a password may have any letter, so that the last @ counts. */
+/* The user part of an address that starts at `at` (after "://"); its length, 0 = none. Without a
+ * password it may be a token; a password may have any letter, so that the last @ counts. */
 static size_t user_length(struct nl_str text, size_t at, bool web)
 {
     size_t end = authority_end(text, at, address_end(text, at));
@@ -266,7 +266,7 @@ static bool is_scheme(struct nl_str word)
            (word.len == 5 && nl_str_find_nocase(word, "basic") == 0) || nl_str_is(word, "SSWS");
 }
 
-/* Where the secret that follows the word [start, end) lies; *to is 0 when none does. */
+/* Where the secret is that follows the word [start, end); *to is 0 if there is none. */
 static void secret_after(struct nl_str text, size_t start, size_t end, bool name, size_t *from,
                          size_t *to)
 {
@@ -292,7 +292,7 @@ static void secret_after(struct nl_str text, size_t start, size_t end, bool name
     }
 }
 
-/* A token behind another part of the word: x-hf_…, and behind what stands for one letter: \nhf_…, %20hf_… */
+/* A token after another part of the word: x-hf_…, and after an escape: \nhf_…, %20hf_… */
 static void token_within(struct nl_str text, size_t at, size_t end, bool name, size_t *from,
                          size_t *to)
 {
@@ -317,7 +317,8 @@ static size_t far_end(struct nl_str text, size_t from, size_t to)
     return to;
 }
 
-/* The secret that begins at the word [at, end), lies in it, or follows it; *to is 0 when none does. */
+/* The secret that begins at the word [at, end), is in it, or follows it; *to is 0 if there is
+ * none. */
 static void find_secret(struct nl_str text, size_t at, size_t end, bool name,
                         struct nl_secretoption *reading, size_t *from, size_t *to)
 {

@@ -1,4 +1,4 @@
-/* Options of one letter may stand behind others of one letter (curl -su me:word). */
+/* Options of one letter may follow others of one letter (curl -su me:word). */
 #define _GNU_SOURCE
 #include "store/secretoption.h"
 
