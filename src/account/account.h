@@ -134,7 +134,8 @@ bool nl_account_sampled(const struct nl_trace *trace, const struct nl_window *wi
 const char *nl_account_part_name(enum nl_account_part part);
 
 /* What an id of op, range, wait, or of the name of idle time says: without instance numbers, which
- * rows do not tell apart (timeline/fold.h). Names of device work are as recorded: nl_trace_name. */
+ * rows do not distinguish (timeline/fold.h). Names of device work are as recorded:
+ * nl_trace_name. */
 struct nl_str nl_account_name(const struct nl_account *account, uint32_t id);
 
 /* "rank 3", "GPU 1" where ranks are not known, "rank 0 GPU 1" where that rank has several. */

@@ -239,8 +239,8 @@ static bool two_end_together(const struct nl_account_comm *comm, const struct pa
     return together;
 }
 
-/* Whether parts that were matched by their place alone end together: between the clocks of two ranks lies
- * one offset, so the differences of their ends hardly vary. `parts` in order of sequence. */
+/* Whether parts that were matched by their place alone end together: the clocks of two ranks differ
+ * by one offset, so the differences of their ends hardly vary. `parts` in order of sequence. */
 static bool end_together(const struct nl_account_comm *comm, const struct part *parts, size_t count)
 {
     size_t members = 0;

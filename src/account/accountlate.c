@@ -32,7 +32,8 @@ static bool list_devices(struct crowd *crowd)
     return crowd->count > 1;
 }
 
-/* Rows of waiting of a device: the next from *row on, which is moved behind it; NULL when there is none. */
+/* Rows of waiting of a device: the next from *row on, which is moved past it; NULL when there is
+ * none. */
 static const struct nl_account_row *next_wait(const struct nl_account *account, enum nl_phase phase,
                                               size_t device, size_t *row)
 {

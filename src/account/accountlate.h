@@ -15,7 +15,7 @@
 #include "account/account.h"
 
 struct nl_account_late {
-    size_t others;    /* devices with work beside it; 0: none stands out */
+    size_t others;    /* other devices with work; 0: none stands out */
     uint32_t member;  /* of the account; NL_NULL_ROW none */
     size_t device;    /* its place in the account's devices */
     int64_t waits_ns; /* for it, of all others together */

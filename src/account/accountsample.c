@@ -1,6 +1,6 @@
 /*
- * Accounts of profiles without a timeline of slices: CPU samples whose weights are nanoseconds, else
- * functions with the sums of their own time. All of it is one steady phase.
+ * Accounts of profiles without a timeline of slices: CPU samples whose weights are nanoseconds,
+ * else functions with their total self time. All of it is one steady phase.
  */
 #include "account/accountmake.h"
 #include "base/mem.h"
@@ -122,7 +122,7 @@ static size_t add_group(struct nl_account_maker *maker, uint32_t lane)
     return maker->group_count++;
 }
 
-/* Books a function's own time, which lies nowhere on the timeline. */
+/* Books a function's self time, which has no place on the timeline. */
 static void book_function(struct nl_account_maker *maker, size_t group, uint32_t stack,
                           uint64_t count, int64_t ns, uint32_t event)
 {

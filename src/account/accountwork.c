@@ -38,7 +38,7 @@ struct booker {
     size_t group;
     int64_t now;
     struct queue queues[SORTS];
-    uint32_t lane, lane_base; /* of the last look-up: where its work lies among the owners' */
+    uint32_t lane, lane_base; /* of the last look-up: where its work is among the owners' */
 };
 
 static enum sort sort_of(const struct nl_trace *trace, const struct nl_work *work)
@@ -208,7 +208,7 @@ static void advance(struct booker *booker, int64_t until)
     booker->now = until;
 }
 
-/* Only what sticks out behind those that wait already can ever hold time. */
+/* Only work that ends after all that wait already can ever hold time. */
 static void add(struct queue *queue, const struct nl_work *work)
 {
     if (queue->head == queue->count)

@@ -14,11 +14,11 @@
 bool nl_steps_move(const struct nl_trace *trace, int64_t rank, struct nl_found_step *steps,
                    size_t count);
 
-/* nl_steps_find, and the steps moved to where the devices ran them: the steps that everything takes that tells, sums
- * or compares lengths of steps. Where any of a rank was moved the phases of its steps are judged again: what stepfind
- * took for warm-up by its length on the CPU may be a CPU that fills a queue first. Periods of launches and steps that the device's own
- * lanes mark stay as they are.
- * marked_start and marked_end keep the marks. */
+/* nl_steps_find, and the steps moved to where the devices ran them: the steps that all code uses
+ * which reports, sums or compares step durations. Where any of a rank was moved the phases of its
+ * steps are judged again: what stepfind took for warm-up by its length on the CPU may be a CPU that
+ * fills a queue first. Periods of launches and steps that the device's own lanes mark stay as they
+ * are. marked_start and marked_end keep the marks. */
 void nl_steps_find_run(const struct nl_trace *trace, struct nl_found_steps *found);
 
 /* The same of steps that were found. */

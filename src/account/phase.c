@@ -60,7 +60,7 @@ static int64_t middle_of(int64_t *values, size_t count)
     return values[count / 2];
 }
 
-/* Over how long a step is an outlier; INFINITY where there are too few to tell, or too many. */
+/* Over how long a step is an outlier; INFINITY if there are too few to judge, or too many. */
 static double most_length(const struct nl_found_step *steps, size_t count, int64_t *values)
 {
     size_t kept = 0, over = 0;

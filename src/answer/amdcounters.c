@@ -143,7 +143,8 @@ static void put_waits(struct nl_buf *out, unsigned *said, const struct meter *at
                  "its waves wait for issue ");
 }
 
-/* Bytes that it read, by AMD's formulas. MI300 reads up to 128 bytes at once: without the count of those, nobody knows. */
+/* Bytes that it read, by AMD's formulas. MI300 reads up to 128 bytes at once: without the count of
+ * those, it is unknown. */
 static void put_reads(struct nl_buf *out, unsigned *said, const struct meter *at)
 {
     const struct meter *reads = at[READS_EA0].there ? &at[READS_EA0] : &at[READS];

@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "base/sum.h"
 
-#define LEAST_NS   INT64_C(3600000000000) /* nobody profiles for an hour with nothing in it */
+#define LEAST_NS   INT64_C(3600000000000) /* no real profile is empty for an hour */
 #define TIMES_REST 100                    /* as long as all else, at least */
 
 /* When a lane begins and ends; no events: count is 0. */

@@ -242,8 +242,8 @@ static struct nl_keyed *capture_calls(const struct nl_trace *trace, size_t *coun
     return calls;
 }
 
-/* Stretches between the calls that begin and end a capture, together, of what lies in a time; *begin is the call of the
- * longest. */
+/* Total of the stretches between calls that begin and end a capture, within a time; *begin is the
+ * call of the longest. */
 static int64_t captured(const struct nl_trace *trace, int64_t from, int64_t to, uint32_t *begin,
                         uint64_t *graphs)
 {

@@ -1,6 +1,6 @@
 /*
- * devicenotes — sentences beside the first one about a device: what else takes its time, how its steady steps look, what was not
- * recorded or ended too early.
+ * devicenotes — sentences after the first one about a device: what else takes its time, how its
+ * steady steps look, what was not recorded or ended too early.
  */
 #include "answer/devicewords.h"
 
@@ -66,7 +66,7 @@ static void put_input(struct nl_buf *out, const struct nl_time_parts *parts)
     nl_buf_text(out, " before the first GPU work)");
 }
 
-/* What else takes time, beside the class and what bars show. */
+/* What else takes time, besides the class and what bars show. */
 static void tell_others(struct nl_device_case *it, enum nl_verdict_class class)
 {
     const struct nl_time_part *parts = it->parts.parts;
@@ -145,7 +145,7 @@ static void tell_profiler(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
-/* Graphs without their kernels: nobody knows what of the idle time is theirs. */
+/* Graphs without their kernels: how much of the idle time is theirs is unknown. */
 static void tell_replays(struct nl_device_case *it)
 {
     if (!it->replays)

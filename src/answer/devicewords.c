@@ -147,7 +147,7 @@ static const char *top_kernel(struct nl_device_case *it)
     return NULL;
 }
 
-/* "gemm 60 %, attention 20 %" over all devices, where names tell. */
+/* "gemm 60 %, attention 20 %" over all devices, if the names say. */
 static void put_categories(struct nl_device_case *it, struct nl_buf *out, const char *before)
 {
     const struct nl_result *rows = nl_judged_part(it->judged, "kernel_categories");
@@ -172,7 +172,7 @@ static void put_categories(struct nl_device_case *it, struct nl_buf *out, const 
 static void put_inside(struct nl_device_case *it, struct nl_buf *out)
 {
     static const struct {
-        const char *cause, *words, *of_amd; /* behind the finding's work; of_amd: NULL the same */
+        const char *cause, *words, *of_amd; /* after the finding's work; of_amd: NULL the same */
     } rows[] = {
         {"tensor_core_unused", "run without tensor cores", "run without matrix cores"},
         {"elementwise_not_fused", "elementwise operators are not fused", NULL},
@@ -231,7 +231,7 @@ const char *nl_device_top_collective(struct nl_judged *judged)
     return rows ? nl_keep_name(judged, nl_lookup_text(rows, 0, "operation")) : NULL;
 }
 
-/* Where collectives have no name of their own: the kernel. */
+/* If collectives have no names: the kernel. */
 static void put_comm_kernel(struct nl_device_case *it, struct nl_buf *out)
 {
     const struct nl_result *kernels = nl_judged_part(it->judged, "kernels");
@@ -306,7 +306,7 @@ static const struct nl_time_name *most_inside_input(const struct nl_device_case 
     return tells ? &host->names[0] : NULL;
 }
 
-/* What is fetched before the first work and not inside a step, no more than lies before the first. */
+/* Input fetched before the first work and outside steps, at most the time before the first step. */
 static int64_t fetched_before_steps(const struct nl_device_case *it)
 {
     int64_t lead = it->in_steps ? 0 : it->first - it->parts.account->start;
@@ -380,7 +380,7 @@ static void put_nothing(struct nl_device_case *it, struct nl_buf *out, const cha
         nl_tell_name(out, ", until ", nl_str(it->parts.gap_before));
 }
 
-/* A start that uploads for long, too, is not told by its calls alone. */
+/* A start that also uploads for long is not described by its calls alone. */
 static void put_early_copies(struct nl_device_case *it, struct nl_buf *out)
 {
     int64_t ns = it->parts.parts[NL_TIME_COPY].ns;

@@ -117,7 +117,7 @@ static int64_t inside(struct calls *calls, struct nl_interval gap)
     return most;
 }
 
-/* The same, of what of the gap lies in the phase. */
+/* The same for the part of the gap within the phase. */
 static int64_t inside_phase(struct calls *calls, const struct nl_phases *phases,
                             const struct nl_phase_group *group, enum nl_phase phase,
                             struct nl_interval gap)

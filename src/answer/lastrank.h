@@ -1,6 +1,6 @@
 /*
- * lastrank — who comes last to collectives, and so waits for nobody, seen from how long each is in them: ranks, or where none are
- * known the devices that ran the same collectives.
+ * lastrank — which rank comes last to collectives, and so waits for no other, by how long each is
+ * in them: ranks, or where none are known the devices that ran the same collectives.
  */
 #ifndef NL_LASTRANK_H
 #define NL_LASTRANK_H

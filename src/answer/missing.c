@@ -1,6 +1,6 @@
 /*
- * missing — what this profile cannot tell, because it was not recorded, and how to record it. The
- * needs of the analyses say what is missing, recordadvice.h how it is recorded.
+ * missing — what this profile cannot show because it was not recorded, and how to record it. The
+ * needs of the analyses say what is missing, recordadvice.h how to record it.
  */
 #include "findings/recordadvice.h"
 #include "tables/answer.h"

@@ -27,7 +27,7 @@ struct nl_model_runs {
     int64_t lead_ns, inner_ns, end_ns; /* before the first, between, after the last operator */
     int64_t stall_ns;                  /* by which slow calls exceed their median */
     uint64_t stalls, stalled_names, stalled_runs;
-    bool first_stalled, no_stalls; /* the first run has stalls; they are too small to tell */
+    bool first_stalled, no_stalls; /* the first run has stalls; they are too small to judge */
     uint64_t slow_runs;            /* with too many slow calls to be stalls of single ones */
     int64_t slow_ns;               /* of stall_ns, in these runs */
     bool changing;                 /* an operator stalls in at most half of stalled_runs */

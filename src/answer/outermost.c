@@ -1,5 +1,5 @@
-/* outermost — see outermost.h. A slice's parent has a smaller row (store order: lane, depth, time), so one walk hands
- * down to each slice which of the names it lies in, a bit each. */
+/* outermost — see outermost.h. A slice's parent has a smaller row (store order: lane, depth, time),
+ * so one walk hands down to each slice which of the names contain it, a bit each. */
 #include "answer/outermost.h"
 
 #include "base/mem.h"

@@ -99,8 +99,8 @@ static size_t plan_length(const struct nl_report_plan *plan)
     return count;
 }
 
-/* What a brief report has whatever the answer is, and what most answers read: made beside the findings, the long ones
- * first, which also make what findings ask for later. */
+/* What a brief report has whatever the answer is, and what most answers read: made in parallel with
+ * the findings, long ones first, which also make what findings need later. */
 static const char *const brief_ones[] = {"compute", "op_gpu",       "time_breakdown",    "missing",
                                          "kernels", "step_summary", "kernel_categories", NULL};
 
@@ -122,7 +122,7 @@ struct nl_report_run {
     struct nl_report *report;
     struct nl_err *errs; /* one per task */
     size_t *order;       /* of the analyses */
-    size_t ordered; /* that are made beside the findings: all, or the first of a brief report */
+    size_t ordered; /* made in parallel with the findings: all, or the first of a brief report */
     bool brief;
     bool claims; /* findings are made for the account alone */
 };

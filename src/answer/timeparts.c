@@ -180,7 +180,8 @@ static void add_before(struct division *division, const struct nl_account_row *r
         nl_sum_add(&division->parts->nothing_before, row->ns);
 }
 
-/* Freeing, unloading and what the profiler writes: the program ends, nobody waits for the device's next work. */
+/* Freeing, unloading and what the profiler writes: the program ends, and nothing waits for the
+ * device's next work. */
 static bool is_ending(const struct nl_account_row *row)
 {
     return row->activity == NL_DID_ALLOCATE || row->activity == NL_DID_MODULE ||

@@ -24,10 +24,11 @@
 
 struct cpu_case {
     struct nl_judged *judged;
-    const struct nl_result *rows; /* the table that tells most, by self time */
+    const struct nl_result *rows; /* the table that says most, by self time */
     const char *what;             /* what its rows are */
     int64_t whole, span;
-    /* Hashes of names on lanes of asynchronous events and of processes: states, which nobody works on. */
+    /* Hashes of names on lanes of asynchronous events and of processes: states, on which no thread
+     * works. */
     uint64_t *async;
     size_t async_count, async_cap;
 };
@@ -70,7 +71,7 @@ static size_t busiest_owner(const struct nl_trace *trace)
 
 enum { SEEN_ASYNC = 1, SEEN_ELSEWHERE = 2, SEEN_BUSIEST = 4 };
 
-/* Names of states that nobody works on, and of functions that wait on helper threads alone. */
+/* Names of states on which no thread works, and of functions that wait only on helper threads. */
 static void find_async(struct cpu_case *it)
 {
     const struct nl_trace *trace = it->judged->trace;
@@ -106,7 +107,7 @@ static bool is_work(const struct cpu_case *it, const struct nl_result *rows, siz
     return !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
 }
 
-/* Whether states that nobody works on had much of the table's time. */
+/* Whether states on which no thread works had much of the table's time. */
 static bool leaves_async(const struct cpu_case *it)
 {
     return it->async_count && nl_lookup_sum(it->rows, "self_ns") / 10 * 9 > it->whole;
@@ -151,7 +152,7 @@ static int64_t work_of(const struct cpu_case *it, const struct nl_result *rows)
     return sum;
 }
 
-/* The table of the most telling kind that covers a tenth of what the largest does. */
+/* The table of the most specific kind that covers a tenth of the largest table's time. */
 static bool find_table(struct cpu_case *it)
 {
     int64_t most = 0;
@@ -405,7 +406,7 @@ static void tell_inclusive(struct cpu_case *it)
         if ((double)totals[i] < LEAST_INSIDE * (double)it->whole ||
             (double)totals[i] > ALL_OF_IT * (double)it->whole ||
             nl_lookup_i64(it->rows, rows[i], "self_ns") > totals[i] / 2)
-            totals[i] = -1; /* not to be told */
+            totals[i] = -1; /* not to be reported */
     for (; said < 3; said++) {
         size_t most = 0;
         for (size_t i = 1; i < count; i++)

@@ -32,7 +32,7 @@ static bool is_piece(const struct nl_judged *judged)
            (trace->api.rows && linked(judged) < 0.5);
 }
 
-#define NAMES_MOST 5 /* to be told */
+#define NAMES_MOST 5 /* to be named */
 
 struct name_time {
     struct nl_str name;

@@ -384,7 +384,8 @@ static void tell_stuck(struct hang *hang)
     nl_free(first);
 }
 
-/* The open operation that tells most: the earliest, a send or receive only of one dump alone or without a collective. */
+/* The open operation that says most: the earliest, a send or receive only of one dump alone or
+ * without a collective. */
 static const struct entry *first_open(const struct hang *hang)
 {
     const struct entry *first = NULL, *transfer = &hang->transfer;

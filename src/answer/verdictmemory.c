@@ -36,7 +36,7 @@ struct snapshot {
     int64_t above, net;   /* highest running sum; sum of all */
     int64_t live[2];      /* of what was allocated while recording: at the peak, at the end */
     int64_t end, reserved;
-    bool unsure; /* events do not tell their blocks, or frees are missing */
+    bool unsure; /* events do not name their blocks, or frees are missing */
     struct owner owners[MOST_OWNERS];
     size_t owner_count;
     bool categories;

@@ -53,7 +53,7 @@ static struct rates measure(const struct nl_trace *trace)
     return rates;
 }
 
-/* What the benchmark itself printed beside that row; NAN without. */
+/* What the benchmark itself printed for that row; NAN without. */
 static double bus_rate_of(const struct nl_trace *trace, uint32_t row)
 {
     const struct nl_metric_table *metric = &trace->metric;

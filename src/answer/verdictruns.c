@@ -7,7 +7,7 @@
 #include "base/sum.h"
 
 #define KINDS_TOLD    3
-#define NONE_SHARE    0.3 /* of the runs: worth a sentence of its own */
+#define NONE_SHARE    0.3 /* of the runs: worth a separate sentence */
 #define BETWEEN_LEAST 0.2 /* of the profile, between runs */
 
 static int64_t usual_of(const struct nl_model_runs *it)

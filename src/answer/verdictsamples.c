@@ -18,7 +18,7 @@
 #define MUCH_NAMELESS    0.25
 #define FLAT_SHARE       0.05
 #define MOST_DEEP        256
-#define LOOKED_AT        60 /* functions with most time of their own */
+#define LOOKED_AT        60 /* functions with most self time */
 #define CALLERS          4
 #define LINES            3
 #define NEARLY_ALL       0.95

@@ -1,5 +1,5 @@
-/* verdictstarved — the note about programs of the CPU that could run but have no processor: names of functions do not
- * tell it, since nothing of them is recorded meanwhile. */
+/* verdictstarved — the note about programs of the CPU that could run but have no processor:
+ * function names do not show it, because nothing of them is recorded meanwhile. */
 #include "answer/judge.h"
 
 void nl_judge_starved(struct nl_judged *judged)

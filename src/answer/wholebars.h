@@ -1,6 +1,6 @@
 /*
- * wholebars — the whole that an answer is about, and how each device spends it: the sentence, the bars and the shares beside
- * them are of one base. Private to the room.
+ * wholebars — the whole that an answer is about, and how each device spends it: the sentence, the
+ * bars and their shares have the same base. Private to the room.
  */
 #ifndef NL_WHOLEBARS_H
 #define NL_WHOLEBARS_H

@@ -111,7 +111,7 @@ static void put_number(struct bytes *out, enum nl_form form, const union nl_view
         break;
     }
     case NL_FORM_U8: bytes_u8(out, (uint8_t)value->u64); break;
-    default: bytes_u64(out, value->u64); break; /* i64 and f64 lie in the same 8 bytes */
+    default: bytes_u64(out, value->u64); break; /* i64 and f64 are in the same 8 bytes */
     }
 }
 

@@ -224,7 +224,7 @@ static void put_place(struct put *put, uint32_t lane)
                table->stream[lane]);
 }
 
-/* Arguments that are an object are put beside the others, without their braces. */
+/* Arguments that are an object are written among the others, without their braces. */
 static void put_raw(struct put *put, uint32_t slice, struct nl_buf *room)
 {
     uint32_t id = nl_attributes_text(&put->args->attributes, slice);

@@ -70,7 +70,7 @@ void nl_export_init(struct nl_export *export, const struct nl_trace *trace,
                     const struct nl_window *window, struct nl_job *job);
 void nl_export_release(struct nl_export *export);
 
-/* UTC time of the first event in ns; NL_NULL_I64 when no source tells. */
+/* UTC time of the first event in ns; NL_NULL_I64 if no source says. */
 int64_t nl_export_epoch(const struct nl_trace *trace);
 
 /* Says that `count` things (0 = nothing happens) have no place in the format. */

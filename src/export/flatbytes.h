@@ -33,7 +33,7 @@ static inline void flat_set(struct bytes *out, size_t at, const void *value, siz
     memcpy(out->at + at, value, len);
 }
 
-/* Makes the reference at `from` lead to `to`, which lies behind it. */
+/* Makes the reference at `from` lead to `to`, which is after it. */
 static inline void flat_refer(struct bytes *out, size_t from, size_t to)
 {
     uint32_t distance = (uint32_t)(to - from);

@@ -195,7 +195,7 @@ static void write_gpus(const struct nsys_who *who, struct nsys_db *db)
     }
 }
 
-#define LOOK_BACK 4096 /* lanes: one GPU's lie together */
+#define LOOK_BACK 4096 /* lanes: those of one GPU are adjacent */
 
 /* Is the lane the first of its (process, device), level 0; … and context, level 1; … and stream, level 2? */
 static bool is_first(const struct nl_lane_table *table, uint32_t i, unsigned level)

@@ -19,7 +19,7 @@ struct nsys_who {
 void nsys_who_make(struct nsys_who *who, const struct nl_trace *trace);
 void nsys_who_release(struct nsys_who *who);
 
-/* NL_NULL_I64 where a lane has none. A lane without a thread lies on its process's first. */
+/* NL_NULL_I64 where a lane has none. A lane without a thread is on the first of its process. */
 int64_t nsys_who_process(const struct nsys_who *who, uint32_t lane);
 int64_t nsys_who_thread(const struct nsys_who *who, uint32_t lane);
 int64_t nsys_who_device(const struct nsys_who *who, uint32_t lane); /* as its process calls it */

@@ -232,7 +232,7 @@ static void write_kind(struct writer *writer, const char *name, enum nl_kind kin
 
 /* ---- NVTX ---- */
 
-/* Numbers of domains: a name's is its id in the dictionary, a kind's lies behind those. */
+/* Numbers of domains: a name's is its id in the dictionary; kinds come after those. */
 static int64_t domain_of(const struct writer *writer, uint32_t slice)
 {
     const struct nl_trace *trace = writer->trace;

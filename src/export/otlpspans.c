@@ -74,7 +74,7 @@ static void choose(struct spans *spans)
     for (unsigned level = 0; level < LEVELS; level++)
         for (unsigned depth = 0; depth < DEPTHS; depth++) {
             uint64_t count = counts[level][depth];
-            /* once something was left out, so is everything behind it */
+            /* once something was left out, so is everything after it */
             bool fits = total + count <= SPANS_MOST && total <= SPANS_MOST;
             total = fits ? total + count : SPANS_MOST + (uint64_t)1;
             spans->lost[level] += fits ? 0 : count;
@@ -220,7 +220,7 @@ static void put_span(struct spans *spans, uint32_t slice)
     otlp_close(out);
 }
 
-/* The span that all others lie in. */
+/* The span that contains all others. */
 static void put_root(struct spans *spans)
 {
     const struct nl_trace *trace = spans->trace;

@@ -147,7 +147,7 @@ static int64_t difference(int64_t after, int64_t before, bool wide)
     return wide ? (int64_t)step : (int32_t)(uint32_t)step;
 }
 
-/* A block of differences: the least, then what each is over it, in runs with a width of their own. */
+/* A block of differences: the least, then what each is over it, in runs of separate widths. */
 static void put_block(struct bytes *out, const int64_t *steps, size_t count, bool wide)
 {
     uint64_t over[BLOCK] = {0};

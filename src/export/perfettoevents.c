@@ -1,6 +1,6 @@
 /*
- * Events of a part. The body of a track event is made in a buffer of its own, because its length stands
- * before it; then the packet goes out in one piece.
+ * Events of a part. The body of a track event is made in a separate buffer, because its length
+ * comes first; then the packet is written in one piece.
  */
 #include "export/perfettowrite.h"
 

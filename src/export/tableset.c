@@ -7,7 +7,8 @@
 #include "base/sort.h"
 #include "export/tableview.h"
 
-/* Answers that are written beside the tables, under their names in SQL: they follow from all of them. */
+/* Answers that are written in addition to the tables, under their names in SQL: they follow from
+ * all of them. */
 static const struct {
     const char *analysis, *name;
 } answers[] = {
@@ -34,7 +35,7 @@ static bool write_to(const struct set *set, const struct nl_table_view *view, co
 
 /* ---- splitting by rank ---- */
 
-/* The column that tells the rank, or -1. */
+/* The column with the rank, or -1. */
 static int rank_column(const struct nl_table_view *view)
 {
     for (unsigned i = 0; i < view->count; i++)

@@ -169,7 +169,7 @@ static uint32_t gpu_group(struct maker *maker, uint32_t process, uint32_t device
     return added;
 }
 
-/* What a lane is called when it has no name of its own, or one that says less. */
+/* What a lane is called if it has no name, or one that says less. */
 static const char *lane_word(enum nl_lanekind kind)
 {
     switch (kind) {

@@ -184,7 +184,7 @@ static void draw_head(struct cells *cells, unsigned row)
     (void)cells_text(cells, row, at, 5, STYLE_HEAD, "STATE");
 }
 
-/* Three plots beside each other, with their names. */
+/* Three plots next to each other, with their names. */
 static void draw_plots(struct cells *cells, const struct machine *machine, unsigned number,
                        unsigned row)
 {

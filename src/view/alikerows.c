@@ -126,7 +126,7 @@ void nl_alikerows_release(struct nl_alikerows *alike)
         nl_free(alike->shown.cells);
 }
 
-/* ---- columns that tell rows apart ---- */
+/* ---- columns that distinguish rows ---- */
 
 /* Letters and digits alone, whatever their case: all_reduce and AllReduce are one word to a reader. */
 static bool reads_alike(struct nl_str a, struct nl_str b)
@@ -144,7 +144,7 @@ static bool reads_alike(struct nl_str a, struct nl_str b)
     }
 }
 
-/* Where something is, or when: numbers that tell rows apart. */
+/* Where something is, or when: numbers that distinguish rows. */
 static bool is_place(const char *column)
 {
     return !strcmp(column, "rank") || !strcmp(column, "device") || !strcmp(column, "start_ns");

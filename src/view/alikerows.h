@@ -15,7 +15,8 @@ struct nl_alikerows {
 /* `skip`: columns that are left out. Largest sums first. */
 void nl_alikerows_init(struct nl_alikerows *alike, const struct nl_result *result,
                        const bool *skip);
-/* Takes in columns of words, so that no two of the first rows read alike where such a column tells them apart. */
+/* Takes in columns of words, so that no two of the first rows read alike if such a column
+ * distinguishes them. */
 void nl_alikerows_tell(const struct nl_result *result, size_t rows, bool *skip);
 void nl_alikerows_release(struct nl_alikerows *alike);
 

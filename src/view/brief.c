@@ -1,6 +1,6 @@
 /*
- * brief — see brief.h. Every block is written into a buffer of its own and its lines are counted; the tables get
- * what is left of the page.
+ * brief — see brief.h. Every block is written into a separate buffer and its lines are counted; the
+ * tables get what is left of the page.
  */
 #include "view/brief.h"
 
@@ -298,7 +298,7 @@ static void put_tables(struct brief *brief, size_t lines)
 
 /* ---- the end ---- */
 
-/* "Not recorded: layers (record with …); python (…).", the most telling ones. */
+/* "Not recorded: layers (record with …); python (…).", the most important ones. */
 static void put_missing(struct brief *brief)
 {
     const struct nl_result *missing = nl_report_result(brief->report, "missing");

@@ -76,7 +76,7 @@ static const char *small_percent(char *text, double share)
     return share > 0 && share < 0.0005 ? "below 0.1 %" : nl_format_percent(text, share);
 }
 
-/* Whether operators take so little of the time that how good they are matters to nobody. */
+/* Whether operators take so little of the time that their efficiency does not matter. */
 static bool is_little(const struct nl_result *rows)
 {
     for (size_t row = 0; rows && row < rows->rows; row++)
@@ -106,7 +106,7 @@ static void put_compute(struct brief *brief)
     }
 }
 
-/* Where the answer has no whole of its own: rows of the breakdown. */
+/* If the answer has no total: rows of the breakdown. */
 static size_t bars_of(const struct nl_result *rows, struct nl_verdict_bar *bars)
 {
     size_t count = 0;

@@ -229,7 +229,7 @@ static void put_value(struct note *note, const struct nl_evidence *evidence)
     nl_buf_char(&note->line, ')');
 }
 
-/* The command has a line of its own, whatever the width. */
+/* The command is on a separate line, whatever the width. */
 static void put_pasteable(struct note *note, const struct nl_finding *finding)
 {
     struct nl_buf line;
@@ -272,7 +272,7 @@ static const char *command_end(const char *verify)
     return end;
 }
 
-/* How one sees that it helped; a command has a line of its own. */
+/* How to verify that it helped; a command is on a separate line. */
 static void put_verify(struct note *note, const char *verify)
 {
     struct nl_buf line;
@@ -404,7 +404,7 @@ static bool is_reason_told(const struct nl_findings *findings, size_t number)
     return false;
 }
 
-/* Causes that share a reason stand together behind it. */
+/* Causes that share a reason are listed together after it. */
 static void put_reasons(struct note *note, const struct nl_findings *findings)
 {
     for (size_t i = 0; i < findings->abstained_count; i++) {

@@ -23,7 +23,7 @@ struct nl_grid {
     const struct nl_result *result; /* borrowed */
     struct nl_grid_column *columns;
     size_t column_count, rows, width;
-    bool bars; /* room for a bar beside the column "share" */
+    bool bars; /* room for a bar next to the column "share" */
     struct nl_arena arena;
 };
 

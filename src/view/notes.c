@@ -8,8 +8,8 @@
 
 #define NOTE_BYTES 65536
 
-/* The end of the word that begins at `at`. One that no line can hold ends behind the last opening bracket that fits, where
- * code may go on in the next line. */
+/* The end of the word that begins at `at`. A word longer than a line ends after the last opening
+ * bracket that fits, where code may go on in the next line. */
 static size_t word_end(struct nl_str text, size_t at, size_t most)
 {
     size_t end = at, bracket = at;

@@ -10,7 +10,7 @@
 /* Rows of the analysis `missing`, one paragraph each. */
 void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_t width);
 
-/* Rows that say what to do next (do, why, verify): the commands to verify stand on lines of their own,
+/* Rows that say what to do next (do, why, verify): the commands to verify are on separate lines,
  * whole, so that they can be copied. */
 void nl_notes_next(struct nl_buf *out, const struct nl_result *next, size_t width);
 

@@ -11,7 +11,7 @@
 #define MOST_BAR      40
 #define HEADING_BYTES 4096
 
-/* Column of the share that belongs to a length, or -1: "X_ns" → "X_share" right behind it. */
+/* Column of the share that belongs to a length, or -1: "X_ns" → "X_share" right after it. */
 static ptrdiff_t share_beside(const struct nl_result *result, size_t column)
 {
     const char *name = result->columns[column].name;

@@ -84,7 +84,8 @@ void nl_plot_marked(struct nl_buf *out, const struct nl_plot_series *curves, siz
                     const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                     const struct nl_plot_style *style);
 
-/* For the plots themselves and those beside them: starts and ends a colour, and a number for eyes. */
+/* For the plots themselves and their neighbours: starts and ends a colour, and a number for
+ * eyes. */
 void nl_plot_ink(struct nl_buf *out, enum nl_ink ink, const struct nl_plot_style *style);
 void nl_plot_plain(struct nl_buf *out, enum nl_ink ink, const struct nl_plot_style *style);
 void nl_plot_number(struct nl_buf *out, double value, enum nl_meaning meaning,

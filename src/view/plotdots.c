@@ -108,7 +108,7 @@ static void draw(struct canvas *canvas, const struct nl_plot_series *series, cha
         double at_x = (scaled(x, value_at(series->x, i)) - x->least) / (x->most - x->least) * wide;
         double at_y = (scaled(y, value_at(series->y, i)) - y->least) / (y->most - y->least) * high;
         bool known = isfinite(at_x) && isfinite(at_y);
-        /* What lies outside a range that was asked for is cut; far outside it would be endless. */
+        /* Points outside a requested range are cut; far outside it would be endless. */
         bool inside = known && at_x >= -1 && at_x <= wide + 1 && at_y >= -1 && at_y <= high + 1;
         if (inside && isfinite(last_x))
             put_stroke(canvas, last_x, last_y, at_x, at_y, series->ink, mark);

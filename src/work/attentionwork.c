@@ -95,9 +95,10 @@ bool work_attention(const struct work_call *call, struct work_cost *cost)
     return h.queries > 0 && h.keys > 0;
 }
 
-/* Prompts in a paged cache whose lengths lie in the device's memory; the longest is an input. Where all queries together are as many as that
- * for each prompt, and no prompt has more keys than queries, all are of one length. at: queries [T, heads, D] (keys and values
- * [slots, heads, D] follow), ends of prompts, longest queries (longest keys follow), causal. */
+/* Prompts in a paged cache whose lengths are in device memory; the longest is an input. Where all
+ * queries together are as many as that for each prompt, and no prompt has more keys than queries,
+ * all are of one length. at: queries [T, heads, D] (keys and values [slots, heads, D] follow), ends
+ * of prompts, longest queries (longest keys follow), causal. */
 bool work_batch_prefill(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;

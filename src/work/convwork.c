@@ -144,7 +144,7 @@ bool work_convolution_part(const struct work_call *call, struct work_cost *cost)
     if (!fits(gradient, weight) || !other)
         return false;
     cost->flops = cost->flops_needed = product(gradient, weight);
-    /* The other side's size is only told for one of the two: the least of both is counted. */
+    /* The other side's size is given for only one of the two: the least of both is counted. */
     settle(cost, type_at(call, (unsigned)at[0]),
            work_elements(gradient) + work_elements(other) + (at[2] ? work_elements(weight) : 0));
     return true;

@@ -16,7 +16,7 @@ static const struct architecture {
     const char *vendor; /* "amd", or NULL: NVIDIA */
     uint32_t major, minor;
     double half, single; /* operations per multiprocessor and clock: FP16 products, FP32 */
-    double boost_hz;     /* where the clock is not told: that of its largest product */
+    double boost_hz;     /* if the clock is not given: that of its largest product */
     bool bf16, tf32;
 } architectures[] = {
     {NULL, 7, 0, 1024, 128, 1.53e9, false, false}, {NULL, 7, 5, 1024, 128, 1.59e9, false, false},
@@ -59,8 +59,9 @@ static const struct architecture *architecture_of(const struct nl_trace *trace, 
     return NULL;
 }
 
-/* Recorders tell 2 · memory clock · bus width. HIP states the clock of HBM3 so that this is half of what the chip
- * has: 2.66 TB/s for MI300X (data sheet: 5.3), 4.1 TB/s for MI355X (8.0); for MI210 it is right. */
+/* Recorders report 2 · memory clock · bus width. HIP states the clock of HBM3 so that this is half
+ * of what the chip has: 2.66 TB/s for MI300X (data sheet: 5.3), 4.1 TB/s for MI355X (8.0); for
+ * MI210 it is right. */
 static double told_bandwidth(const struct nl_trace *trace, uint32_t device)
 {
     const struct architecture *a = architecture_of(trace, device);
@@ -135,7 +136,7 @@ static void find_peaks(struct nl_device_peaks *peaks, struct gpu_peaks *table,
     } else {
         recognise(peaks, table, trace, device, arena);
         if (told != NL_NULL_U64 &&
-            told > 0) /* what the profile tells of the device beats its likeness */
+            told > 0) /* what the profile says of the device beats its likeness */
             peaks->figures[GPU_MEMORY] = NL_NULL_F64;
     }
     if (isnan(peaks->figures[GPU_FP16]) && isnan(peaks->figures[GPU_BF16]))
@@ -161,7 +162,8 @@ static bool is_product(const struct nl_host_roof *roof, const char *product)
     return product && roof->device[0] && strcasecmp(roof->device, product) == 0;
 }
 
-/* The largest of what was measured becomes the figure: with fewer threads, or beside other programs, it is less. */
+/* The largest of what was measured becomes the figure: with fewer threads, or next to other
+ * programs, it is less. */
 static void lift(double *figure, double value, bool replace)
 {
     if (!isnan(value) && (replace || isnan(*figure) || value > *figure))

@@ -1,8 +1,8 @@
 /*
- * devicepeaks — what each device of a trace can do at most: by its product name (gpupeaks.h), or by its capability,
- * multiprocessors and memory where the name is not told; else
- * estimated from its multiprocessors, clock and compute capability, and marked so; else unknown. What
- * `neurolens roof` measured on the profile's own host is preferred.
+ * devicepeaks — what each device of a trace can do at most: by its product name (gpupeaks.h), or by
+ * its capability, multiprocessors and memory if the name is unknown; else estimated from its
+ * multiprocessors, clock and compute capability, and marked so; else unknown. What `neurolens roof`
+ * measured on the profile's own host is preferred.
  *
  *     struct nl_device_peaks *peaks = nl_device_peaks_new(trace);     // one per row of trace->device
  *     double most = nl_peak_flops(&peaks[device], WORK_BF16, true);   // NaN: not known

@@ -35,7 +35,8 @@ static bool measure(const struct work_tensor *a, const struct work_tensor *b, bo
     return inner == sizes->k;
 }
 
-/* What elements of the output take: told by a scalar of aten::_scaled_mm as PyTorch numbers types. */
+/* What elements of the output take: given by a scalar of aten::_scaled_mm as PyTorch numbers
+ * types. */
 static double output_bits(const struct work_call *call, enum work_type type)
 {
     int64_t number;
@@ -65,7 +66,8 @@ static double bias_bytes(const struct work_call *call, double bits)
     return at < 0 ? 0 : work_input_bytes(call->args, (unsigned)at);
 }
 
-/* at: a, b, bias or -1, 1 when b is N×K, input that tells the output's type or 0, whether it accumulates fast or 0. */
+/* at: a, b, bias or -1, 1 when b is N×K, input with the output's type or 0, whether it accumulates
+ * fast or 0. */
 bool work_gemm(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
@@ -128,8 +130,9 @@ bool work_grouped_gemm(const struct work_call *call, struct work_cost *cost)
     return true;
 }
 
-/* Values to an element of the first weights: 2 where two of four bits lie in a byte (MXFP4, INT4), whose second
- * dimension is then half of the tokens'; 0 when they are no weights of these tokens. */
+/* Values to an element of the first weights: 2 if a byte holds two values of four bits (MXFP4,
+ * INT4), whose second dimension is then half of the tokens'; 0 when they are no weights of these
+ * tokens. */
 static double packed_in(const struct work_call *call, const struct work_tensor *hidden,
                         const struct work_tensor *up)
 {
@@ -170,8 +173,8 @@ bool work_fused_experts(const struct work_call *call, struct work_cost *cost)
 }
 
 /*
- * Recurrent layers: every step multiplies every weight matrix once by the batch: 2·T·B·Σ weights. The
- * state is small beside that. at: input [T,B,…], list of weights.
+ * Recurrent layers: every step multiplies every weight matrix once by the batch: 2·T·B·Σ weights.
+ * The state is small compared with that. at: input [T,B,…], list of weights.
  */
 bool work_rnn(const struct work_call *call, struct work_cost *cost)
 {

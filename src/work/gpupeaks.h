@@ -29,7 +29,7 @@ struct gpu_peak {
     const char *const *names;
     size_t name_count;
     double sms;     /* 0 = any */
-    double chip[4]; /* capability (major, minor), multiprocessors, GiB of memory; 0 = not told */
+    double chip[4]; /* capability (major, minor), multiprocessors, GiB of memory; 0 = not given */
     const char *source;
     struct {
         enum gpu_figure figure;
@@ -54,8 +54,9 @@ void gpu_peaks_release(struct gpu_peaks *peaks);
 /* The row of a product; NULL when there is none. `sms`: NaN when not known. */
 const struct gpu_peak *gpu_peaks_find(const struct gpu_peaks *peaks, const char *name, double sms);
 
-/* A device without a known product name, by what its driver tells. Figures: NaN where products that are alike in
- * these differ. False when none is like that. `products`: their names, in the arena of `peaks`; `source` as theirs. */
+/* A device without a known product name, by what its driver reports. Figures: NaN where products
+ * that are alike in these differ. False when none is like that. `products`: their names, in the
+ * arena of `peaks`; `source` as theirs. */
 struct gpu_likeness {
     double figures[GPU_FIGURES];
     const char *products, *source;

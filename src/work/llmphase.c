@@ -137,8 +137,8 @@ struct nl_llm_step nl_llm_step_of(struct nl_str name)
 
 enum nl_llm_phase nl_llm_phase_of_kernel(struct nl_str name)
 {
-    /* vLLM, FlashInfer, SGLang, FasterTransformer and TensorRT-LLM, AITER. FlashInfer's prefill kernels run
-     * decode, too, where it wants tensor cores, so they tell nothing. */
+    /* vLLM, FlashInfer, SGLang, FasterTransformer and TensorRT-LLM, AITER. FlashInfer's prefill
+     * kernels also run decode on tensor cores, so they say nothing. */
     static const struct {
         const char *part;
         enum nl_llm_phase phase;

@@ -1,6 +1,6 @@
 /*
- * llmphase — what the name of a range tells about a step of LLM inference: prefill, decode or both, with
- * its requests and tokens. Serving engines name their steps:
+ * llmphase — what the name of a range says about a step of LLM inference: prefill, decode or both,
+ * with its requests and tokens. Serving engines name their steps:
  *
  *   vLLM          execute_context_2(510)_generation_30(30); newer: execute_540_context_2(sq510sk510…)_…
  *   TensorRT-LLM  [Executor] _forward_step 12: 2 ctx reqs, 510 ctx tokens, 30 gen reqs
@@ -25,14 +25,14 @@ struct nl_llm_step {
     int64_t kv_tokens;   /* keys that attention reads, all requests; -1 unknown */
     double pairs;        /* Σ queries × keys over requests; 0 unknown */
     double prompt_pairs; /* of that: Σ queries² of prompts, half of which a causal mask hides */
-    bool word; /* a word alone tells the phase: also of an image or a file that is decoded */
+    bool word; /* a word alone gives the phase: also of an image or a file that is decoded */
 };
 
-/* NL_LLM_NONE when the name tells nothing of it. */
+/* NL_LLM_NONE if the name does not say. */
 struct nl_llm_step nl_llm_step_of(struct nl_str name);
 
-/* What the kernels of attention tell: those made for one query per sequence (decode), or for many (prefill).
- * NL_LLM_NONE: nothing. */
+/* What the kernels of attention say: those made for one query per sequence (decode), or for many
+ * (prefill). NL_LLM_NONE: nothing. */
 enum nl_llm_phase nl_llm_phase_of_kernel(struct nl_str name);
 
 const char *nl_llm_phase_text(enum nl_llm_phase phase); /* "prefill"; NULL for none */

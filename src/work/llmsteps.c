@@ -40,7 +40,7 @@ struct run {
     const struct nl_trace *trace;
     struct nl_llm_steps *steps;
     struct draft *drafts;
-    uint32_t *step_of;                 /* per range: step + 1; NULL: none has a name that tells */
+    uint32_t *step_of;                 /* per range: step + 1; NULL: none has a name that says it */
     uint32_t *of_found;                /* per found step: step + 1 */
     const struct nl_step_group *group; /* last asked for, of that rank; NULL: it has none */
     int64_t rank;
@@ -136,7 +136,7 @@ static void take_found(struct run *run)
     }
 }
 
-/* The group of a rank; work of one rank lies together. */
+/* The group of a rank; work of one rank is adjacent. */
 static const struct nl_step_group *group_of(struct run *run, int64_t rank)
 {
     const struct nl_found_steps *found = run->from->found;
@@ -178,7 +178,7 @@ static enum nl_llm_phase phase_of(struct run *run, uint32_t name)
     return (enum nl_llm_phase)(run->phase_of[name] - 1);
 }
 
-/* Whether the call that launched an operation replays a graph: ROCm's kernels do not tell theirs. */
+/* Whether the call that launched an operation replays a graph: ROCm's kernels do not say theirs. */
 static bool is_replayed(struct run *run, uint32_t launch)
 {
     if (launch == NL_NULL_ROW)
@@ -312,7 +312,7 @@ static void add_work(struct run *run, const struct nl_op_work *work, uint32_t at
     step->compute_s += least.compute == least.compute ? least.compute : 0;
     step->weight_bytes += work->bytes;
     nl_sum_add(&step->known_ns, work->matrix_ns > 0 ? work->matrix_ns : work->kernel_ns);
-    if (work->matrix_ns <= 0) /* its kernels' names tell nothing: not yet counted */
+    if (work->matrix_ns <= 0) /* its kernels' names say nothing: not yet counted */
         nl_sum_add(&step->product_ns, work->kernel_ns);
     if (work->rows == work->rows)
         add_rows(draft, work->rows, work->bytes);
@@ -336,7 +336,7 @@ static void settle(struct run *run)
     for (size_t i = 0; i < run->steps->count; i++) {
         struct nl_llm_work *step = &run->steps->items[i];
         const struct draft *draft = &run->drafts[i];
-        if (step->known_ns > step->product_ns) /* an operator's kernels may lie in two steps */
+        if (step->known_ns > step->product_ns) /* an operator's kernels may be in two steps */
             step->product_ns = step->known_ns;
         for (size_t k = 0; k < ROWS_SEEN; k++)
             if (draft->seen[k].bytes > draft->bytes / 2)
@@ -367,7 +367,7 @@ static void drop_words(struct run *run)
     steps->count = kept;
 }
 
-/* ---- Phases of steps that no name tells. ---- */
+/* ---- Phases of steps that no name gives. ---- */
 
 static void tell(struct nl_llm_work *step, enum nl_llm_phase phase, const char *source,
                  double confidence)

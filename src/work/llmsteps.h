@@ -50,7 +50,7 @@ struct nl_llm_work {
     uint64_t kernels;
     int64_t product_ns;     /* of kernel_ns: GEMM and MoE kernels, or operators */
     int64_t known_ns;       /* of that: whose bytes are known */
-    double weight_bytes;    /* read by products with weights and by experts, those that tell */
+    double weight_bytes;    /* read by products with weights and by experts, if known */
     double compute_s;       /* their least time by arithmetic */
     double operand_bytes;   /* all products and attention */
     double attention_bytes; /* of that: attention, in decode the KV cache */

@@ -49,7 +49,7 @@ static enum work_type widest(const struct work_args *args, unsigned reads)
     return best;
 }
 
-/* What an input holds: dimensions without a stride repeat what lies before. */
+/* What an input holds: dimensions without a stride repeat what precedes. */
 static double read_bytes(const struct work_args *args, unsigned index)
 {
     const struct work_input *input = &args->inputs[index];
@@ -163,8 +163,9 @@ bool work_rows(const struct work_call *call, struct work_cost *cost)
     return elements == elements;
 }
 
-/* Lists of tensors: fused and foreach optimizers, cat, stack. at: operations per element, lists read,
- * lists written (the first ones). Types of lists are not recorded: the kernel's name may tell. */
+/* Lists of tensors: fused and foreach optimizers, cat, stack. at: operations per element, lists
+ * read, lists written (the first ones). Types of lists are not recorded: the kernel's name may
+ * say. */
 bool work_lists(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
@@ -217,8 +218,8 @@ static double looked_up(const struct work_args *args, const struct work_input *t
     return table->elements;
 }
 
-/* Kernels that torch.compile made: every tensor once, and of none more than the kernel has elements,
- * which its last scalars tell (a table that is looked up is not read whole). */
+/* Kernels that torch.compile made: every tensor once, but no more of it than the kernel has
+ * elements, which its last scalars give (a lookup table is not read whole). */
 bool work_compiled(const struct work_call *call, struct work_cost *cost)
 {
     const struct work_args *args = call->args;

@@ -1,5 +1,5 @@
 /*
- * Work of nodes of compiled models: what XLA's cost analysis told, else by shapes (ONNX Runtime,
+ * Work of nodes of compiled models: from XLA's cost analysis, else by shapes (ONNX Runtime,
  * TensorRT). Weights that the runtime has packed are missing among its shapes, so a product's inner
  * size comes from the first input and the output.
  */
@@ -134,8 +134,9 @@ static bool says_attention(struct nl_str operation)
     return false;
 }
 
-/* XLA: what an instruction was compiled from tells more than its kind, which may be a fusion. A fusion that holds a
- * product has it in its detail; one of kind loop never is one, whatever operation it ends. */
+/* XLA: what an instruction was compiled from says more than its kind, which may be a fusion. A
+ * fusion that holds a product has it in its detail; one of kind loop never is one, whatever
+ * operation it ends. */
 static enum work_family family_of(struct nl_str type, struct nl_str operation, struct nl_str detail)
 {
     if (nl_str_contains(detail, "\"products\":[{\"opcode\":\"dot\""))
@@ -156,7 +157,7 @@ static enum work_family family_of(struct nl_str type, struct nl_str operation, s
     return WORK_COMPILED;
 }
 
-/* Starts and ends of what runs beside the instructions. */
+/* Starts and ends of asynchronous work. */
 static bool is_one_end(struct nl_str type)
 {
     static const char *const ends[] = {"-start", "-done"};
@@ -168,8 +169,8 @@ static bool is_one_end(struct nl_str type)
     return false;
 }
 
-/* Nodes whose time is that of the nodes inside them, or that of something that runs beside (copy-done waits for its
- * copy): there is no work of their own. */
+/* Nodes whose time is that of the nodes inside them, or of asynchronous work (copy-done waits for
+ * its copy): there is no work of their own. */
 static bool is_container(struct nl_str type)
 {
     static const char *const types[] = {"while", "conditional", "call", "If", "Loop", "Scan"};
@@ -226,8 +227,9 @@ static bool is_attention_kernel(struct nl_str kernel, bool backward)
     return nl_str_contains(kernel, names[0]) || nl_str_contains(kernel, names[1]);
 }
 
-/* Transformer Engine's attention, whose queries, keys and values lie in one tensor, [B,S,3,H,D]: as attentionwork.c.
- * The mask is no operand: what a causal one leaves is needed at least. Its products count at the kernel that has them. */
+/* Transformer Engine's attention, whose queries, keys and values are in one tensor, [B,S,3,H,D]: as
+ * attentionwork.c. The mask is no operand: what a causal one leaves is needed at least. Its
+ * products count at the kernel that has them. */
 static bool attention_by_shapes(const struct nl_trace *trace, uint32_t row,
                                 const struct work_args *in, struct work_cost *cost)
 {

@@ -103,7 +103,7 @@ static bool read_inputs(const struct run *run, uint32_t range, struct nl_op_inpu
     return range != NL_NULL_ROW && nl_rangetree_inputs(run->trace, run->ops->slices[range], inputs);
 }
 
-/* What the operator has to do; NULL when no model knows it or its inputs do not tell. */
+/* What the operator has to do; NULL if no model knows it or its inputs do not suffice. */
 static const struct known *cost_of(struct run *run, uint32_t range, enum work_type hint)
 {
     struct nl_op_inputs inputs, outer;
@@ -360,7 +360,7 @@ static void drop_outer(struct run *run)
 
 enum { BELOW_ANY = 1, BELOW_MATRIX = 2, WITHIN_MATRIX = 4, COUNTS = 8 };
 
-/* Marks what lies in a product that counts. */
+/* Marks what is inside a product that counts. */
 static void mark_within(struct run *run, uint8_t *marks)
 {
     const struct nl_rangetree *ops = run->ops;

@@ -39,8 +39,9 @@ struct calls {
     size_t count, cap;
 };
 
-/* How keys and values lie: [T, …] of the new tokens; [slots, heads, D] or [pages, 1, heads, D]; [pages, tokens, heads, D]; as the
- * last, or [pages, heads, tokens, D] where a scalar says 1. */
+/* The layout of keys and values: [T, …] of the new tokens; [slots, heads, D] or [pages, 1, heads,
+ * D]; [pages, tokens, heads, D]; as the last, or [pages, heads, tokens, D] where a scalar says
+ * 1. */
 enum layout { NEW_TOKENS, LATENT, SLOTS, PAGES, PAGES_BY_CODE };
 
 static const struct operator_inputs {
@@ -100,7 +101,7 @@ static void list_steps(struct steps *steps, const struct nl_trace *trace)
         qsort(steps->items, steps->count, sizeof *steps->items, by_start);
 }
 
-/* Number + 1 of the step that a call of the thread lies in; 0 none. */
+/* Number + 1 of the step that contains a call of the thread; 0 none. */
 static size_t step_at(const struct steps *steps, uint32_t thread, int64_t ts)
 {
     size_t after = NL_FIRST(i, (size_t)0, steps->count,
@@ -179,7 +180,8 @@ static double token_width(const struct work_args *args, const struct operator_in
     return (double)cache->dims[code ? 1 : 2] * (double)cache->dims[3];
 }
 
-/* Of a cached element: the cache itself tells, or of new tokens the narrower of theirs and the queries' (caches of 8 bits). */
+/* Of a cached element: the cache itself says it, or of new tokens the narrower of theirs and the
+ * queries' (caches of 8 bits). */
 static double kept_bits(const struct work_args *args, const struct operator_inputs *at)
 {
     double own = work_type_bits(args->inputs[at->k].type);

@@ -1,6 +1,8 @@
 /*
- * pagedwork — attention over a paged cache, whose lengths lie in the device's memory: where the range around a step tells their
- * sums (vLLM: execute_context_0(sq0sk0…)_generation_32(sq32sk55086sqsq32sqsk55086)), FLOPs and bytes follow from them.
+ * pagedwork — attention over a paged cache, whose lengths are in device memory: if the range around
+ * a step gives their sums (vLLM:
+ * execute_context_0(sq0sk0…)_generation_32(sq32sk55086sqsq32sqsk55086)), FLOPs and bytes follow
+ * from them.
  */
 #ifndef NL_PAGEDWORK_H
 #define NL_PAGEDWORK_H

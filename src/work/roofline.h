@@ -46,7 +46,7 @@ struct nl_roof {
     bool matrix;
     uint64_t calls, kernels;
     int64_t ns, judged_ns; /* judged: calls with a roof */
-    double flops, bytes;   /* sums over calls that tell them; NaN when none does */
+    double flops, bytes;   /* sums over calls with known values; NaN when none does */
     int64_t flops_ns, bytes_ns;
     double compute_s, memory_s, least_s; /* at the roof: by FLOPs, by bytes, the larger per call */
     double peak_s;     /* FLOPs of products over the makers' peaks of their types, all calls */
@@ -89,7 +89,7 @@ const char *nl_roof_kind_text(enum nl_roof_kind kind); /* "operator" */
 
 /* Share of the roof that was reached, 0..; NaN unknown. */
 double nl_roof_share(const struct nl_roof *roof);
-/* Rates over the calls that tell; NaN unknown. */
+/* Rates over calls with known values; NaN unknown. */
 double nl_roof_flops_per_s(const struct nl_roof *roof);
 double nl_roof_bytes_per_s(const struct nl_roof *roof);
 /* Operations per byte; NaN unknown. */

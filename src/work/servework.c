@@ -59,7 +59,8 @@ static bool pad(const struct work_args *args, unsigned index, double *sizes, uns
     return true;
 }
 
-/* Sizes of the output as told, or by factors ("[2., 2.]"): of all dimensions behind batch and channels. */
+/* Sizes of the output as given, or by factors ("[2., 2.]"): of all dimensions after batch and
+ * channels. */
 static bool scale(const struct work_args *args, unsigned index, double *sizes, unsigned rank)
 {
     int64_t told[LISTED_MOST];
@@ -77,7 +78,7 @@ static bool scale(const struct work_args *args, unsigned index, double *sizes, u
     return true;
 }
 
-/* at: input, list, how the list tells the output's sizes. */
+/* at: input, list, how the list gives the output's sizes. */
 bool work_resized(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;

@@ -65,7 +65,7 @@ static void take_op(struct inside *inside, const struct nl_trace *trace, uint32_
         take_weights(inside, &args);
 }
 
-/* Those in which nothing was launched lie right below the captured operator. */
+/* Those that launched nothing are direct children of the captured operator. */
 static void walk_captured(struct inside *inside, const struct nl_trace *trace, uint32_t slice)
 {
     uint32_t lane = trace->slice.lane[slice],

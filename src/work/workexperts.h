@@ -1,6 +1,7 @@
 /*
- * workexperts — mixtures of experts behind an operator whose own inputs are the tokens and the router's scores alone
- * (vllm::moe_forward): the operators inside tell how many experts a token goes to and how large the weights are.
+ * workexperts — mixtures of experts inside an operator whose own inputs are only the tokens and the
+ * router's scores (vllm::moe_forward): the operators inside give the experts per token and the size
+ * of the weights.
  */
 #ifndef NL_WORKEXPERTS_H
 #define NL_WORKEXPERTS_H
@@ -8,7 +9,8 @@
 #include "timeline/rangetree.h"
 #include "work/workmodel.h"
 
-/* Of range `range` of the operators, recorded or captured into a graph; false when what is inside does not tell. */
+/* Of range `range` of the operators, recorded or captured into a graph; false if the operators
+ * inside do not say. */
 bool work_experts(const struct nl_rangetree *ops, uint32_t range, struct work_cost *cost);
 
 #endif

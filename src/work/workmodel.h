@@ -37,11 +37,11 @@ enum work_family {
     WORK_POOLING,
     WORK_SORT,
     WORK_COMPILED, /* kernels that a compiler made: bytes alone are known */
-    WORK_COUNTED,  /* counted by hardware, or told by the compiler: no model */
+    WORK_COUNTED,  /* counted by hardware, or given by the compiler: no model */
     WORK_FAMILIES
 };
 
-/* How a product of FP8 adds up, as its inputs tell. */
+/* How an FP8 product accumulates, by its inputs. */
 enum work_accumulation { WORK_ACCUMULATES_UNKNOWN, WORK_ACCUMULATES_FULL, WORK_ACCUMULATES_FAST };
 
 struct work_cost {
@@ -66,7 +66,7 @@ static inline struct work_cost nl_no_work_cost(void)
 
 struct work_call {
     const struct work_args *args, *parent; /* parent: inputs of the operator around it, or NULL */
-    enum work_type hint;                   /* element type that its kernel's name tells */
+    enum work_type hint;                   /* element type in its kernel's name */
     const struct work_model *model;
 };
 
@@ -90,7 +90,7 @@ static inline bool work_family_is_matrix(enum work_family family)
 /* By operator name ("aten::mm", "add_", "triton_poi_fused_add_0"); NULL when none knows it. */
 const struct work_model *work_model_find(struct nl_str name);
 
-/* False when the inputs do not tell enough; *cost is then not changed in a meaningful way. */
+/* False if the inputs do not suffice; *cost is then not changed in a meaningful way. */
 bool work_model_cost(const struct work_model *model, const struct work_call *call,
                      struct work_cost *cost);
 
