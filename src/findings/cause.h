@@ -169,8 +169,9 @@ const char *nl_say_kernel(const struct nl_scene *scene, struct nl_str name);
 const char *nl_say_count(const struct nl_scene *scene, uint64_t count);
 const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s);
 
-/* Doubt: what makes one finding of a cause less sure than others, which sureness.def does not tell apart. Times the
- * coverage; not measured, but judgement. None hides a finding of a cause that was always right (0.957 × 0.85 > 0.8). */
+/* Doubt: what makes one finding of a cause less sure than others, where sureness.def does not
+ * distinguish them. Times the coverage; not measured, but judgement. None hides a finding of a
+ * cause that was always right (0.957 × 0.85 > 0.8). */
 #define NL_DOUBT_CORES 0.85 /* tensor_core_unused: whether the GPU has them is not recorded */
 #define NL_DOUBT_NEAR  0.9  /* tensor_core_unused: less than twice the threshold */
 #define NL_DOUBT_ONE_RANK                                                                          \

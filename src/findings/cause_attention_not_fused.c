@@ -1,9 +1,9 @@
 /*
  * attention_not_fused — scores of attention written to memory: product, softmax, product.
  *
- * Signal: softmax between two batched products with nothing but elementwise operators and copies between
- * them, for most softmax time; softmax and what lies between take over 3 % of wall. A fused kernel (flash
- * attention) keeps scores on the chip: that is the cost.
+ * Signal: softmax between two batched products with nothing but elementwise operators and copies
+ * between them, for most softmax time; softmax and the work between take over 3 % of wall. A fused
+ * kernel (flash attention) keeps scores on the chip: that is the cost.
  */
 #include "base/sum.h"
 #include "findings/workcause.h"

@@ -1,8 +1,9 @@
 /*
- * comm_on_compute_stream — communication queued behind computation on the same stream.
+ * comm_on_compute_stream — communication queued after computation on the same stream.
  *
- * Signal: over 50 % of communication time lies on streams that also run compute kernels (at least
- * as many ns of them), and it is over 5 % of such a stream's work (nsys-ai: same stream 5 %). Cost: exposed time of that communication.
+ * Signal: over 50 % of communication time is on streams that also run compute kernels (at least as
+ * many ns of them), and it is over 5 % of such a stream's work (nsys-ai: same stream 5 %). Cost:
+ * exposed time of that communication.
  */
 #include "findings/cause.h"
 #include "tables/groups.h"
@@ -17,7 +18,7 @@ struct stream_time {
     int64_t comm, compute;
 };
 
-/* Lanes of the scene's kernels lie in [first, last]; false when it has no communication. */
+/* Lanes of the scene's kernels are in [first, last]; false when it has no communication. */
 static bool find_lanes(const struct nl_scene *scene, uint32_t *first, uint32_t *last)
 {
     const struct nl_trace *trace = scene->trace;

@@ -1,9 +1,10 @@
 /*
  * cpu_hotspot — one function or operator has much of the time of the thread that works.
  *
- * Signal: of the account of a process without device work, rows that compute under one name take over 40 % of
- * wall. Ranges are no functions, waits and reads are causes of their own. Without other threads that work beside
- * it this is where a second core would help. Saving: a quarter to three quarters of it.
+ * Signal: of the account of a process without device work, rows that compute under one name take
+ * over 40 % of wall. Ranges are not functions; waits and reads have separate causes. If no other
+ * thread works meanwhile, this is where a second core would help. Saving: a quarter to three
+ * quarters of it.
  */
 #include "findings/bookcause.h"
 #include "findings/cpunames.h"
@@ -95,7 +96,7 @@ static struct line line_of(const struct nl_scene *scene, struct nl_str name)
     return line;
 }
 
-/* Sums per function may tell who called it: the one for whom it worked longest. */
+/* Sums per function may name the caller: the one for whom it worked longest. */
 static void prove_caller(struct nl_scene *scene, struct nl_finding *finding, struct nl_str name)
 {
     const struct nl_trace *trace = scene->trace;

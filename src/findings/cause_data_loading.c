@@ -1,9 +1,10 @@
 /*
  * data_loading — a program without device work spends its time on fetching input.
  *
- * Signal: the main thread is inside a DataLoader's __next__ or another range or function that fetches data for over
- * 10 % of wall: slices of that name, else functions of that name or in a file called so, with what they call (samples in
- * ns and sums of profilers). Fetching by worker threads and processes beside the work does not count.
+ * Signal: the main thread is inside a DataLoader's __next__ or another range or function that
+ * fetches data for over 10 % of wall: slices of that name, else functions of that name or in a file
+ * called so, with what they call (samples in ns and sums of profilers). Fetching by worker threads
+ * and processes in parallel with the work does not count.
  */
 #include "findings/bookcause.h"
 #include "base/mem.h"

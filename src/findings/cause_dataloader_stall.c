@@ -28,7 +28,8 @@ static bool is_host_range(unsigned kind)
     return kind == NL_KIND_OP || kind == NL_KIND_NVTX || kind == NL_KIND_PYTHON;
 }
 
-/* Fetching on threads that launch work of this device, between its first and its last work: workers fetch beside it. */
+/* Fetching on threads that launch work of this device, between its first and its last work: workers
+ * fetch in parallel. */
 static size_t find_fetches(const struct nl_scene *scene, struct nl_intervals *out)
 {
     const struct nl_trace *trace = scene->trace;

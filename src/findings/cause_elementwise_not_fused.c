@@ -6,9 +6,10 @@
  * than the longest of each chain would (one kernel that reads and writes once). Two sides: they are
  * bound by memory (a few operations per element), and they come in chains.
  *
- * Where sizes or launches were not recorded, names of kernels tell: those of the category elementwise have over 25 % of
- * busy time, in 100 kernels or more, and a third of their time follows another one directly (one that stands
- * alone has nothing to be fused with; book of causes, entry 27). What is promised is the same as with sizes.
+ * If sizes or launches were not recorded, names of kernels decide: those of the category
+ * elementwise have over 25 % of busy time, in 100 kernels or more, and a third of their time
+ * follows another one directly (one that stands alone has nothing to be fused with; book of causes,
+ * entry 27). What is promised is the same as with sizes.
  */
 #include "base/sum.h"
 #include "findings/kernelkinds.h"

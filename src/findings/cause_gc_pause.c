@@ -19,7 +19,7 @@ static bool is_collection(const struct nl_scene *scene, const struct nl_account_
     return nl_marks_in(NL_MARKS(marks), nl_account_name(scene->account, row->name));
 }
 
-/* Sums and samples, which lie nowhere. */
+/* Sums and samples, which have no place in time. */
 static enum nl_verdict judge_sums(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_booked_by_name sum = nl_booked_by_name(scene, is_collection);

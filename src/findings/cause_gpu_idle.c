@@ -371,7 +371,8 @@ static bool in_startup(const struct nl_scene *scene, const struct nl_account_row
     return row->part == NL_BOOKED_IDLE && row->inside && row->phase == NL_STARTUP;
 }
 
-/* A device whose first kernel lies in no step: the steps are those of another device, and it starts with that kernel. */
+/* A device whose first kernel is in no step: the steps are those of another device, and it starts
+ * with that kernel. */
 static bool has_own_start(const struct nl_scene *scene)
 {
     if (!scene->hidden.count || !scene->steps)

@@ -1,10 +1,11 @@
 /*
  * launch_bound_small_kernels — many short kernels that the CPU cannot launch fast enough.
  *
- * Signal: median kernel under 10 µs (nsys-ai, TraceLens), and host-late gaps spent dispatching over 10 % of wall.
- * From 10 to 15 µs it is less and less sure, so that two windows of one program tell one story. Share of count alone is useless: 9 to 97 % in 22
- * public traces, so the gaps decide. How soon kernels start after
- * their launch tells whether the queue is empty; behind a full queue small kernels cost nothing.
+ * Signal: median kernel under 10 µs (nsys-ai, TraceLens), and host-late gaps spent dispatching over
+ * 10 % of wall. From 10 to 15 µs confidence falls gradually, so that two windows of one program
+ * agree. Share of count alone is useless: 9 to 97 % in 22 public traces, so the gaps decide. The
+ * delay from launch to start shows whether the queue is empty; with a full queue small kernels cost
+ * nothing.
  */
 #include "findings/launchcause.h"
 #include "base/sum.h"

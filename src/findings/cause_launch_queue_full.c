@@ -3,7 +3,7 @@
  * the bottleneck and the CPU far ahead, so nothing is lost.
  *
  * Signal: launch calls over 100 µs whose kernel starts over 100 µs after the call, over 5 % of wall
- * (HTA counts a queue of 1,024 launches; the calls' own length tells it without counting).
+ * (HTA counts a queue of 1,024 launches; the duration of the calls shows it without counting).
  */
 #include "findings/cause.h"
 #include "base/sum.h"

@@ -24,7 +24,8 @@ static bool is_join(struct nl_str function)
     return nl_marks_end(NL_MARKS(words), function);
 }
 
-/* Python joins, and waits for results, by acquiring a lock: the calls around it on the thread tell. */
+/* Python joins, and waits for results, by acquiring a lock: the calls around it on the thread
+ * decide. */
 static bool is_inside_join(const struct nl_trace *trace, uint32_t slice)
 {
     while (slice != NL_NULL_ROW && !is_join(nl_trace_name(trace, trace->slice.name[slice])))

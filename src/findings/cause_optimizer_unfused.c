@@ -1,10 +1,10 @@
 /*
  * optimizer_unfused — the optimizer updates one tensor at a time.
  *
- * Signal: under ranges Optimizer.step (PyTorch), kernels of operators that are neither foreach nor fused are
- * at least 100 per call and at least four of five of its kernels, and take over 3 % of wall (foreach joins
- * tensors, fused does it in one kernel per chunk of them). Cost: half of their time; idle time around them is
- * told by the causes of launching.
+ * Signal: under ranges Optimizer.step (PyTorch), kernels of operators that are neither foreach nor
+ * fused are at least 100 per call and at least four of five of its kernels, and take over 3 % of
+ * wall (foreach joins tensors, fused does it in one kernel per chunk of them). Cost: half of their
+ * time; the causes about launching report the idle time around them.
  */
 #include "base/sum.h"
 #include "findings/cause.h"

@@ -2,10 +2,11 @@
  * padding_waste — steps of inference compute more rows than they have tokens: batches padded to a size that was
  * captured in a graph or compiled, prompts padded to the longest.
  *
- * Signal, from two sides: names of steps tell their tokens, shapes of their products the rows that were computed.
- * Of all rows at least 20 % are padding (vLLM and SGLang pad to captured sizes; docs/findings.md), in steps over
- * 10 % of wall. Cost: that share of the time of products, where arithmetic bounds it; padded rows that wait for
- * the same weights cost little, so steps bound by reading weights do not count.
+ * Signal, from two sides: names of steps give their tokens, shapes of their products the computed
+ * rows. Of all rows at least 20 % are padding (vLLM and SGLang pad to captured sizes;
+ * docs/findings.md), in steps over 10 % of wall. Cost: that share of the time of products, where
+ * arithmetic bounds it; padded rows that wait for the same weights cost little, so steps bound by
+ * reading weights do not count.
  *
  * Rows beyond the tokens of a name may also be tokens: those of other ranks (attention with data parallelism and
  * experts of all: gathers or exchanges between), or several for each request (speculation: a whole multiple).
@@ -30,7 +31,7 @@ struct padding {
     int64_t span_ns, first, last; /* from the first step to the end of the last */
     double confidence;
     uint64_t multiples; /* steps whose rows are a whole multiple of their tokens */
-    bool named, sized;  /* some step tells its tokens; some of these its rows */
+    bool named, sized;  /* some step gives its tokens; some of these its rows */
 };
 
 static bool is_multiple(double times)

@@ -2,9 +2,9 @@
  * periodic_outlier_steps — a few steps take far longer than the others: checkpoints, evaluation, logging,
  * garbage collection.
  *
- * Signal: of eight steps or more (warm-up left out) at most a quarter take over twice the median, and together over 5 %
- * of wall more than the median would. What they do beside is the name with most time, on the thread that works, in those
- * steps beyond its median share.
+ * Signal: of eight steps or more (warm-up left out) at most a quarter take over twice the median,
+ * and together over 5 % of wall more than the median would. What they do in addition is the name
+ * with most time, on the working thread, in those steps beyond its median share.
  */
 #include <stdlib.h>
 
@@ -63,13 +63,13 @@ static struct outliers find_outliers(const struct nl_scene *scene, struct nl_int
     return found;
 }
 
-/* ---- what they do beside ---- */
+/* ---- what they do in addition ---- */
 
 struct extra {
     int64_t inside, outside; /* time of a name in the outliers, in the other steps */
 };
 
-/* The step that a moment of the CPU lies in; steps are in order of time. */
+/* The step that contains a moment of the CPU; steps are in order of time. */
 static const struct nl_found_step *step_at(const struct nl_scene *scene, int64_t ts)
 {
     size_t after = NL_FIRST(i, (size_t)0, scene->steps, scene->found[i].marked_start > ts);

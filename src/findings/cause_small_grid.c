@@ -1,9 +1,10 @@
 /*
  * small_grid — kernels that give work to a few of the multiprocessors only.
  *
- * Signal: compute kernels of over 20 µs with fewer blocks than the device has multiprocessors (TensorBoard's SM efficiency),
- * by the time in which no other kernel runs beside them: over 5 % of wall. Cost: that time × the part of the device
- * that has no block; nothing says that the work can be cut so finely, so a quarter of it is the lower end.
+ * Signal: compute kernels of over 20 µs with fewer blocks than the device has multiprocessors
+ * (TensorBoard's SM efficiency), by the time in which no other kernel runs: over 5 % of wall. Cost:
+ * that time × the part of the device that has no block; nothing says that the work can be cut so
+ * finely, so a quarter of it is the lower end.
  */
 #include "findings/cause.h"
 #include "base/sum.h"

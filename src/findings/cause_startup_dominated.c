@@ -1,9 +1,9 @@
 /*
  * startup_dominated — the recording is mostly start-up.
  *
- * Signal: of the time of the account, over half belongs to the phase start-up (account/phase.h), and 100 ms at least. What
- * had most of it, beside computing, is in the title. A remark: start-up is paid once, but every number over the whole
- * recording is about it.
+ * Signal: of the time of the account, over half belongs to the phase start-up (account/phase.h),
+ * and 100 ms at least. The title names what took most of it, besides compute. A remark: start-up is
+ * paid once, but every number over the whole recording is about it.
  */
 #include <math.h>
 

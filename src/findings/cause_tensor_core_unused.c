@@ -61,8 +61,9 @@ static const char *name_works(const struct nl_scene *scene, const int64_t by[WOR
     return said;
 }
 
-/* What kernels tell of a GPU: the name of a library's kernel gives the oldest generation that it is made for, never
- * the newest. Nothing follows from volta_ and turing_: Turing chips without tensor cores run them. */
+/* What kernels show of a GPU: the name of a library's kernel gives the oldest generation that it is
+ * made for, never the newest. Nothing follows from volta_ and turing_: Turing chips without tensor
+ * cores run them. */
 struct shown {
     bool cores;  /* a kernel used them, or runs from Ampere on, which has them everywhere */
     bool ampere; /* or later */
@@ -181,7 +182,7 @@ static struct shown shown_by_kernels(const struct nl_scene *scene)
     return shown;
 }
 
-/* Volta and Turing have tensor cores but no TF32. Names count where the capability is not told: "RTX
+/* Volta and Turing have tensor cores but no TF32. If the capability is unknown, names count: "RTX
  * 6000" is of two generations. */
 static bool has_tf32(const struct nl_scene *scene, uint32_t major)
 {
@@ -218,7 +219,8 @@ static const char *say_part(const struct nl_scene *scene, int64_t part, int64_t 
                                  : nl_say(scene, "%s of their %s", one, all);
 }
 
-/* Nothing is promised where nobody knows whether the GPU has them, and no TF32 where nobody knows its generation. */
+/* Promises nothing if it is unknown whether the GPU has them, and no TF32 if its generation is
+ * unknown. */
 static void name_it(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
                     bool amd, uint32_t major)
 {

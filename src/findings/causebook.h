@@ -13,8 +13,9 @@ const char *nl_causebook_id(size_t i);
 /* What is wrong, in a few words; NULL when there is no such cause. */
 const char *nl_causebook_title(const char *id);
 
-/* Adds a page about the cause to `out`, a paragraph a line; false: there is no such cause. What helps is
- * told for PyTorch on an NVIDIA GPU: findings tell it for the device and framework at hand. */
+/* Adds a page about the cause to `out`, a paragraph a line; false: there is no such cause. Remedies
+ * are those for PyTorch on an NVIDIA GPU: findings have those for the device and framework at
+ * hand. */
 bool nl_causebook_page(struct nl_buf *out, const char *id);
 
 #endif

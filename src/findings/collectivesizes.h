@@ -1,8 +1,9 @@
 /*
- * collectivesizes — collectives of a scene's device by operation, size and group: how many, the shortest, and the sum. The
- * shortest stands for the transfer; what others take beyond it they wait for other ranks (nccl-tests' view). Left out are
- * groups of one rank, which wait for nobody and use no link; and of each operation, size and group the first call counts
- * for the shortest alone, because it connects the ranks (as the warm-up of nccl-tests does).
+ * collectivesizes — collectives of a scene's device by operation, size and group: how many, the
+ * shortest, and the sum. The shortest stands for the transfer; what others take beyond it they wait
+ * for other ranks (nccl-tests' view). Left out are groups of one rank, which wait for no other rank
+ * and use no link; and of each operation, size and group the first call counts for the shortest
+ * alone, because it connects the ranks (as the warm-up of nccl-tests does).
  */
 #ifndef NL_COLLECTIVESIZES_H
 #define NL_COLLECTIVESIZES_H

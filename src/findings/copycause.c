@@ -90,7 +90,7 @@ static const char *tell_link(struct nl_scene *scene, int64_t ns)
                   nl_say_ns(scene, ns), nl_say_ns(scene, scene->wall_ns), share);
 }
 
-/* Of copies whose size nobody recorded, how many there are. */
+/* Number of copies without a recorded size. */
 static const char *unsized(struct nl_scene *scene, const struct nl_copy_sums *sums)
 {
     uint64_t count = sums->count - sums->sized;
@@ -181,8 +181,8 @@ static bool in_startup(const struct nl_scene *scene, const struct nl_account_row
            nl_account_copykind(row) == NL_COPY_HTOD;
 }
 
-/* What is paid once is no time of a step: faster, or beside other work of the start, but not gone. Returns what titles
- * add. */
+/* What is paid once is no time of a step: faster, or in parallel with other start-up work, but not
+ * gone. Returns what titles add. */
 static const char *promise(struct nl_scene *scene, struct nl_finding *finding, const char *kind)
 {
     int64_t once = kind[0] == 'H' ? nl_booked_sum(scene, in_startup).ns : 0;

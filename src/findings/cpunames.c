@@ -3,7 +3,8 @@
 
 #include "findings/bookcause.h"
 
-/* "read (codec.py:12)", "codec.py(12): read": tracers of Python write the place of its own functions alone. */
+/* "read (codec.py:12)", "codec.py(12): read": Python tracers write the place only of Python
+ * functions. */
 static bool has_place(struct nl_str name)
 {
     for (size_t i = 0; i + 3 < name.len; i++)

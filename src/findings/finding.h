@@ -48,10 +48,10 @@ struct nl_suggestion {
     const char *action, *why, *verify; /* JSON: do, why, verify */
 };
 
-/* What is not in the profile and would tell more about a finding. */
+/* Data missing from the profile that would say more about a finding. */
 struct nl_finding_need {
     const char *missing; /* table or table.column of SQL: "python", "ops.shapes" */
-    const char *why;     /* what it would tell */
+    const char *why;     /* what it would say */
     const char *record;  /* how it is recorded, by the tool that wrote the profile */
 };
 

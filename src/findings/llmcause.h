@@ -11,7 +11,7 @@
 struct nl_llm_sum {
     uint64_t steps, with_rows;
     int64_t span_ns, kernel_ns, graph_ns, product_ns, known_ns;
-    double weight_bytes, weights_s, compute_s; /* steps whose products tell their sizes */
+    double weight_bytes, weights_s, compute_s; /* steps with known sizes of products */
     double rows;                               /* summed over `with_rows` steps */
     double memory_rate;                        /* bytes per second; NaN unknown */
     double confidence;                         /* the least */

@@ -9,11 +9,11 @@
 
 struct nl_memory_pool {
     int64_t device_type, device;
-    int64_t first_ts, last_ts;              /* of events that tell totals */
-    uint64_t peak_allocated, peak_reserved; /* 0: not told */
+    int64_t first_ts, last_ts;              /* of events with totals */
+    uint64_t peak_allocated, peak_reserved; /* 0: not given */
 };
 
-/* The pool whose allocator told most bytes; false: none told any. */
+/* The pool whose allocator reported most bytes; false: none reported any. */
 bool nl_memory_pool(const struct nl_scene *scene, struct nl_memory_pool *pool);
 bool nl_memory_in_pool(const struct nl_scene *scene, const struct nl_memory_pool *pool,
                        uint32_t row);

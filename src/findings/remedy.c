@@ -7,7 +7,7 @@
 
 #define WORDS_DEEP 4
 #define TEXT_MOST  4096
-#define ROWS_LOOK  4096 /* calls and operators that are looked at for a name that tells */
+#define ROWS_LOOK  4096 /* calls and operators searched for a telling name */
 
 enum {
     NV = 1 << NL_MAKER_NVIDIA,

@@ -203,7 +203,7 @@ struct filling {
     size_t lane_count;
 };
 
-/* The account, which takes longest, beside the scenes. */
+/* The account, which takes longest, in parallel with the scenes. */
 static void fill_task(void *context, size_t index, unsigned worker)
 {
     struct filling *filling = context;

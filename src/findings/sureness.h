@@ -2,13 +2,14 @@
  * sureness — how sure a finding is: how often findings of its cause held on planted profiles, with as much recorded
  * as in this one.
  *
- * Every cause is planted in made-up profiles, beside others that only look like it. Each is varied: times are
- * stretched, names left out, launches lost. Of the findings of a cause that were printed there, those on profiles with
- * the cause are hits, those on the others misses. The confidence is the lower end of the share of hits, with 95 %
- * (Wilson's score interval, one-sided: E. B. Wilson, JASA 22, 1927), times the share of the data that the judgement
- * rests on, times the doubt that a cause states itself (NL_DOUBT in cause.h). At most NL_SURE_TRIALS trials count:
- * varied profiles are no other programs. The counts are sureness.def, made by `make sureness`; test_sureness holds
- * them to what is measured.
+ * Every cause is planted in made-up profiles, next to others that only look like it. Each is
+ * varied: times are stretched, names left out, launches lost. Of the findings of a cause that were
+ * printed there, those on profiles with the cause are hits, those on the others misses. The
+ * confidence is the lower end of the share of hits, with 95 % (Wilson's score interval, one-sided:
+ * E. B. Wilson, JASA 22, 1927), times the share of the data that the judgement rests on, times the
+ * doubt that a cause states itself (NL_DOUBT in cause.h). At most NL_SURE_TRIALS trials count:
+ * varied profiles are no other programs. The counts are sureness.def, made by `make sureness`;
+ * test_sureness holds them to what is measured.
  *
  * The formula: with h hits of t trials of the cause, and p the share of hits of all causes with as much recorded,
  *

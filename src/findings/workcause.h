@@ -16,7 +16,7 @@
 struct nl_work_sum {
     int64_t ns;
     uint64_t calls;
-    double bytes;     /* of calls that tell them */
+    double bytes;     /* of calls with known values */
     double compute_s; /* at the roofs, call by call */
     double least_s;
     int64_t judged_ns; /* calls with a roof */

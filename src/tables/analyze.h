@@ -1,11 +1,11 @@
 /*
  * analyze — questions about a trace, each answered by one table.
  *
- * An analysis is one file with a run function, a struct nl_analysis that describes it, and a line in
- * analyses.def, from which nl_analyses[] is made. It says
- * which tables (or columns) it needs; when they hold nothing, nl_analysis_lacks tells which, so that
- * the tool can say "not recorded; record it with ..." instead of printing zeros. Running it then is
- * still fine: the result has no rows.
+ * An analysis is one file with a run function, a struct nl_analysis that describes it, and a line
+ * in analyses.def, from which nl_analyses[] is made. It says which tables (or columns) it needs;
+ * when they hold nothing, nl_analysis_lacks names them, so that the tool can say "not recorded;
+ * record it with ..." instead of printing zeros. Running it then is still fine: the result has no
+ * rows.
  *
  * Results are owned by the caller (nl_result_free). Times in columns `start_ns` are relative to the
  * trace's first event, as in SQL; durations are exact. Unknown is NULL. Rows are complete unless
@@ -75,7 +75,7 @@ bool nl_need_is_met(const struct nl_need *need, const struct nl_trace *trace);
 const struct nl_need *nl_analysis_lacks(const struct nl_analysis *analysis,
                                         const struct nl_trace *trace);
 
-/* Runs it, with a memo of its own when the options have none, applies options->limit and gives the
+/* Runs it, with a separate memo if the options have none, applies options->limit and gives the
  * result its name and title. */
 NL_MUST_CHECK struct nl_result *nl_analysis_run(const struct nl_analysis *analysis,
                                                 const struct nl_trace *trace,

@@ -42,7 +42,7 @@ struct nl_cell nl_answer_share(int64_t part, int64_t whole)
 
 struct nl_cell nl_answer_told_share(int64_t part, int64_t whole)
 {
-    const double rounding = 1e-5; /* files tell totals in microseconds */
+    const double rounding = 1e-5; /* files have totals in microseconds */
     double share = whole ? (double)part / (double)whole : (double)NL_NULL_F64;
     if (share > 1 && share <= 1 + rounding)
         share = 1;

@@ -31,7 +31,8 @@ struct nl_cell nl_answer_static(const char *text);           /* borrowed; NULL �
 struct nl_cell nl_answer_count(uint64_t value);              /* NL_NULL_U64 → NULL */
 struct nl_cell nl_answer_u32(uint32_t value);                /* NL_NULL_U32 → NULL */
 struct nl_cell nl_answer_share(int64_t part, int64_t whole); /* NULL when whole is 0 */
-/* The same of what a file tells: NULL also when part is negative, or above whole by more than rounding. */
+/* The same for shares given in a file: NULL also when part is negative, or above whole by more than
+ * rounding. */
 struct nl_cell nl_answer_told_share(int64_t part, int64_t whole);
 
 /* Whole percentile of ascending values, count > 0, as the statistics' median and p95. */
@@ -60,7 +61,7 @@ struct nl_window nl_answer_host_window(const struct nl_analyze_options *options)
     enum { list(NL_COLUMN_PLACE) AT_COUNT };                                                       \
     static const struct nl_result_column columns[AT_COUNT] = {list(NL_COLUMN_ROW)}
 
-/* The same for a file with several tables; the array and the places have names of their own:
+/* The same for a file with several tables; the array and the places have separate names:
  *
  *     #define GATE_LIST(C, P)                    \
  *         C(P, verdict, NULL, TEXT)              \

@@ -41,7 +41,7 @@ NL_COLUMNS(COLUMNS);
 #define SLOW        0.5 /* of the link, and less */
 #define LATE        0.5 /* of the time waits, or more */
 #define LEAST_BYTES ((uint64_t)16 << 20)
-#define LEAST_COUNT 3 /* calls behind the first */
+#define LEAST_COUNT 3 /* calls after the first */
 
 /* What the caller sums up of a group. */
 enum { ROW, FIRST_TS, FIRST_NS };
@@ -90,7 +90,7 @@ static void collect(struct nl_groups *groups, const struct nl_scope *scope)
     }
 }
 
-/* Calls behind the first: what they take beyond the shortest, of all that they take. */
+/* Calls after the first: what they take beyond the shortest, of all that they take. */
 struct waiting {
     uint64_t count;
     int64_t ns, of_ns;

@@ -1,6 +1,6 @@
 /*
- * clock — do the clocks of CPU and devices fit? Cause and effect per device (store/clockcheck.h), and the
- * error that the recorder tells of its own clock beside the median kernel.
+ * clock — do the clocks of CPU and devices fit? Cause and effect per device (store/clockcheck.h),
+ * and the clock error that the recorder reports, next to the median kernel.
  */
 #include "tables/answer.h"
 #include "tables/clockerror.h"

@@ -23,8 +23,8 @@ enum { SUM_BYTES, SUM_SIZED, SUM_TIMED_BYTES, SUM_TIMED_NS, SUM_ROW };
 #define HOST_SIDE ((uint64_t)1 << 63)
 #define NO_TIMES  ((uint64_t)1 << 62)
 
-/* Is the slice's length that of the operation? An operator or a call that enqueues it returns long before
- * the data have moved; of what never ended, nobody knows when they had. */
+/* Is the slice's length that of the operation? An operator or a call that enqueues it returns long
+ * before the data have moved; for calls that never ended, the end is unknown. */
 static bool lasts_as_long(const struct nl_trace *trace, uint32_t row)
 {
     uint32_t slice = trace->collective.slice[row];

@@ -2,7 +2,7 @@
  * compiled_operators — what instructions of compiled programs cost, by the operator of the framework that
  * they came from: the points of a roofline.
  *
- * An instruction that ran as several kernels has its costs beside one of them (docs/formats/xplane.md);
+ * An instruction that ran as several kernels has its costs at one of them (docs/formats/xplane.md);
  * its time is that of all. A group with an instruction whose operations are not known has none.
  */
 #include "tables/answer.h"
@@ -25,11 +25,11 @@
     C(line, NULL, INTEGER)
 NL_COLUMNS(COLUMNS);
 
-/* Sums of a group. UNKNOWN: bits of what some execution does not tell; FIRST: a row of it, + 1. */
+/* Sums of a group. UNKNOWN: bits of what some execution does not give; FIRST: a row of it, + 1. */
 enum { SUM_FLOPS, SUM_BYTES, SUM_RUNS, SUM_UNKNOWN, SUM_FIRST };
 enum { NO_FLOPS = 1, NO_BYTES = 2 };
 
-/* What one execution costs, where it stands beside this row. */
+/* What one execution costs, if it is recorded with this row. */
 static void add_costs(struct nl_group *group, const struct nl_node_table *node, uint32_t row)
 {
     bool flops = node->flops[row] != NL_NULL_U64, bytes = node->bytes[row] != NL_NULL_U64;

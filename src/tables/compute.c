@@ -305,7 +305,8 @@ static bool are_measured(const struct nl_trace *trace, const struct nl_op_works 
     return measured;
 }
 
-/* A measured roof that a profile exceeds was measured beside other work: all that follows from it is wrong, too. */
+/* A measured roof that a profile exceeds was measured while other work ran: all that follows from
+ * it is wrong, too. */
 static void say_broken(struct nl_result *result, const struct nl_trace *trace,
                        const struct nl_roofs *roofs, bool measured)
 {

@@ -2,8 +2,8 @@
  * cpu_samples — where CPU samples were taken: per function what it weighs itself, and with all it
  * called.
  *
- * Stacks are a prefix tree whose parents come before their children, so one pass from the end adds up
- * what lies below each node. A function counts once per stack: nodes below another one of the same
+ * Stacks are a prefix tree whose parents come before their children, so one pass from the end sums
+ * everything below each node. A function counts once per stack: nodes below another one of the same
  * function add nothing to its total. Profiles that hold sums per function instead of stacks say the
  * totals themselves (table calls). Weights of different events or units are never added.
  */

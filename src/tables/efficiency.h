@@ -2,8 +2,8 @@
  * efficiency — how much of a device's peak a program uses: MFU, HFU, rates per device.
  *
  *     HFU = Σ over matrix products (FLOPs done / peak of their type) / time
- *     MFU = the same of the FLOPs that the model needs: as told (--flops-per-step), else what was done
- *           less what attention's backward pass computes again
+ *     MFU = the same of the FLOPs that the model needs: as given (--flops-per-step), else what was
+ *     done less what attention's backward pass computes again
  *
  * The time is that of the steady steps where there are any, else from first to last work.
  */
@@ -21,7 +21,7 @@ struct nl_efficiency {
     double flops, model_flops;  /* done, needed; NaN unknown */
     double peak_s;              /* FLOPs done over their peaks */
     double mfu, hfu;            /* NaN unknown */
-    double tokens_per_s;        /* NaN unless told */
+    double tokens_per_s;        /* NaN unless given */
     double peak_flops;          /* of the type with most FLOPs; NaN unknown */
     enum work_type type;        /* that type */
     int64_t matrix_ns;          /* kernels of matrix products */

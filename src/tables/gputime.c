@@ -79,7 +79,7 @@ static struct tally *item_of(struct tallies *tallies, uint32_t id)
     return &tallies->items[id];
 }
 
-/* Self time of an operator is without whatever lies inside on its lane; of other ranges without
+/* Self time of an operator excludes everything inside it on its lane; of other ranges without
  * ranges of the same kind. */
 static void tally_ranges(struct tallies *tallies, struct nl_memo *memo, enum nl_kind kind)
 {
@@ -117,7 +117,7 @@ static struct nl_keyed *order_work(const struct nl_gputime *gpu)
     return order;
 }
 
-/* Work outside any range, as if it were launched in one of its own. */
+/* Work outside any range, as if launched in a separate one. */
 struct outside {
     int64_t reach; /* up to where `device` is covered */
     uint32_t device;

@@ -88,7 +88,7 @@ static size_t join(struct cause *causes, size_t count)
     return kept;
 }
 
-/* For eyes, whose thread it was stands beside it and has no column. */
+/* In text, the thread is appended and has no column. */
 static struct nl_cell activity_cell(struct nl_result *result, const struct cause *cause, bool eyes)
 {
     const char *name = nl_idle_activity_name((enum nl_idle_activity)cause->activity);

@@ -1,7 +1,7 @@
 /*
  * kernel_categories — per rank, device and category of kernel: how many, their summed time, the
- * time at least one ran, and how much of it ran on tensor cores. A category that a name does not
- * tell is a row of its own ("unclassified"), never spread over the others.
+ * time at least one ran, and how much of it ran on tensor cores. Kernels whose name gives no
+ * category have a separate row ("unclassified"); they are never spread over the others.
  */
 #include <stdlib.h>
 

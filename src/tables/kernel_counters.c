@@ -1,7 +1,8 @@
 /*
- * kernel_counters — what a kernel profiler measured, per name, grid and block, beside the time that
- * the run spent there. The two lengths of a kernel are not alike by nature: a kernel profiler runs
- * each alone, mostly with locked clocks and cold caches. Their ratio is shown, nothing follows.
+ * kernel_counters — what a kernel profiler measured, per name, grid and block, next to the time
+ * that the run spent there. The two lengths of a kernel are not alike by nature: a kernel profiler
+ * runs each alone, mostly with locked clocks and cold caches. Their ratio is shown, nothing
+ * follows.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -28,7 +28,7 @@ NL_COLUMNS(COLUMNS);
 /* Samples of one metric at one place; sorted, the places of a kernel and their reasons meet. */
 struct entry {
     uint32_t kernel, file, line, reason; /* reason: name of the metric, 0 = all samples */
-    int64_t offset;                      /* NL_NULL_I64 where the line tells the place */
+    int64_t offset;                      /* NL_NULL_I64 if the line gives the place */
     double value;
 };
 

@@ -1,7 +1,7 @@
 /*
- * kernels — statistics per kernel name, the same rows as the SQL view kernel_summary with share and
- * what the name tells added: class, category, tensor cores, element type; and, where a kernel
- * profiler measured some of them, means over the launches that have a measurement.
+ * kernels — statistics per kernel name, the rows of the SQL view kernel_summary, plus share and
+ * what the name says: class, category, tensor cores, element type; and, where a kernel profiler
+ * measured some of them, means over the launches that have a measurement.
  */
 #include "tables/answer.h"
 #include "tables/scope.h"
@@ -64,7 +64,7 @@ static void put_measured(struct nl_cell *cells, const struct measured *sum)
             nl_cell_f64(sum->counts[v] ? sum->sums[v] / (double)sum->counts[v] : NL_NULL_F64);
 }
 
-/* One kernel of each name, by dictionary id: what a name tells is the same for all of them. */
+/* One kernel of each name, by dictionary id: what a name says is the same for all of them. */
 static uint32_t *examples_of(const struct nl_trace *trace)
 {
     uint32_t *examples = nl_zalloc((trace->names.count + 1) * sizeof *examples);

@@ -4,7 +4,8 @@
 
 #include "store/trace.h"
 
-/* Appended to the empty `out`: its own name, its thread's or its stream, and its kind where that tells more. */
+/* Appended to the empty `out`: its own name, its thread's or its stream, and its kind if that adds
+ * something. */
 void nl_lane_label(struct nl_buf *out, const struct nl_trace *trace, uint32_t lane);
 
 #endif

@@ -38,7 +38,7 @@ static int by_name(const void *left, const void *right)
     return a->dur < b->dur ? -1 : a->dur > b->dur;
 }
 
-/* Per name, 1: some layer lies inside one of these. */
+/* Per name, 1: some module is inside one of these. */
 static uint8_t *names_with_inner(const struct nl_trace *trace)
 {
     const struct nl_slice_table *slice = &trace->slice;

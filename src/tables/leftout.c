@@ -18,7 +18,7 @@ const char *nl_left_text(enum nl_left bound)
 
 /* ---- the limit ---- */
 
-/* The number behind a word; 0 without. */
+/* The number after a word; 0 without. */
 static uint64_t number_behind(struct nl_str text, const char *word)
 {
     ptrdiff_t at = nl_str_find_nocase(text, word);

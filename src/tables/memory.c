@@ -60,7 +60,7 @@ static void raise(int64_t *peak, uint64_t value)
         *peak = (int64_t)value;
 }
 
-/* PyTorch names and numbers them so (c10::DeviceType); NULL for what nobody records. */
+/* PyTorch names and numbers them so (c10::DeviceType); NULL for kinds that no profiler records. */
 static const char *type_name(int64_t type)
 {
     static const char *const names[] = {[0] = "CPU",  [1] = "CUDA", [6] = "HIP",  [9] = "XLA",

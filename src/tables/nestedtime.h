@@ -1,6 +1,7 @@
 /*
- * nestedtime — device work summed by the names of all ranges that it was launched in: the sum of its
- * lengths, and the time in which at least one piece of it ran. A name that lies in itself counts once.
+ * nestedtime — device work summed by the names of all ranges that it was launched in: the sum of
+ * its lengths, and the time in which at least one piece of it ran. A name nested in itself counts
+ * once.
  *
  *     nl_nestedtime_init(&nested, tree, ids, names);              // ids[range] = number of its name
  *     nl_nestedtime_add(&nested, range, device, start, end);      // by device, then start

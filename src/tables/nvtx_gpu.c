@@ -1,7 +1,7 @@
 /*
  * nvtx_gpu — ranges projected onto the device, as `nsys stats` nvtx_gpu_proj_sum does: an instance
  * of a range reaches from the first start to the last end of the device work that was launched by
- * calls lying inside it, on its own thread.
+ * calls inside it, on its own thread.
  */
 #include "tables/answer.h"
 #include "tables/gputime.h"
@@ -77,9 +77,9 @@ static void push(struct climbs *climbs, uint32_t range, uint32_t stop)
     climbs->items[climbs->count++] = (struct climb){range, stop};
 }
 
-/* Gives work in [start, end) to all ranges that the call lies in whole: the innermost, those around
- * it, and those that one of these crosses. The latter lie between the range before in order of start
- * and the parent of the one that crosses, and end before that one does. */
+/* Gives work in [start, end) to all ranges that contain the whole call: the innermost, those around
+ * it, and those that one of these crosses. The latter are between the range before in order of
+ * start and the parent of the one that crosses, and end before that one does. */
 static void spread(const struct nl_rangetree *tree, struct projection *made, struct climbs *climbs,
                    int64_t call_end, int64_t start, int64_t end)
 {

@@ -1,6 +1,6 @@
 /*
- * others — slices that no other analysis tells about, by name: what generic Chrome traces consist
- * of, and garbage collection, compilation, library calls and overhead of the rest.
+ * others — slices that no other analysis covers, by name: what generic Chrome traces consist of,
+ * and garbage collection, compilation, library calls and overhead of the rest.
  */
 #include "tables/answer.h"
 #include "tables/memo.h"

@@ -1,5 +1,5 @@
 /*
- * overlap — how much of the communication is hidden behind compute, per rank and device.
+ * overlap — how much communication overlaps with compute, per rank and device.
  */
 #include "tables/answer.h"
 #include "tables/memo.h"

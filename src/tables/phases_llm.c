@@ -60,7 +60,7 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Mean of what steps tell; NaN when none does. */
+/* Mean over the steps that give it; NaN when none does. */
 static double mean(const struct nl_llm_work *steps, size_t count, size_t member)
 {
     double sum = 0;
@@ -128,7 +128,7 @@ static struct sums add_up(const struct nl_llm_work *steps, size_t count)
     return sums;
 }
 
-/* Whether the products that tell their sizes stand for all. */
+/* Whether the products with known sizes represent all. */
 static bool is_sized(const struct sums *sums)
 {
     return sums->products > 0 && sums->known >= sums->products / 2;

@@ -1,7 +1,7 @@
 /*
  * plainruns — the runs of a model that `profile` timed without a profiler. It keeps each as a range
- * "unprofiled run" beside the profiled ones. Where there are any, they are what a run takes; the steps of such a
- * recording are those under the profiler, which are longer.
+ * "unprofiled run" next to the profiled ones. Where there are any, they are what a run takes; the
+ * steps of such a recording are those under the profiler, which are longer.
  */
 #ifndef NL_PLAINRUNS_H
 #define NL_PLAINRUNS_H

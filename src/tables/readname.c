@@ -1,7 +1,7 @@
 /*
- * readname — see readname.h. The telling argument of a template is found by how libraries name things:
- * functors end in Functor or Ops, PyTorch's lambdas sit in NAME_kernel_cuda or NAME_kernel, CUTLASS and
- * CK wrap one type in a generic Kernel.
+ * readname — see readname.h. The distinguishing template argument is found by how libraries name
+ * things: functors end in Functor or Ops, PyTorch's lambdas sit in NAME_kernel_cuda or NAME_kernel,
+ * CUTLASS and CK wrap one type in a generic Kernel.
  */
 #include "tables/readname.h"
 
@@ -173,7 +173,7 @@ static bool put_tensile(struct nl_buf *out, struct nl_str name)
 
 /* ---- Composable Kernel: ck_tile::kentry<numbers, what runs<… sequence<tile> …>> ---- */
 
-/* A number at *at, which moves behind it and what divides it from the next; -1 when there is none. */
+/* A number at *at, which moves past it and its separator; -1 when there is none. */
 static long next_number(struct nl_str text, size_t *at)
 {
     long value = -1;
@@ -211,7 +211,8 @@ static void put_tile(struct nl_buf *out, struct nl_str arguments)
     }
 }
 
-/* The source name at *at of mangled text ("12Rmsnorm2dFwd"), which moves behind it; empty when there is none. */
+/* The source name at *at of mangled text ("12Rmsnorm2dFwd"), which moves past it; empty when there
+ * is none. */
 static struct nl_str source_name(struct nl_str text, size_t *at)
 {
     size_t length = 0;
@@ -223,7 +224,7 @@ static struct nl_str source_name(struct nl_str text, size_t *at)
     return (struct nl_str){text.ptr + *at - length, length};
 }
 
-/* Behind "N", or behind "NS_" or "NS3_", which stand for what was named before. */
+/* After "N", or after "NS_" or "NS3_", which refer to an earlier name. */
 static bool is_qualified(struct nl_str text, size_t at)
 {
     if (at && text.ptr[at - 1] == '_') {
@@ -238,7 +239,8 @@ static bool is_qualified(struct nl_str text, size_t at)
     return at && text.ptr[at - 1] == 'N';
 }
 
-/* The name of the next type at *at, which moves behind it: the last part of a qualified one ("N3foo10GemmKernelI"). */
+/* The name of the next type at *at, which moves past it: the last part of a qualified one
+ * ("N3foo10GemmKernelI"). */
 static struct nl_str next_type(struct nl_str text, size_t *at, bool mangled)
 {
     if (!mangled) {

@@ -1,6 +1,6 @@
 /*
- * readname — a kernel's name as people say it: the function, and of its template the one argument that
- * tells it from its siblings.
+ * readname — a kernel's name as people say it: the function, and the one template argument that
+ * distinguishes it from its siblings.
  *
  *     void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>(int, …)
  *         → vectorized_elementwise_kernel<add>

@@ -1,8 +1,8 @@
 /*
  * selftime — what remains of nested slices when their children are taken out: the answer that
- * operators, modules, ranges and Python functions share. Children are whatever lies inside on the
- * same lane (an operator's API calls too), as SQL's self_time has it; for modules, whose direct
- * children are the Python functions of their own code, only modules.
+ * operators, modules, ranges and Python functions share. Children are all slices inside on the same
+ * lane (an operator's API calls too), as in SQL's self_time; for modules, whose direct children are
+ * the Python functions of their code, only modules.
  */
 #ifndef NL_SELFTIME_H
 #define NL_SELFTIME_H
@@ -15,7 +15,7 @@ struct nl_nest {
     const uint32_t *slices;
     uint32_t rows;
     bool same_kind;        /* only slices of the same kind count as children */
-    const uint8_t *bounds; /* by dictionary id (leftout.h), with a column of their own; or NULL */
+    const uint8_t *bounds; /* by dictionary id (leftout.h), with a separate column; or NULL */
 };
 
 /* Name-keyed answer from the nest: columns name, count, total_ns, self_ns, share (of all self

@@ -1,6 +1,6 @@
 /*
- * shortname — the part of a kernel's name that tells it from others: without return type and
- * parameter list. For eyes only; numbers are always grouped by the whole name.
+ * shortname — the part of a kernel's name that distinguishes it from others: without return type
+ * and parameter list. For eyes only; numbers are always grouped by the whole name.
  */
 #ifndef NL_SHORTNAME_H
 #define NL_SHORTNAME_H

@@ -30,7 +30,7 @@ static const struct nl_step_group *group_of(const struct nl_found_steps *found, 
     return &found->groups[g];
 }
 
-/* The peak that told FLOPs are compared with: that of the device's row in `efficiency`. */
+/* The peak that given FLOPs are compared with: that of the device's row in `efficiency`. */
 static double peak_of(const struct nl_efficiency *rows, size_t count, const struct nl_roof *roof)
 {
     for (size_t i = 0; i < count; i++)

@@ -60,7 +60,7 @@ static void busy_release(struct busy *busy)
     nl_intervals_release(&busy->copy);
 }
 
-/* Length of the set inside [start, end). O(log n + what lies inside). */
+/* Length of the set inside [start, end). O(log n + intervals inside). */
 static int64_t inside(const struct nl_intervals *set, int64_t start, int64_t end)
 {
     size_t low = NL_FIRST(i, 0, set->count, set->items[i].end > start);

@@ -9,7 +9,7 @@
  *             ... work.items[i].start, .end, .slice ...
  *     nl_streamwork_release(&work);
  *
- * Use this instead of walking lanes: slices of one stream that overlap lie on several lanes
+ * Use this instead of walking lanes: slices of one stream that overlap are on several lanes
  * (sub-lanes), and a lane is ordered by depth first, so that walking a lane finds gaps in which the
  * stream was busy.
  */

@@ -12,7 +12,7 @@
 /* Limits what an aggregate looks at. Zeroed = everything. */
 struct nl_window {
     bool has_time;
-    int64_t start, end; /* absolute store time; a slice counts where it lies in [start, end) */
+    int64_t start, end; /* absolute store time; a slice counts if it is in [start, end) */
     bool has_rank, has_device;
     int64_t rank, device; /* device = ordinal */
 };
@@ -42,8 +42,8 @@ struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *
 struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
                                               const struct nl_window *window, size_t *count);
 
-/* The row of the device with most of the time at work, the earlier of equals; one of those whose work lies in less than half
- * the time of the others' tells more: they were recorded in windows of their own. */
+/* The row of the device with most of the time at work, the earlier of equals; one whose work is in
+ * less than half the time of the others' says more: they were recorded in separate windows. */
 size_t nl_breakdown_busiest(const struct nl_device_breakdown *rows, size_t count);
 
 /* When one device (a row; NL_NULL_ROW unknown) computes, communicates, and copies or fills, under a

@@ -1,5 +1,6 @@
 /*
- * A pattern is walked beside the text, without going back: every element takes as much as it can.
+ * A pattern is walked in parallel with the text, without going back: every element takes as much as
+ * it can.
  */
 #include "timeline/fold.h"
 
@@ -179,7 +180,7 @@ static size_t keep(struct nl_str text, size_t at, const char *pattern, struct nl
     return at;
 }
 
-/* Only a hash stands first without a letter of its own. */
+/* Only a hash may come first without a letter. */
 static bool may_start(const char *pattern, char c)
 {
     pattern += *pattern == '~';

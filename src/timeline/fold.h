@@ -1,7 +1,7 @@
 /*
- * fold — names without what tells one instance from the next: "aten::mm, op_id = 17" is "aten::mm",
- * "layers.12.mlp" is "layers.*.mlp". So a range that is opened a thousand times is one row. The rules
- * are the table foldrules.def; which of them were used can be shown in a note.
+ * fold — names without what distinguishes one instance from the next: "aten::mm, op_id = 17" is
+ * "aten::mm", "layers.12.mlp" is "layers.*.mlp". So a range that is opened a thousand times is one
+ * row. The rules are the table foldrules.def; which of them were used can be shown in a note.
  *
  *     nl_fold_init(&fold, trace, NL_FOLD_INSTANCES);
  *     uint32_t id = nl_fold_id(&fold, slice.name);         // equal ids = equal folded texts
@@ -19,7 +19,7 @@
 enum nl_fold_level {
     NL_FOLD_NOTHING,   /* every name stays as it is */
     NL_FOLD_INSTANCES, /* instance numbers go */
-    NL_FOLD_EYES       /* and those that tell pieces of generated code apart */
+    NL_FOLD_EYES       /* and those that distinguish parts of generated code */
 };
 
 struct nl_fold {

@@ -73,7 +73,7 @@ static bool is_wait(struct nl_hostdid *host, const struct nl_did *did)
            nl_wait_names_has(&host->wait_names, did->name);
 }
 
-/* What `thread`, which is in `slice`, does at `now`, as long as *until tells. */
+/* What `thread`, which is in `slice`, does from `now` until *until. */
 static struct nl_did did_at(struct nl_hostdid *host, uint32_t thread, uint32_t slice, int64_t now,
                             int64_t *until)
 {

@@ -22,7 +22,7 @@ struct nl_host_run {
 struct nl_host_lane {
     struct nl_host_run *runs;
     uint32_t run_count, found;
-    unsigned rank;     /* how telling it is */
+    unsigned rank;     /* how specific it is */
     bool holds_ranges; /* some of its slices are ranges or modules */
     int64_t from, until;
 };
@@ -222,7 +222,7 @@ uint32_t nl_host_at(struct nl_host *host, uint32_t thread, int64_t ts, int64_t *
     return best;
 }
 
-/* Ranges lie on lanes of their own or among operators; modules lie among the Python frames inside which
+/* Ranges are on separate lanes or among operators; modules are among the Python frames inside which
  * they run. */
 static uint32_t range_among(const struct nl_host *host, uint32_t slice)
 {

@@ -2,9 +2,9 @@
  * hosttime — what a thread was doing at a moment: the innermost of its slices over all of its
  * lanes (calls and operators, Python frames, NVTX ranges, system calls).
  *
- * Of lanes that tell different things at once the most telling one wins: API calls and driver
- * overhead, then operators, layers, Python, collection and compilation, then system calls, then user
- * ranges; among equals the slice that began last.
+ * If several lanes show different things at once, the most specific one wins: API calls and driver
+ * overhead, then operators, layers, Python, collection and compilation, then system calls, then
+ * user ranges; among equals the slice that began last.
  *
  * Questions about one thread should come with ascending times: the cursors then walk over its
  * slices once. Going back is allowed and costs a search. A cursor is not to be shared by threads.

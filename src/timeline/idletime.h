@@ -10,7 +10,7 @@
  * launch (HTA's host_wait / kernel_wait / other, but per device and with waits resolved):
  *
  *   host_late        the launch began after the gap had begun: the device waited for the CPU
- *   dependency       launched before, and the owner's stream had been told to wait for an event
+ *   dependency       launched before, and the owner's stream had to wait for an event
  *   launch_latency   launched before, nothing is known that it waited for, and the gap is no longer than
  *                    a launch takes to reach the device (30 µs: HTA's kernel_wait)
  *   queued           the same, but longer: it waited for something that was not recorded
@@ -108,7 +108,7 @@ struct nl_idle_segment {
 struct nl_idle_sink {
     void *context;
     void (*add)(void *context, const struct nl_idle_segment *segment);
-    /* When given: the span of a device's account, of which what lies outside its work is reported, too. */
+    /* When given: the span of a device's account: time outside its work is also reported. */
     void (*span)(void *context, const struct nl_work_lane *lanes, size_t count, int64_t *start,
                  int64_t *end);
 };
@@ -121,7 +121,7 @@ void nl_idle_free(struct nl_idle *idle);
 /* "host_late". */
 const char *nl_idle_class_name(enum nl_idle_class class);
 
-/* Whose activity it was: "launching", "other" (one that it waited for), or NULL when nobody's. */
+/* Whose activity it was: "launching", "other" (one that it waited for), or NULL if of no thread. */
 const char *nl_idle_thread_name(uint8_t activity, bool elsewhere);
 
 /* Idle time of a gap from the end of its sync on; 0 without one. */

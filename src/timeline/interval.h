@@ -1,6 +1,6 @@
 /*
  * interval — sets of half-open time intervals [start, end) and the algebra over them. The one
- * implementation behind every breakdown, used natively by analyses and from SQL.
+ * implementation of every breakdown, used natively by analyses and from SQL.
  *
  * A struct nl_intervals is a growable array of intervals. "Normal" means sorted by start, not
  * empty, and disjoint with gaps (touching ones joined). All operators take normal sets and give

@@ -1,6 +1,6 @@
 /*
- * Lanes are a few ascending runs each, one per depth, so what is in order is found first, and then merged
- * through a heap: nothing of the size of the launches is kept beside the result.
+ * Lanes are a few ascending runs each, one per depth, so what is in order is found first, and then
+ * merged through a heap: besides the result, nothing of the size of the launches is kept.
  */
 #include "timeline/launchorder.h"
 

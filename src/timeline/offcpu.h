@@ -1,10 +1,11 @@
 /*
  * offcpu — when a thread did not run, and whether it waited for something or for a processor.
  *
- * Two sources tell. The scheduler's switches (nsys SCHED_EVENTS, ftrace): between a switch out and the
- * next switch in a thread is off the processors; where the state it left in was recorded, that says
- * whether it waits or is ready. And system calls that do nothing but wait (pthread_cond_wait, poll, …).
- * Before a thread's first switch in and after its last switch out nothing is known.
+ * There are two sources. The scheduler's switches (nsys SCHED_EVENTS, ftrace): between a switch out
+ * and the next switch in a thread is off the processors; where the state it left in was recorded,
+ * that says whether it waits or is ready. And system calls that do nothing but wait
+ * (pthread_cond_wait, poll, …). Before a thread's first switch in and after its last switch out
+ * nothing is known.
  */
 #ifndef NL_OFFCPU_H
 #define NL_OFFCPU_H

@@ -23,8 +23,8 @@ struct nl_owners {
     const struct nl_trace *trace; /* borrowed */
     uint32_t *work;               /* slices of device work, ascending */
     uint32_t *launch;             /* slice of the call, NL_NULL_ROW unknown */
-    int64_t *ids;                 /* id of the operator, where told; NULL when there are none */
-    uint32_t *named_op;           /* operator told by id of work without a call; NULL as ids */
+    int64_t *ids;                 /* id of the operator, if given; NULL when there are none */
+    uint32_t *named_op;           /* operator given by id, for work without a call; NULL as ids */
     uint32_t count;
     struct nl_moments moments; /* when and where each was launched */
 };

@@ -18,7 +18,7 @@ struct nl_profiler_calls {
 #define NL_PROFILER_STOP  "stop_trace"
 bool nl_is_profiler_call(struct nl_str name);
 
-/* Whether the slice, or one it lies in, is such a call. */
+/* Whether the slice, or one around it, is such a call. */
 bool nl_in_profiler_call(const struct nl_trace *trace, uint32_t slice);
 
 /* Linear in names; in slices only where a name is one. */

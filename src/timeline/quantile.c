@@ -1,5 +1,5 @@
 /*
- * Order statistics by narrowing: a histogram of 4,096 equal buckets over the range tells which
+ * Order statistics by narrowing: a histogram of 4,096 equal buckets over the range shows which
  * bucket holds the wanted rank; only that bucket's values are looked at again. Outliers can put
  * nearly all values into one bucket, so narrowing repeats (each round divides the range by 4,096,
  * so three rounds end it for 32 bits). What is small enough is selected by partitioning, without

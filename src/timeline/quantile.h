@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where a quantile of `count` values lies: between the values of rank `rank` and rank + 1, at
+/* The position of a quantile of `count` values: between the values of rank `rank` and rank + 1, at
  * `fraction` of the way (0 = at the first). p in hundredths, 0..100. Linear interpolation between
  * closest ranks: position p/100 × (count - 1), in integers so that no rounding moves it. */
 struct nl_quantile {

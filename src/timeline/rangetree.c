@@ -1,9 +1,9 @@
 /*
- * A lane's slices lie depth by depth, each depth in order of time, so a walk with a cursor per depth
- * meets them in order of start, outer before inner, without sorting. Lanes of one thread are merged.
- * Parents need no stack: the open ranges that can still contain anything are the last range, its
- * parent, that one's parent and so on, because a range that ends before a later one does is never
- * again the innermost.
+ * A lane's slices are stored depth by depth, each depth in order of time, so a walk with a cursor
+ * per depth visits them in order of start, outer before inner, without sorting. Lanes of one thread
+ * are merged. Parents need no stack: the open ranges that can still contain anything are the last
+ * range, its parent, that one's parent and so on, because a range that ends before a later one does
+ * is never again the innermost.
  */
 #include "timeline/rangetree.h"
 
@@ -110,8 +110,8 @@ static void merge_parts(const struct nl_slice_table *slice, uint32_t *rows, uint
     nl_free(scratch);
 }
 
-/* Slices that overlap too many others lie un-nested on the last sub-lane (store/nest.c): there a walk
- * does not meet starts in order, and the ranges are sorted after all. */
+/* Slices that overlap too many others are un-nested on the last sub-lane (store/nest.c): there a
+ * walk does not meet starts in order, and the ranges are sorted after all. */
 static void sort_by_start(const struct nl_slice_table *slice, uint32_t *rows, size_t count)
 {
     bool sorted = true;
@@ -211,7 +211,7 @@ static void add_captured(struct nl_rangetree *tree, unsigned kind)
     }
 }
 
-/* Adds the ranges of one thread, which lie on `lanes`. `bounds` has room for count + 1. */
+/* Adds the ranges of one thread, which are on `lanes`. `bounds` has room for count + 1. */
 static void add_thread(struct nl_rangetree *tree, struct lane_walk *walk, unsigned kind,
                        const uint32_t *lanes, size_t count, uint32_t *bounds)
 {

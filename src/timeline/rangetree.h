@@ -1,7 +1,7 @@
 /*
  * rangetree — the ranges of one kind (operators, modules, NVTX, Python frames) as every thread saw
  * them: in order of start, outer before inner, each with the innermost one that contains it whole.
- * A thread's ranges may lie on several lanes (NVTX domains, sub-lanes of crossing slices); here they
+ * A thread's ranges may be on several lanes (NVTX domains, sub-lanes of crossing slices); here they
  * are one tree. From it follows what was open at any moment of a thread.
  *
  *     nl_rangetree_init(&tree, trace, NL_KIND_OP);
@@ -12,8 +12,9 @@
  * moments per thread, whatever the depth. Ranges without a known end, marks, and ranges on lanes
  * without a thread are left out. Of ranges that cross, the one that began last is the innermost.
  *
- * Behind the ranges of all threads stand those in which kernels of graph replays were captured (table
- * captured), in order of their slices. No moment lies in them: kernels refer to them (kernel.captured).
+ * The ranges of all threads are followed by those in which kernels of graph replays were captured
+ * (table captured), in order of their slices. They contain no moment: kernels refer to them
+ * (kernel.captured).
  */
 #ifndef NL_RANGETREE_H
 #define NL_RANGETREE_H

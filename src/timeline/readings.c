@@ -8,7 +8,7 @@
 
 #define HOLDS 5 /* times the median distance of readings */
 
-/* Readings of one moment tell nothing of how often there is one. */
+/* Readings of one moment do not show how often there is one. */
 static int64_t hold_of(const struct nl_readings *r)
 {
     int64_t *apart = nl_alloc((r->count + 1) * sizeof *apart), hold = 0;

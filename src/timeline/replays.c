@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "store/nametest.h"
 
-#define LEAST_LAUNCHES 3    /* the work of the last may lie behind the end of the recording */
+#define LEAST_LAUNCHES 3    /* the work of the last may be after the end of the recording */
 #define MOST_UNLINKED  0.05 /* of the kernels: more without a launch may well be those of graphs */
 
 /* Of one process: its launches of graphs, and kernels by what launched them. */

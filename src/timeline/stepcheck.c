@@ -14,7 +14,7 @@
 #define SAME_LAUNCH          0.5
 
 /* Whether a number in the text may be a layer's: "blocks.9", "layer_3", "decoder block 4". A number
- * behind any other word ("Compute 10") may as well count iterations. */
+ * after any other word ("Compute 10") may as well count iterations. */
 static bool numbers_layers(struct nl_str text)
 {
     bool digit = false;
@@ -62,7 +62,8 @@ static bool one_launch(const struct nl_trace *trace, const uint32_t *markers, si
     return (double)same > SAME_LAUNCH * (double)(count - 1);
 }
 
-/* A server writes one of these around every step of its engine, so what comes round inside one lies within a step. */
+/* A server writes one of these around every step of its engine, so what repeats inside one is
+ * within a step. */
 static bool is_engine_step(struct nl_str text)
 {
     static const char *const patterns[] = {"execute_*context*generation*", "step[*",
@@ -99,7 +100,7 @@ static bool one_step(const struct nl_trace *trace, int64_t rank, const int64_t *
     return found;
 }
 
-/* Index of the last boundary at or before ts; count when ts lies before all. */
+/* Index of the last boundary at or before ts; count when ts is before all. */
 static size_t segment_of(const int64_t *bounds, size_t count, int64_t ts)
 {
     size_t low = NL_FIRST(i, 0, count, bounds[i] > ts);

@@ -8,7 +8,7 @@
 #include "base/sort.h"
 
 #define LEAST_STEPS  3  /* occurrences of a marker */
-#define LEAST_PERIOD 3  /* tokens per step: a loop over one kernel has no steps to tell apart */
+#define LEAST_PERIOD 3  /* tokens per step: a loop over one kernel has no distinguishable steps */
 #define MOST_TRIALS  24 /* markers looked at closely */
 #define UNEVENNESS_MOST                                                                            \
     0.6 /* spread of distances (deviation / mean) over which a name marks nothing */
@@ -171,7 +171,7 @@ static double score(struct detector *d, uint32_t marker)
         if (likeness(d, &d->segments[i]) >= NL_STEP_ALIKE)
             alike += d->segments[i].last - d->segments[i].first;
     double inner = (double)(d->names[marker].last - d->names[marker].first);
-    double marks = d->names[marker].count; /* marks - 1 periods lie between them */
+    double marks = d->names[marker].count; /* there are marks - 1 periods between them */
     double extent = fmin(1, inner * marks / ((marks - 1) * (double)d->count));
     return (double)alike / inner * known * sqrt(extent);
 }

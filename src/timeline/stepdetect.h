@@ -1,5 +1,5 @@
 /*
- * stepdetect — iterations that nobody marked, from the launch sequence that repeats.
+ * stepdetect — unmarked iterations, found by the launch sequence that repeats.
  *
  * Works on the kernels (and recorded graphs) of one device in order of start, as numbers of names.
  * A name that comes once per iteration cuts the sequence into segments; the right one is that
@@ -38,8 +38,8 @@ struct nl_step_cuts {
 /* A segment is like the typical one from here on. */
 #define NL_STEP_ALIKE 0.75
 
-/* Segments that are not like the typical one are kept, so that the
- * caller can tell warm-up; the piece before the first cut and an unlike one at the end are not. */
+/* Segments that are not like the typical one are kept, so that the caller can recognise warm-up;
+ * the piece before the first cut and an unlike one at the end are not. */
 struct nl_step_cuts nl_step_detect(const struct nl_step_sequence *sequence);
 
 #endif

@@ -7,8 +7,9 @@
 
 #include "store/trace.h"
 
-/* Of the numbers that CUPTI gave to CUDA calls of the process with most of them, the share that is in the file, where
- * that is so small that the file must be thinned; NaN where it is not, or nobody can tell. */
+/* Of the numbers that CUPTI gave to CUDA calls of the process with most of them, the share that is
+ * in the file, where that is so small that the file must be thinned; NaN if it is not, or if that
+ * is unknown. */
 double nl_thinned(const struct nl_trace *trace);
 
 #endif

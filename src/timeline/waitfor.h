@@ -1,5 +1,5 @@
 /*
- * waitfor — for which thread a thread waits, where the data tell; else nobody is charged.
+ * waitfor — for which thread a thread waits, if the data show it; else no thread is charged.
  *
  * The device waits for the thread that launches its next work. When that thread has nothing to do
  * itself, another one holds it up, and what that one does is why the device is idle. Known are:
@@ -12,7 +12,7 @@
  *              run_backward.
  *   signal     a wait for a condition or semaphore ends because one other thread of the process
  *              signals: the only one whose pthread_cond_signal, pthread_cond_broadcast or sem_post
- *              lies within 100 µs before the end of the wait.
+ *              is within 100 µs before the end of the wait.
  *
  * Only a thread that has something recorded and does not wait itself is charged. That some other
  * thread happens to be busy is no proof.

@@ -1,5 +1,5 @@
-/* waitname — see waitname.h. The last word of a dotted or scoped name decides, beside it the class, module or file in which an
- * unsure one stands. */
+/* waitname — see waitname.h. The last word of a dotted or scoped name decides; for unsure words
+ * also the class, module or file around it. */
 #include "timeline/waitname.h"
 
 #include "base/chars.h"

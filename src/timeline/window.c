@@ -57,7 +57,7 @@ static bool parse_range(struct nl_str text, number_reader *read, bool single, in
     return true;
 }
 
-/* Of two ranges of one kind what lies in both, which may be nothing. */
+/* The intersection of two ranges of one kind, which may be empty. */
 static void keep_common(bool *has, int64_t *start, int64_t *end, int64_t more_start,
                         int64_t more_end)
 {

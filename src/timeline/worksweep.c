@@ -1,5 +1,5 @@
 /*
- * The merge behind every breakdown. Most devices have one busy lane and some quiet ones, so the
+ * The merge used by every breakdown. Most devices have one busy lane and some quiet ones, so the
  * run on top of the heap is read on for as long as it stays ahead of the second. Up to eight runs
  * are no heap but a list.
  */
@@ -223,7 +223,7 @@ void nl_sweep_close(struct nl_sweep *sweep)
     nl_free(sweep->runs);
 }
 
-/* Puts one slice into *work; false when it is no work or lies outside the window. */
+/* Puts one slice into *work; false if it is not work or is outside the window. */
 static inline bool take(struct nl_sweep *sweep, uint32_t row, struct nl_work *work)
 {
     const struct nl_trace *trace = sweep->trace;

@@ -1,9 +1,9 @@
 /*
  * worksweep — device work in order of start, over all lanes of a device, without building a list.
  *
- * A lane's slices of one depth lie in time order, so a device is a handful of ascending runs;
- * the sweep merges them through a heap and hands out batches. It looks at kernels, copies, memsets
- * and whole-graph records and at nothing else (waits, annotations and overhead are not work).
+ * A lane's slices of one depth are in time order, so a device is a handful of ascending runs; the
+ * sweep merges them through a heap and hands out batches. It looks at kernels, copies, memsets and
+ * whole-graph records and at nothing else (waits, annotations and overhead are not work).
  *
  *     count = nl_work_lanes(trace, window, &lanes);          groups of equal `device`, sorted
  *     nl_sweep_open(&sweep, trace, window, lanes + i, n);
