@@ -1,10 +1,12 @@
 /*
- * apart — foreign files that could carry an attack are read in a process of their own.
+ * apart — foreign files that could carry an attack are read in a separate process.
  *
- * Reports of Nsight Compute carry ELF and DWARF of machine code, others are programs of a small machine (pickle, marshal). A child
- * that is confined (base/confine.h) reads them: it can open its input and nothing else, starts nothing, talks to nobody. It writes the
- * trace to a file in memory; when it has ended, the parent opens that as it opens any .nlt file, with every check. What goes wrong in the
- * child is the same error as here; when it crashes, that is an error too (NL_INTERNAL).
+ * Reports of Nsight Compute carry ELF and DWARF of machine code, others are programs of a small
+ * machine (pickle, marshal). A child that is confined (base/confine.h) reads them: it can open its
+ * input and nothing else, starts no program and has no network. It writes the trace to a file in
+ * memory; when it has ended, the parent opens that as it opens any .nlt file, with every check.
+ * What goes wrong in the child is the same error as here; when it crashes, that is an error too
+ * (NL_INTERNAL).
  *
  *     struct apart apart = {.load = load, .context = &mine, .inputs = inputs, .count = n};
  *     trace = apart_run(&apart, &ran, job, err);    // !ran: no process could be started; load here

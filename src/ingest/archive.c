@@ -40,7 +40,8 @@ int nl_archive_spool(const char *in)
 
 /* ---- Recognition ---- */
 
-/* Models, arrays, documents and programs are ZIP archives, too: their first file's name tells. */
+/* Models, arrays, documents and programs are ZIP archives, too: their first file's name shows
+ * it. */
 static bool is_other_zip(const unsigned char *head, size_t len)
 {
     static const char *const ends[] = {"/data.pkl",      "/.format_version", "/byteorder", ".npy",

@@ -33,7 +33,7 @@ struct tar {
     unsigned char *buffer;
 };
 
-/* Octal digits, or base 256 behind a set first bit. */
+/* Octal digits, or base 256 after a set first bit. */
 static bool number(const unsigned char *field, size_t len, uint64_t *value)
 {
     *value = 0;
@@ -167,8 +167,8 @@ static bool begin_file(struct tar *tar, const unsigned char *head, struct nl_arc
     return true;
 }
 
-/* Links, devices, folders and pipes have no bytes, whatever size they tell; types that nobody knows have (POSIX: they are
- * to be read as files). */
+/* Links, devices, folders and pipes have no bytes, whatever size they claim; unknown types have
+ * (POSIX: they are to be read as files). */
 static bool has_bytes(char type)
 {
     return !type || strchr("123456", type) == NULL;

@@ -87,7 +87,7 @@ static void take_wide(struct entry *entry, const unsigned char *extra, size_t le
     }
 }
 
-/* The entry at *at, which moves behind it; false: there is none. */
+/* The entry at *at, which moves past it; false: there is none. */
 static bool take_entry(const struct zip *zip, uint64_t *at, struct entry *entry)
 {
     if (zip->size < ENTRY_SIZE || *at > zip->size - ENTRY_SIZE)

@@ -6,7 +6,7 @@
  * appear by rename, so two processes importing the same profile at once both succeed and one of the
  * equal files stays. The cache never fails a command: what cannot be written is simply not kept.
  *
- * Beside a trace lie answers about it, <key>-<question>.nla: what they are is for who writes them
+ * Answers about a trace are next to it, <key>-<question>.nla: what they are is for who writes them
  * (answer/reportfile.h). They count, age and go like traces, but never outlive theirs.
  */
 #ifndef NL_CACHE_H
@@ -21,7 +21,7 @@ struct nl_cache_key {
 };
 
 /* `join`: reports that are joined to the profile, or NULL. False when the inputs cannot be cached
- * (stdin, too small to be worth it, no way to tell this build from others). */
+ * (stdin, too small to be worth it, no way to distinguish this build from others). */
 bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs,
                   const struct nl_inputs *join, int64_t rank);
 
@@ -63,8 +63,8 @@ bool nl_cache_later_write(struct nl_cache_later *later, const struct nl_trace *t
 void nl_cache_later_leave(struct nl_cache_later *later);
 void nl_cache_later_drop(struct nl_cache_later *later);
 
-/* The trace that another process is writing, when it is done; NULL when nobody writes it, or too slowly,
- * or the job was cancelled. */
+/* The trace that another process is writing, when it is done; NULL if no process writes it, or too
+ * slowly, or the job was cancelled. */
 struct nl_trace *nl_cache_await(const struct nl_cache_key *key, const char *folder,
                                 unsigned threads, struct nl_job *job);
 

@@ -3,18 +3,19 @@
  *
  *     nl_ingest_estimate(&inputs, options, job, &estimate, err)     in some hundredths of a second
  *
- * Of a database the numbers of its rows are read (the highest rowid of each table). Of other files the first
- * part is loaded as it would be, and what came of it is multiplied; where the file is not packed, places in its middle
- * tell how dense it is there. A file that is no larger than that part is counted, not estimated.
+ * Of a database the numbers of its rows are read (the highest rowid of each table). Of other files
+ * the first part is loaded as it would be, and what came of it is multiplied; if the file is not
+ * packed, places in its middle show how dense it is there. A file that is no larger than that part
+ * is counted, not estimated.
  *
  * Of more than eight files eight are looked at, among them one of each ending of a name; the others are as many rows
  * a byte as those of their ending.
  *
  * With NL_APART_ALL no part is loaded here, outside the confined process: files are judged by their size.
  *
- * Rows are those of slices, samples, counters, memory, calls, nodes and metrics. Memory is what loading takes at most
- * beside mapped files, as --memory counts it. Both come with a range that holds the truth of
- * every format in tests/membudget.py.
+ * Rows are those of slices, samples, counters, memory, calls, nodes and metrics. Memory is the most
+ * that loading takes besides mapped files, as --memory counts it. Both come with a range that holds
+ * the truth of every format in tests/membudget.py.
  */
 #ifndef NL_ESTIMATE_H
 #define NL_ESTIMATE_H

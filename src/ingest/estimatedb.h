@@ -6,7 +6,8 @@
 
 #include "ingest/ingest.h"
 
-/* False when the format is none whose row ids tell, or the file is no plain SQLite database that can be opened. Reads a page or two a table. */
+/* False if row ids of the format are no row counts, or the file is not a plain SQLite database that
+ * can be opened. Reads a page or two a table. */
 NL_MUST_CHECK bool nl_estimate_tables(const char *path, const char *format,
                                       const struct nl_input *input, double *rows);
 

@@ -74,7 +74,7 @@ static bool load_one(struct load *load, const struct nl_format *format,
         load->timelines += !measures;
         return true;
     }
-    /* Of a folder the others are read: what this one lacks is reported beside its name. */
+    /* Of a folder the others are read: what this one lacks is reported with its name. */
     nl_builder_coverage(builder, reading.source, "failed: file not loaded", 1, err->text);
     load->failed++;
     return false;
@@ -343,7 +343,7 @@ static struct nl_trace *load_here(const struct nl_inputs *inputs, const struct n
     return trace;
 }
 
-/* ---- in a process of their own ---- */
+/* ---- in a separate process ---- */
 
 struct survey {
     bool risky;

@@ -28,7 +28,7 @@ struct nl_input {
     size_t head_len;
     uint64_t bytes;                /* size on disk, 0 = unknown */
     int64_t rank;                  /* from option or file name, NL_NULL_I64 unknown */
-    struct symbols_files *symbols; /* of files that several inputs tell of (symbols.h); or NULL */
+    struct symbols_files *symbols; /* of files that several inputs refer to (symbols.h); or NULL */
     void **recording; /* the reader's own, from file to file of one recording; NULL: alone */
 };
 
@@ -49,10 +49,11 @@ struct nl_format {
         NL_FEED_WHOLE /* reading->file: all bytes at once, for what refers backwards and forwards */
     } feed;
     const char *doc; /* page in docs/ */
-    /* Reports of a kernel profiler, which runs every kernel alone: beside files of other formats their
-     * metrics go to the kernels of those, and they are no part of the timeline. */
+    /* Reports of a kernel profiler, which runs every kernel alone: next to files of other formats
+     * their metrics go to the kernels of those, and they are not part of the timeline. */
     bool measures;
-    /* Files that could carry an attack: they are read in a process of their own (ingest/apart.h). NULL: none. */
+    /* Files that could carry an attack: they are read in a separate process (ingest/apart.h). NULL:
+     * none. */
     bool (*risky)(const struct nl_input *input);
     enum nl_reach {
         NL_REACH_INPUT = 0, /* reads its input alone */

@@ -42,7 +42,7 @@ static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
         .path = copy, .where = copy, .name = slash ? slash + 1 : copy, .from_folder = from_folder};
 }
 
-/* rocprofv3 --output-format with several: a file per kind of record beside the file with all. */
+/* rocprofv3 --output-format with several: a file per kind of record next to the file with all. */
 #define ROCPROFV3(csv)                                                                             \
     {"_" csv ".csv", "_results.db"},                                                               \
     {                                                                                              \
@@ -360,7 +360,7 @@ static bool unpack_one(struct nl_unpack *unpack, struct nl_inputs *to, const str
     nl_err_at(err, place, -1);
     if (!nl_archive_unpack(unpack, item->path, err)) {
         bool alone = to->count == before && item->from_folder && err->code == NL_FORMAT;
-        if (alone) { /* of a folder, the others are read: recognition tells what this one is */
+        if (alone) { /* of a folder, the others are read: recognition decides what this one is */
             nl_err_clear(err);
             nl_inputs_add_plain(to, item);
         }

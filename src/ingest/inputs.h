@@ -51,8 +51,8 @@ void nl_inputs_add_member(struct nl_inputs *to, const struct nl_path *archive, s
 void nl_inputs_add_plain(struct nl_inputs *to, const struct nl_path *item);
 
 /* Of a folder: the file that holds the same events as this one, or more of them (the SQLite export
- * beside a report, the unpacked file beside the packed one); NULL when there is none. Names tell: what
- * one program writes in several forms, or another packs, keeps its stem. */
+ * of a report, the unpacked copy of a packed file); NULL when there is none. By names: what one
+ * program writes in several forms, or another packs, keeps its stem. */
 const struct nl_path *nl_inputs_twin(const struct nl_inputs *inputs, size_t item);
 
 /* Rank as people write it in file names: "rank-34.…", "rank0_trace", "worker3.", "_rank_7"; else

@@ -12,8 +12,8 @@
 const struct nl_format *nl_meet(struct nl_input *input, const struct nl_path *path,
                                 unsigned char *head, struct nl_err *err);
 
-/* What to call the file in messages: copies of standard input, of pipes and of members of archives have no path
- * of their own. */
+/* What to call the file in messages: copies of standard input, of pipes and of members of archives
+ * have no path. */
 const char *nl_meet_place(const char *where, const char *name);
 
 #endif

@@ -28,7 +28,7 @@ struct nl_reading {
     const struct whole_file *file; /* of NL_FEED_WHOLE, else NULL */
 };
 
-/* A reading under a source of its own, which has the input's name, size and rank. */
+/* A reading under a separate source, which has the input's name, size and rank. */
 struct nl_reading nl_reading_begin(struct nl_builder *builder, const struct nl_format *format,
                                    const struct nl_input *input, struct nl_job *job);
 

@@ -1,9 +1,10 @@
 /*
- * unpack — archives among the files of a profile, opened in a process of their own.
+ * unpack — archives among the files of a profile, opened in a separate process.
  *
- * What inflates and walks an archive sees bytes that somebody else chose. A child that is confined (apart.h) does it: it can read
- * the archives, and make files in a folder of its own. Each member comes to the parent as the descriptor of an unnamed file,
- * with its name; the parent checks that it is a plain file and a name, and believes nothing else. Where nothing can be confined, and with
+ * What inflates and walks an archive sees bytes that somebody else chose. A child that is confined
+ * (apart.h) does it: it can read the archives, and make files in its own folder. Each member comes
+ * to the parent as the descriptor of an unnamed file, with its name; the parent checks that it is a
+ * plain file and a name, and believes nothing else. Where nothing can be confined, and with
  * NEUROLENS_SANDBOX=off, archives are unpacked here. The result and the errors are the same.
  */
 #ifndef NL_UNPACK_H

@@ -42,7 +42,7 @@ void csvread_release(struct csvread *csv)
 
 /* ---- The window ---- */
 
-/* Brings more bytes behind those from `at` on. False only on errors. */
+/* Reads more bytes after those from `at` on. False only on errors. */
 static bool fill(struct csvread *csv, struct nl_err *err)
 {
     if (nl_job_cancelled(csv->job))
@@ -270,7 +270,7 @@ static enum scan is_passed(const struct csvread *csv, const char *at, size_t lef
     return SCAN_DONE;
 }
 
-/* Goes over a line without a row; *passed tells whether there was one. */
+/* Goes over a line without a row; *passed: there was one. */
 static enum scan pass_line(struct csvread *csv, bool *passed)
 {
     const char *at = csv->window + csv->at;

@@ -14,7 +14,7 @@
  * comment character, are left out. A quote that is never closed is taken as a plain character, so
  * that a damaged row costs itself and not the rest of the file; it is counted.
  *
- * Memory is one window (1 MiB, more only for a longer row, 16 MiB at most); the text of cells lies in
+ * Memory is one window (1 MiB, more only for a longer row, 16 MiB at most); the text of cells is in
  * it until the next row is asked for. Over 500 MB/s per core on plain numbers.
  */
 #ifndef CSVREAD_H

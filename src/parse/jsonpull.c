@@ -174,7 +174,7 @@ static bool line_ends(struct jsonpull *reader, const char *stop)
     return true;
 }
 
-/* Moves behind the quote that ends the string which reader->at is in. */
+/* Moves past the quote that ends the string which reader->at is in. */
 static bool pass_string(struct jsonpull *reader, bool is_key, bool *escaped)
 {
     for (;;) {
@@ -459,7 +459,7 @@ static bool skip_string(struct jsonpull *reader)
     return done;
 }
 
-/* To behind the bracket that closes the innermost `levels` open ones. */
+/* Moves past the bracket that closes the innermost `levels` open ones. */
 static void skip_brackets(struct jsonpull *reader)
 {
     uint64_t open = 1;

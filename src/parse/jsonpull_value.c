@@ -16,7 +16,7 @@ static void put_utf8(struct nl_buf *out, uint32_t code)
     nl_buf_add(out, text, nl_utf8_put(text, code));
 }
 
-/* \uXXXX, a surrogate pair as one; gives the place behind it, NULL when it is none. */
+/* \uXXXX, a surrogate pair as one; returns the place after it, NULL if it is not one. */
 static const char *put_unicode(struct nl_buf *out, const char *p, const char *end)
 {
     int32_t unit = nl_hex_unit(p, end);

@@ -90,7 +90,7 @@ static void list_leaf(struct walk *walk, uint32_t page)
     leaves->page[leaves->count++] = page;
 }
 
-/* Page number of child `index` of an interior page; 0 when its cell lies outside the page. */
+/* Page number of child `index` of an interior page; 0 if its cell is outside the page. */
 static uint32_t child(const struct sqlitepages *pages, uint32_t page, uint32_t index,
                       uint32_t cells)
 {
@@ -179,8 +179,9 @@ static void forget(uint64_t *seen, const uint32_t *page, size_t count)
         seen[page[i] / 64] &= ~((uint64_t)1 << (page[i] % 64));
 }
 
-/* All leaves of a sound tree lie on one level, so its interior pages tell them, and threads look whether they
- * are leaves. False, with nothing changed, when they are not: the tree is damaged, and is walked page by page. */
+/* All leaves of a sound tree are on one level, so its interior pages list them, and threads check
+ * that they are leaves. False, with nothing changed, when they are not: the tree is damaged, and is
+ * walked page by page. */
 static bool list_at_once(struct walk *walk, uint32_t root)
 {
     const struct sqlitepages *pages = walk->pages;

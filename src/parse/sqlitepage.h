@@ -1,5 +1,5 @@
 /*
- * sqlitepage — what lies where on a page of a SQLite file, for those that read such files. Not for other rooms.
+ * sqlitepage — the layout of a page of a SQLite file, for its readers. Not for other rooms.
  */
 #ifndef SQLITEPAGE_H
 #define SQLITEPAGE_H

@@ -7,8 +7,8 @@
  * rocpdrows.c the events: dispatches, copies, regions, marks, allocations, counters.
  *
  * Schemas differ in where an event says its place and time: in its own row (3), through a track
- * (4), with times in a table of their own (first drafts of 4). The columns that a table has decide,
- * not the version that the file names.
+ * (4), with times in a separate table (first drafts of 4). The columns that a table has decide, not
+ * the version that the file names.
  */
 #ifndef ROCPD_H
 #define ROCPD_H
@@ -74,7 +74,7 @@ struct rocpd {
     /* of the set at hand */
     const char *suffix;
     struct dbrows_strings strings, categories;
-    bool own_categories; /* a table of their own names them, not that of strings */
+    bool own_categories; /* a separate table names them, not that of strings */
     struct gpurows_map symbols, counters, tracks, threads, processes, times; /* id → place, value */
     struct gpurows_map calls; /* correlation id → slice of the call, for launches of graphs */
     bool graph_launches;      /* there are some */

@@ -241,7 +241,7 @@ enum { G_EXEC = ROCPD_OWN, G_DISPATCHES };
 static const char *const graph_columns[] = {
     ROCPD_PLACE, [G_EXEC] = "graph_exec_id", [G_DISPATCHES] = "kernel_dispatch_count", NULL};
 
-/* A call of its own, where calls of HIP were not recorded. */
+/* A separate call, if HIP calls were not recorded. */
 static uint32_t stage_graph_call(struct rocpd *load, const struct rocpd_place *at,
                                  struct nl_slice_row *slice)
 {

@@ -2,7 +2,7 @@
  * rocprof — inside the reader of AMD's profilers' CSV files (rocprof v1 and v2, rocprofv3,
  * rocprofiler-compute); other rooms see only the format's row.
  *
- * The header tells what a file is (kinds[] in rocprof.c); a kind's `open` finds its columns, `row`
+ * The header identifies a file (kinds[] in rocprof.c); a kind's `open` finds its columns, `row`
  * stages a row of the file. Handlers are in rocprofrows.c (dispatches, copies, calls, memory) and
  * rocprofsums.c (counters per dispatch, statistics, samples, agents). rocprofv3 writes a file per
  * table; given together they are one recording (rocprofrun.c): calls and kernels join by
@@ -25,7 +25,7 @@ struct rocprof {
     struct gpurows_map pids;       /* hash of a Guid → process */
     struct gpurows_map guids;      /* process → hash of its Guid */
     int64_t only_pid;              /* the process of all rows so far; unknown: none or several */
-    bool several_pids, pidless;    /* pidless: kernels whose process no file told before */
+    bool several_pids, pidless;    /* pidless: kernels whose process no earlier file named */
     int64_t next_ts;               /* of dispatches without times */
     /* of the file at hand */
     struct csvread csv;

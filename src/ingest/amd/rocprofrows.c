@@ -1,7 +1,7 @@
 /*
  * What happened when: dispatches of kernels, copies, calls, allocations. ROCm counts grids in
- * work-items; the store has blocks. The lane of device work is the HIP stream where the file tells
- * it, else the hardware queue.
+ * work-items; the store has blocks. The lane of device work is the HIP stream if the file has it,
+ * else the hardware queue.
  */
 #include "base/chars.h"
 #include "base/mem.h"

@@ -88,7 +88,7 @@ static void stage_dispatch(struct rocprof *load, int64_t pid, uint64_t *slice_ro
 }
 
 /* A dispatch has a row per counter, not always together. The kernel trace of the recording may have
- * it already, but without its process when no other file told that before. */
+ * it already, but without its process if no earlier file named it. */
 void rocprof_counter_row(struct rocprof *load)
 {
     bool made;

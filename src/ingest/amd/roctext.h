@@ -18,7 +18,7 @@ struct roctext_line {
         ROCTEXT_MARK, /* time pid:tid operation[:id]:"text" */
     } kind;
     int64_t begin, end;      /* end of a mark: its time */
-    int64_t first, second;   /* "first:second" behind the times: pid:tid, device:queue */
+    int64_t first, second;   /* "first:second" after the times: pid:tid, device:queue */
     int64_t correlation;     /* NL_NULL_I64: the line has none (also `pid`) */
     int64_t pid;             /* of work and copies */
     struct nl_str name;      /* of calls without arguments; the text of a mark */

@@ -1,7 +1,7 @@
 /*
- * Lines of roctracer's text traces. What a line is can be told by itself: calls have a bracket behind
- * the name of an API, work ends with a colon and its correlation id. Older releases wrote arguments as
- * name(value) and no correlation ids behind calls, newer ones name=value.
+ * Lines of roctracer's text traces. Each line identifies itself: calls have a bracket after the
+ * name of an API, work ends with a colon and its correlation id. Older releases wrote arguments as
+ * name(value) and no correlation ids after calls, newer ones name=value.
  */
 #include <string.h>
 
@@ -149,7 +149,7 @@ void roctext_parse(struct roctext_line *line, struct nl_str text)
         parse_work(line, text);
 }
 
-/* Names of kernels hold commas and brackets of their own: theirs ends where the arguments do. */
+/* Names of kernels contain commas and brackets: theirs ends where the arguments do. */
 static struct nl_str value_at(struct nl_str text, bool bracketed)
 {
     size_t end = 0;

@@ -1,8 +1,8 @@
 /*
  * RPD databases (rocmProfileData): rocpd_api has the calls, rocpd_op the device work, and
- * rocpd_api_ops says which call issued which; ids have 64 bits. The call's id serves as correlation.
- * What an operation is tells the text of its type; launches and copies have tables of their
- * arguments, by call. Views of the database are not used: `top` folds equal rows.
+ * rocpd_api_ops says which call issued which; ids have 64 bits. The call's id serves as
+ * correlation. The text of its type says what an operation is; launches and copies have tables of
+ * their arguments, by call. Views of the database are not used: `top` folds equal rows.
  */
 #include "ingest/lib/dbrows.h"
 #include "store/copykind.h"

@@ -480,7 +480,7 @@ static const char *const kineto_marks[] = {
     "\"gpu_memcpy\"",      "\"schemaVersion\"",   "\"External id\"",  "\"Record function id\"",
     "\"Trace iteration\"", "\"deviceProperties\""};
 
-/* Keys of the top level beside the list of events, which may come after them all, behind the head. */
+/* Top-level keys other than the list of events, which may come after them all, beyond the head. */
 static const char *const beside_events[] = {"\"displayTimeUnit\"",     "\"stackFrames\"",
                                             "\"otherData\"",           "\"systemTraceEvents\"",
                                             "\"baseTimeNanoseconds\"", "\"distributedInfo\""};

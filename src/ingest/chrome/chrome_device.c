@@ -8,7 +8,7 @@
 #include "store/copykind.h"
 #include "store/kernelclass.h"
 
-/* "External id" of device work; how often it repeats the correlation id tells the file's era. */
+/* "External id" of device work; how often it repeats the correlation id shows the file's era. */
 static int64_t device_external_id(struct chrome_worker *worker, uint64_t correlation)
 {
     int64_t id = chrome_external_id(worker);

@@ -2,9 +2,9 @@
  * chrome_event — one trace event as text: its fields and known arguments. Only numbers and times are
  * interpreted.
  *
- * Texts borrow from the block they were parsed from (or from the repair buffer) and live as long
- * as it. String values are without their quotes and still escaped (`escaped` tells). Duplicate
- * keys: the last one wins, as in JavaScript.
+ * Texts borrow from the block they were parsed from (or from the repair buffer) and live as long as
+ * it. String values are without their quotes and still escaped if `escaped` is set. Duplicate keys:
+ * the last one wins, as in JavaScript.
  */
 #ifndef CHROME_EVENT_H
 #define CHROME_EVENT_H

@@ -86,7 +86,8 @@ struct nl_stream_piece chrome_feed_take_piece(struct chrome_feed *feed, const ch
     return piece;
 }
 
-/* Makes the next piece the window, behind what is left of this one. False when there is none, or too much is left. */
+/* Makes the next piece the window, after the rest of this one. False when there is none, or too
+ * much is left. */
 static bool borrow(struct chrome_feed *feed)
 {
     size_t left = (size_t)(feed->end - feed->at);

@@ -5,9 +5,9 @@
  * of the piece before is copied in front of it. Of other input, and where more is left than fits in front,
  * it is a buffer of the feed.
  *
- * feed->at .. feed->end are the bytes not used yet. Behind `end` lie CHROME_PAD bytes of '"', which stop
- * the scans; before `at` at least 8 bytes are readable. chrome_feed_more reads on, moving and growing the
- * window as needed; pointers into it are stale afterwards.
+ * feed->at .. feed->end are the bytes not used yet. CHROME_PAD bytes of '"' follow `end` and stop
+ * the scans; before `at` at least 8 bytes are readable. chrome_feed_more reads on, moving and
+ * growing the window as needed; pointers into it are stale afterwards.
  */
 #ifndef CHROME_FEED_H
 #define CHROME_FEED_H
@@ -20,9 +20,9 @@
 
 struct chrome_feed {
     struct nl_stream *stream;
-    char *bytes; /* a buffer of its own; `room` bytes of data fit */
+    char *bytes; /* a separate buffer; `room` bytes of data fit */
     size_t room;
-    struct nl_stream_piece piece; /* the window lies there when it has bytes, else in `bytes` */
+    struct nl_stream_piece piece; /* the window is there if it has bytes, else in `bytes` */
     char *at, *end;
     uint64_t offset; /* of `at` in the file */
     bool ended;      /* nothing follows `end` */
@@ -34,12 +34,12 @@ void chrome_feed_release(struct chrome_feed *feed);
 /* Uses up everything before `to`. */
 void chrome_feed_use(struct chrome_feed *feed, const char *to);
 
-/* Reads more behind the unused bytes; doubles the room when they fill it. Sets feed->ended at the
+/* Reads more after the unused bytes; doubles the room when they fill it. Sets feed->ended at the
  * end. False with err when reading failed; NL_LIMIT when the window is at its ceiling. */
 NL_MUST_CHECK bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err);
 
-/* Takes the bytes up to `cut` away with the piece in which they lie, which the caller returns to the stream; those
- * behind it move to the feed's own buffer. */
+/* Takes the bytes up to `cut` away with their piece, which the caller returns to the stream; those
+ * after it move to the feed's own buffer. */
 struct nl_stream_piece chrome_feed_take_piece(struct chrome_feed *feed, const char *cut);
 
 /* Replaces the buffer by `bytes` of `room`; the unused bytes from `cut` on are moved there, and

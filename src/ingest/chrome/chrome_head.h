@@ -1,7 +1,7 @@
 /*
- * chrome_head — the top-level keys of a trace beside its events: clock base, rank, devices, and a
- * fixed list of facts. Keys that are not on the list are never shown, since programs store whatever
- * they like there, environments with tokens included; coverage names them.
+ * chrome_head — the top-level keys of a trace other than its events: clock base, rank, devices, and
+ * a fixed list of facts. Keys that are not on the list are never shown, since programs store
+ * whatever they like there, environments with tokens included; coverage names them.
  */
 #ifndef CHROME_HEAD_H
 #define CHROME_HEAD_H

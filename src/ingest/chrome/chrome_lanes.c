@@ -3,7 +3,7 @@
  *
  * The format lets both be numbers or any text ("stream 7", "Spans", ""). Texts that hold a number
  * are that number; other texts get a negative number made from their hash, which is the same in
- * every thread and run, and their text as name. The builder's entities sit behind a lock, so each
+ * every thread and run, and their text as name. A lock guards the builder's entities, so each
  * worker keeps a cache in front.
  */
 #include "base/chars.h"
@@ -142,7 +142,7 @@ uint32_t chrome_process_lane(struct chrome_worker *worker, enum nl_lanekind kind
 }
 
 /* Device and stream: from the arguments, else pid and tid. A fused trace has each rank's devices
- * under pids of their own, and a process per rank. */
+ * under separate pids, and a process per rank. */
 uint32_t chrome_device_lane(struct chrome_worker *worker, enum nl_lanekind kind)
 {
     const struct chrome_event *event = &worker->event;

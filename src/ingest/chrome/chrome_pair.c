@@ -201,7 +201,7 @@ static void stage_whole(struct pairing *p, const struct chrome_half *half)
 #define LOOK_MOST 256 /* halves looked at around an end */
 
 /* Position in the stack of the slice that an end closes: the innermost, unless only a begin of the
- * same time lies above the one it names. -1 = none. */
+ * same time is above the one it names. -1 = none. */
 static ptrdiff_t find_open(struct pairing *p, const struct chrome_half *end)
 {
     ptrdiff_t top = (ptrdiff_t)p->open_count - 1;

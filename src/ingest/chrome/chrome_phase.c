@@ -1,7 +1,7 @@
 /*
  * Events by their phase: complete ones are staged at once. Halves (begins, ends, flows) wait for
- * chrome_pair.c, names of processes and threads for chrome_report.c, since what belongs to them may lie in
- * blocks that another thread reads.
+ * chrome_pair.c, names of processes and threads for chrome_report.c, because their other parts may
+ * be in blocks that another thread reads.
  */
 #include "ingest/chrome/chrome_rows.h"
 
@@ -106,8 +106,8 @@ static void take_async(struct chrome_worker *worker)
     half->args = chrome_args_text(worker, &worker->shared);
 }
 
-/* Objects: created (N), described (O), deleted (D). Halves like async ones, on lanes of their own. Their ids
- * hold within their process, whatever they look like. */
+/* Objects: created (N), described (O), deleted (D). Halves like async ones, on separate lanes.
+ * Their ids hold within their process, whatever they look like. */
 static void take_object(struct chrome_worker *worker)
 {
     static const char padded[] = "        objects        "; /* as chrome_names_id wants it */

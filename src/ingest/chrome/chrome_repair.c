@@ -1,10 +1,11 @@
 /*
  * A damaged event rewritten as clean JSON, so that there is one parser only.
  *
- * What is mended is what profilers and people really write (quirks of kineto, perfetto, onnxruntime,
- * NCCL plug-ins): quotes and backslashes inside strings that nobody escaped, NaN, inf, -nan(ind),
- * N/A, None, 0x1f, missing and extra commas. A quote ends a string only where the text behind it looks
- * like what follows a string. Anything else is given up, and the caller skips the event.
+ * What is mended is what profilers and people really write (quirks of kineto, perfetto,
+ * onnxruntime, NCCL plug-ins): unescaped quotes and backslashes inside strings, NaN, inf,
+ * -nan(ind), N/A, None, 0x1f, missing and extra commas. A quote ends a string only if the text
+ * after it looks like what follows a string. Anything else is given up, and the caller skips the
+ * event.
  */
 #include "base/chars.h"
 #include "base/hex.h"

@@ -63,7 +63,7 @@ uint32_t chrome_slice(struct chrome_worker *worker, const struct chrome_cat *cat
                       int64_t ts, int64_t dur);
 /* All arguments as the JSON text they were, as a name id; 0 when there are none. Cut at 4 KiB. */
 uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *names);
-/* Keeps that text beside a slice (table arg), when there is any. */
+/* Keeps that text with a slice (table arg), if there is any. */
 void chrome_keep_args(struct chrome_worker *worker, uint32_t slice);
 
 chrome_row_fn chrome_row_annotation;

@@ -12,7 +12,7 @@ static const struct chrome_cat rpd_cats[] = {
 static const struct chrome_cat hip_call = {NULL, NL_KIND_API, NL_LANE_THREAD, NULL, -1};
 static const struct chrome_cat marker_range = {NULL, NL_KIND_NVTX, NL_LANE_ANNOTATION,
                                                chrome_row_annotation, -1};
-/* Graphs and frames of markers lie over the operations that they hold. */
+/* Graphs and frames of markers cover the operations inside them. */
 static const struct chrome_cat over_operations = {NULL, NL_KIND_GPU_ANNOTATION,
                                                   NL_LANE_GPU_ANNOTATION, chrome_row_range, -1};
 static const struct chrome_cat other_work = {NULL, NL_KIND_DEVICE_OTHER, NL_LANE_DEVICE,

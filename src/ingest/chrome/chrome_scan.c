@@ -121,8 +121,8 @@ static int word_events(const struct masks *m, int64_t depth, int64_t floor, int 
     return -1;
 }
 
-/* One segment of whole words. Returns the place of the bracket that closes what lies around
- * depth 0, or NULL. */
+/* One segment of whole words. Returns the place of the bracket that closes the level around depth
+ * 0, or NULL. */
 static inline __attribute__((always_inline)) const char *
 walk_words(struct chrome_walk *walk, struct masks *masks, const char *text, unsigned count)
 {
@@ -363,7 +363,8 @@ static const char *const event_keys[] = {"\"ph\"", "\"name\"", "\"cat\"",  "\"pi
                                          "\"ts\"", "\"dur\"",  "\"args\"", "\"id\"",  "\"tts\"",
                                          "\"s\"",  "\"bp\"",   NULL};
 
-/* Is what lies before `p` (a '{') the end of an event and a comma, or the start of a list? */
+/* True if the text before `p` (a '{') is the end of an event and a comma, or the start of a
+ * list. */
 static bool event_before(const char *text, const char *p)
 {
     bool comma = false;

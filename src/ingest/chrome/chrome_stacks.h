@@ -3,7 +3,7 @@
  * (`sf`) and stacks written out (`stack`) of events, the list `samples`, sample events (P), and the
  * profiles of V8 (chrome_v8.c).
  *
- * The dictionary may stand behind the events, and rows refer to stacks of their own unit only; so
+ * The dictionary may come after the events, and rows refer only to stacks of the same unit; so
  * everything waits here, and what has a stack is staged in the last unit of the file, in the order
  * of the file. Workers share one of these; what they call takes its lock.
  */
@@ -24,14 +24,14 @@ struct chrome_chunk;
 
 #define CHROME_FRAMES_MOST 1024 /* of one stack */
 
-/* Fields that carry stacks: one look at an event tells whether it has any of them. */
+/* Fields that carry stacks: one look at an event shows whether it has any of them. */
 #define CHROME_STACK_FIELDS (1u << CHROME_F_SF | 1u << CHROME_F_STACK)
 #define CHROME_END_FIELDS   (1u << CHROME_F_ESF | 1u << CHROME_F_ESTACK)
 
 /* A stack that an event names: an entry of the dictionary, or its own frames. */
 struct chrome_stack {
     uint64_t frame;    /* key of the innermost frame, where `text` is NULL */
-    const char *text;  /* the array as JSON, with CHROME_PAD bytes of '"' behind it */
+    const char *text;  /* the array as JSON, followed by CHROME_PAD bytes of '"' */
     uint32_t len, row; /* row: in the last unit, once it is `staged` */
     bool staged;
 };
@@ -91,7 +91,7 @@ struct chrome_chunk {
     int64_t ts;
     uint64_t order;
     uint32_t lane;
-    bool start; /* the event that begins a profile: it lies on the sampled thread */
+    bool start; /* the event that begins a profile: it is on the sampled thread */
     const char *text;
     size_t len;
 };

@@ -42,7 +42,7 @@ struct chrome_run {
     uint32_t fields;     /* the fields inside, a bit each */
     uint8_t word, count; /* number of the key it ends with; fields inside */
     uint8_t field[CHROME_RUN_INNER];
-    uint32_t at[CHROME_RUN_INNER];               /* where their values lie in `text` */
+    uint32_t at[CHROME_RUN_INNER];               /* positions of their values in `text` */
     struct chrome_value value[CHROME_RUN_INNER]; /* without `ptr` */
 };
 

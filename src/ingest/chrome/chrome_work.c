@@ -105,17 +105,17 @@ bool chrome_list_goes_on(const char *after, const char *end)
     return comma && p < end && *p == '{';
 }
 
-#define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to tell */
+#define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to decide */
 #define UNFINISHED_BYTES_MOST                                                                      \
     ((size_t)4 << 20) /* an unfinished event this long may be a lost quote */
 
-/* The event at `start` goes on behind the window. Wait for more? */
+/* The event at `start` continues beyond the window. Wait for more? */
 static bool wait_for_more(const char *start, const char *end)
 {
     return (size_t)(end - start) < UNFINISHED_BYTES_MOST || !chrome_guess_event(start + 1, end);
 }
 
-/* The event at *text (its '{'): taken, repaired or skipped. False when it goes on behind `end`. */
+/* The event at *text (its '{'): taken, repaired or skipped. False if it continues beyond `end`. */
 static inline bool take_one(struct chrome_worker *worker, const char **text, const char *end,
                             bool last)
 {

@@ -26,8 +26,9 @@ enum chrome_note {
     CHROME_NOTE_COUNT
 };
 
-/* One of the two events that make a slice or a flow; also a slice that waits for its call stack (phase X).
- * Set aside until all blocks are read: the other one may lie in a block that another thread reads. */
+/* One of the two events that make a slice or a flow; also a slice that waits for its call stack
+ * (phase X). Set aside until all blocks are read: the other one may be in a block that another
+ * thread reads. */
 struct chrome_half {
     int64_t ts;     /* ns */
     uint64_t order; /* chrome_event_order */
@@ -139,12 +140,12 @@ static inline uint64_t chrome_event_order(const struct chrome_worker *worker)
     return worker->unit << 32 | (uint32_t)worker->number;
 }
 
-/* Takes the events of a block: text between two events up to `end`, with CHROME_PAD bytes of '"'
- * behind it; `offset` is the place of `text` in the file. Returns where it stopped: at `end`, or,
- * unless `last`, at an event that is not whole. *list_end is set when the list's ']' was met. */
+/* Takes the events of a block: text between two events up to `end`, followed by CHROME_PAD bytes of
+ * '"'; `offset` is the place of `text` in the file. Returns where it stopped: at `end`, or, unless
+ * `last`, at an event that is not whole. *list_end is set when the list's ']' was met. */
 const char *chrome_take_block(struct chrome_worker *worker, const char *text, const char *end,
                               uint64_t offset, bool last, bool *list_end);
-/* Does text behind a ']' show that the list goes on? */
+/* True if the text after a ']' shows that the list continues. */
 bool chrome_list_goes_on(const char *after, const char *end);
 /* Looks at the first events without staging them: sets load->kineto, load->rpd and load->main_pid, the
  * process that most calls and operators belong to. */

@@ -1,7 +1,7 @@
 /*
  * Opening a database and reading its tables. The table of tables (sqlite_schema) is read like any
  * other; its CREATE TABLE texts are given to SQLite's own parser in an empty in-memory database,
- * which then tells names, affinities and the rowid column. That way a file with a torn end, which
+ * which then gives names, affinities and the rowid column. That way a file with a torn end, which
  * SQLite itself refuses, still gives what it holds.
  */
 #include "ingest/lib/dbfile.h"
@@ -87,7 +87,7 @@ static bool has_real_affinity(const char *type)
            nl_str_find_nocase(text, "DOUB") >= 0;
 }
 
-/* True when the primary key has an index of its own: it is then not the rowid. */
+/* True if the primary key has a separate index: it is then not the rowid. */
 static bool has_key_index(struct dbfile *db, const char *name)
 {
     bool found = false;
@@ -104,7 +104,7 @@ static bool has_key_index(struct dbfile *db, const char *name)
 }
 
 /* Fills the table's columns from PRAGMA table_xinfo: cid, name, type, notnull, default, pk, hidden.
- * Defaults and generated columns do not lie in the record: such tables are left to SQLite. */
+ * Defaults and generated columns are not in the record: such tables are left to SQLite. */
 static void read_columns(struct dbfile *db, struct dbfile_table *table, sqlite3_stmt *stmt)
 {
     size_t cap = 0;
@@ -427,7 +427,7 @@ static struct sqlitepages_cell step_cell(sqlite3_stmt *stmt, int column)
     return cell;
 }
 
-/* SELECT of the wanted columns, NULL for missing ones, in rowid order (no index of its own). */
+/* SELECT of the wanted columns, NULL for missing ones, in rowid order (no extra index). */
 static char *select_text(const struct dbfile_reader *reader)
 {
     sqlite3_str *text = sqlite3_str_new(reader->db->sql);

@@ -1,9 +1,10 @@
 /*
- * dbfile — a SQLite database of a profiler, as its reader sees it: tables by name, columns by any of their
- * names, rows as arrays of cells. Rows come from the pages of the mapped file (sqlitepages.h), or,
- * where that cannot be right, from sqlite3_step on a read-only connection; both give the same rows
- * in the same order. Nothing is ever written beside the input: a database with a hot journal or a
- * write-ahead log is copied to a private folder first and recovered there by SQLite.
+ * dbfile — a SQLite database of a profiler, as its reader sees it: tables by name, columns by any
+ * of their names, rows as arrays of cells. Rows come from the pages of the mapped file
+ * (sqlitepages.h), or, where that cannot be right, from sqlite3_step on a read-only connection;
+ * both give the same rows in the same order. Nothing is ever written next to the input: a database
+ * with a hot journal or a write-ahead log is copied to a private folder first and recovered there
+ * by SQLite.
  *
  * Everything lives as long as the struct dbfile. One thread opens and prepares readers; any number
  * may then read, each with its own scratch and damage.
@@ -75,7 +76,7 @@ struct dbfile_reader {
 };
 void dbfile_reader_init(struct dbfile_reader *reader, struct dbfile *db, struct dbfile_table *table,
                         const char *const *names, unsigned count);
-/* The same in memory of its own, for names that end with NULL; nl_free it. */
+/* The same in separate memory, for names that end with NULL; nl_free it. */
 struct dbfile_reader *dbfile_reader_new(struct dbfile *db, struct dbfile_table *table,
                                         const char *const *names);
 

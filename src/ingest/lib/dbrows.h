@@ -7,7 +7,8 @@
  *     dbrows_each(&db, "TABLE", columns, on_row, context);     // false: no such table
  *     return dbrows_close(&db, err);                           // coverage; cancelled, empty wrecks
  *
- * Compressed and piped input is copied to a private file first. Nothing is written beside the input.
+ * Compressed and piped input is copied to a private file first. Nothing is written next to the
+ * input.
  */
 #ifndef DBROWS_H
 #define DBROWS_H

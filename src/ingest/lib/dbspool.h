@@ -1,6 +1,6 @@
 /*
  * dbspool — private temporary copies, for inputs that cannot be read where they are: compressed,
- * piped in, in need of recovery, or converted by another program. They lie in a folder of mode 0700
+ * piped in, in need of recovery, or converted by another program. They are in a folder of mode 0700
  * below $TMPDIR (or /tmp).
  */
 #ifndef DBSPOOL_H

@@ -51,7 +51,7 @@ int64_t gpurows_ordinal(const struct gpurows *rows, int64_t key)
     return number ? (int64_t)*number : key;
 }
 
-/* Bytes below 2^48, device above; device 0xffff is "not told". */
+/* Bytes below 2^48, device above; device 0xffff is "not given". */
 void gpurows_allocation(struct gpurows *rows, struct nl_memory_row *row, int64_t bytes, bool freed)
 {
     const uint64_t mask = ((uint64_t)1 << 48) - 1;

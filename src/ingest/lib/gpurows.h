@@ -83,7 +83,7 @@ struct nl_str gpurows_kernel_name(struct nl_str name);
 uint8_t gpurows_cupti_memory(int64_t number);
 uint8_t gpurows_cupti_sync(int64_t number);
 
-/* Names of copies and waits that have none of their own: "[CUDA memcpy HtoD]". */
+/* Names of copies and waits without recorded names: "[CUDA memcpy HtoD]". */
 uint32_t gpurows_copy_name(const struct gpurows *rows, uint8_t kind);
 uint32_t gpurows_sync_name(const struct gpurows *rows, uint8_t kind);
 
@@ -93,16 +93,17 @@ static inline uint32_t gpurows_u32(int64_t value)
     return value < 0 || value >= UINT32_MAX ? NL_NULL_U32 : (uint32_t)value;
 }
 
-/* Number of the device with this key as rocagent_device told it; the key when it did not. */
+/* Number of the device with this key as given to rocagent_device; the key when it did not. */
 int64_t gpurows_ordinal(const struct gpurows *rows, int64_t key);
 
-/* Bytes and device of a row of table memory (its address set): frees tell no size, so a free
- * gets those of the allocation at its address. bytes <= 0: not told. */
+/* Bytes and device of a row of table memory (its address set): frees have no size, so a free gets
+ * that of the allocation at its address. bytes <= 0: not given. */
 void gpurows_allocation(struct gpurows *rows, struct nl_memory_row *row, int64_t bytes, bool freed);
 
 /* ---- Numbers by id ---- */
 
-/* The value of a key, made with `value` when it is new; *made tells (may be NULL). */
+/* The value of a key, made with `value` when it is new; *made says whether it is new (may be
+ * NULL). */
 uint64_t *gpurows_map_put(struct gpurows_map *map, uint64_t key, uint64_t value, bool *made);
 const uint64_t *gpurows_map_find_pair(const struct gpurows_map *map, uint64_t key);
 void gpurows_map_release(struct gpurows_map *map);

@@ -1,5 +1,5 @@
-/* See stackcache.h. Open addressing, at most half full; a slot keeps the lower half of its hash, so that
- * other stacks are mostly told apart, and slots moved, without looking at ids. */
+/* See stackcache.h. Open addressing, at most half full; a slot keeps the lower half of its hash, so
+ * that other stacks are mostly recognised, and slots moved, without looking at ids. */
 #include "ingest/lib/stackcache.h"
 
 #include <string.h>

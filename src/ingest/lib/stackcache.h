@@ -10,8 +10,8 @@
  *     }
  *     stack_cache_release(&cache);
  *
- * Stacks lie anywhere in memory. Who knows hashes ahead says so: stack_cache_expect_slot some lookups
- * before, stack_cache_expect_ids a few later; neither changes an answer.
+ * Stacks may be anywhere in memory. Who knows hashes ahead says so: stack_cache_expect_slot some
+ * lookups before, stack_cache_expect_ids a few later; neither changes an answer.
  */
 #ifndef STACKCACHE_H
 #define STACKCACHE_H
@@ -26,7 +26,7 @@ struct known_stack {
 struct stack_cache {
     struct known_stack *slots;
     size_t room, count;
-    struct nl_arena copies; /* of the ids, so that those looked at lie together */
+    struct nl_arena copies; /* of the ids, so that those compared are adjacent */
 };
 
 bool stack_cache_find(const struct stack_cache *cache, const void *ids, size_t len, uint64_t hash,

@@ -12,7 +12,7 @@
 
 struct torch_range {
     struct nl_str name, sizes; /* borrowed: "aten::mm", "[[4, 8], [8, 16]]" */
-    int64_t sequence, op_id;   /* INT64_MIN where not told */
+    int64_t sequence, op_id;   /* INT64_MIN if not given */
 };
 
 bool torch_range_read(struct nl_str text, struct torch_range *range);

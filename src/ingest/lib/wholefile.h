@@ -27,9 +27,9 @@ NL_MUST_CHECK bool whole_file_open(struct whole_file *file, const struct nl_inpu
                                    struct nl_job *job, struct nl_err *err);
 void whole_file_close(struct whole_file *file);
 
-/* What lies from *mark up to `at` was read, and will hardly be again: of a mapped file it no longer counts
- * as this program's memory. It may still be read, and is fetched again then. Moves *mark, which begins
- * where the reader of this part of the file does. Cheap to call often. */
+/* Bytes from *mark up to `at` were read and will hardly be needed again: of a mapped file it no
+ * longer counts as this program's memory. It may still be read, and is fetched again then. Moves
+ * *mark, which begins where the reader of this part of the file does. Cheap to call often. */
 void whole_file_passed(const struct whole_file *file, const void **mark, const void *at);
 
 #endif

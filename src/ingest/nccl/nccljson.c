@@ -397,7 +397,7 @@ static void tell(struct lines *l)
         nl_builder_clock(l->rows.builder, l->rows.source, "steady", NL_NULL_I64);
 }
 
-/* Goes on behind a line that is no JSON; false at the end. */
+/* Goes on after a line that is not JSON; false at the end. */
 static bool next_line(struct lines *l)
 {
     for (;;) {

@@ -12,7 +12,7 @@
  *     cubincode_release(&code);
  *
  * A report holds no text of the machine code: Nsight Compute disassembles the program when it shows
- * it. Of instructions of 16 bytes (compute capability 7 and later) the lowest nine bits tell the
+ * it. Of instructions of 16 bytes (compute capability 7 and later) the lowest nine bits are the
  * operation; cubinopcodes.def names those that were seen.
  */
 #ifndef CUBINCODE_H

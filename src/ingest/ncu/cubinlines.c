@@ -177,7 +177,7 @@ static void read_relocations(struct owners *owners, const char *name, unsigned s
     }
 }
 
-/* Name of the function whose address stands at a place of the table, "" when it is not told. */
+/* Name of the function whose address stands at a place of the table, "" if it is not given. */
 static struct nl_str owner_at(const struct owners *owners, uint64_t place)
 {
     const uint64_t *symbol = gpurows_map_find(&owners->symbols, place);
@@ -270,7 +270,7 @@ static void end_sequence(struct unit *unit)
     unit->file = unit->line = 1;
 }
 
-/* An address begins a function; its relocation tells which. Of two tables the first counts. */
+/* An address begins a function; its relocation says which. Of two tables the first counts. */
 static void set_address(struct unit *unit, struct span *operand)
 {
     struct cubinlines *lines = unit->lines;

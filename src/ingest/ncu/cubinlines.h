@@ -57,7 +57,7 @@ void cubinlines_sections(const void *bytes, size_t len,
 /* The lines of a function of a program, NULL when no table has them. */
 const struct cubinlines_function *cubinlines_find(const struct cubinlines *lines, uint64_t id,
                                                   struct nl_str function);
-/* The row that an instruction belongs to, NULL when the table does not tell. *near is where the last
+/* The row that an instruction belongs to, NULL if the table does not say. *near is where the last
  * one was found, as neighbours are asked for one after the other; 0 at first. */
 const struct cubinlines_row *cubinlines_at(const struct cubinlines *lines,
                                            const struct cubinlines_function *function,

@@ -9,7 +9,7 @@
  *         ncu_kernel(&load, &kernel);                          // stages it with those metrics
  *     ncu_end(&load);                                          // coverage, release
  *
- * A report tells how long a kernel took, but not when it ran (each is replayed alone): kernels are
+ * A report says how long a kernel took, but not when it ran (each is replayed alone): kernels are
  * laid end to end in their order, and coverage says so. Metrics that columns of the tables kernels
  * and devices hold too (registers, shared memory, occupancy, device attributes) are put there as
  * well. Units are the base ones of ncu_unit. A load is used by one thread.
@@ -32,7 +32,7 @@ struct ncu_value {
     enum { NCU_NO_DATA, NCU_NUMBER, NCU_TEXT } kind;
     double number;      /* in the base unit */
     int64_t whole;      /* the same as an integer, where it is one (rounded for times) */
-    struct nl_str text; /* also beside a number that a double does not hold */
+    struct nl_str text; /* also next to a number that a double cannot hold */
 };
 
 struct ncu_kernel {
@@ -66,15 +66,15 @@ void ncu_begin(struct ncu_load *load, struct nl_builder *builder, uint32_t sourc
 struct ncu_name ncu_name(struct ncu_load *load, struct nl_str text);
 void ncu_metric(struct ncu_load *load, struct ncu_name name, uint32_t unit, uint32_t section,
                 const struct ncu_value *value);
-/* One of the values that a metric has beside the one over all: of an opcode, an instruction, …; after the
- * last one, which metric that was. */
+/* One of the values that a metric has in addition to its total: of an opcode, an instruction, …;
+ * after the last one, which metric that was. */
 void ncu_instance(struct ncu_load *load, const struct ncu_value *key,
                   const struct ncu_value *value);
 void ncu_instances_done(struct ncu_load *load, struct ncu_name name);
 void ncu_kernel(struct ncu_load *load, const struct ncu_kernel *kernel);
 void ncu_end(struct ncu_load *load);
 
-/* Attributes of a device told outside kernels, and the end of them. */
+/* Attributes of a device given outside kernels, and their end. */
 void ncu_device_attribute(struct ncu_load *load, struct nl_str name, const struct ncu_value *value);
 void ncu_device_done(struct ncu_load *load, int64_t ordinal);
 
@@ -93,7 +93,7 @@ struct ncu_unit ncu_unit(struct nl_str spelled);
 bool ncu_is_percent(struct nl_str metric);
 struct ncu_unit ncu_unit_in(struct nl_str spelled, bool percent);
 
-/* The base unit of a metric by its name, as reports keep none: "" when the name does not tell. */
+/* The base unit of a metric by its name, as reports keep none: "" if the name does not say. */
 const char *ncu_unit_of(struct nl_str metric);
 
 /* (x, y, z) of a launch: "(8, 1, 1)". False when it is none. */

@@ -184,7 +184,8 @@ static bool is_hexadecimal(struct nl_str text)
     return text.len > 2 && text.ptr[0] == '0' && (text.ptr[1] | 32) == 'x';
 }
 
-/* The digits of a number with its own power of ten and `exponent` behind them, in `room`; nothing where that is no number. */
+/* The digits of a number, followed by its own power of ten and `exponent`, in `room`; nothing where
+ * that is no number. */
 static struct nl_str raised(struct nl_str text, int exponent, char room[64])
 {
     size_t digits = 0;

@@ -209,7 +209,7 @@ void ncu_instances_stage(struct ncu_instances *in, struct nl_stage *stage, uint3
             stage_group(in, stage, slice, code, group);
             continue;
         }
-        size_t count = group->count; /* rows of all metrics up to the next run lie side by side */
+        size_t count = group->count; /* rows of all metrics up to the next run are adjacent */
         while (i + 1 < in->has.groups && in->groups[i + 1].keys == NCU_ROWS)
             count += in->groups[++i].count;
         for (size_t at = 0; at < count; at += NL_KEYS_MOST)

@@ -1,7 +1,7 @@
 /*
- * ncuinstances — values per instance of the metrics of one kernel, on their way to the store. Most are
- * numbers of numbers (samples of an instruction), and a kernel's metrics tell of the same instructions
- * again and again: what they tell of is kept once. Texts are kept as rows.
+ * ncuinstances — values per instance of the metrics of one kernel, on their way to the store. Most
+ * are numbers of numbers (samples of an instruction), and a kernel's metrics list the same
+ * instructions again and again: the list is kept once. Texts are kept as rows.
  *
  *     for each metric: for each value: ncu_instances_number(&in, 0x7fd0, 17) or ncu_instances_row(&in, &row);
  *                      ncu_instances_end(&in, metric) or ncu_instances_drop(&in);
@@ -49,7 +49,7 @@ struct ncu_instances {
 };
 #define NCU_ROWS UINT32_MAX
 
-/* The values in work are a group of their own from here. */
+/* The values in work become a separate group. */
 void ncu_instances_close(struct ncu_instances *in);
 
 static inline void ncu_instances_number(struct ncu_instances *in, int64_t number, double value)

@@ -52,7 +52,7 @@ static inline bool varint_of(const unsigned char *at, size_t len, uint64_t *valu
     return true;
 }
 
-/* A field of bytes that is a message of one whole number; *at goes behind it. */
+/* A field of bytes that is a message of one whole number; *at moves past it. */
 static inline bool number_message(const unsigned char **at, const unsigned char *end,
                                   unsigned char tag, uint64_t *value)
 {

@@ -4,9 +4,9 @@
  *     "NVR\0"  u32 size  FileHeader, then blocks:  u32 size  BlockHeader  payload
  *     payload: messages  u32 size  bytes: first sources, then results (kernels), then others
  *
- * Only one message is held at a time. The strings of all blocks make one table that metrics refer to;
- * what is known of session and devices comes in blocks of its own. A cut file gives the kernels of
- * its whole messages.
+ * Only one message is held at a time. The strings of all blocks make one table that metrics refer
+ * to; session and devices come in separate blocks. A cut file gives the kernels of its whole
+ * messages.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * Units of Nsight Compute. Pages scale them per column and spell them by version; reports keep base
- * units and do not name them, so that the name of a metric has to tell.
+ * units and do not name them, so the name of a metric must decide.
  */
 #include <stdio.h>
 #include <string.h>

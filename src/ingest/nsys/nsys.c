@@ -18,7 +18,7 @@ static int score(unsigned found, bool strings)
     return strings ? 80 : 0;
 }
 
-/* The names lie on later pages than the head shows, or in a write-ahead log. */
+/* The names are on pages beyond the head, or in a write-ahead log. */
 static int sniff_tables(const struct nl_input *input, const char **why)
 {
     struct dbfile db;

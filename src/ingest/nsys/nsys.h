@@ -54,7 +54,7 @@ struct nsys_chains {
     struct gpurows_map innermost; /* id → node */
 };
 
-/* Where the nodes lie in the worker's unit; those of another stamp are not staged. */
+/* Positions of the nodes in the worker's unit; those of another stamp are not staged. */
 struct nsys_chain_rows {
     const struct nsys_chains *of;
     size_t unit, path_cap;
@@ -107,7 +107,7 @@ struct nsys_load {
     bool times_normalized;  /* event times are UTC already */
     int64_t time_shift;     /* added to them by the export */
     int64_t rank;           /* from the environment of the launched program */
-    unsigned rank_variable; /* which variable told it */
+    unsigned rank_variable; /* which variable gave it */
     uint64_t variables, mpi_ranks;
 };
 
@@ -146,7 +146,7 @@ uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbf
 uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbfile_cells who,
                           bool thread, uint32_t domain);
 
-/* Lane of a process's context on a GPU of the machine; NL_NULL_U32 = not told. */
+/* Lane of a process's context on a GPU of the machine; NL_NULL_U32 = not given. */
 uint32_t nsys_gpu_lane(struct nsys_worker *worker, uint64_t process, uint32_t gpu,
                        uint32_t context);
 

@@ -1,8 +1,8 @@
 /*
- * GPU_CONTEXT_SWITCH_EVENTS: which context had a GPU, and so which process, also of programs that were
- * not recorded otherwise. A context has the GPU from the start of its restore to the end of its save;
- * both are rows of their own, so that the table is one unit. The context numbers are the driver's, not
- * CUDA's; processes are those of the host, also for programs in containers.
+ * GPU_CONTEXT_SWITCH_EVENTS: which context had a GPU, and so which process, also of programs that
+ * were not recorded otherwise. A context has the GPU from the start of its restore to the end of
+ * its save; both are separate rows, so that the table is one unit. The context numbers are the
+ * driver's, not CUDA's; processes are those of the host, also for programs in containers.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const char *const columns[W_CELLS + 1] = {
 struct event {
     int64_t time, order;
     uint64_t process;
-    uint32_t gpu, context; /* NL_NULL_U32: not told */
+    uint32_t gpu, context; /* NL_NULL_U32: not given */
     uint8_t tag;           /* enum nsys_context_tag */
 };
 

@@ -49,7 +49,7 @@ static void cover(struct nsys_load *load, const char *item, uint64_t count, cons
     nl_builder_coverage(load->builder, load->source, item, (int64_t)count, detail);
 }
 
-/* Rows of the tables named "A|B" in all; *any tells whether the file has one of them. */
+/* Rows of the tables named "A|B" in all; *any: the file has one of them. */
 static uint64_t rows_of(struct nsys_load *load, const char *names, bool *any)
 {
     uint64_t rows = 0;

@@ -189,7 +189,7 @@ static void memset_row(struct nsys_worker *worker, dbfile_cells cells)
 }
 const struct nsys_handler nsys_memsets = {.columns = memset_columns, .row = memset_row};
 
-/* CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: waits of the CPU, told of the stream waited for. */
+/* CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: waits of the CPU, recorded for the stream waited for. */
 enum {
     S_START,
     S_END,

@@ -1,6 +1,6 @@
 /*
  * What threads did: CUDA API calls, which nest on the thread's own lane; and calls into libraries,
- * the operating system, MPI, and the profiler's overhead, each on lanes of its own, because in real
+ * the operating system, MPI, and the profiler's overhead, each on separate lanes, because in real
  * files their times cross those of the API calls.
  */
 #include <inttypes.h>

@@ -70,7 +70,7 @@ struct nsys_enum_map {
     uint32_t label[NSYS_ENUM_VALUES]; /* the file's label, builder's */
 };
 
-/* ---- Small sorted tables of what the file tells beforehand ---- */
+/* ---- Small sorted tables of facts read beforehand ---- */
 
 struct nsys_named {
     uint64_t process;         /* globalPid */

@@ -1,10 +1,10 @@
 /*
- * What describes the recording, read before its events: where time 0 lies, which program wrote the
+ * What describes the recording, read before its events: when time 0 was, which program wrote the
  * file, which GPUs and metrics there are, which process is which rank.
  *
  * Privacy: the file holds the whole environment of the launched program, its output, host and user
- * names. Only the keys listed here become metadata (the host's name among them, which PyTorch's and our own recordings
- * tell, too); of the environment only a rank is looked at.
+ * names. Only the keys listed here become metadata (among them the host's name, which PyTorch's and
+ * our own recordings also have); of the environment only a rank is looked at.
  */
 #include <inttypes.h>
 #include <stdio.h>

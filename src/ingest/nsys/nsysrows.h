@@ -18,7 +18,7 @@ extern const struct nsys_handler nsys_api_calls, nsys_host_calls, nsys_overheads
 /* nsyspayload.c: what a range's structured payload says. */
 struct nsys_payload {
     uint32_t text;  /* JSON, a name of the worker's stage */
-    uint64_t bytes; /* message size of a communication call; unknown if not told */
+    uint64_t bytes; /* message size of a communication call; unknown if not given */
     int64_t peer;   /* its peer or root */
 };
 /* False when the cell holds no payload. */

@@ -1,6 +1,6 @@
 /*
  * Values over time: GPU metrics, metrics of network cards, and the memory that the CUDA allocator
- * gave out. Which metric is which stands in tables of their own, read before (nsysinfo.c).
+ * gave out. Separate tables, read before (nsysinfo.c), say which metric is which.
  */
 #include <inttypes.h>
 #include <stdio.h>

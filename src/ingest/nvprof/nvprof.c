@@ -1,6 +1,6 @@
 /*
  * The format row of nvprof's SQLite exports (.nvprof, .nvvp). Their tables resemble those of Nsight
- * Systems; StringTable instead of StringIds tells them apart.
+ * Systems; StringTable instead of StringIds distinguishes them.
  */
 #include "ingest/nvprof/nvprof.h"
 

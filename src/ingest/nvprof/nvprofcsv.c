@@ -1,6 +1,6 @@
 /*
- * CSV logs of nvprof: traces of the GPU and of calls, summaries, metrics. A log has lines of its
- * own ("==123== …"), then tables one after another, each with a header and a row of units; old
+ * CSV logs of nvprof: traces of the GPU and of calls, summaries, metrics. A log has its own lines
+ * ("==123== …"), then tables one after another, each with a header and a row of units; old
  * summaries have units in the cells and names with bare commas, which the last column takes whole.
  */
 
@@ -158,7 +158,7 @@ static bool is_units(struct nvprofcsv *load)
     return true;
 }
 
-/* A time: number in the column's unit, or with a unit of its own ("12.05ms"). */
+/* A time: number in the column's unit, or with its own unit ("12.05ms"). */
 static int64_t time_of(const struct nvprofcsv *load, int what)
 {
     struct nl_str text = cell(load, what);

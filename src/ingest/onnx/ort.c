@@ -2,7 +2,7 @@
  * ONNX Runtime profiling JSON: recognition, and the walk over the list of events.
  *
  * The runtime writes an array, an event per line, and escapes nothing in names. So strings are read
- * with bare quotes and backslashes allowed but never across the end of a line, and behind a damaged
+ * with bare quotes and backslashes allowed but never across the end of a line, and after a damaged
  * event reading goes on at the next one.
  */
 #include <stdio.h>

@@ -44,7 +44,7 @@ struct ort_event {
     int64_t number[ORT_NUMBERS], counter[ORT_COUNTERS];
     uint32_t name; /* without its suffix */
     uint32_t names[ORT_NAMES];
-    uint64_t full, parent; /* hashes of the whole name, and of the parent's that a kernel tells */
+    uint64_t full, parent; /* hashes of the whole name, and of the parent's that a kernel names */
     char cat[16], phase;
     char copy[32];      /* the name's first bytes, to see copies */
     bool node, fence;   /* by the name's suffix */
@@ -78,7 +78,7 @@ struct ort_load {
         uint32_t ops, notes;           /* lane + 1, 0 = not made yet */
         uint32_t series[ORT_COUNTERS]; /* likewise */
     } threads[ORT_THREADS];
-    int64_t pid;         /* of the process: kernels do not tell it */
+    int64_t pid;         /* of the process: kernels do not have it */
     uint64_t parent;     /* hash of the last node's name */
     int64_t nodes, runs; /* so far */
     uint64_t events, odd[ORT_ODDS];

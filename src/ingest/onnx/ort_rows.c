@@ -52,7 +52,7 @@ static uint32_t note_lane(struct ort_load *load, struct ort_thread *thread)
     return thread->notes - 1;
 }
 
-/* GPU events do not tell the device; a session uses one. */
+/* GPU events do not name the device; a session uses one. */
 static uint32_t stream_lane(struct ort_load *load)
 {
     struct nl_lane_key key = {
@@ -201,7 +201,7 @@ static int copy_kind(const char *name)
     return -1;
 }
 
-/* Kernels stand behind their node and name it; what does not, stays without one. */
+/* Kernels come after their node and name it; what does not, stays without one. */
 static int64_t parent_of(struct ort_load *load)
 {
     if (load->nodes && load->event.parent && load->event.parent == load->parent)

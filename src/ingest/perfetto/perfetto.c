@@ -187,7 +187,7 @@ static void packet_events(struct perfetto_load *load, struct perfetto_packet *pa
     }
 }
 
-/* Records are held until all are read and staged beside them: at most half of the budget for them. */
+/* Records are held until all are read and staged as well: at most half of the budget for them. */
 static bool too_many(const struct perfetto_load *load)
 {
     return load->job && load->job->memory_bytes &&
@@ -222,7 +222,8 @@ static bool read_trace(struct perfetto_load *load, struct wire trace, bool inner
 }
 
 /* Packets deflated together (zlib). Its two bytes of header become those of gzip, which the streams
- * of base/ read; that the trailer is then missing is no loss, since lengths tell what is whole. */
+ * of base/ read; that the trailer is then missing is no loss, because lengths show what is
+ * whole. */
 static void read_compressed(struct perfetto_load *load, const struct wire_field *data)
 {
     static const unsigned char gzip_head[10] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};

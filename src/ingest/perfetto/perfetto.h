@@ -1,10 +1,10 @@
 /*
  * perfetto — protobuf traces of Perfetto: what the parts share.
  *
- * A trace is a list of packets from several writers ("sequences"). Each sequence has its own table of
- * interned texts, defaults and clocks, and may reset them. Events lie on tracks, which are described
- * before or after their events. So packets become records on tracks as they are read; when all are
- * read, tracks become lanes and the records of each, in order of time, become slices.
+ * A trace is a list of packets from several writers ("sequences"). Each sequence has its own table
+ * of interned texts, defaults and clocks, and may reset them. Events are on tracks, which are
+ * described before or after their events. So packets become records on tracks as they are read;
+ * when all are read, tracks become lanes and the records of each, in order of time, become slices.
  *
  *   perfetto.c            recognising a trace, packets, coverage
  *   perfetto_sequence.c   interned data, defaults, clocks
@@ -168,7 +168,7 @@ void perfetto_stage_event(struct perfetto_load *load, const struct perfetto_pack
                           const struct wire_field *data);
 void perfetto_gpu_counters(struct perfetto_load *load, const struct perfetto_packet *packet,
                            const struct wire_field *data);
-/* Row of stacks + 1 of an event's call stack, interned or as a message of its own; 0 = none. */
+/* Row of stacks + 1 of an event's call stack, interned or as a separate message; 0 = none. */
 uint32_t perfetto_event_stack(struct perfetto_load *load, const struct perfetto_sequence *sequence,
                               const struct wire_field *data);
 void perfetto_sample_defaults(struct perfetto_load *load, struct perfetto_sequence *sequence,

@@ -18,8 +18,8 @@ struct level {
     bool keyed;
 };
 
-/* Numbers that have a column of their own. rocprofv3 tells only how many work-items a group and a grid
- * have, over all dimensions; our own export (and others of its kind) tell columns by their names. */
+/* Numbers that have a separate column. rocprofv3 gives only the work-items of a group and a grid,
+ * over all dimensions; our own export (and others of its kind) name the columns. */
 static const struct {
     const char *name;
     size_t offset;

@@ -23,7 +23,7 @@ static const enum nl_kind kinds[] = {
     [ROLE_LAYER] = NL_KIND_LAYER,       [ROLE_DEVICE_RANGE] = NL_KIND_GPU_ANNOTATION,
     [ROLE_OVERHEAD] = NL_KIND_OVERHEAD, [ROLE_MARK] = NL_KIND_MARK};
 
-/* Lanes of what does not lie on a thread's or process's own track, or on a stream. */
+/* Lanes of events that are not on a thread's or process's own track, or on a stream. */
 static const enum nl_lanekind lane_kinds[] = {[ROLE_RANGE] = NL_LANE_ANNOTATION,
                                               [ROLE_WAIT] = NL_LANE_SYNC,
                                               [ROLE_DEVICE_RANGE] = NL_LANE_GPU_ANNOTATION,

@@ -122,7 +122,7 @@ void perfetto_stage_event(struct perfetto_load *load, const struct perfetto_pack
 
 /* ---- counters ---- */
 
-/* Counters of a device by number; those of an interned description have numbers of their own. */
+/* Counters of a device by number; those of an interned description have separate numbers. */
 struct counters {
     int64_t gpu, ts;
     uint64_t description; /* its iid, 0 = the device's */

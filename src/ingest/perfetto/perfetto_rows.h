@@ -51,11 +51,11 @@ struct perfetto_record {
     uint8_t type, role, flags; /* flags: NL_SLICE_… */
 };
 
-/* What a kernel or call says beside its times. */
+/* What a kernel or call says besides its times. */
 struct perfetto_launch {
     uint64_t correlation, bytes;
-    uint32_t grid[3], block[3];       /* 0 in front = not told */
-    uint32_t grid_items, group_items; /* over all dimensions; NL_NULL_U32 = not told */
+    uint32_t grid[3], block[3];       /* 0 in front = not given */
+    uint32_t grid_items, group_items; /* over all dimensions; NL_NULL_U32 = not given */
     uint32_t shared_bytes;            /* likewise; so do the next */
     uint32_t dynamic_shared_bytes, registers;
     uint64_t graph, graph_node;
@@ -81,7 +81,7 @@ struct perfetto_track {
     int64_t queue;
     double last;
     uint32_t lane, series; /* NL_NULL_ROW until resolved */
-    uint8_t lane_kind;     /* enum nl_lanekind of what lies on it; 0 = by what the track is */
+    uint8_t lane_kind;     /* enum nl_lanekind of its events; 0 = by what the track is */
     bool described, counter, incremental, sched, on_device;
 };
 

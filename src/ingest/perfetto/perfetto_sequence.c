@@ -1,6 +1,6 @@
 /*
  * What a sequence knows: interned texts by (kind, iid), defaults, clocks. Texts are copied into an
- * arena, since packets may lie in a buffer that was inflated for them alone.
+ * arena, because packets may be in a buffer inflated for them alone.
  */
 #include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"

@@ -128,7 +128,7 @@ static void find_queue(struct perfetto_track *track)
     track->queue = numbers[1];
 }
 
-/* The number behind a word at the start of a text, or behind the last such word; NL_NULL_I64 none. */
+/* The number after a word at the start of a text, or after the last such word; NL_NULL_I64 none. */
 static int64_t number_after(struct nl_str text, const char *word)
 {
     size_t len = strlen(word);
@@ -157,7 +157,7 @@ void perfetto_find_device(struct perfetto_load *load, struct perfetto_track *tra
         nl_builder_correlation_per_process(load->builder, load->source);
 }
 
-/* "rank 3: python" tells the rank. */
+/* "rank 3: python" gives the rank. */
 static void name_process(struct perfetto_load *load, uint32_t process, struct nl_str name)
 {
     int64_t rank = nl_str_starts(name, "rank ") ? number_after(name, "rank ") : NL_NULL_I64;
@@ -311,7 +311,7 @@ static void find_place(struct perfetto_load *load, struct perfetto_track *track,
         nl_builder_thread_name(load->builder, key->thread, thread->thread_name);
 }
 
-/* What kind of lane a track is: by what lies on it, else by what it belongs to. */
+/* What kind of lane a track is: by its events, else by what it belongs to. */
 static enum nl_lanekind kind_of_lane(const struct perfetto_track *track)
 {
     bool own_thread = track->tid != NL_NULL_I64, own_process = track->pid != NL_NULL_I64;

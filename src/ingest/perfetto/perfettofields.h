@@ -8,7 +8,7 @@
 
 enum { TRACE_PACKET = 1 };
 
-/* A writer may add fields of its own; those of Perfetto itself stay below 1,000. */
+/* A writer may add its own fields; those of Perfetto itself stay below 1,000. */
 enum {
     PACKET_FTRACE_EVENTS = 1,
     PACKET_PROCESS_TREE = 2,

@@ -296,7 +296,7 @@ static uint32_t symbol_of(struct legacy *l, uint64_t address)
     return row;
 }
 
-/* Callers first: those that an address's calls were inlined into lie behind it, in a row. */
+/* Callers first: those that an address's calls were inlined into follow it, in a row. */
 static uint32_t add_symbols(struct legacy *l, uint32_t node, uint32_t first)
 {
     uint32_t last = first;

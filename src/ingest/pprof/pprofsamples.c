@@ -250,7 +250,7 @@ static void keep_ids(struct pprof *p, const struct wire_field *field)
     p->damaged += packed.damaged;
 }
 
-/* Node of a stack that one packed field tells whole; what is odd about it is counted every time. */
+/* Node of a stack that one packed field holds whole; what is odd about it is counted every time. */
 static uint32_t packed_stack(struct pprof *p, const struct wire_field *ids,
                              const struct awaited *awaited)
 {
@@ -333,7 +333,7 @@ static void read_sample(struct pprof *p, const struct awaited *awaited)
     add_values(p, values, packed_stack(p, &awaited->ids, awaited), NL_NULL_ROW);
 }
 
-/* Stacks that were met lie anywhere: the slot of a sample's is fetched some samples before it is read,
+/* Known stacks may be anywhere: the slot of a sample's is fetched some samples before it is read,
  * the ids that the slot leads to a few later. */
 #define AWAITED 16
 

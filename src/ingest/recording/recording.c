@@ -1,7 +1,7 @@
 /*
- * Raw recordings of one process (store/recformat.h): recognition, the head, and what is worth knowing
- * about how it was recorded. A recording that nobody closed, because its process or the recorder was
- * killed, is read like any other up to the last event.
+ * Raw recordings of one process (store/recformat.h): recognition, the head, and what is worth
+ * knowing about how it was recorded. A recording that was not closed, because its process or the
+ * recorder was killed, is read like any other up to the last event.
  */
 #include "ingest/recording/recording.h"
 

@@ -71,7 +71,7 @@ struct rec_load {
     uint32_t *name_ids; /* of the stage, 0 = not asked for yet */
     size_t name_count, name_cap, id_cap;
     struct nl_arena arena;
-    unsigned problems; /* told by hooks */
+    unsigned problems; /* reported by hooks */
     uint64_t bad_blocks, bad_packs, bad_names, cut_blocks, unread_blocks;
     struct nl_idmap run_lanes;  /* of threads' times on a processor */
     struct nl_idmap categories; /* names of NVTX categories by domain << 32 | number */
@@ -92,13 +92,13 @@ uint32_t rec_name_id(struct rec_load *load, uint32_t id);         /* of the stag
 
 /* ---- events and rows ---- */
 
-/* A scope, range or mark as its first cells tell. */
+/* A scope, range or mark by its first cells. */
 struct rec_scope {
     int64_t ts;
     uint64_t value, id; /* payload; id of a range */
     uint32_t token;     /* low half of the ticks */
     uint32_t name, colour, category, domain, flags, lane;
-    size_t held_from; /* of the track's held scopes, those behind this are inside it */
+    size_t held_from; /* of the track's held scopes, those after this are inside it */
     uint16_t depth;
     bool live; /* of ranges: not ended yet */
 };
@@ -133,7 +133,7 @@ NL_MUST_CHECK bool rec_events_read(struct rec_load *load, struct nl_err *err);
 struct rec_gpu;
 
 struct rec_gpu *rec_gpu_new(struct rec_load *load);
-/* One cell of a kind of enum nl_rec_gpu with `bytes` behind it. False: it is cut. */
+/* One cell of a kind of enum nl_rec_gpu, followed by `bytes`. False: it is cut. */
 NL_MUST_CHECK bool rec_gpu_take(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
                                 const unsigned char *more, size_t bytes);
 /* At the end: what waited, coverage, metadata. */
@@ -145,7 +145,7 @@ void rec_gpu_free(struct rec_gpu *gpu);
 struct rec_samples;
 
 struct rec_samples *rec_samples_new(struct rec_load *load);
-/* A SAMPLE cell with `bytes` behind it. False: it is cut. */
+/* A SAMPLE cell, followed by `bytes`. False: it is cut. */
 NL_MUST_CHECK bool rec_samples_take(struct rec_samples *samples, const struct nl_rec_cell *cell,
                                     const unsigned char *more, size_t bytes);
 void rec_samples_finish(struct rec_samples *samples); /* coverage */
@@ -169,7 +169,7 @@ static inline void rec_cover(struct rec_load *load, const char *item, uint64_t c
 /* How often hooks ran; `events` by class. */
 void rec_tell_hooks(struct rec_load *load, const uint64_t *events);
 
-/* The facts that `run` wrote beside the parts, as metadata of the first part. */
+/* The facts that `run` wrote next to the parts, as metadata of the first part. */
 void rec_facts_tell(struct rec_load *load, const char *path);
 
 #endif

@@ -121,8 +121,8 @@ const unsigned char *rec_block_bytes(struct rec_load *load, const struct rec_pla
 
 /* ---- names ---- */
 
-/* Ids go upwards from 1 in the process and downwards from the top in the recorder: both are dense, and
- * lie in one table, in turns. */
+/* Ids go upwards from 1 in the process and downwards from the top in the recorder: both are dense,
+ * and alternate in one table. */
 static size_t name_row(uint32_t id)
 {
     return id < NL_REC_OWN_NAMES ? (size_t)id * 2 : (size_t)(UINT32_MAX - id) * 2 + 1;
@@ -195,7 +195,7 @@ static void keep_place(struct rec_load *load, const struct nl_rec_block *block, 
     load->order[row] = (struct nl_keyed){block->sequence, (uint32_t)row};
 }
 
-/* One block that is not packed, wherever it lies; `room` bytes are there behind its header. */
+/* One block that is not packed, wherever it is; `room` bytes follow its header. */
 static void take_block(struct rec_load *load, struct nl_rec_block block,
                        const unsigned char *payload, uint64_t offset, uint64_t room,
                        uint32_t packed)

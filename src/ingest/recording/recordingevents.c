@@ -156,9 +156,9 @@ static struct rec_scope scope_of(const struct event *event)
                               .live = true};
 }
 
-/* Ends the innermost scope. Rows that begin and end at the same time nest in the order in which they are
- * staged, and where the clock counts in steps an inner scope can look like the one around it. So a scope that
- * began together with its parent waits for it and is staged behind it. */
+/* Ends the innermost scope. Rows that begin and end at the same time nest in the order in which
+ * they are staged, and where the clock counts in steps an inner scope can look like the one around
+ * it. So a scope that began together with its parent waits for it and is staged after it. */
 static void finish_scope(struct rec_events *e, struct rec_track *track, int64_t end, uint8_t flags)
 {
     struct rec_scope scope = track->open[--track->count];

@@ -1,6 +1,6 @@
 /*
- * What `run` wrote beside the parts (NL_REC_FACTS): a line "key<TAB>value" for each fact of the run. It
- * belongs to all parts, so the one whose name is the first of the folder tells it.
+ * What `run` wrote next to the parts (NL_REC_FACTS): a line "key<TAB>value" for each fact of the
+ * run. It belongs to all parts, so the first of the folder by name carries it.
  */
 #include "ingest/recording/recording.h"
 

@@ -1,6 +1,6 @@
 /*
- * GPU work of a recording as rows. Waits tell no device, only their context; those whose context is not
- * known yet wait until the end, since CUPTI's records come in no order.
+ * GPU work of a recording as rows. Waits name no device, only their context; those whose context is
+ * not known yet wait until the end, since CUPTI's records come in no order.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct rec_gpu {
     struct gpurows rows;
     int64_t pid;
     struct gpurows_map contexts; /* → device */
-    struct gpurows_map notes;    /* names of kinds of notes told so far */
+    struct gpurows_map notes;    /* names of kinds of notes given so far */
     size_t facts;
     uint64_t more_words; /* beyond WORDS_MOST */
     struct rec_wait *waits;

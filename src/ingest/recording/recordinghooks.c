@@ -5,8 +5,8 @@
 #include "ingest/recording/recording.h"
 #include "store/reccost.h"
 
-/* Of operators the head tells that their hook was there: they run on several threads, and are counted as events; so are
- * ranges of NVTX and Python functions. */
+/* For operators the head says that their hook was there: they run on several threads, and are
+ * counted as events; so are ranges of NVTX and Python functions. */
 static uint64_t runs(const struct rec_load *load, const uint64_t *events, unsigned hook)
 {
     uint64_t told = load->head.hooks.ran[hook];

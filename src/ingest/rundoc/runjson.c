@@ -2,8 +2,8 @@
  * Run documents of this program as profiles: a first walk finds the lists and takes the facts, then
  * lists are read in the order in which they refer to each other, whatever order they stand in.
  *
- * Facts go into metadata under their dotted keys, so that a document made again from the profile has
- * them. The document's sources become sources of their own when there are several: correlation ids
+ * Facts go into metadata under their dotted keys, so that a document made again from the profile
+ * has them. The document's sources become separate sources if there are several: correlation ids
  * are distinguished by them.
  */
 #include "ingest/rundoc/runjson.h"
@@ -48,7 +48,7 @@ static const struct {
     {"aggregates", "measurements", RUNJSON_MEASUREMENTS},
 };
 
-/* Keeps the text of the value behind the key when it is a list that is wanted. */
+/* Keeps the text of the key's value if it is a wanted list. */
 static bool keep_list(struct runjson *load, struct jsonpull *reader, const char *object)
 {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {

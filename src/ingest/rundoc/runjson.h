@@ -91,7 +91,7 @@ struct runjson_member {
     const struct runjson_member *members; /* of an object; ends with a NULL key */
 };
 
-/* Rows of such tables: a member of a struct; one that is not read; behind the last. */
+/* Rows of such tables: a member of a struct; one that is not read; after the last. */
 #define RUNJSON_MEMBER(key, type, row, field)                                                      \
     {                                                                                              \
         key, RUNJSON_##type, offsetof(struct row, field), 0, NULL                                  \

@@ -165,7 +165,7 @@ static struct event empty_event(struct rows *rows)
                           .node.row = &rows->node};
 }
 
-/* The row of the event's kind: it is there even when the document tells nothing more. */
+/* The row of the event's kind: it is there even if the document says nothing more. */
 static void stage_kind(struct runjson *load, const struct event *event, struct rows *rows,
                        uint32_t slice)
 {
@@ -207,7 +207,7 @@ static void stage_kind(struct runjson *load, const struct event *event, struct r
     }
 }
 
-/* Kinds whose rows the document tells nothing of. */
+/* Kinds whose rows the document does not have. */
 static void stage_plain(struct runjson *load, const struct event *event, uint32_t slice)
 {
     struct nl_stage *stage = load->stage;

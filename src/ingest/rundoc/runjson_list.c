@@ -1,5 +1,5 @@
 /* The lists of a run document, in the order in which they refer to each other: sources, devices,
- * processes, lanes, then what lies on lanes. */
+ * processes, lanes, then events on lanes. */
 #include "base/utf8.h"
 #include "ingest/rundoc/runjson.h"
 
@@ -87,7 +87,7 @@ static void take_source(struct runjson *load, struct jsonpull *reader)
     add_row(&load->sources, source);
 }
 
-/* The source at a place; the document itself when it tells none. */
+/* The source at a place; the document itself if it names none. */
 static uint32_t source_at(const struct runjson *load, int64_t place)
 {
     uint32_t source = runjson_row(&load->sources, place);

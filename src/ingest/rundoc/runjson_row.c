@@ -1,5 +1,5 @@
-/* Objects into rows, by tables of members. Writers keep one order, so the search for a member begins
- * behind the one found last. */
+/* Objects into rows, by tables of members. Writers keep one order, so the search for a member
+ * begins after the one found last. */
 #include <stdlib.h>
 
 #include "ingest/rundoc/runjson.h"

@@ -67,7 +67,7 @@ static struct nl_str trimmed(struct nl_str text)
     return text;
 }
 
-/* Takes the number behind the last space off the line. */
+/* Takes the number after the last space off the line. */
 static bool take_weight(struct nl_str *line, struct nl_str *weight)
 {
     size_t at = line->len;
@@ -164,7 +164,7 @@ static bool austin_frame(struct collapsed *load, struct nl_str text, struct nl_s
     return true;
 }
 
-/* Digits behind `prefix`; NL_NULL_I64 when there are none. `rest` gets what follows. */
+/* Digits after `prefix`; NL_NULL_I64 when there are none. `rest` gets what follows. */
 static int64_t number_after(struct nl_str text, const char *prefix, struct nl_str *rest)
 {
     size_t from = strlen(prefix), at = from;

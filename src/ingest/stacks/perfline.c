@@ -37,7 +37,7 @@ static struct nl_str cut_space(struct nl_str text)
     return text;
 }
 
-/* The next word; `text` is moved behind it. Empty at the end. */
+/* The next word; `text` is moved past it. Empty at the end. */
 static struct nl_str take_word(struct nl_str *text)
 {
     *text = skip_space(*text);

@@ -13,8 +13,8 @@
 
 struct perfline_header {
     struct nl_str comm, event;              /* event with modifiers, without its ':' */
-    int64_t pid, tid, cpu, time_ns, period; /* NL_NULL_I64 = not told */
-    struct nl_str rest;                     /* behind the event: a one-line stack, or a message */
+    int64_t pid, tid, cpu, time_ns, period; /* NL_NULL_I64 = not given */
+    struct nl_str rest;                     /* after the event: a one-line stack, or a message */
     bool is_branch; /* event is the kind of branch, rest the place it left */
 };
 

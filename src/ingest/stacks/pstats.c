@@ -4,7 +4,7 @@
  * stack of one frame with a sample that weighs its own time, and rows of table calls: all callers
  * together, and each.
  *
- * Mind the order: a function's calls stand behind its primitive calls, a caller's before them.
+ * Mind the order: a function's calls come after its primitive calls, a caller's before them.
  *
  * Calls that switch the profiler on or off are the profiler's, not the program's: they are counted in
  * coverage and nowhere else.
@@ -353,7 +353,7 @@ static bool pstats_load(struct nl_reading *reading, struct nl_err *err)
     return ended && done;
 }
 
-/* Programs of a small machine, with references of their own. */
+/* Programs of a small machine, with references. */
 static bool pstats_risky(const struct nl_input *input)
 {
     (void)input;

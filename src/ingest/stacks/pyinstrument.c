@@ -3,7 +3,7 @@
  * time it took with all it called. A frame's own time is what its children leave of it.
  *
  * The tree is read into an array without recursion, parents before children, and staged afterwards,
- * since a frame's name may stand behind its children. Identifiers hold NUL characters between
+ * because a frame's name may come after its children. Identifiers hold NUL characters between
  * function, file and line. Only a few known facts of the session are kept: command lines, paths and
  * call stacks of the start are not.
  */
@@ -54,7 +54,7 @@ static int pyinstrument_sniff(const struct nl_input *input, const char **why)
 
 /* ---- frames ---- */
 
-/* "function NUL file NUL line", of newer versions with attributes behind \x01. */
+/* "function NUL file NUL line", of newer versions with attributes after \x01. */
 static void take_identifier(struct pyinstrument *load, struct frame *frame, struct nl_str text)
 {
     struct nl_str part[3] = {0};

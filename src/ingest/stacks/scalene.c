@@ -3,8 +3,8 @@
  * system. A line becomes a frame below its file's, native and system time frames below the line's; the
  * weight is the share of the elapsed time, in exact decimals.
  *
- * Source lines and program arguments are in the file and are not kept. The elapsed time may stand
- * behind the lines, so these are gathered first.
+ * Source lines and program arguments are in the file and are not kept. The elapsed time may come
+ * after the lines, so these are gathered first.
  */
 #include "base/utf8.h"
 #include "ingest/lib/cpuprofile.h"
@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "parse/jsonpull.h"
 
-#define SHARE_DIGITS 15 /* of a percentage kept behind the point */
+#define SHARE_DIGITS 15 /* of a percentage kept after the point */
 
 enum part { PART_PYTHON, PART_NATIVE, PART_SYSTEM, PARTS };
 static const char *const part_keys[PARTS] = {"n_cpu_percent_python", "n_cpu_percent_c",

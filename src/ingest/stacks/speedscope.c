@@ -1,6 +1,6 @@
 /*
- * speedscope's own JSON: frames once, then profiles that refer to them by number. Frames may stand
- * behind the profiles and a profile's unit behind its events, so a first pass finds where everything
+ * speedscope's own JSON: frames once, then profiles that refer to them by number. Frames may come
+ * after the profiles and a profile's unit after its events, so a first pass finds where everything
  * is, a second one reads it.
  */
 #include "ingest/stacks/speedscope.h"

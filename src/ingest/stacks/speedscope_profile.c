@@ -1,7 +1,8 @@
 /*
  * The two kinds of profiles. Evented ones in a unit of time are slices: calls with a start and an
- * end. In other units, what lies between two events is the weight of the stack that was open. Sampled
- * ones have weights, not times: profilers leave idle samples out, so adding weights up tells no time.
+ * end. In other units, the value between two events is the weight of the stack that was open.
+ * Sampled ones have weights, not times: profilers leave idle samples out, so sums of weights are no
+ * times.
  */
 #include "base/chars.h"
 #include "ingest/stacks/speedscope.h"

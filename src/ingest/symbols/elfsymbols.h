@@ -24,13 +24,13 @@ struct elfsymbols_place {
     uint32_t line;
 };
 
-/* `id` is what the file was when it was recorded: a build id in hex, or "~bytes-mtime" of a file without
- * one; "" = not told, and then nothing is read. NULL: *state says why. */
+/* `id` is what the file was when it was recorded: a build id in hex, or "~bytes-mtime" of a file
+ * without one; "" = not given, and then nothing is read. NULL: *state says why. */
 struct elfsymbols *elfsymbols_open(const char *path, struct nl_str id,
                                    enum elfsymbols_state *state);
 void elfsymbols_close(struct elfsymbols *symbols);
 
-/* What lies at an offset in the file. Texts live as long as the symbols. */
+/* The symbol at an offset in the file. Texts live as long as the symbols. */
 void elfsymbols_find(struct elfsymbols *symbols, uint64_t file_offset,
                      struct elfsymbols_place *place);
 

@@ -47,7 +47,7 @@ static char *read_file(const char *path, int64_t begin, int64_t end, size_t *len
     return text;
 }
 
-/* A number and the space behind it. */
+/* A number and the space after it. */
 static bool take_hex(const char **at, const char *end, uint64_t *value)
 {
     const char *from = *at;

@@ -140,7 +140,7 @@ static struct nl_str demangle(struct symbols *symbols, const char *name)
         symbols->demangled = __cxa_demangle(name, NULL, NULL, &status);
     if (symbols->demangled)
         return nl_str(symbols->demangled);
-    return (struct nl_str){name, strcspn(name, "@")}; /* versions are behind an @ */
+    return (struct nl_str){name, strcspn(name, "@")}; /* versions follow an @ */
 }
 
 /* Code outside files; its offset is an address. */

@@ -1,5 +1,5 @@
 /*
- * symbols — the names of places in machine code, of all files that one recording tells of.
+ * symbols — the names of places in machine code, of all files that one recording refers to.
  *
  * A place is a file, what the file was (its build id), and an offset in it. Files that are not what they were
  * are reported and not used: a wrong name is worse than none.
@@ -24,7 +24,7 @@ struct symbols_place {
     uint32_t line; /* 0 = not known */
 };
 
-/* Files that several recordings tell of, opened once; for one recording at a time. */
+/* Files that several recordings refer to, opened once; for one recording at a time. */
 struct symbols_files *symbols_files_new(void);
 void symbols_files_free(struct symbols_files *files);
 

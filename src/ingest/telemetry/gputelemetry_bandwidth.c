@@ -1,6 +1,6 @@
 /*
  * What nvbandwidth printed, as text or JSON: a matrix per test, of GB/s from row to column or the
- * other way. Each cell is a value of the column's GPU; where the rows are GPUs, too, the name tells
+ * other way. Each cell is a value of the column's GPU; if the rows are also GPUs, the name says
  * which. Nothing has a time: tests are ticks in their order.
  */
 #include <stdio.h>
@@ -177,7 +177,7 @@ static void json_matrix(struct bandwidth *b, struct nl_str text)
     jsonpull_release(&reader);
 }
 
-/* A test; the matrix waits, since its name and description may stand behind it. */
+/* A test; the matrix waits, because its name and description may come after it. */
 static void json_test(struct bandwidth *b, struct nl_str text)
 {
     struct jsonpull reader;

@@ -22,7 +22,7 @@ static const char *after_mark(struct nl_str line, const char *mark)
     return found ? found + len : NULL;
 }
 
-/* Units that the names of metrics tell (docs/Metrics.md of dynolog). */
+/* Units in the names of metrics (docs/Metrics.md of dynolog). */
 static const char *unit_of(struct nl_str name)
 {
     static const struct {

@@ -2,7 +2,7 @@
  * Reports of `nvidia-smi -q`, as text and as XML (-x), one or many in a file (-l): what is a number of
  * a GPU becomes a counter named by its path ("FB Memory Usage: Used"), facts go to devices.
  *
- * Text tells its structure by indents, XML by elements; both become the same path of names. XML is
+ * Text shows its structure by indents, XML by elements; both become the same path of names. XML is
  * read tag by tag: nvidia-smi writes elements and text only, and no text over several lines.
  */
 #include <stdio.h>
@@ -125,7 +125,7 @@ enum meaning {
     DRIVER,
     CUDA,
     MIG_INDEX,
-    IDENTITY, /* numbers that measure nothing, or tell whose machine it is */
+    IDENTITY, /* numbers that measure nothing, or identify the machine's owner */
     VALUE
 };
 

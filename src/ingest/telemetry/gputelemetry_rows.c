@@ -14,7 +14,7 @@
 
 /* ---- nvidia-smi --query-gpu ---- */
 
-#define DESCRIBED 64 /* devices whose description is not told again when it is the same */
+#define DESCRIBED 64 /* devices whose description is not repeated if it is the same */
 
 struct query {
     struct csvread csv;
@@ -27,7 +27,7 @@ struct query {
         struct nl_str name, unit;
         char room[16]; /* of a name where the file has none */
     } columns[TELEMETRY_COLUMNS];
-    uint64_t described[DESCRIBED]; /* per device: hash of what was last told of it */
+    uint64_t described[DESCRIBED]; /* per device: hash of its last description */
 };
 
 /* Columns have numbers where the file has no header. */
@@ -297,7 +297,7 @@ static void dmon_row(struct telemetry *t, struct table *table, struct nl_str lin
     t->process = whole;
 }
 
-/* Units of dcgmi's short names; the rest tells none. */
+/* Units of dcgmi's short names; the rest have none. */
 static const char *dcgm_unit(struct nl_str name)
 {
     static const struct {

@@ -1,7 +1,7 @@
 /*
  * trt — TensorRT: the JSON files of trtexec and of the engine explorer (trex) around it.
  *
- * trt.c tells the kinds apart by their first keys and hands the open reader to the kind's function:
+ * trt.c recognises the kinds by their first keys and hands the open reader to the kind's function:
  *
  *     trt_times.c   --exportTimes: an inference per row, a timeline
  *     trt_layers.c  --exportProfile and --exportLayerInfo: rows of table nodes, without a timeline
@@ -37,8 +37,8 @@ void trt_keep_member(struct trt_load *load, struct nl_buf *members);
 /* A JSON text of what trt_keep_member kept, as a name; NL_NO_NAME when it is none. */
 uint32_t trt_members_name(struct trt_load *load, const struct nl_buf *members);
 
-/* Reads the first token of the list's next item, as jsonpull_item does; behind damage reading goes on
- * at the next text `mark`, which begins an item as trtexec writes it. */
+/* Reads the first token of the list's next item, as jsonpull_item does; after damage reading goes
+ * on at the next text `mark`, which begins an item as trtexec writes it. */
 NL_MUST_CHECK bool trt_item(struct trt_load *load, const char *mark);
 
 bool trt_stop(struct trt_load *load);

@@ -1,7 +1,7 @@
 /*
- * Files that hold facts about a run and no times of their own: metadata that the engine explorer
- * extracts from trtexec's log, properties of the device, and the values of output tensors, of which
- * the shapes are kept.
+ * Files that hold facts about a run but no times: metadata that the engine explorer extracts from
+ * trtexec's log, properties of the device, and the values of output tensors, of which the shapes
+ * are kept.
  */
 #include <stdio.h>
 

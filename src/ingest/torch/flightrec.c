@@ -148,7 +148,7 @@ static bool take(struct dump *dump, const struct pickle_value *pairs, size_t cou
     return !dump->stopped;
 }
 
-/* Groups stand before the entries in pickles, behind them in JSON. */
+/* Groups come before the entries in pickles, after them in JSON. */
 static bool groups_are_read(void *context, const struct pickle *pickle)
 {
     struct dump *dump = context;

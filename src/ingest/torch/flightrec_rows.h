@@ -96,7 +96,7 @@ struct flightrec_rows {
     struct flightrec_pattern patterns[FLIGHTREC_SETS][FLIGHTREC_WAYS];
     unsigned patterns_made;
     uint64_t
-        words[FLIGHTREC_WORDS]; /* of the entry at hand, the group's description behind FR_KEPT */
+        words[FLIGHTREC_WORDS]; /* of the entry at hand, the group's description after FR_KEPT */
     unsigned word_count, numbers;
     unsigned char packed[FLIGHTREC_WORDS * FLIGHTREC_EXTENTS * 10];
     size_t packed_len;

@@ -149,7 +149,7 @@ static enum step append_marked(struct pickle *p, unsigned type)
     return pickle_add(p, p->stack[from - 1], p->stack + from, count) ? GO_ON : FAIL;
 }
 
-/* A new container of `count` values that lie above the stack's top. */
+/* A new container of `count` values above the stack's top. */
 static enum step new_container(struct pickle *p, enum pickle_type type, size_t count)
 {
     struct pickle_value value = pickle_new(p, type);

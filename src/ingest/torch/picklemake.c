@@ -184,7 +184,7 @@ void pickle_run_frequent(struct pickle *p)
     struct cursor now = {p->bytes + p->at, p->stack + p->depth};
     const unsigned char *end = p->bytes + p->len;
     const struct pickle_value *full = p->stack + p->stack_cap;
-    const struct pickle_value *first = p->memo.blocks[0]; /* NONE behind the last */
+    const struct pickle_value *first = p->memo.blocks[0]; /* NONE after the last */
     while (end - now.at >= MOST_FREQUENT && now.top < full) {
         if (*now.at == 'h' && pickle_type(first[now.at[1]]) == PICKLE_TEXT) { /* mostly a key */
             *now.top++ = first[now.at[1]];

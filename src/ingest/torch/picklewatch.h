@@ -22,7 +22,7 @@ struct pickle_watch {
     const char *key;
     bool nested; /* it is a list of such lists */
     bool keep;   /* items share what they are made of: they alone are forgotten */
-    /* Asked before the first, if not NULL: whether what is needed beside them has been read
+    /* Asked before the first, if not NULL: whether the other data they need has been read
      * (pickle_so_far). Else nothing is taken. */
     bool (*ready)(void *context, const struct pickle *pickle);
     /* The dictionary's keys and values; they are good until this returns. `list`: which of the lists

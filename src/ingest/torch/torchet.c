@@ -12,7 +12,7 @@
 
 #define TEXT_BYTES_MOST ((size_t)64 << 10) /* of one text of a node */
 
-/* What a node may tell about itself. Files and environments are not among it. */
+/* What a node may say about itself. Files and environments are not among it. */
 static const char *const kept[] = {"rf_id",
                                    "fw_parent",
                                    "seq_id",

@@ -1,9 +1,9 @@
 /*
  * Memory snapshots of PyTorch (torch.cuda.memory._dump_snapshot).
  *
- * The trace of a device is a ring: it may begin with frees of what it never saw allocated. The total
- * after each event is therefore counted backwards from the end, where the segments tell what was
- * active.
+ * The trace of a device is a ring: it may begin with frees of what it never saw allocated. The
+ * total after each event is therefore counted backwards from the end, where the segments show what
+ * was active.
  */
 #include <stdio.h>
 #include <string.h>

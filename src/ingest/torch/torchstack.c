@@ -1,5 +1,5 @@
 /*
- * Frames and stacks get numbers by what they say, wherever in the pickle they lie.
+ * Frames and stacks get numbers by content, wherever in the pickle they are.
  */
 #include "ingest/torch/torchstack.h"
 #include "base/utf8.h"

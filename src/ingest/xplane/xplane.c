@@ -119,7 +119,7 @@ static bool is_device(const struct xplane_plane *plane)
     return nl_str_starts(plane->name, "/device:");
 }
 
-/* Programs come before the events that ran them, wherever they lie in the file. */
+/* Programs come before the events that ran them, wherever they are in the file. */
 static void find_programs(struct xplane_load *load, struct xplane_plane *planes, size_t count)
 {
     uint64_t damage[XPLANE_NOTES];

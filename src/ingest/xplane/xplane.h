@@ -2,8 +2,8 @@
  * xplane — XSpace files (`*.xplane.pb`) of TensorFlow, JAX and PyTorch/XLA: what the parts share.
  *
  * A file is one host: XSpace → planes (a device, or the host's threads) → lines → events. Names and
- * statistics of events are ids into tables of their plane, which may come after the lines; so a plane
- * is walked twice, tables first. Nothing is copied: all text lies in the file's bytes.
+ * statistics of events are ids into tables of their plane, which may come after the lines; so a
+ * plane is walked twice, tables first. Nothing is copied: all text is in the file's bytes.
  *
  *   xplane.c          recognising a file, its planes in order, coverage
  *   xplane_tables.c   tables of a plane; statistics of events; arguments as text
@@ -55,7 +55,7 @@ struct xplane_meta {
     uint8_t copy;      /* enum nl_copykind of an asynchronous HLO copy */
     bool read;         /* the four above are valid */
     bool is_copy;
-    uint64_t bytes;     /* of its result, where the shape tells; else unknown */
+    uint64_t bytes;     /* of its result, if the shape says; else unknown */
     uint32_t operation; /* collective operation, name id; 0 = none */
     uint32_t dtype;
     uint32_t facts; /* of the instruction that it is, or XPLANE_NO_FACTS */
@@ -98,7 +98,7 @@ enum xplane_note {
     XPLANE_NOTE_TIME,         /* times outside of int64 ns */
     XPLANE_NOTE_STATS,        /* statistics without a column */
     XPLANE_NOTE_DETAILS,      /* kernel_details with impossible numbers */
-    XPLANE_NOTE_LINKS,        /* consumers of what nobody produced */
+    XPLANE_NOTE_LINKS,        /* consumers without a producer */
     XPLANE_NOTE_MARKS,        /* the profiler's own statistics: _a, _r */
     XPLANE_NOTE_PROGRAMS,     /* HLO programs that no event names */
     XPLANE_NOTE_UNREADABLE,   /* HLO programs that are damaged */
@@ -187,10 +187,10 @@ uint64_t xplane_u64(const struct xplane_stats *stats, enum xplane_stat stat); /*
 struct nl_str xplane_text(const struct xplane_stats *stats, enum xplane_stat stat);
 
 /* arrows */
-/* Keeps what load->stats tell of an event that became a slice of `lane`. */
+/* Keeps what load->stats say of an event that became a slice of `lane`. */
 void xplane_link(struct xplane_load *load, const struct xplane_event *event, uint32_t lane,
                  bool on_device);
-/* Stages the arrows; after all planes, in a unit of its own. */
+/* Stages the arrows; after all planes, in a separate unit. */
 void xplane_links_join(struct xplane_load *load);
 
 /* planes */

@@ -107,7 +107,7 @@ size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_
 
 /* ---- shapes ---- */
 
-/* PrimitiveType of XLA's xla_data.proto; a gap is a type without a size of its own. */
+/* PrimitiveType of XLA's xla_data.proto; a gap is a type without a size. */
 static const struct {
     const char *name;
     uint8_t bits;
@@ -320,7 +320,7 @@ struct hlo_program *hlo_find(struct hlo_programs *programs, uint64_t id, struct 
             if (!nl_str_eq(programs->items[i].name, module))
                 continue;
             if (found)
-                return NULL; /* several programs of one name: which is not told */
+                return NULL; /* several programs of one name: which is not given */
             found = &programs->items[i];
         }
     }

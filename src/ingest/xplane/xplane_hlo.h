@@ -98,7 +98,7 @@ uint64_t hlo_elements(const struct hlo_shape *shape); /* NL_NULL_U64 when too ma
 const char *hlo_type_name(uint32_t type);             /* "bf16"; NULL when not known */
 unsigned hlo_type_bits(struct nl_str name);           /* of an element; 0 when not known */
 bool hlo_type_is_real(uint32_t type);                 /* floating point, not complex */
-/* Calls take for every array of a shape. False when some part is unknown, or lies too deep. */
+/* Calls take for every array of a shape. False if some part is unknown, or nested too deeply. */
 bool hlo_each_array(const struct wire *shape,
                     void (*take)(void *context, const struct hlo_shape *array), void *context);
 uint64_t hlo_shape_bytes(const struct wire *shape);

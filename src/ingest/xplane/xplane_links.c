@@ -67,8 +67,8 @@ static bool is_behind(const struct xplane_link *row, const struct xplane_link *c
     return order > 0 || (order == 0 && row->ts > consumer->ts);
 }
 
-/* The last producer of the id that began no later than the consumer, else its first one: ids are used
- * again. NULL when nobody produced it. */
+/* The last producer of the id that began no later than the consumer, else its first one: ids are
+ * used again. NULL if it has no producer. */
 static const struct xplane_link *producer_of(const struct xplane_links *producers,
                                              const struct xplane_link *consumer)
 {

@@ -2,10 +2,10 @@
  * Instructions of HLO programs beside the events that ran them: a row of table nodes per event, and
  * the columns of an operator of the CPU.
  *
- * Several kernels may run one instruction (a convolution that first reorders its input). What an
- * execution costs then stands beside one of them, the kernel that takes most of the instruction's
- * time on that plane, so that sums over rows do not count it again; hence rows are staged when a
- * plane is done.
+ * Several kernels may run one instruction (a convolution that first reorders its input). The costs
+ * of an execution are then at one of them, the kernel with most of the instruction's time on that
+ * plane, so that sums over rows do not count them again; hence rows are staged when a plane is
+ * done.
  */
 #include <stdlib.h>
 
@@ -16,12 +16,12 @@
 #include "ingest/xplane/xplane_nodes.h"
 #include "ingest/xplane/xplanefields.h"
 
-/* An instruction as rows tell it: ids of names in the stage. */
+/* An instruction as rows have it: ids of names in the stage. */
 struct xplane_facts {
     uint32_t name, type, module, operation, file, line, target, detail, precision;
     uint32_t input_shapes, input_types, output_shapes, output_types;
     uint64_t flops, bytes, output_bytes;
-    uint32_t leader;    /* name of the kernel that its costs stand beside, */
+    uint32_t leader;    /* name of the kernel that has its costs, */
     uint32_t leader_of; /* in this plane (number of planes staged, + 1) */
 };
 
@@ -34,7 +34,7 @@ static struct nl_str stat_name(const struct xplane_plane *plane, const struct wi
     return row != NL_NO_ROW ? plane->stats[row].name : (struct nl_str){"", 0};
 }
 
-/* "module(14)" → 14, as programs are numbered where no statistic tells; else the row's own id. */
+/* "module(14)" → 14, as programs are numbered if no statistic gives it; else the row's own id. */
 static uint64_t id_in_title(const struct xplane_meta *meta)
 {
     uint64_t id = 0;
@@ -78,7 +78,7 @@ static struct wire program_of(const struct xplane_plane *plane, const struct xpl
 
 void xplane_programs(struct xplane_load *load, const struct xplane_plane *named)
 {
-    struct xplane_plane plane = *named; /* with tables of its own */
+    struct xplane_plane plane = *named; /* with separate tables */
     xplane_tables_read(load, &plane);
     for (size_t i = 0; i < plane.meta_count; i++) {
         uint64_t id;
@@ -136,7 +136,7 @@ static struct wire nth(const struct wire *message, uint32_t number, int64_t whic
     return wire_over(NULL, 0);
 }
 
-/* Source file and line: told by the instruction, or by the innermost frame of its stack. */
+/* Source file and line: given by the instruction, or by the innermost frame of its stack. */
 static void find_source(struct xplane_load *load, const struct hlo_program *program,
                         const struct wire *about, struct xplane_facts *facts)
 {

@@ -13,7 +13,7 @@
 void xplane_programs(struct xplane_load *load, const struct xplane_plane *plane);
 void xplane_programs_note(struct xplane_load *load);
 void xplane_programs_release(struct xplane_load *load);
-/* The instruction `name` of the program that `stats` tell; XPLANE_NO_FACTS when it is not there. */
+/* The instruction `name` of the program in `stats`; XPLANE_NO_FACTS when it is not there. */
 uint32_t xplane_instruction(struct xplane_load *load, const struct xplane_stats *stats,
                             struct nl_str name);
 /* Costs that the profiler recorded go before those that follow from shapes. */

@@ -8,7 +8,7 @@
 #include "base/str.h"
 #include "store/schema.h"
 
-/* Fills what the details tell; numbers that no device has (old plugins write memory that was never
+/* Fills what the details give; numbers that no device has (old plugins write memory that was never
  * set) leave their columns unknown and give false. */
 bool xplane_kernel_details(struct nl_str text, struct nl_kernel_row *kernel);
 
