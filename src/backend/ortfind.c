@@ -86,8 +86,8 @@ static void visit_libraries(struct ort_places *places, const char *folder)
            "library path");
 }
 
-/* …/bin on PATH: the packages of a Python that lies there. pyenv puts …/shims there, and its Pythons
- * beside that folder. */
+/* …/bin on PATH: the packages of a Python in that folder. pyenv puts …/shims there, and its Pythons
+ * next to that folder. */
 static void visit_program_folder(struct ort_places *places, const char *folder)
 {
     const char *python = nl_arena_format(&places->arena, "%s/python3", folder);

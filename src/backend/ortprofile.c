@@ -21,7 +21,7 @@ static size_t without_space(const struct nl_map *map, size_t end)
     return end;
 }
 
-/* First number behind "tid" : in the file, so that the ranges lie where the profiler's do. */
+/* First number after "tid" : in the file, so that the ranges are where the profiler's are. */
 static long long number_of(const struct nl_map *map, const char *key)
 {
     size_t len = strlen(key);
@@ -38,7 +38,7 @@ static long long number_of(const struct nl_map *map, const char *key)
     return 0;
 }
 
-/* A library that does not tell its time 0 in UTC: then the ranges begin at the file's. */
+/* A library that does not give its time 0 in UTC: then the ranges begin at the file's. */
 static int64_t epoch_of(const struct ort_outcome *outcome)
 {
     const int64_t hour = (int64_t)3600 * 1000000000;

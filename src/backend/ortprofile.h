@@ -1,9 +1,9 @@
 /*
  * ortprofile — the file that ONNX Runtime's profiler wrote, with the runs that were timed without it.
  *
- * The result is an ordinary profile of ONNX Runtime: its own events byte for byte, and behind them one
- * Session range "unprofiled run" for every counted run without the profiler, on the same clock, with ns
- * as decimals. So everything that was measured stands in one file.
+ * The result is an ordinary profile of ONNX Runtime: its own events byte for byte, followed by one
+ * Session range "unprofiled run" for every counted run without the profiler, on the same clock,
+ * with ns as decimals. So everything that was measured stands in one file.
  */
 #ifndef ORTPROFILE_H
 #define ORTPROFILE_H

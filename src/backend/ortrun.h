@@ -8,8 +8,8 @@
  * It stops when the 95 % interval of the median of the runs without the profiler is within ±1 % and
  * enough profiled runs are there, or at a limit, but never before one run of each kind.
  *
- * ort_measure is meant for a child process, and `outcome` for memory that is shared with it: when the
- * library crashes, the outcome tells what was being done.
+ * ort_measure is meant for a child process, and `outcome` for memory that is shared with it: when
+ * the library crashes, the outcome says what was being done.
  */
 #ifndef ORTRUN_H
 #define ORTRUN_H

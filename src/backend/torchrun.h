@@ -1,11 +1,12 @@
 /*
- * torchrun — a model under PyTorch: which Python, its command line, and what our driver in it told.
+ * torchrun — a model under PyTorch: which Python, its command line, and what our driver in it
+ * reported.
  *
- * The driver (torchdriver.py, embedded) is written into a folder and run by the user's own Python, where
- * PyTorch lives. It times the model without PyTorch's profiler and with it, in turns as ortrun does, and
- * leaves files there: `facts`, `runs`, trace.json, or `error` with an exit status of ours. While it runs,
- * torch_shared (a mapped file) tells what it is doing. What the model prints goes wherever the command's
- * output goes; nothing of it is read.
+ * The driver (torchdriver.py, embedded) is written into a folder and run by the user's own Python,
+ * where PyTorch lives. It times the model without PyTorch's profiler and with it, in turns as
+ * ortrun does, and leaves files there: `facts`, `runs`, trace.json, or `error` with an exit status
+ * of ours. While it runs, torch_shared (a mapped file) says what it is doing. What the model prints
+ * goes wherever the command's output goes; nothing of it is read.
  */
 #ifndef TORCHRUN_H
 #define TORCHRUN_H

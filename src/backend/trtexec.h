@@ -1,6 +1,6 @@
 /*
- * trtexec — TensorRT's own program for measuring a model: where it lies, what kind of file it is given,
- * and the words of its command line.
+ * trtexec — TensorRT's own program for measuring a model: where it is, what kind of file it is
+ * given, and the words of its command line.
  *
  * It is asked for two measurements of one engine: runs without the profiler, whose times it exports, and
  * then runs with it (--separateProfileRun), for the layers. trtexec measures at least as many runs and at

@@ -1,5 +1,5 @@
 /*
- * capturefacts — what the ledger knows of a run and its profile may not tell: the values of --set and
+ * capturefacts — what the ledger knows of a run and its profile may lack: the values of --set and
  * neurolens.yaml, the commit, the host. Comparisons judge by them whether two runs can be compared.
  */
 #ifndef NL_CAPTUREFACTS_H

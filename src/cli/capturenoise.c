@@ -28,7 +28,7 @@ static void add_own(struct own *own, const struct nl_captures *captures, const s
     }
 }
 
-/* Who a file is, by what it tells. */
+/* The identity of a file, by its contents. */
 static void who_of_file(const struct nl_captures *captures, struct nl_history_who *who,
                         struct nl_arena *arena)
 {

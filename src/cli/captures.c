@@ -60,8 +60,9 @@ static bool has_clock(const struct nl_trace *trace)
     return true;
 }
 
-/* Two devices of no rank and one number, one after the other, are not one capture; at the same time they
- * are two processes of one. Without times of day nobody knows: files named as one side are repeats. */
+/* Two devices of no rank and one number, one after the other, are not one capture; at the same time
+ * they are two processes of one. Without times of day it is unknown: files named as one side are
+ * repeats. */
 static bool device_repeats(const struct nl_trace *trace)
 {
     struct nl_window window = {0};

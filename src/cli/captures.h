@@ -1,6 +1,6 @@
 /*
- * captures — one side of a comparison: the captures that words stand for, each loaded as a profile of its
- * own.
+ * captures — one side of a comparison: the captures that words stand for, each loaded as a separate
+ * profile.
  *
  *     a.json,b.json,c.json      three captures
  *     FOLDER                    a capture of several ranks; or several, where files of one rank repeat
@@ -26,7 +26,7 @@ struct nl_captures {
         const char *name; /* as the user may type it */
     } * items;
     size_t count, cap;
-    struct nl_diff_input input;   /* the first, with the others behind it */
+    struct nl_diff_input input;   /* the first, followed by the others */
     struct nl_diff_input *others; /* count - 1 */
     const char **paths;           /* every word's path, count of them: inputs of -o */
     struct nl_arena arena;

@@ -105,7 +105,7 @@ static enum nl_code wait_for(const struct nl_child *child, pid_t pid, struct nl_
     }
 }
 
-/* The last line in `text` that has `mark` in it, from behind the mark on; NULL without. */
+/* The last line in `text` that has `mark` in it, from after the mark on; NULL without. */
 static const char *marked_line(char *text, const char *mark)
 {
     const char *found = NULL;
@@ -116,7 +116,7 @@ static const char *marked_line(char *text, const char *mark)
     return found;
 }
 
-/* What the child printed last that tells most, "" without. */
+/* The most informative last line of the child, or "". */
 static void read_last_line(const struct nl_child *child, char text[LAST_LINE + 1])
 {
     char part[LOG_END + 1];
@@ -137,7 +137,7 @@ static void read_last_line(const struct nl_child *child, char text[LAST_LINE + 1
             line = line ? line + 1 : part;
         }
         size_t len = strlen(line);
-        if (len > LAST_LINE && !child->mark) /* the end of a long line tells most */
+        if (len > LAST_LINE && !child->mark) /* the end of a long line says most */
             line += len - LAST_LINE;
         snprintf(text, LAST_LINE + 1, "%.*s", LAST_LINE, line);
     }

@@ -1,5 +1,5 @@
 /*
- * child — work in a process of its own, so that a crash or an endless loop in somebody else's library
+ * child — work in a separate process, so that a crash or an endless loop in somebody else's library
  * is an error message and not ours.
  *
  * The child is a fork: it sees all memory as it was, and what it writes is lost, except in memory from

@@ -1,9 +1,10 @@
 /*
  * bench: records one command several times, or two in turn, until it is known what they take.
  *
- * Each capture is a `neurolens run` of its own, so that nothing of one is left for the next. Two commands take
- * turns (A B, B A, A B, …): what the machine does meanwhile meets both alike. It ends when the 95 % interval is
- * as narrow as --precision asks, not when there is a difference: who looks until there is one finds one.
+ * Each capture is a separate `neurolens run`, so that nothing of one is left for the next. Two
+ * commands take turns (A B, B A, A B, …): what the machine does meanwhile meets both alike. It ends
+ * when the 95 % interval is as narrow as --precision asks, not when there is a difference: who
+ * looks until there is one finds one.
  */
 #include <errno.h>
 #include <math.h>

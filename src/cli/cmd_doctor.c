@@ -471,7 +471,7 @@ static struct nl_result *run_checks(struct nl_call *call)
     return table;
 }
 
-/* For eyes a check takes lines of its own: paths and advice do not fit a table's cells. */
+/* In text a check takes separate lines: paths and advice do not fit a table's cells. */
 static void print_text(FILE *out, const struct nl_result *table)
 {
     for (size_t row = 0; row < table->rows; row++) {

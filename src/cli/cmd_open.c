@@ -93,7 +93,7 @@ static void fill_page(struct nl_buf *out, const struct page_value *values)
     nl_buf_text(out, at);
 }
 
-/* ---- telling ---- */
+/* ---- messages ---- */
 
 static bool has_desktop(void)
 {
@@ -230,7 +230,7 @@ static bool serve_trace(const struct nl_call *call, const char *path, FILE *trac
     return done;
 }
 
-/* The page has a policy of its own; this one adds what only a header can say. */
+/* The page has its own policy; this one adds what only a header can say. */
 static bool serve_page(const struct nl_call *call, FILE *page, struct nl_err *err)
 {
     struct nl_loopback server;

@@ -66,7 +66,7 @@ static const struct nl_option model_options[] = {
     NL_OPTIONS_END,
 };
 
-#define OWN_FACTS 5 /* that are set beside those of the host */
+#define OWN_FACTS 5 /* that are set in addition to those of the host */
 
 struct profiling {
     struct nl_profile_work *work;

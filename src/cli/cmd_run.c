@@ -1,9 +1,9 @@
 /*
  * run: records a program and everything it starts.
  *
- * The parts (a file per process) lie in OUT.parts while the program runs and are joined to OUT when it has
- * ended; whatever happens to us meanwhile, `neurolens analyze OUT.parts` reads them. Our exit status is the
- * program's; when a signal ended it, the same signal ends us.
+ * The parts (a file per process) are in OUT.parts while the program runs and are joined to OUT when
+ * it has ended; whatever happens to us meanwhile, `neurolens analyze OUT.parts` reads them. Our
+ * exit status is the program's; when a signal ended it, the same signal ends us.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -417,7 +417,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
         close(held);
     if (!ran) {
         parts_remove(folder);
-        return err->code == NL_OK; /* told already, with its status */
+        return err->code == NL_OK; /* reported already, with its status */
     }
     if (!nl_run_own(call)->pid)
         nl_provenance_end(folder, &report);

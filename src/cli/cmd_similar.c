@@ -1,4 +1,4 @@
-/* similar: the fingerprint of a profile beside those of the ledger's runs. */
+/* similar: the fingerprint of a profile compared with those of the ledger's runs. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 
 #define READ_MAX ((size_t)1 << 30) /* of a document that cannot be mapped */
 
-/* A document as it lies on disk or came in. */
+/* A document as it is on disk or was read from standard input. */
 struct document {
     const char *name;
     const char *text;

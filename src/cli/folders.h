@@ -13,7 +13,7 @@
 #include "base/err.h"
 
 /* `given` is the value of --ledger or NULL. NULL with NL_ENVIRONMENT when there is no home to put
- * it in, for a ledger behind a URL, and for one that was found and is not trusted. */
+ * it in, for a ledger given as a URL, and for one that was found and is not trusted. */
 char *nl_ledger_folder(const char *given, struct nl_err *err);
 
 bool nl_is_folder(const char *path);

@@ -69,8 +69,8 @@ static void option_words(char *text, size_t room, const struct nl_option *option
              option->argument ? option->argument : "");
 }
 
-/* "words   what it means", broken into lines that are indented alike; words that are too long have a
- * line of their own. */
+/* "words   what it means", broken into lines that are indented alike; words that are too long have
+ * a separate line. */
 static void put_row(FILE *out, const char *words, size_t wide, const char *meaning)
 {
     struct nl_buf row, text;

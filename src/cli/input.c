@@ -199,7 +199,7 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
     return trace;
 }
 
-/* What a report takes beside the columns, for so many bytes of them: 0.7 of them where most are ranges, as much
+/* What a report takes besides so many bytes of columns: 0.7 of them where most are ranges, as much
  * again where the device waits for every kernel. */
 #define BESIDE(bytes) ((bytes) / 4 * 5)
 

@@ -1,10 +1,10 @@
 /*
- * kept — reports beside the cached trace that they are about, so that the same question is answered
- * at once. Kept are reports of cached traces of 8 MiB and more: of smaller ones, computing takes
- * hardly longer than reading (docs/speed.md), and how long it takes once says more about what else
- * runs than about the trace. A file that is damaged, or answers another question, is removed and the
- * report made anew. The short page of `analyze` is a question of its own, whose report has fewer tables; a whole
- * report answers it, too.
+ * kept — reports next to the cached trace that they are about, so that the same question is
+ * answered at once. Kept are reports of cached traces of 8 MiB and more: of smaller ones, computing
+ * takes hardly longer than reading (docs/speed.md), and how long it takes once says more about what
+ * else runs than about the trace. A file that is damaged, or answers another question, is removed
+ * and the report made anew. The short page of `analyze` is a separate question, whose report has
+ * fewer tables; a whole report answers it, too.
  *
  * An answer is a report and the facts of its profile. A kept one is read from its own file alone: the
  * trace may be unchecked (store/tracefile.h), only its metadata and the number of its rows are looked at.

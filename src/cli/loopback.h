@@ -2,9 +2,9 @@
  * loopback — a web server for one user on this machine: a few paths below a random token, on a random
  * port of 127.0.0.1, until the job is cancelled or a path was asked for that ends it.
  *
- * Requests must name this server as their host, so that no page of the web can reach it by a name that
- * resolves to 127.0.0.1 (DNS rebinding), and must know the token. Answers are never cached, never framed,
- * and tell no other site where they came from.
+ * Requests must name this server as their host, so that no page of the web can reach it by a name
+ * that resolves to 127.0.0.1 (DNS rebinding), and must know the token. Answers are never cached,
+ * never framed, and send no referrer to other sites.
  *
  *     struct nl_loopback_item items[] = {{"", "text/html; charset=utf-8", page, page_size, -1}, ...};
  *     if (nl_loopback_open(&server, err))

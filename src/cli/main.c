@@ -163,7 +163,7 @@ static struct nl_words copy_of(const struct nl_words *words)
     return copy;
 }
 
-/* Of which ledger, may be said behind it. */
+/* The ledger's name may follow. */
 static bool names_run(const struct nl_call *call, const struct nl_words *words, const char *word)
 {
     const struct nl_option *const *all = nl_command_all_options();

@@ -1,4 +1,4 @@
-/* A folder made beside its place, then renamed. */
+/* A folder made next to its place, then renamed. */
 #define _GNU_SOURCE
 #include "cli/outfolder.h"
 

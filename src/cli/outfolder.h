@@ -1,7 +1,7 @@
 /*
- * outfolder — a folder of files that appears at once when all of them are written: it is made under a
- * temporary name beside its place and renamed in the end. An empty folder of that name is replaced;
- * anything else there is refused.
+ * outfolder — a folder of files that appears at once when all of them are written: it is made under
+ * a temporary name next to its place and renamed in the end. An empty folder of that name is
+ * replaced; anything else there is refused.
  */
 #ifndef NL_OUTFOLDER_H
 #define NL_OUTFOLDER_H

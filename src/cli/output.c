@@ -22,7 +22,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Is the existing file `target`, lying in folder `parent`, what `input` names? */
+/* Is the existing file `target` in folder `parent` what `input` names? */
 static bool is_input(const struct stat *target, const struct stat *parent, const char *input)
 {
     struct stat info;

@@ -187,7 +187,7 @@ struct nl_progress *nl_progress_start(const struct nl_call *call)
     progress->limit_ns = call->settings.timeout_ns;
     progress->started = now_ns();
     int64_t wait = TICK_NS;
-    (void)nl_memguard_look(progress->job, &wait); /* before the work begins, not beside it */
+    (void)nl_memguard_look(progress->job, &wait); /* before the work begins, not in parallel */
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);

@@ -20,7 +20,7 @@ struct nl_progress *nl_progress_start(const struct nl_call *call);
 /* Stops drawing and clears the line; the rest of the output may begin. Guarding goes on. */
 void nl_progress_quiet(struct nl_progress *progress);
 
-/* Clears the line for a message; drawing goes on behind it. */
+/* Clears the line for a message; drawing goes on after it. */
 void nl_progress_clear(struct nl_progress *progress);
 
 /* File or folder of files to remove when the process has to be ended (borrowed), or NULL. */

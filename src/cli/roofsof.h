@@ -1,5 +1,5 @@
 /*
- * roofsof — the measured roofs of a profile's host, laid beside its trace.
+ * roofsof — attaches the measured roofs of a profile's host to its trace.
  */
 #ifndef NL_ROOFSOF_H
 #define NL_ROOFSOF_H

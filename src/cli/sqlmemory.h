@@ -1,10 +1,11 @@
 /*
  * sqlmemory — SQLite without memory ends the process, as all else does.
  *
- * SQLite tells its caller that an allocation failed, once, and goes on: a text that could not be bound is NULL
- * in a row of the ledger, a schema that could not be read is a table that is not there. Where memory is gone no
- * answer is better than a part of one, so its allocator ends the process with a message and status 5. A
- * transaction that was open is rolled back by whoever opens the database next.
+ * SQLite reports a failed allocation to its caller once, and goes on: a text that could not be
+ * bound is NULL in a row of the ledger, a schema that could not be read is a table that is not
+ * there. Where memory is gone no answer is better than a part of one, so its allocator ends the
+ * process with a message and status 5. A transaction that was open is rolled back by whoever opens
+ * the database next.
  */
 #ifndef NL_SQLMEMORY_H
 #define NL_SQLMEMORY_H

@@ -1,10 +1,11 @@
 /*
- * trendalert — tells a command or a web address of a change for the worse, when asked to (`trend --alert`,
- * `--webhook`), once for each change.
+ * trendalert — notifies a command or a web address of a change for the worse, when asked to (`trend
+ * --alert`, `--webhook`), once for each change.
  *
- * What was reported is a line "METRIC RUN" in the file trend-alerts of the ledger's folder: a nightly job tells
- * of a change once, not every night. A command gets the alert as JSON on its standard input
- * (neurolens.alert/1) and its sentence as $NEUROLENS_ALERT; an address gets the JSON by POST, sent by the curl program.
+ * What was reported is a line "METRIC RUN" in the file trend-alerts of the ledger's folder: a
+ * nightly job reports a change once, not every night. A command gets the alert as JSON on its
+ * standard input (neurolens.alert/1) and its sentence as $NEUROLENS_ALERT; an address gets the JSON
+ * by POST, sent by the curl program.
  */
 #ifndef NL_TRENDALERT_H
 #define NL_TRENDALERT_H

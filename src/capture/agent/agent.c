@@ -79,7 +79,7 @@ static int64_t number_in(const char *const *variables)
     return NL_REC_UNKNOWN;
 }
 
-/* What launchers of distributed jobs tell their processes. */
+/* What launchers of distributed jobs give their processes. */
 static void read_ranks(struct agent *agent)
 {
     static const char *const rank[] = {
@@ -119,7 +119,7 @@ static const char *path_executed(char *const *words)
     return path;
 }
 
-/* In a function of its own: room on the stack is memory that most programs have not touched yet. */
+/* In a separate function: room on the stack is memory that most programs have not touched yet. */
 static __attribute__((noinline)) void copy_name_of_link(struct agent *agent)
 {
     char path[4096];

@@ -36,7 +36,7 @@ enum thread_state {
     THREAD_BUSY /* between agent_enter and agent_leave */
 };
 
-/* What a thread needs to write; in a page of its own that is all zeros in a forked child. */
+/* What a thread needs to write; in a separate page that is all zeros in a forked child. */
 struct thread {
     struct nl_rec_block *block; /* NULL: none yet */
     char *payload;
@@ -154,9 +154,9 @@ static inline void agent_commit(struct thread *thread, uint32_t count)
 }
 
 /*
- * The events. A scope's token is what agent_end wants back: the low half of the time of its begin, its
- * depth, its class; 0 = not recorded. `more` (NULL: none) points to 1 or 2 structs as recformat.h
- * tells. All return at once while the window is closed, agent_end excepted.
+ * The events. A scope's token is what agent_end wants back: the low half of the time of its begin,
+ * its depth, its class; 0 = not recorded. `more` (NULL: none) points to 1 or 2 structs as in
+ * recformat.h. All return at once while the window is closed, agent_end excepted.
  */
 uint64_t agent_begin(uint32_t kind, uint32_t depth, uint32_t name, const struct nl_rec_more *more,
                      uint32_t count);

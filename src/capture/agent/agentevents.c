@@ -121,7 +121,7 @@ bool agent_event(uint8_t kind, uint32_t name, const struct nl_rec_more *more, ui
     struct thread *thread = always || is_open() ? agent_enter() : NULL;
     if (!thread)
         return false;
-    uint64_t time = ticks_now(nl_agent.clock); /* first: what it is about is before, not behind */
+    uint64_t time = ticks_now(nl_agent.clock); /* first: what it is about is before, not after */
     struct nl_rec_cell *cell = agent_cells(thread, 1 + count);
     if (cell) {
         put_cell(cell, time, name, kind, 1 + count, 0);

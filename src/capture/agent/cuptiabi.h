@@ -167,7 +167,7 @@ struct cupti_jit {
     const char *cache_path;
 };
 
-/* What cuptiSubscribe_v2 takes, and tells of who is in the way. */
+/* What cuptiSubscribe_v2 takes, and reports about the current subscriber. */
 struct cupti_subscriber {
     size_t size;
     const char *name;

@@ -91,7 +91,7 @@ static bool each_mapping(bool (*take)(char *line, void *context), void *context)
     return done;
 }
 
-/* Python wheels keep CUDA libraries in folders beside each other. */
+/* Python wheels keep CUDA libraries in adjacent folders. */
 static bool try_wheel(char *line, void *context)
 {
     static const char *const places[] = {"cu13/lib/libcupti.so.13", "cuda_cupti/lib/libcupti.so.12",
@@ -154,7 +154,7 @@ bool cupti_open(struct cupti_calls *calls, char *why, size_t room)
 
 /* ---- who holds it ---- */
 
-/* The surest first: PyTorch is often there beside another tool. */
+/* The surest first: PyTorch is often there next to another tool. */
 static const struct {
     const char *library, *tool;
 } tools[] = {

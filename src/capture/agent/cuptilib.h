@@ -17,7 +17,8 @@ struct cupti_calls {
 #include "capture/agent/cupticalls.def"
 };
 
-/* False: there is none here, or one that lacks what is needed; `why` (of `room` bytes) tells. */
+/* False: there is none here, or one that lacks what is needed; `why` (of `room` bytes) gives the
+ * reason. */
 bool cupti_open(struct cupti_calls *calls, char *why, size_t room);
 
 /* Which other tool probably holds CUPTI, by the libraries in this process: a text that lives on. */

@@ -1,6 +1,6 @@
 /*
- * cuptipages — what CUPTI tells of unified memory, and how it is asked for: the part of cuptiabi.h about pages that
- * the processor and the GPU share, which the driver moves between them.
+ * cuptipages — what CUPTI reports of unified memory, and how to ask for it: the part of cuptiabi.h
+ * about pages that the processor and the GPU share, which the driver moves between them.
  *
  * Source: CUpti_ActivityUnifiedMemoryCounter2 and 3, CUpti_ActivityUnifiedMemoryCounterConfig of cupti_activity.h.
  */

@@ -20,7 +20,7 @@
 #define GPU_CALLS_MOST 2048u /* functions of the runtime, of the driver */
 
 enum gpu_state {
-    GPU_DEAD, /* in a forked child; after an error; behind the end */
+    GPU_DEAD, /* in a forked child; after an error; after the end */
     GPU_LIVE,
     GPU_ENDING
 };

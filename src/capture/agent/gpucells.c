@@ -185,7 +185,7 @@ static void overhead(struct gpu *gpu, const void *record)
         more);
 }
 
-/* The record does not tell its thread in all versions; the call that it belongs to does. */
+/* The record does not name its thread in all versions; the call that it belongs to does. */
 static void jit(struct gpu *gpu, const void *record)
 {
     static const char *const entries[] = {"code", "PTX to machine code", "NVVM IR to PTX"};
@@ -318,7 +318,7 @@ static void stream(struct gpu *gpu, const void *record)
 
 /* ---- all ---- */
 
-/* `start`: where its time lies in a record, 0 = it has none. */
+/* `start`: position of its time in a record, 0 = it has none. */
 static const struct {
     void (*write)(struct gpu *gpu, const void *record);
     size_t start;

@@ -37,7 +37,7 @@ static void request(uint8_t **buffer, size_t *bytes, size_t *records)
     *bytes = *buffer ? GPUPOOL_BYTES : 0;
     if (*buffer || gpu->version >= CUPTI_CUDA_12_9)
         return;
-    /* Older versions may crash without a buffer: several may write to this one, nobody reads it. */
+    /* Older versions may crash without a buffer: several may write to this one, none reads it. */
     __atomic_fetch_add(&gpu->scratched, 1, __ATOMIC_RELAXED);
     *buffer = gpu->scratch;
     *bytes = SCRATCH_BYTES;
@@ -104,7 +104,8 @@ static void drain_all(struct gpu *gpu)
     }
 }
 
-/* What was not told yet: after every round, so that a killed process has told all but the last. */
+/* What was not written yet: after every round, so that a killed process has written all but the
+ * last. */
 static void tell(struct gpu *gpu)
 {
     gpu_write_note(gpu->thread, "skipped: GPU records of unknown kinds", gpu->unknown, NULL);
@@ -269,7 +270,7 @@ static void configure(struct gpu *gpu, void *subscriber)
     (void)cupti->enable_domain(1, subscriber, CUPTI_DOMAIN_STATE);
 }
 
-/* Who holds CUPTI, in its own words where it can tell, else by the libraries of the process. */
+/* Who holds CUPTI, by CUPTI's answer if it has one, else by the libraries of the process. */
 static void tell_holder(struct gpu *gpu, char *why, size_t room)
 {
     char holder[80] = "";

@@ -35,7 +35,7 @@ static inline uint64_t gpu_shifted(const struct gpu_shift *shift, uint64_t stamp
     return stamp ? stamp - (uint64_t)shift->ns : 0;
 }
 
-/* Waits on our side of the clock, which nobody sets; false: `ns` have passed. */
+/* Waits on our side of the clock, which no program sets; false: `ns` have passed. */
 bool gpu_wait(sem_t *sem, int64_t ns);
 
 /* Number of a text, 0 without one. */

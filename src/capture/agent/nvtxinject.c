@@ -87,7 +87,7 @@ static uint32_t payload(const struct nvtx_attributes *attributes, uint64_t *valu
     }
 }
 
-/* Fills the two cells behind the first; returns how many of them are needed. */
+/* Fills the two cells after the first; returns how many of them are needed. */
 static uint32_t more_of(const struct nvtx_attributes *attributes, uint32_t domain, uint64_t range,
                         struct nl_rec_more more[2])
 {
@@ -298,7 +298,7 @@ static void fill(const struct nvtx_callbacks *callbacks, int module, const struc
             *table[entries[i].place] = entries[i].function;
 }
 
-/* What a range costs beside its events: looking its text up, mostly. */
+/* What a range costs besides its events: looking its text up, mostly. */
 static void range_pair(void)
 {
     (void)push_a("neurolens: the cost of a range");

@@ -58,7 +58,7 @@ uint32_t pythonhere_options(const char *words, uint64_t bytes)
     return found;
 }
 
-/* In a function of its own: room on the stack is memory that other programs have not touched yet. */
+/* In a separate function: room on the stack is memory that other programs have not touched yet. */
 static __attribute__((noinline)) uint32_t look_at_words(void)
 {
     char words[COMMAND_MOST];

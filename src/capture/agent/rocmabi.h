@@ -3,7 +3,8 @@
  * that neither ROCm nor a driver is needed to build. The library is in the process already when it calls us; its
  * functions are found at run time (rocmcalls.def).
  *
- * Records tell their own size and only grow at their end within a major version. What is not used is `skipN`.
+ * Records contain their size and only grow at their end within a major version. What is not used is
+ * `skipN`.
  *
  * Source: layouts, numbers and prototypes are those of fwd.h, buffer_tracing.h, callback_tracing.h, agent.h and
  * registration.h of rocprofiler-sdk 1.x (public: github.com/ROCm/rocm-systems, projects/rocprofiler-sdk).

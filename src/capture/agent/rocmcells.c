@@ -141,7 +141,7 @@ static void copy(struct rocm *rocm, const void *record)
                                .context = NL_REC_GPU_NUMBER,
                                .stream = NL_REC_GPU_NUMBER,
                                .bytes = c->bytes};
-    /* Memory of the host may be pageable or pinned: the agent alone does not tell. */
+    /* Memory of the host may be pageable or pinned: the agent alone does not say. */
     work.detail = (peers.from == NL_REC_GPU_NUMBER ? MEMORY_UNKNOWN : MEMORY_DEVICE) |
                   (peers.to == NL_REC_GPU_NUMBER ? MEMORY_UNKNOWN : MEMORY_DEVICE) << 8;
     struct nl_rec_cell cell = {.time = time_of(rocm, c->start),

@@ -31,8 +31,8 @@ static bool is_live(const struct rocm *rocm)
 
 /* ---- the clock ---- */
 
-/* rocprofiler counts suspended time, too (CLOCK_BOOTTIME): the difference to ours, from the closest of a few readings.
- * False: it does not tell its time. */
+/* rocprofiler counts suspended time, too (CLOCK_BOOTTIME): the difference to ours, from the closest
+ * of a few readings. False: it does not give its time. */
 static bool anchor(struct rocm *rocm)
 {
     int64_t closest = INT64_MAX, shift = 0;
@@ -132,7 +132,7 @@ static void on_marker(struct rocm_notice notice, uint64_t *data, void *user)
     }
 }
 
-/* ---- the thread that flushes: what is killed has told all but the last half second ---- */
+/* ---- the thread that flushes: a killed process has written all but the last half second ---- */
 
 static void finish(struct rocm *rocm)
 {
@@ -270,7 +270,7 @@ static const char *begin(struct rocm *rocm)
                              &rocm->buffer) != ROCM_OK)
         return "rocprofiler makes no buffer";
     bool all = trace(rocm);
-    (void)anchor(rocm); /* so that the first buffer tells what changed since */
+    (void)anchor(rocm); /* so that the first buffer has what changed since */
     __atomic_store_n(&rocm->state, ROCM_LIVE, __ATOMIC_RELEASE);
     if (calls->start_context(rocm->context) != ROCM_OK)
         return "rocprofiler does not start; another tool may be using it";

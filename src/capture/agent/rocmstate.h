@@ -2,9 +2,10 @@
  * rocmstate — recording of the work of AMD GPUs inside the recorded process: what rocminject.c (start, callbacks, end)
  * and rocmcells.c (records to cells) share.
  *
- * AMD's runtime looks for rocprofiler_configure in the libraries of a process when it starts, and loads rocprofiler-sdk when
- * there is one. That fills a buffer in the program's threads and hands it to us in a thread of its own; what does not
- * fit is dropped and counted, so that the program never waits.
+ * AMD's runtime looks for rocprofiler_configure in the libraries of a process when it starts, and
+ * loads rocprofiler-sdk when there is one. That fills a buffer in the program's threads and hands
+ * it to us in a separate thread; what does not fit is dropped and counted, so that the program
+ * never waits.
  *
  * Not run on a real GPU yet: tested against a library made up for the tests (tests/record/mock_rocm.c).
  */
@@ -53,7 +54,7 @@ struct rocm {
     uint64_t queues[ROCM_QUEUES_MOST];
     uint32_t queue_count;
     uint32_t functions[ROCM_OPERATIONS_MOST]; /* names; 0 = not asked for yet */
-    uint64_t dropped, unknown;                /* dropped: as told last */
+    uint64_t dropped, unknown;                /* dropped: as written last */
     uint64_t queueless;                       /* kernels on queues over ROCM_QUEUES_MOST */
 };
 

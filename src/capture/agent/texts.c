@@ -106,7 +106,7 @@ static uint32_t add(struct texts *texts, struct recfile *file, const char *text,
     return id;
 }
 
-/* A lock that names its holder: one left behind by a fork is taken over. */
+/* A lock that names its holder: one left by a fork is taken over. */
 static void lock(uint32_t *word, uint32_t pid)
 {
     for (unsigned spins = 0;; spins++) {

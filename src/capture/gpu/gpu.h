@@ -6,8 +6,8 @@
  * slow is made less often, one that fails is made again a second later, one that the device does not
  * know is never made again. All of that is counted.
  *
- * A reading is a list of values with a time each: most are of the moment, but a driver that samples by itself tells
- * several of one metric, of moments since the reading before.
+ * A reading is a list of values with a time each: most are of the moment, but a driver that samples
+ * by itself returns several of one metric, from moments since the last reading.
  */
 #ifndef NL_GPU_H
 #define NL_GPU_H

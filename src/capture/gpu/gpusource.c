@@ -1,7 +1,8 @@
 /*
- * GPUs as their drivers show them, read beside the program by the thread of gpuwatch. Values of a device go to the
- * recording of the first process there is, on a lane of the device; the memory that a process has on
- * GPUs goes to its own. What crosses a threshold becomes a mark there.
+ * GPUs as their drivers show them, read in parallel with the program by the thread of gpuwatch.
+ * Values of a device go to the recording of the first process there is, on a lane of the device;
+ * the memory that a process has on GPUs goes to its own. What crosses a threshold becomes a mark
+ * there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +72,8 @@ static void take_values(struct source_run *run, struct part *part)
     }
 }
 
-/* Memory of the recorded processes, of all GPUs together as each was last read; told when any was read anew. */
+/* Memory of the recorded processes, of all GPUs together as each was last read; reported when any
+ * was read anew. */
 static void take_processes(struct source_run *run, unsigned devices)
 {
     struct gpus *gpus = run->state;

@@ -1,8 +1,9 @@
 /*
- * Reading NVIDIA's GPUs: a row of reads[] per call of the library, with how often it is made. Rates are what
- * the driver can answer with something new: utilisation is a share of its last sixth to whole second;
- * power, clocks, temperature and the reasons of throttling change fast. nvmlDeviceGetPcieThroughput
- * is never called: it waits for 20 ms each time; the byte counters of the fields tell the same.
+ * Reading NVIDIA's GPUs: a row of reads[] per call of the library, with how often it is made. Rates
+ * are what the driver can answer with something new: utilisation is a share of its last sixth to
+ * whole second; power, clocks, temperature and the reasons of throttling change fast.
+ * nvmlDeviceGetPcieThroughput is never called: it waits for 20 ms each time; the byte counters of
+ * the fields give the same.
  */
 #include "capture/gpu/nvml.h"
 
@@ -29,7 +30,7 @@ static int read_utilisation(struct call *call)
     const uint64_t core = GPU_BIT(GPU_UTILISATION), memory = GPU_BIT(GPU_MEMORY_UTILISATION);
     uint64_t have = call->out->have;
     if ((have & core) && (have & memory))
-        return NVML_OK; /* samples say more: this call tells the last of them */
+        return NVML_OK; /* samples say more: this call returns the last of them */
     if (!call->nvml->utilisation)
         return NVML_FUNCTION_NOT_FOUND;
     int result = call->nvml->utilisation(call->device->handle, &rates);
@@ -95,7 +96,7 @@ static int read_one(struct call *call, int (*function)(nvml_handle, unsigned *),
 static int read_power(struct call *call)
 {
     if (call->device->instant)
-        return NVML_OK; /* the field is better: this call tells the average of a second */
+        return NVML_OK; /* the field is better: this call returns the average of a second */
     return read_one(call, call->nvml->power, GPU_POWER);
 }
 
@@ -194,7 +195,7 @@ struct wanted {
 };
 #define FIELDS_MOST 8u
 
-/* Each field has a result of its own. Those that the device lacks are not asked for again. */
+/* Each field has a separate result. Those that the device lacks are not asked for again. */
 static int read_fields(struct call *call, const struct wanted *wanted, size_t count)
 {
     struct nvml_field fields[FIELDS_MOST];
@@ -336,12 +337,12 @@ static const struct {
     uint64_t metrics;
 } reads[] = {
     {read_fast_fields, 100, GPU_BIT(GPU_POWER)},
-    {read_power, 100, GPU_BIT(GPU_POWER)}, /* behind the fields */
+    {read_power, 100, GPU_BIT(GPU_POWER)}, /* after the fields */
     {read_temperature, 100, GPU_BIT(GPU_TEMPERATURE)},
     {read_clocks, 100, GPU_BIT(GPU_CLOCK) | GPU_BIT(GPU_MEMORY_CLOCK)},
     {read_reasons, 100, GPU_BIT(GPU_THROTTLE)},
     {sample_power, 200, GPU_BIT(GPU_POWER_SAMPLED)},
-    {sample_utilisation, 200, 0}, /* without samples the call behind them tells */
+    {sample_utilisation, 200, 0}, /* without samples the call after them decides */
     {sample_memory_utilisation, 200, 0},
     {read_utilisation, 200, GPU_BIT(GPU_UTILISATION) | GPU_BIT(GPU_MEMORY_UTILISATION)},
     {read_energy, 200, GPU_BIT(GPU_ENERGY)},

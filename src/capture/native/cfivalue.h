@@ -27,7 +27,7 @@ struct cfivalue_state {
 /* 8 bytes of memory; false: not in the copy. */
 bool cfivalue_memory(const struct cfivalue_state *state, uint64_t address, uint64_t *value);
 
-/* *is_value: the result is what is asked for, else it is where that lies. */
+/* *is_value: the result is the value itself, else its address. */
 bool cfivalue_of(const struct cfivalue_state *state, const Dwarf_Op *ops, size_t count,
                  uint64_t *value, bool *is_value);
 

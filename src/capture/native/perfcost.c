@@ -30,8 +30,8 @@ struct bench {
     struct perf_event_mmap_page *ring;
 };
 
-/* Processor time of the work: the same instructions wherever it is called, and no memory, whose pace varies twofold
- * with where the stack happens to lie. */
+/* Processor time of the work: the same instructions wherever it is called, and no memory, whose
+ * pace varies twofold with the stack's address. */
 static __attribute__((noinline)) int64_t work_ns(uint32_t work)
 {
     uint64_t value = work;
@@ -97,9 +97,9 @@ static void put_sorted(uint64_t *list, size_t count, uint64_t value)
     list[at] = value;
 }
 
-/* Of each round what it took more than the slower of the rounds without samples beside it: a loop that is slower for a
- * while is no cost. The least but one of the rounds: a single slow one without samples does not decide, and to say too
- * much all others but one would have to be disturbed. */
+/* The time of each round beyond the slower of the adjacent rounds without samples: a loop that is
+ * slower for a while is no cost. The least but one of the rounds: a single slow one without samples
+ * does not decide, and to say too much all others but one would have to be disturbed. */
 static uint64_t measure(const struct bench *bench)
 {
     uint64_t each[ROUNDS];

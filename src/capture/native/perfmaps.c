@@ -101,7 +101,7 @@ void perfmaps_end(struct perfmaps *maps, int64_t pid)
     nl_free(slot->mapping);
     size_t hole = (size_t)(slot - maps->slots);
     maps->count--;
-    /* What was put behind it because it was there moves up. */
+    /* Entries that were placed further on because of it move up. */
     for (size_t at = (hole + 1) & (maps->room - 1); maps->slots[at].pid;
          at = (at + 1) & (maps->room - 1)) {
         size_t home = home_of(maps, maps->slots[at].pid);
@@ -187,7 +187,7 @@ const struct perfmaps_module *perfmaps_module_at(const struct perfmaps *maps, ui
 
 /* ---- mappings ---- */
 
-/* The first mapping that ends behind `address`. */
+/* The first mapping that ends after `address`. */
 static size_t first_behind(const struct perfmaps_process *process, uint64_t address)
 {
     return NL_FIRST(i, 0, process->count, process->mapping[i].end > address);

@@ -1,9 +1,9 @@
 /*
- * perfmaps — what code lies where in which process, as the kernel told it record by record: mappings of
- * files, forks, new programs, ends. Records must come in order of time.
+ * perfmaps — which code is where in which process, as the kernel reported it record by record:
+ * mappings of files, forks, new programs, ends. Records must come in order of time.
  *
- * A mapping that was taken away (dlclose, munmap) is not told; it stays until something else is mapped
- * there, and no code runs in it meanwhile.
+ * A mapping that was removed (dlclose, munmap) is not reported; it stays until something else is
+ * mapped there, and no code runs in it meanwhile.
  */
 #ifndef NL_PERFMAPS_H
 #define NL_PERFMAPS_H
@@ -61,7 +61,7 @@ void perfmaps_fork(struct perfmaps *maps, int64_t pid, int64_t parent);
 void perfmaps_clear(struct perfmaps_process *process);
 void perfmaps_end(struct perfmaps *maps, int64_t pid);
 
-/* The mapping that an address lies in, or NULL. */
+/* The mapping that contains an address, or NULL. */
 const struct perfmaps_mapping *perfmaps_at(const struct perfmaps_process *process,
                                            uint64_t address);
 

@@ -138,7 +138,7 @@ static void read_map(struct cursor *cursor, uint16_t misc, struct perf_record *r
     int64_t pid, tid;
     record->kind = PERF_RECORD_KIND_MAP;
     take_pair(cursor, &pid, &tid);
-    record->pid = pid; /* of the mapping; the tail tells of the thread that made it */
+    record->pid = pid; /* of the mapping; the tail names the thread that made it */
     record->start = take_u64(cursor);
     record->len = take_u64(cursor);
     record->file_offset = take_u64(cursor);

@@ -40,7 +40,7 @@ struct perf_record {
     uint64_t start, len;     /* MAP: addresses; COMM: none */
     uint64_t file_offset;    /* MAP */
     const char *text;        /* MAP: file; COMM: name; NUL-terminated */
-    const unsigned char *id; /* MAP: build id, NULL = not told */
+    const unsigned char *id; /* MAP: build id, NULL = not given */
     size_t id_len;
     const unsigned char *chain; /* SAMPLE: `chain_count` addresses of 8 bytes, innermost first */
     size_t chain_count;

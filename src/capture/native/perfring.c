@@ -1,7 +1,7 @@
 /*
- * Three events a processor: one of the kernel's "dummy" kind, which tells of mappings, forks and ends and
- * owns the ring, one that tells of switches, and the sampling one. The last two write into the same ring and
- * can rest. The first one's descriptor is closed once the ring is mapped.
+ * Three events a processor: one of the kernel's "dummy" kind, which reports mappings, forks and
+ * ends and owns the ring, one that reports switches, and the sampling one. The last two write into
+ * the same ring and can rest. The first one's descriptor is closed once the ring is mapped.
  */
 #define _GNU_SOURCE
 #include "capture/native/perfring.h"
@@ -75,7 +75,7 @@ static struct perf_event_attr common(const struct perfring *ring)
     return attr;
 }
 
-/* Without samples of its own. */
+/* Without samples. */
 static struct perf_event_attr dummy(const struct perfring *ring)
 {
     struct perf_event_attr attr = common(ring);
@@ -318,7 +318,7 @@ void perfring_no_switches(struct perfring *ring)
 
 /* ---- reading ---- */
 
-/* Of what lies around the end of the ring. */
+/* Copies data that wraps around the end of the ring. */
 static void copy_out(struct perfring *ring, const struct ring *one, uint64_t from, size_t bytes)
 {
     const unsigned char *data = (const unsigned char *)one->page + one->page->data_offset;

@@ -12,7 +12,7 @@
  * one follows the other on a processor, and on a busy machine the program went on with the caller's sleeping ones
  * (1 sample of 500, seen on Linux 6.18).
  *
- * Each processor has a ring of its own. Records are handed out in the order of their times, those of
+ * Each processor has a separate ring. Records are handed out in the order of their times, those of
  * the last moments when the next fill comes, since another ring may still hold older ones.
  */
 #ifndef NL_PERFRING_H
@@ -43,7 +43,7 @@ void perfring_close(struct perfring *ring);
 /* Sampling (not the knowledge of processes and mappings) goes on or rests. */
 void perfring_gate(struct perfring *ring, bool open);
 
-/* Switches are not told any more, for good. */
+/* Switches are not reported any more, for good. */
 void perfring_no_switches(struct perfring *ring);
 
 /* Takes what is in the rings. `now` is CLOCK_MONOTONIC, read before; `last`: nothing is held back. */

@@ -3,8 +3,8 @@
  * (perfring.h) go to the recordings of the processes they are of. Frames are recorded as places in files
  * (perfmaps.h, perfframes.h); the reader finds their names.
  *
- * A process gets its recording a moment after it begins, or never when it does not load our library. What is
- * told of it meanwhile waits (perfheld.h).
+ * A process gets its recording a moment after it begins, or never when it does not load our
+ * library. Reports about it meanwhile wait (perfheld.h).
  */
 #include <errno.h>
 #include <signal.h>

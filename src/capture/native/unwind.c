@@ -101,7 +101,7 @@ static Elf *open_vdso(void)
                  : NULL;
 }
 
-/* Read, not mapped: a program may write over a file of its own. */
+/* Read, not mapped: a program may overwrite its own file. */
 static Elf *open_elf(const struct perfmaps_module *module, int *descriptor)
 {
     struct stat info;
@@ -200,8 +200,8 @@ static void set_registers(struct cfivalue_state *state, const struct perf_record
     state->stack_len = record->stack_len;
 }
 
-/* One register of the caller. False: the tables say where it is, and it cannot be had from there (it lies
- * beyond the copy of the stack); that is another thing than tables that say it has none. */
+/* One register of the caller. False: the tables say where it is, and it cannot be read from there
+ * (it is beyond the copy of the stack); that is another thing than tables that say it has none. */
 static bool find_register(const struct cfivalue_state *now, Dwarf_Frame *row, unsigned number,
                           struct cfivalue_state *caller)
 {
@@ -298,7 +298,7 @@ size_t unwind_stack(struct unwind *unwind, const struct perfmaps_process *proces
     uint64_t mask = unwind_registers();
     struct cfivalue_state state = {0};
     size_t count = 0;
-    bool interrupted = true; /* the place is the instruction itself, not behind a call */
+    bool interrupted = true; /* the place is the instruction itself, not after a call */
     if (record->register_count !=
         CFIVALUE_REGISTERS) /* a 32-bit program, or a thread of the kernel */
         return 0;

@@ -1,6 +1,6 @@
 /*
- * pychildren — children of sampled processes that have no recording of their own: a fork that records no
- * event makes no file, and children of a process that was attached to do not have the recording library.
+ * pychildren — children of sampled processes that have no recording: a fork that records no event
+ * makes no file, and children of a process that was attached to do not have the recording library.
  *
  * They are given a recording when they are Python programs and have lived for two looks, so that what forks
  * only to become another program is left to itself.

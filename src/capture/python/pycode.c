@@ -18,7 +18,7 @@
 #define TEXTS_MOST   ((size_t)64 << 20)
 #define LAST         4u
 
-/* What tells that the object at an address is still the one that was read. */
+/* Shows that the object at an address is still the one that was read. */
 struct head {
     uint64_t type, file, name, lines;
     int32_t first;

@@ -32,7 +32,7 @@ void pycode_begin(struct pycode *code);
 /* Entries of the code objects at `addresses`, read anew: entries[i] is NULL where there is none. */
 void pycode_find(struct pycode *code, const uint64_t *addresses, struct pycode_entry **entries,
                  size_t count);
-/* The frame at an instruction as frames tell it. Lives as long as `code`. */
+/* The frame at an instruction, as frames store it. Lives as long as `code`. */
 const char *pycode_frame(struct pycode *code, struct pycode_entry *entry, uint64_t at);
 
 #endif

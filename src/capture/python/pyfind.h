@@ -1,8 +1,8 @@
 /*
- * pyfind — the interpreter in a process: where its runtime structure lies and which version it is.
+ * pyfind — the interpreter in a process: where its runtime structure is and which version it is.
  *
- * Found by the dynamic symbols of the program and of libpython as they lie in the process's memory, so that
- * no file is opened: programs in containers and files replaced since are no matter.
+ * Found by the dynamic symbols of the program and of libpython in the process's memory, so that no
+ * file is opened: programs in containers and files replaced since are no matter.
  */
 #ifndef PYFIND_H
 #define PYFIND_H

@@ -19,7 +19,7 @@ struct look {
 
 static bool start(struct source_run *run)
 {
-    return run->options && run->options->python_hooks; /* not asked for: nothing to tell */
+    return run->options && run->options->python_hooks; /* not asked for: nothing to report */
 }
 
 /* The program that the process is now, by its file. */

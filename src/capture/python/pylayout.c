@@ -1,4 +1,4 @@
-/* Layouts of CPython's structures, from the table and from what new interpreters tell of themselves. */
+/* Layouts of CPython's structures, from the table and from what new interpreters publish. */
 #include "capture/python/pylayout.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ static bool describes_itself(uint32_t version, const uint64_t *words, char *why,
     return true;
 }
 
-/* What is read of a frame lies in it, and is as small as frames are. */
+/* What is read of a frame is inside it, and no larger than frames are. */
 static bool is_sane(const struct pylayout *layout)
 {
     const uint32_t within[] = {layout->frame_previous, layout->frame_code, layout->frame_at,

@@ -1,5 +1,5 @@
 /*
- * pylayout — where things lie in the memory of a CPython interpreter, per version (pylayout.def).
+ * pylayout — the memory layout of a CPython interpreter, per version (pylayout.def).
  *
  * Versions 3.13 and later describe themselves at the beginning of their runtime structure; that
  * description is believed only where it is sane. Versions that are not known have no layout: their

@@ -19,7 +19,7 @@ static int32_t add_line(int32_t line, int32_t step)
     return sum > 0 && sum < INT32_MAX / 2 ? (int32_t)sum : 0;
 }
 
-/* (bytes of code, signed step of the line) that applies behind these bytes. */
+/* (bytes of code, signed step of the line) that applies after these bytes. */
 static int32_t find_lnotab(const unsigned char *bytes, size_t count, int32_t line, int32_t at)
 {
     int64_t code = 0;

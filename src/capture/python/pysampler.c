@@ -34,8 +34,8 @@ struct pysampler_process {
     enum pyfind_state found;
     int64_t look_ns, pause_ns, last_ns;
     struct nl_buf queue;
-    /* Samples whose stack could not be read: told when one can be again, else the process was about to end
-     * or to become another program. */
+    /* Samples whose stack could not be read: reported when one can be read again, else the process
+     * was about to end or to become another program. */
     struct pysampler_sample torn[TORN_MOST];
     size_t torn_count;
     uint64_t samples, dropped, torn_told;
@@ -260,7 +260,7 @@ static void adapt(struct pysampler *sampler, int64_t cost)
         sampler->longest_ns = sampler->period_ns;
 }
 
-/* One round; the lock is given up between processes, so that nobody waits long. */
+/* One round; the lock is released between processes, so that no thread waits long. */
 static void round_of(struct pysampler *sampler)
 {
     bool open = __atomic_load_n(sampler->gate, __ATOMIC_RELAXED) != 0;

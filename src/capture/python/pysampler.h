@@ -1,6 +1,6 @@
 /*
- * pysampler — samples the Python threads of processes from a thread of its own, at a rate that it lowers
- * when sampling itself takes more than a tenth of the time.
+ * pysampler — samples the Python threads of processes from a separate thread, at a rate that it
+ * lowers when sampling itself takes more than a tenth of the time.
  *
  *     struct pysampler *sampler = pysampler_start(period, &gate);
  *     struct pysampler_process *process = pysampler_add(sampler, pid);
@@ -8,8 +8,8 @@
  *     pysampler_remove(sampler, process, &state)        // after a last pysampler_take
  *     pysampler_stop(sampler, &sums)
  *
- * Moments are spread: one at a random time within each period, so that programs with a rhythm of their own
- * are sampled truly.
+ * Moments are spread: one at a random time within each period, so that periodic programs are
+ * sampled without bias.
  *
  * Weights add up to the time since the sample before. What the thread spent on a processor since then (as the
  * scheduler counts it) is a sample that runs; the rest, asleep or in the queue for a processor, one that waits.

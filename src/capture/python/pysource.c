@@ -31,7 +31,7 @@ struct target {
 static bool start(struct source_run *run)
 {
     if (!run->options || !run->options->sample_ns)
-        return false; /* not asked for: nothing to tell */
+        return false; /* not asked for: nothing to report */
     if (access("/proc/self/maps", R_OK) != 0) {
         (void)snprintf(run->why, sizeof run->why, "/proc cannot be read here");
         return false;

@@ -20,7 +20,7 @@
 #define TRIES             3u
 #define NOT_OURS          3 /* frames with this owner or a higher one stand for no function */
 #define CHAIN_MOST        (PYSTACK_FRAMES * 4)
-#define TCB_FROM          16u /* where in a thread's control block its number may lie */
+#define TCB_FROM          16u /* where in a thread's control block its number may be */
 #define TCB_TO            2048u
 
 struct raw {
@@ -91,7 +91,7 @@ void pystack_free(struct pystack *stack)
     nl_free(stack);
 }
 
-/* The last number behind NSpid: is the one that the process itself knows. */
+/* The last number after NSpid: is the one that the process itself knows. */
 static int64_t inner_number(int64_t pid, int64_t tid)
 {
     char path[96], line[256];
@@ -205,7 +205,7 @@ static bool see_thread(struct pystack *stack, uint64_t address, uint64_t ident)
             continue;
         bool fresh = thread->seen != stack->round;
         thread->seen = stack->round;
-        if (!thread->tid) /* it may have been too young to tell */
+        if (!thread->tid) /* it may have been too young to judge */
             thread->tid = outer_tid(stack, inner_tid(stack, thread));
         return fresh;
     }
@@ -387,8 +387,9 @@ static bool walk(struct pystack *stack, struct pystack_thread *thread, uint64_t 
     return !frame;
 }
 
-/* Names the frames; false when one of them has no code object. All code objects are looked at anew: another
- * one may lie where the last one was, called from the same place. Recursion is looked up once. */
+/* Names the frames; false when one of them has no code object. All code objects are looked at anew:
+ * another one may be where the last one was, called from the same place. Recursion is looked up
+ * once. */
 static bool name_frames(struct pystack *stack)
 {
     struct reading *now = &stack->now;

@@ -8,8 +8,8 @@
  *     pystack_thread(stack, tid)                                   // one by the kernel's number
  *     pystack_free(stack)
  *
- * The process runs on meanwhile: what does not hold together is read again, and told when it never does.
- * A stack is as it was within some microseconds; its innermost frame is the one read first.
+ * The process runs on meanwhile: inconsistent data is read again, and reported if it stays so. A
+ * stack is as it was within some microseconds; its innermost frame is the one read first.
  */
 #ifndef PYSTACK_H
 #define PYSTACK_H

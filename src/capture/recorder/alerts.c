@@ -44,7 +44,7 @@ double alert_growth(struct alert_growth *growth, int64_t now_ns, uint64_t bytes)
         growth->began_ns += TENTH_NS;
     }
     if (now_ns - growth->began_ns >= TENTH_NS)
-        growth->began_ns = now_ns; /* nobody looked for over a minute */
+        growth->began_ns = now_ns; /* not read for over a minute */
     if (!growth->least[0] || bytes < growth->least[0])
         growth->least[0] = bytes;
     for (unsigned i = 0; i < ALERT_TENTHS; i++)

@@ -73,6 +73,6 @@ int heldprogram_release(struct heldprogram *held)
         (void)waitpid(held->pid, NULL, 0);
     else
         failure =
-            0; /* exec closed the socket; or it was killed, which the wait for its end tells */
+            0; /* exec closed the socket; or it was killed, which the wait for its end shows */
     return failure;
 }

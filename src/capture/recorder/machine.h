@@ -35,13 +35,13 @@ struct machine_recording {
     bool there;
     int64_t spent_ns;        /* since it began */
     uint64_t bytes, dropped; /* on the disk; events that are not in it */
-    uint64_t steps;          /* begun; 0: the program tells none */
+    uint64_t steps;          /* begun; 0: the program gives none */
     int64_t step;            /* number of the last one */
     double step_s;           /* between the begins of the last two; 0 = unknown */
 };
 
 struct machine_process {
-    int64_t pid, started; /* since boot, in the kernel's ticks: tells pids that come again apart */
+    int64_t pid, started; /* since boot, in the kernel's ticks: distinguishes reused pids */
     double processors;    /* used since the last refresh; below 0 = unknown */
     uint64_t cpu_ticks, resident, threads;
     uint64_t gpu_bytes; /* of all GPUs; UINT64_MAX = it is on one, memory unknown */

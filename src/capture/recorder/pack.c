@@ -88,7 +88,7 @@ void pack_own(struct pack *pack, uint32_t kind, const char *bytes, size_t count)
     nl_buf_add(&pack->raw, bytes, count);
 }
 
-/* The compressed blocks go behind everything else; the header last, so that a reader sees all or
+/* The compressed blocks go after everything else; the header last, so that a reader sees all or
  * nothing. */
 static bool write_packed(struct pack *pack)
 {

@@ -1,6 +1,6 @@
 /*
  * pack — blocks of a recording taken out of memory: several together are compressed into one PACKED
- * block behind all others, then given back to the process, which uses them again.
+ * block after all others, then given back to the process, which uses them again.
  */
 #ifndef NL_PACK_H
 #define NL_PACK_H

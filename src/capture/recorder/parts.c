@@ -343,7 +343,8 @@ static bool is_later(const struct part *other, const struct part *part)
     return other->number > part->number;
 }
 
-/* Gone, or another program by now? Of processes in other PID namespaces only the run's end can tell. */
+/* Gone, or another program by now? For processes in other PID namespaces only the run's end can
+ * show it. */
 static bool has_ended(const struct parts *parts, const struct part *part, enum nl_rec_end *how)
 {
     *how = NL_REC_OPEN;

@@ -27,7 +27,7 @@ struct part {
     uint32_t number;   /* of the program that the process is: grows with exec */
     bool adopted;      /* made by parts_adopt */
     int file, process; /* descriptors: recording, pidfd (-1 = none) */
-    bool ending; /* gone at the last round; sources may tell what is left of it until the next */
+    bool ending; /* gone at the last round; sources may report the rest of it until the next */
     struct nl_rec_head *head;
     /* the recorder's own cells, not yet in the file */
     struct nl_buf cells;
@@ -61,8 +61,8 @@ void parts_announced(struct parts *parts);
 /* The process's place is given to others; what it said when it ended goes into its file. */
 void parts_leave_place(struct parts *parts, struct part *part);
 
-/* Makes the recording of a process that has none and that we can tell something about: it did not load our
- * library (static, set-user-ID), or had no events of its own. False: no file can be made. */
+/* Makes the recording of a process that has none and of which we know something: it did not load
+ * our library (static, set-user-ID), or had no events. False: no file can be made. */
 bool parts_make_for(struct parts *parts, int64_t pid, const char *program);
 
 /* One round: new files, full blocks out of memory, the ends of processes. */

@@ -50,13 +50,13 @@ struct nl_recorder_source {
 };
 
 struct nl_recorder_report {
-    int wait_status; /* of the program, as waitpid tells it */
+    int wait_status; /* of the program, as waitpid returns it */
     int64_t wall_ns, recorder_cpu_ns;
     int64_t program_cpu_ns; /* of the program and what it waited for; -1: attached, not known */
     struct parts_sums sums;
     uint32_t attached, refused, gate_changes;
     uint64_t event_ps;                   /* cost of an event, measured; 0 = unknown */
-    uint64_t hook_ps[NL_REC_HOOK_COUNT]; /* of a hook beside its events; 0 = not measured */
+    uint64_t hook_ps[NL_REC_HOOK_COUNT]; /* of a hook besides its events; 0 = not measured */
     uint64_t start_ns;   /* of the start of a process with the library; 0 = not measured */
     uint64_t peak_bytes; /* of memory for events */
     bool others_alive;   /* recorded processes went on when the program had ended */

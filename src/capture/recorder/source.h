@@ -36,7 +36,7 @@ struct source_run {
     int64_t now_ns;     /* CLOCK_MONOTONIC of this poll */
     int64_t next_ns;    /* when it polls again */
     int64_t spent_ns;   /* in poll so far: the source's cost */
-    uint64_t lost;      /* readings that are not in the recording; its coverage tells them, too */
+    uint64_t lost;      /* readings that are not in the recording; its coverage also lists them */
     uint64_t samples;   /* taken, where the source samples */
     uint64_t sample_ps; /* what one costs the thread that is sampled, at least; 0 = not known */
     uint64_t rounds, missed;       /* moments at which it sampled; that passed without */

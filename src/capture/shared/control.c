@@ -32,8 +32,8 @@ static struct nl_control *map(int file)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* A lock tells who holds it by the number that the holder has in the namespace of whoever asks: 0 where it
- * has none. One call, where to look up the namespace is ten times that. */
+/* A lock names its holder by the pid in the namespace of the process that asks: 0 where it has
+ * none. One call, where to look up the namespace is ten times that. */
 static bool hold(int file)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};

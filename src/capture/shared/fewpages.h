@@ -30,7 +30,7 @@ static inline void few_copy(char *to, size_t room, const char *text)
     to[i] = '\0';
 }
 
-/* What stands behind the last slash. */
+/* The text after the last slash. */
 static inline const char *few_name(const char *path)
 {
     const char *name = path;

@@ -27,7 +27,7 @@ static void *reserve(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-/* Takes room in the file and maps it; NULL leaves nothing behind but unused room. */
+/* Takes room in the file and maps it; NULL leaves only unused room. */
 static void *map_part(int descriptor, uint64_t offset, size_t bytes)
 {
     struct rlimit limit;
@@ -197,8 +197,8 @@ static struct nl_rec_block *grow(struct recfile *file)
                                   NL_REC_HEAD_BYTES + block * (uint64_t)NL_REC_BLOCK_BYTES, bytes);
             first = (uint32_t)block;
             close(descriptor);
-            /* The numbers go back, if nobody took later ones meanwhile: a full disk is asked again
-             * and again. */
+            /* The numbers go back, if no thread took later ones meanwhile: a full disk is asked
+             * again and again. */
             uint64_t behind = block + count;
             if (!memory)
                 __atomic_compare_exchange_n(&file->head->blocks, &behind, block, false,

@@ -37,7 +37,7 @@ void recfile_forget(struct recfile *file);
 /* An empty ACTIVE block of `kind`, or NULL: the cap is reached, the disk is full. */
 struct nl_rec_block *recfile_take(struct recfile *file, uint32_t kind);
 
-/* The block of events is full (or its writer ended): `events` tells how many are in it. From here on it
+/* The block of events is full (or its writer ended): `events`: their number in it. From here on it
  * may be taken away or overwritten; blocks of names are never retired. */
 void recfile_retire(struct recfile *file, struct nl_rec_block *block, uint32_t events);
 

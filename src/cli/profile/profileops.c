@@ -119,7 +119,7 @@ static void find_spans(struct grouping *grouping, const struct ort_outcome *outc
             grouping->spans[outcome->profiled_at[i]].counts = true;
 }
 
-/* The counted run that `ts` lies in, or NULL. */
+/* The counted run that contains `ts`, or NULL. */
 static struct span *counted_run(const struct grouping *grouping, int64_t ts)
 {
     size_t low = NL_FIRST(i, 0, grouping->span_count, grouping->spans[i].start > ts);

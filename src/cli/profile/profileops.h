@@ -26,10 +26,10 @@ void nl_profile_add_range(struct nl_result *table, const char *what,
 /* Rows "without the profiler", "with the profiler", "difference", "operators of a run". */
 struct nl_result *nl_profile_latency_table(const struct nl_profile_latency *latency);
 
-/* A row per node, the one with the most time first: executions in the profiled runs that count, their
- * median with its interval and mean, share of the time of all. Times are ONNX Runtime's own,
- * in whole us, and are not corrected: the profiler writes an event after an operator has ended, so its
- * cost lies between them. *inside gets the sums of the runs. */
+/* A row per node, the one with the most time first: executions in the profiled runs that count,
+ * their median with its interval and mean, share of the time of all. Times are ONNX Runtime's own,
+ * in whole us, and are not corrected: the profiler writes an event after an operator has ended, so
+ * its cost is between them. *inside gets the sums of the runs. */
 struct nl_result *nl_profile_operators(const struct nl_trace *trace,
                                        const struct ort_outcome *outcome,
                                        struct nl_median_range *inside);

@@ -53,14 +53,14 @@ static void find_runs(struct summing *summing)
     qsort(summing->runs, summing->run_count, sizeof *summing->runs, by_start);
 }
 
-/* NL_NULL_ROW when `ts` lies in none. */
+/* NL_NULL_ROW if none contains `ts`. */
 static uint32_t run_at(const struct summing *summing, int64_t ts)
 {
     uint32_t low = NL_FIRST(i, 0, summing->run_count, summing->runs[i].start > ts);
     return low && ts <= summing->runs[low - 1].end ? low - 1 : NL_NULL_ROW;
 }
 
-/* The operator around a slice, or NL_NULL_ROW; ranges and calls of a driver may lie between. */
+/* The operator around a slice, or NL_NULL_ROW; ranges and calls of a driver may be between. */
 static uint32_t operator_around(const struct nl_trace *trace, uint32_t slice)
 {
     do

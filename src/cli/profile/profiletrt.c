@@ -173,7 +173,7 @@ static bool take_latency(struct measuring *measuring, const struct nl_trace *tra
                             measuring->plan.warm_up_ms);
 }
 
-/* What the reader could not read belongs beside the numbers. */
+/* What the reader could not read is reported with the numbers. */
 static void tell_damage(const struct measuring *measuring, const struct nl_trace *trace)
 {
     const struct nl_coverage_table *coverage = &trace->coverage;

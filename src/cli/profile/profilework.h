@@ -46,8 +46,8 @@ struct nl_profile_work {
     struct nl_arena arena;
 };
 
-/* Names the model by its file. NL_IO or NL_FORMAT for one that is missing, a folder or empty: that is
- * told before a backend is looked for. */
+/* Names the model by its file. NL_IO or NL_FORMAT for one that is missing, a folder or empty: that
+ * is reported before looking for a backend. */
 NL_MUST_CHECK bool nl_profile_check_model(struct nl_profile_work *work, struct nl_err *err);
 
 NL_MUST_CHECK bool nl_profile_folder(struct nl_profile_work *work, struct nl_err *err);

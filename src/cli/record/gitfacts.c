@@ -78,7 +78,7 @@ static void find_packed(const char *path, const char *reference, char commit[72]
         fclose(file);
 }
 
-/* References of a worktree lie in the repository that it belongs to. */
+/* References of a worktree are in the repository that it belongs to. */
 static const char *common_folder(const char *git, struct nl_arena *arena)
 {
     char line[LINE];

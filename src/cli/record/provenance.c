@@ -223,7 +223,7 @@ static void put_hooks(FILE *out, const struct nl_recorder_report *report)
     }
 }
 
-/* Members of the document's "recorder"; others follow from what each process tells. */
+/* Members of the document's "recorder"; others follow from what each process reports. */
 static void put_costs(FILE *out, const struct nl_recorder_report *report)
 {
     char text[32];

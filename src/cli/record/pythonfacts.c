@@ -1,4 +1,4 @@
-/* The interpreter's folder tells the rest. */
+/* The interpreter's folder gives the rest. */
 #define _GNU_SOURCE
 #include "cli/record/pythonfacts.h"
 
@@ -53,7 +53,7 @@ static const char *interpreter_of(const char *script, struct nl_arena *arena)
     return is_python(word) ? find_program(nl_arena_text(arena, word, strlen(word)), arena) : NULL;
 }
 
-/* The value behind KEY in the first line that begins with it, quotes and spaces off. */
+/* The value after KEY in the first line that begins with it, without quotes and spaces. */
 static const char *value_in(const char *path, const char *key, struct nl_arena *arena)
 {
     char line[LINE];

@@ -47,7 +47,7 @@ static void put_events(struct nl_json *json, const struct nl_trace *trace)
     nl_json_put_u64(json, "values", trace ? trace->counter.rows : 0, true);
 }
 
-/* What the recorder saw from beside the program. */
+/* What the recorder saw from outside the program. */
 static void put_sampled(struct nl_json *json, const struct nl_trace *trace)
 {
     nl_json_put_u64(json, "samples", trace ? trace->sample.rows : 0, trace);
@@ -94,7 +94,7 @@ static void put_ns(struct nl_json *json, const char *key, double ns, bool known)
     nl_json_put_u64(json, key, fits ? nl_whole_u64(ns) : 0, fits);
 }
 
-/* What recording cost the program beside the writing of events, and all of it together. */
+/* What recording cost the program besides writing events, and the total. */
 static void put_more_cost(struct nl_json *json, const struct nl_trace *trace)
 {
     struct nl_reccost cost = {0};

@@ -25,8 +25,8 @@ char *nl_run_find_in_wheel(struct nl_arena *arena, const char *folder, const cha
     return path;
 }
 
-/* The folder of the hook: in the build tree, beside the installed program, in the package of a wheel,
- * where it was installed. */
+/* The folder of the hook: in the build tree, next to the installed program, in the package of a
+ * wheel, where it was installed. */
 static char *find_hook(struct nl_arena *arena)
 {
     static const char *const places[] = {"/python/nlens/", "/../lib/neurolens/python/nlens/",

@@ -28,8 +28,8 @@ struct nl_run_python_options {
 const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
                                                   const struct nl_run_python_options *options);
 
-/* A file of the Python package that a wheel installed beside the program: `folder` is the program's. In the
- * arena; NULL when there is none. */
+/* A file of the Python package that a wheel installed next to the program: `folder` is the
+ * program's. In the arena; NULL when there is none. */
 char *nl_run_find_in_wheel(struct nl_arena *arena, const char *folder, const char *name);
 
 /* Nanoseconds between samples; 0 = none: switched off, or each call is recorded and no rate was given. `rate`

@@ -90,7 +90,7 @@ uint64_t nl_run_processor_times(const struct nl_trace *trace)
     return count;
 }
 
-/* What the recorder saw from beside the program. */
+/* What the recorder saw from outside the program. */
 static void tell_sampled(const struct nl_call *call, const struct nl_trace *trace)
 {
     char samples[NL_UNIT_TEXT], runs[NL_UNIT_TEXT];
@@ -216,7 +216,8 @@ uint64_t nl_run_samples_ns(const struct nl_recorder_report *report)
     return ns;
 }
 
-/* Of the kernel's samples, which interrupt the program; the recorder takes those of Python from beside it. */
+/* Of the kernel's samples, which interrupt the program; the recorder takes those of Python from
+ * outside it. */
 static void tell_sample_cost(const struct nl_call *call, const struct nl_recorder_report *report)
 {
     char spent[NL_UNIT_TEXT], count[NL_UNIT_TEXT];
@@ -263,7 +264,7 @@ static void tell_each(const struct nl_call *call, const char *what, double total
                     nl_format_ns(each, nl_whole_i64(each_ns)));
 }
 
-/* Of hooks beside their events, and of starts. */
+/* Costs of hooks besides their events, and of starts. */
 static void tell_hooks(const struct nl_call *call, const struct nl_reccost *cost)
 {
     char spent[NL_UNIT_TEXT], count[NL_UNIT_TEXT];
