@@ -38,7 +38,7 @@ static void add_rows(struct diff_doc *doc)
     diff_doc_add(doc, diff_devices_table(doc));
 }
 
-/* The same change by what launched the work; without rows when a side does not tell. */
+/* The same change by what launched the work; without rows if a side does not say. */
 static void add_pairs(struct diff_doc *doc, struct diff_parts *base, struct diff_parts *changed,
                       const char *name, const char *title)
 {
@@ -50,7 +50,7 @@ static void add_pairs(struct diff_doc *doc, struct diff_parts *base, struct diff
     diff_rows_release(&rows);
 }
 
-/* False, with empty parts, when a side does not tell. */
+/* False, with empty parts, if a side does not say. */
 static bool make_lens(struct diff_doc *doc, enum diff_lens lens, struct diff_parts *base,
                       struct diff_parts *changed)
 {
@@ -72,7 +72,7 @@ static void add_lens(struct diff_doc *doc, enum diff_lens lens, const char *name
     diff_parts_release(&changed);
 }
 
-/* Another unit beside the one that is compared: sums of their own. */
+/* Another unit in addition to the one that is compared: separate sums. */
 static void add_beside(struct diff_doc *doc, const struct nl_diff_input *base,
                        const struct nl_diff_input *changed, enum diff_unit unit,
                        const char *const name[2])

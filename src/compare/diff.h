@@ -13,7 +13,7 @@
 #include "answer/report.h"
 #include "compare/replicate.h"
 
-/* Something known of a run that its profile does not tell: "workload.batch_size" and "32". */
+/* Something known of a run that is not in its profile: "workload.batch_size" and "32". */
 struct nl_diff_fact {
     const char *key, *value;
 };
@@ -27,7 +27,7 @@ struct nl_diff_input {
     size_t other_count;
     const struct nl_diff_fact *facts;
     size_t fact_count;
-    struct nl_noise noise; /* how captures of this program differ, as far as history tells */
+    struct nl_noise noise; /* how captures of this program differ, by history */
 };
 
 /* Tables of the report, NULL-terminated. */

@@ -9,7 +9,8 @@
 
 #define COUNT_APART 0.02
 
-/* The row of the counts that tells of memory, where times cannot be compared and both sides know it; SIZE_MAX none. */
+/* The row of the counts about memory, where times cannot be compared and both sides know it;
+ * SIZE_MAX none. */
 static size_t memory_alone(const struct diff_doc *doc, const struct nl_result *counts)
 {
     for (size_t row = 0; doc->base.unit == DIFF_UNITS && row < counts->rows; row++)

@@ -1,5 +1,5 @@
 /*
- * diffinner — what the files that make up a side use of each other; for nobody else.
+ * diffinner — what the files that make up a side use of each other; for no other room.
  */
 #ifndef NL_COMPARE_DIFFINNER_H
 #define NL_COMPARE_DIFFINNER_H
@@ -18,7 +18,7 @@ struct diff_device *diff_device_keep(struct diff_side *side, const struct diff_d
 /* diff_sides_allow of any number of sides, so that all are measured in one way. */
 bool diff_all_allow(struct diff_side *const *sides, size_t count, enum diff_unit unit);
 
-/* Steps of its own instead of those that are marked: of one capture. */
+/* Its own steps instead of the marked ones: of one capture. */
 void diff_drop_own_steps(struct diff_side *side);
 bool diff_has_steady(const struct diff_side *side, const struct nl_step_group *group);
 bool diff_has_steady_steps(const struct diff_side *side);

@@ -48,7 +48,8 @@ static struct nl_capture *captures_of(struct diff_side *side)
 
 enum what { TYPICAL, MEAN };
 
-/* Values of the captures that have any. What steps do not tell covers the noise of captures, where that is `known`. */
+/* Values of the captures that have any. The noise of captures, if `known`, covers
+ * an error that the steps do not give. */
 static size_t values_of(struct nl_value *values, const struct nl_capture *captures, size_t count,
                         enum what what, bool known)
 {

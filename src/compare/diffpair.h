@@ -10,10 +10,10 @@
  *               category, then of any
  *   category    left over on both sides
  *
- * The last three tell what happened by how many stand on each side: one for one is renamed (same count,
- * a call takes about as long) or replaced, several for one fused, one for several split, else
- * replaced. Several that pair are one row: its times are those of all. What is left is removed or
- * added. Whatever the pairing, the changes add up to the change of the time.
+ * The last three follow from the counts on each side: one for one is renamed (same count, a call
+ * takes about as long) or replaced, several for one fused, one for several split, else replaced.
+ * Several that pair are one row: its times are those of all. What is left is removed or added.
+ * Whatever the pairing, the changes add up to the change of the time.
  *
  * A change is split: change = by count + by time, exactly. With t ns per step from c calls per step,
  * by count = ½ (c_B - c_A)(t_A / c_A + t_B / c_B), each of the two products rounded half away from 0
@@ -45,7 +45,7 @@ struct diff_row {
     uint8_t category;
     size_t base_parts, changed_parts;   /* names on each side */
     uint64_t base_count, changed_count; /* NL_NULL_U64 unknown */
-    int64_t base_gross, changed_gross;  /* whole lengths of all calls, whatever ran beside them */
+    int64_t base_gross, changed_gross;  /* whole durations of all calls, whatever ran meanwhile */
     int64_t base_blocks[DIFF_BLOCKS], changed_blocks[DIFF_BLOCKS];
     double low, high;            /* 95 % of the change, ns per unit; NaN not known */
     double p;                    /* of no change */

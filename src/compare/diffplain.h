@@ -1,7 +1,7 @@
 /*
- * diffplain — what captures are judged by: the runs without the profiler that `profile` keeps, where all captures of all
- * sides have them, else their steps. Steps and parts of such captures are under the profiler; they do not tell how
- * long a run takes.
+ * diffplain — what captures are judged by: the runs without the profiler that `profile` keeps,
+ * where all captures of all sides have them, else their steps. Steps and parts of such captures are
+ * under the profiler; they do not say how long a run takes.
  */
 #ifndef NL_COMPARE_DIFFPLAIN_H
 #define NL_COMPARE_DIFFPLAIN_H

@@ -63,7 +63,7 @@ static uint32_t count_of(const struct named *named, uint32_t id)
     return named->first[id + 1] - named->first[id];
 }
 
-/* Share of the compared time that ranges of a name cover, 0 … 1; those that lie in one another count once. */
+/* Share of the compared time that ranges of a name cover, 0 … 1; nested ones count once. */
 static double covered(const struct named *named, uint32_t id)
 {
     struct nl_intervals set;

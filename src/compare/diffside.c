@@ -307,7 +307,7 @@ static void find_idle(struct diff_side *side)
     side->idle = nl_idle_new(side->trace, &window);
 }
 
-/* Which tenth of its device's steps each step lies in. */
+/* Which tenth of its device's steps contains each step. */
 static void find_blocks(struct diff_side *side)
 {
     if (!side->by_step)

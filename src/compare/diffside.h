@@ -76,9 +76,9 @@ struct diff_part {
     uint64_t place;       /* between which paired parts it stands; 0 = not known (diffpair.c) */
     uint32_t row;         /* number of the row that it was last paired into, from 1 (diffpair.c) */
     uint8_t category;     /* enum nl_category of a kernel */
-    bool nobody;          /* of another lens than name: work that nobody launched */
+    bool nobody;          /* of another lens than name: work that nothing launched */
     uint64_t count;       /* pieces that began in the time compared; NL_NULL_U64 unknown */
-    int64_t gross; /* their whole lengths, whatever runs beside them; 0 where there are none */
+    int64_t gross; /* their whole durations, whatever runs meanwhile; 0 where there are none */
     int64_t sum, mean;
     int64_t blocks[DIFF_BLOCKS]; /* the sum, by tenths of one capture's steps, or by captures */
 };
@@ -92,7 +92,7 @@ struct diff_blocks {
 struct diff_parts {
     struct diff_part *items;
     size_t count, cap;
-    uint32_t *order; /* parts as they begin in one step, of one capture: what stands beside what */
+    uint32_t *order; /* parts as they begin in one step, of one capture: the neighbours of each */
     size_t order_count, order_cap;
     struct nl_lookup idle; /* the idle ones by name, while they are found */
     struct nl_arena arena;

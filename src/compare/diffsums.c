@@ -122,7 +122,7 @@ static void put_operation(struct nl_buf *out, const struct nl_trace *trace, uint
         nl_buf_format(out, ", %s", nl_format_bytes(size, trace->collective.bytes[row]));
 }
 
-/* Communication that lies on no thread: of benchmarks, and as the library itself recorded it. */
+/* Communication that is on no thread: of benchmarks, and as the library itself recorded it. */
 static void add_operations(struct host *host)
 {
     const struct nl_trace *trace = host->side->trace;
@@ -285,7 +285,7 @@ static void add_function(struct diff_parts *parts, const struct diff_side *side,
                                        (int)place.len, place.ptr));
     }
     struct diff_part *part = diff_part_add(parts, DIFF_HOST, whole);
-    part->folded = name; /* the file may lie elsewhere */
+    part->folded = name; /* the file may be elsewhere */
     part->sum = self;
     part->count = samples ? NL_NULL_U64 : (uint64_t)nl_lookup_i64(result, row, "count");
     if (!samples && nl_lookup_i64(result, row, "count") == NL_NULL_I64)

@@ -74,8 +74,8 @@ static bool is_known(const char *value)
     return value && *value;
 }
 
-/* A fact with its value on both sides (NULL or "" = not known); equal texts agree unless told. What is
- * not known on a side neither agrees nor decides. */
+/* A fact with its value on both sides (NULL or "" = not known); equal texts agree unless stated.
+ * What is not known on a side neither agrees nor decides. */
 static void put_fact(struct judging *judging, const char *fact, const char *base,
                      const char *changed, bool agrees, bool decides)
 {

@@ -9,10 +9,10 @@
  * hand wants to see what that changed.
  *
  * Then the shift of the typical step (its median) and of the mean step between captures
- * (compare/replicate.h). Slower or faster: the whole 95 % interval of the typical step lies on one side of
- * 1; else that of the mean; else many more steps of one side are slow (Fisher's exact test,
- * p < DIFF_TAIL_P) and the mean differs by DIFF_TAIL_MEAN. No change: the interval lies within
- * ± DIFF_RESOLVED. Else the captures do not decide. Without steps there is one measurement a capture:
+ * (compare/replicate.h). Slower or faster: the whole 95 % interval of the typical step is on one
+ * side of 1; else that of the mean; else many more steps of one side are slow (Fisher's exact test,
+ * p < DIFF_TAIL_P) and the mean differs by DIFF_TAIL_MEAN. No change: the interval is within ±
+ * DIFF_RESOLVED. Else the captures do not decide. Without steps there is one measurement a capture:
  * with two captures or more on both sides these are judged alike; with fewer there is no interval.
  */
 #ifndef NL_COMPARE_DIFFSURE_H
@@ -84,7 +84,7 @@ void diff_find_work_facts(struct diff_sureness *sureness, const struct diff_judg
 /* An empty table of facts. */
 struct nl_result *diff_facts_table(void);
 
-/* `noise`: how captures differ, as far as history tells. */
+/* `noise`: how captures differ, by history. */
 void diff_judge(struct diff_sureness *sureness, const struct diff_judged *base,
                 const struct diff_judged *changed, const struct nl_noise *noise);
 

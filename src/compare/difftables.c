@@ -157,7 +157,8 @@ static void put_plain(const struct diff_doc *doc, struct nl_cell *cells)
     cells[VERDICT_new_samples] = nl_answer_count(b->plain_count);
 }
 
-/* Beside runs without the profiler a row of its own, so that numbers of a row are of one thing. */
+/* If there are also runs without the profiler, a separate row, so that numbers of a row are of one
+ * thing. */
 static void put_profiled_row(const struct diff_doc *doc, struct nl_result *result)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;

@@ -15,7 +15,7 @@
 
 #define MEAN_APART 0.05 /* of the typical step: the mean says something else */
 #define KEPT_LEAST 0.01
-#define MEAN_SAME  0.002 /* of the typical step: the mean need not be reported beside it */
+#define MEAN_SAME  0.002 /* of the typical step: the mean need not be reported as well */
 
 /* ---- numbers ---- */
 

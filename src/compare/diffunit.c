@@ -121,8 +121,9 @@ static bool alike_steps(const struct all *all)
     return true;
 }
 
-/* Whether threads spend time in slices of that kind: marks, and what lies on no thread, cannot be compared by it. But
- * communication is nobody's thread: of tests and of the library's own records the operations are. */
+/* Whether threads spend time in slices of that kind: marks, and events on no thread, cannot be
+ * compared by it. But communication has no thread: of tests and of the library's own records the
+ * operations are. */
 static bool takes_time(const struct nl_trace *trace, enum nl_kind kind)
 {
     const struct nl_slice_table *slice = &trace->slice;
@@ -161,7 +162,7 @@ static void find_preempted(const struct all *all)
     }
 }
 
-/* The most telling kind of ranges that all have on threads. */
+/* The most specific kind of ranges that all have on threads. */
 static bool find_host_kind(const struct all *all)
 {
     static const enum nl_kind kinds[] = {NL_KIND_OP,         NL_KIND_LAYER,   NL_KIND_PYTHON,

@@ -11,7 +11,7 @@
 #include "base/units.h"
 
 #define CALL_APART  0.02 /* of the time a call takes, as a logarithm */
-#define CALLS_APART 0.10 /* of calls beside those of all work, as a logarithm */
+#define CALLS_APART 0.10 /* of calls relative to those of all work, as a logarithm */
 
 bool diff_tells_pieces(const struct diff_doc *doc)
 {
@@ -92,7 +92,7 @@ void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t cha
 void diff_put_percent(struct nl_buf *out, double share)
 {
     char text[NL_UNIT_TEXT];
-    if (share > NL_MANYFOLD) /* nobody reads +10720 % */
+    if (share > NL_MANYFOLD) /* +10720 % is unreadable */
         nl_buf_format(out, "×%.3g", share + 1);
     else
         nl_buf_format(out, "%s%s", share > 0 ? "+" : "", nl_format_percent(text, share));
@@ -153,7 +153,7 @@ void diff_put_apart(struct nl_buf *text, struct nl_str name, struct nl_str other
     nl_elide_name(text, (struct nl_str){a.ptr + same, a.len - same}, DIFF_NAME_WIDTH);
 }
 
-/* A short name, with what tells two apart where short ones do not. */
+/* A short name, with what distinguishes two if short ones do not. */
 void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row)
 {
     struct nl_buf short_name;

@@ -17,8 +17,8 @@ static inline bool diff_row_is_noise(const struct diff_row *row)
     return !row->flagged && row->p == row->p;
 }
 
-/* Whether sentences speak of each operation: where one side did less of the same work, the change of the whole says
- * nothing. And a change as they tell it, of two times of the sides. */
+/* Whether sentences speak of each operation: where one side did less of the same work, the change
+ * of the whole says nothing. And a change in those terms, of two times of the sides. */
 bool diff_tells_pieces(const struct diff_doc *doc);
 double diff_told_change(const struct diff_doc *doc, int64_t base_ns, int64_t changed_ns);
 
@@ -31,10 +31,11 @@ void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t valu
 void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t change);
 void diff_put_percent(struct nl_buf *out, double share);
 
-/* A name beside another that it may share its beginning with: its beginning, shortened, and from where they differ. */
+/* A name next to another that it may share its beginning with: its beginning, shortened, and from
+ * where they differ. */
 void diff_put_apart(struct nl_buf *text, struct nl_str name, struct nl_str other);
 
-/* A short name, with what tells two apart where short ones do not; and how it was paired. */
+/* A short name, with what distinguishes two if short ones do not; and how it was paired. */
 void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
 
 /* ", calls 1 → 2, a call 200 us → 220 us (+10.0 %)": what of a row changed. */

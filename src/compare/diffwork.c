@@ -34,7 +34,7 @@ struct sharing {
     struct diff_device *device;
     const struct diff_sink *sink;
     struct class_state classes[NL_WORK_CLASSES];
-    int64_t now;         /* what lies before it is given out */
+    int64_t now;         /* earlier time is given out */
     size_t span;         /* the first that ends after now */
     int64_t first, last; /* of the device's work: outside, nothing waits for anything */
     const struct nl_idle_device *idle;
@@ -153,7 +153,7 @@ static uint32_t part_of_gap(struct sharing *s, enum nl_idle_class class)
     return known_part(s, &s->gap_parts[class], texts[class]);
 }
 
-/* Idle time inside a span: to the gaps that it lies in. */
+/* Idle time inside a span: to the gaps that contain it. */
 static void give_idle(struct sharing *s, int64_t from, int64_t to)
 {
     int64_t edge = later(from, earlier(to, s->first));

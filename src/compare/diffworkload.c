@@ -49,7 +49,7 @@ static void put(struct diff_workload *w, const char *name, const char *base, con
         .agrees = base && changed && !strcmp(base, changed)};
 }
 
-/* What the ledger has of a run wins over what its profile tells. */
+/* What the ledger has of a run wins over what its profile says. */
 static const char *value_of(struct run_facts *found, const struct nl_diff_input *input,
                             const char *key)
 {

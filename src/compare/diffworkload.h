@@ -1,6 +1,6 @@
 /*
  * diffworkload — what two programs were given to do, and with what: batch size, shapes of inputs,
- * precision, framework, driver, versions; as the profiles tell it, and as the ledger's runs have it
+ * precision, framework, driver, versions; as the profiles give it, and as the ledger's runs have it
  * besides. What is not known on a side decides nothing.
  *
  * Shapes: of every operator that both have, the most frequent shapes are compared with each other. Where

@@ -45,7 +45,7 @@ static bool all_positive(const struct nl_metric_value *values, size_t count)
     return count > 0;
 }
 
-/* What a capture's steps do not tell covers the noise of captures, where that is `known`. */
+/* The noise of captures, if `known`, covers an error that a capture's steps do not give. */
 static struct nl_value *logs_of(const struct nl_metric_value *values, size_t count, bool known)
 {
     struct nl_value *logs = nl_alloc((count + 1) * sizeof *logs);
@@ -93,7 +93,7 @@ static double to_rule_out(const struct nl_rule *rule, const struct nl_gate_answe
     return fmax(most, log1p(NL_GATE_LEAST));
 }
 
-/* By how far the captures lie apart and how surely. */
+/* By the distance of the captures and its certainty. */
 static void judge_apart(struct nl_gate_answer *answer, const struct nl_rule *rule,
                         const struct nl_gate_values *v, const struct nl_apart *apart)
 {
@@ -116,7 +116,7 @@ static void judge_apart(struct nl_gate_answer *answer, const struct nl_rule *rul
     if (answer->status == NL_GATE_INCONCLUSIVE) {
         answer->why = beyond ? "over the limit, but captures vary too much to be sure"
                              : "captures vary too much to rule out a change that matters";
-        /* What they must tell: the change that was seen from none, or what is ruled out from it. */
+        /* What they must show: the change that was seen from none, or what is ruled out from it. */
         answer->more = nl_captures_needed(apart, v->base_count, v->changed_count,
                                           beyond ? towards.shift : ruled - towards.shift,
                                           beyond ? tail : 0.025);

@@ -1,6 +1,6 @@
 /*
- * gatenoise — what a side tells about the gate's circumstances: whether it has steps, what its captures
- * take, and how they differ.
+ * gatenoise — what a side says about the gate's circumstances: whether it has steps, what its
+ * captures take, and how they differ.
  */
 #ifndef NL_COMPARE_GATENOISE_H
 #define NL_COMPARE_GATENOISE_H

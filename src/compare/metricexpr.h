@@ -37,8 +37,8 @@ struct nl_metric {
     bool less_is_worse;
 };
 
-/* Reads a metric at *at and moves it behind. On failure (NL_USAGE) *at is where it is wrong, and err says
- * what was expected. */
+/* Reads a metric at *at and moves past it. On failure (NL_USAGE) *at is where it is wrong, and err
+ * says what was expected. */
 NL_MUST_CHECK bool nl_metric_parse(const char *text, size_t *at, struct nl_metric *metric,
                                    struct nl_arena *arena, struct nl_err *err);
 

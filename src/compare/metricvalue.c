@@ -161,7 +161,7 @@ static double part_se(double se, double share)
     return share > 0 && share < 1 ? se / share : se;
 }
 
-/* That part of each step tells itself how it varies, where steps were cut out. */
+/* If steps were cut out, the part of each step shows how it varies. */
 static void set_part_noise(struct nl_metric_value *value, const struct diff_side *capture,
                            enum diff_group group, bool share)
 {

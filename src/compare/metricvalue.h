@@ -15,7 +15,7 @@ struct nl_metric_value {
         wider; /* captures of it may differ by so many times what steps do (partnoise.h); 0 = 1 */
 };
 
-/* `capture` is measured. `input` has facts that its profile does not tell; may be NULL. */
+/* `capture` is measured. `input` has facts that its profile lacks; may be NULL. */
 struct nl_metric_value nl_metric_of(const struct nl_metric *metric, struct diff_side *capture,
                                     const struct nl_diff_input *input);
 

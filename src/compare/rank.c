@@ -35,7 +35,7 @@ static void take_values(struct rank_candidate *c)
         struct nl_capture capture = diff_capture_of(one);
         if (!capture.steps || !(capture.median > 0))
             continue;
-        /* what steps do not tell covers the noise of captures, where that is known */
+        /* the noise of captures, if known, covers an error that the steps do not give */
         double se = isnan(capture.median_se) && c->noise.sd > 0 ? 0 : capture.median_se;
         c->values[c->count++] = (struct nl_value){log(capture.median), se};
         sum += log(capture.median);
@@ -185,7 +185,7 @@ static struct nl_result *rank_table(const struct ranking *r)
     C(P, decides, NULL, TEXT)
 NL_TABLE_COLUMNS(condition_columns, CONDITION, CONDITION_LIST);
 
-/* What each was given to do, beside the fastest; the fastest beside the second. */
+/* What each was given to do, relative to the fastest; the fastest relative to the second. */
 static void find_facts(struct ranking *r)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -195,7 +195,7 @@ static void find_facts(struct ranking *r)
     }
 }
 
-/* How the steps were found, beside the fastest. */
+/* How the steps were found, relative to the fastest. */
 static void put_steps(struct ranking *r, struct nl_result *result, size_t place)
 {
     const char *first = rank_steps_text(r, r->order[0]),

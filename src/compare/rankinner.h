@@ -1,5 +1,5 @@
 /*
- * rankinner — what the files that make up a ranking use of each other; for nobody else.
+ * rankinner — what the files that make up a ranking use of each other; for no other room.
  *
  * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which operator, module or range,
  * ranksame.c whether they did the same work, rankmarks.c what a step of each is, rankwhy.c through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
@@ -20,7 +20,7 @@ struct rank_candidate {
     struct diff_parts parts; /* by name */
     struct nl_value *values; /* of its captures */
     size_t count;
-    struct nl_noise noise; /* of captures, as far as history tells: the same of all */
+    struct nl_noise noise; /* of captures, by history: the same of all */
     double time;           /* typical, ns; NaN not known */
     size_t place;
     struct diff_workload facts; /* beside the fastest's; of the fastest beside the second's */

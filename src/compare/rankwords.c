@@ -197,7 +197,7 @@ static struct choice choice_of(const struct ranking *r, int which)
     return choice;
 }
 
-/* The facts that a ranking stands on: what all have in common, and what not all tell. */
+/* The facts that a ranking stands on: what all have in common, and what not all give. */
 static void gather_facts(const struct ranking *r, struct nl_buf *same, struct nl_buf *unknown)
 {
     static const char *const wanted[] = {"batch size", "sequence length", "phase", "precision",
@@ -214,7 +214,7 @@ static void gather_facts(const struct ranking *r, struct nl_buf *same, struct nl
                     here = true;
                 } else if (!strcmp(w->items[n].name, wanted[k]) && w->items[n].base &&
                            w->items[n].changed) {
-                    here = differs = true; /* told by all, though not the same */
+                    here = differs = true; /* given by all, though not the same */
                 }
             known = here;
         }

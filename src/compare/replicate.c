@@ -232,7 +232,7 @@ double nl_apart_above(const struct nl_apart *apart, double tail)
     return apart->shift - nl_student_quantile(tail, apart->df) * apart->se;
 }
 
-/* Whether so many captures more a side would tell a change from none. */
+/* Whether this many more captures per side would distinguish a change from none. */
 static bool would_tell(const struct nl_apart *apart, size_t a_count, size_t b_count, size_t more,
                        double change, double tail)
 {
@@ -251,7 +251,7 @@ size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b
     size_t least = now > 1 ? 0 : 1, most = MOST_MORE;
     if (!would_tell(apart, a_count, b_count, most, change, tail))
         return SIZE_MAX;
-    /* More captures never tell less. */
+    /* More captures never show less. */
     return NL_FIRST(more, least, most, would_tell(apart, a_count, b_count, more, change, tail));
 }
 

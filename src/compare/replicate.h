@@ -1,5 +1,5 @@
 /*
- * replicate — how far two sides lie apart, and how sure that is, when captures are what repeats.
+ * replicate — how far two sides differ, and how sure that is, when captures are what repeats.
  *
  * Steps of one capture are no replicates: captures of one program differ by a percent or more for
  * reasons that no step shows, and steps follow each other. So each capture gives one value, the
@@ -79,12 +79,13 @@ double nl_apart_above(const struct nl_apart *apart, double tail);
  * the spread, down to 1 in 10,000. */
 double nl_apart_tail(const struct nl_apart *apart, double tail);
 
-/* How many captures more a side, of so many now, until a change of `change` (of the logarithm) would be
- * told from none with that one-sided tail: 0 = it already is, SIZE_MAX = over 1000. */
+/* How many captures more a side, of so many now, until a change of `change` (of the logarithm)
+ * would be distinguished from none with that one-sided tail: 0 = it already is, SIZE_MAX = over
+ * 1000. */
 size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b_count,
                           double change, double tail);
 
-/* Values that lie far from the median of their side (robust z above 3.5 and more than 5 %), of at least
+/* Values far from the median of their side (robust z above 3.5 and more than 5 %), of at least
  * three: sets outlying[i], returns how many. `values` are logarithms. */
 size_t nl_outlying(const double *values, size_t count, bool *outlying);
 

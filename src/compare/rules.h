@@ -17,7 +17,7 @@
  *         name: communication
  *     allow: [driver, framework version] # facts that may differ
  *     on_inconclusive: warn              # warn (exit 3), fail (1) or pass (0)
- *     tolerance: 2%                      # of metrics without a limit of their own
+ *     tolerance: 2%                      # of metrics without their own limit
  *
  * Errors name the line, the column and what was expected.
  */

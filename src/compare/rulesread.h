@@ -1,5 +1,5 @@
 /*
- * rulesread — what the reader of rules files and of single rules share; for nobody else.
+ * rulesread — what the reader of rules files and of single rules share; for no other room.
  */
 #ifndef NL_COMPARE_RULESREAD_H
 #define NL_COMPARE_RULESREAD_H

@@ -1,7 +1,7 @@
 /*
  * statdist — the distributions that the tests of comparisons need: normal, Student's t, and the
- * regularised incomplete beta function that stands behind the latter. Good to about 14 digits, also
- * far out in the tails (probabilities of 1e-300 keep their digits).
+ * regularised incomplete beta function that the latter needs. Good to about 14 digits, also far out
+ * in the tails (probabilities of 1e-300 keep their digits).
  */
 #ifndef NL_COMPARE_STATDIST_H
 #define NL_COMPARE_STATDIST_H

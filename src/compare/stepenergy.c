@@ -54,7 +54,7 @@ struct told {
     double joules, ns; /* and of how much time */
 };
 
-/* Energy between two readings within [from, to), which lies between them. */
+/* Energy within [from, to), which is between the two readings. */
 static double trapezoid(const struct nl_reading *a, const struct nl_reading *b, int64_t from,
                         int64_t to, bool is_energy)
 {
@@ -98,7 +98,7 @@ static double length_of(const struct diff_span *spans, size_t count)
     return ns;
 }
 
-/* The first kind that tells enough. */
+/* The first kind with enough data. */
 static struct told tell_device(const struct diff_side *capture, const struct diff_device *device)
 {
     const struct diff_span *spans = capture->spans + device->first_span;

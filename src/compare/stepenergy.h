@@ -1,5 +1,6 @@
 /*
- * stepenergy — the energy that the devices of a side took in the time compared, from what telemetry read beside it.
+ * stepenergy — the energy that the devices of a side took in the time compared, from telemetry read
+ * meanwhile.
  *
  * A counter of energy (J or mJ, as NVML and amdgpu have it) is taken before readings of power (W; an instantaneous
  * one before averages; never a limit). Between two readings energy grows evenly and power changes evenly, so both

@@ -7,9 +7,10 @@
  *         nlens_answer_stream(answer, &stream); // as often as wanted
  *     nlens_answer_free(answer);                // streams and arrays keep what they need
  *
- * A column's type follows from all its values: int64 when all are whole numbers, float64 when some are not, large_utf8 when
- * some are texts (numbers among them are then written out), null when there are none. Whole numbers beyond 2^53 beside
- * others make texts, too: as float64 they would be other numbers.
+ * A column's type follows from all its values: int64 when all are whole numbers, float64 when some
+ * are not, large_utf8 when some are texts (numbers among them are then written out), null when
+ * there are none. Whole numbers beyond 2^53 among others also make texts: as float64 they would be
+ * other numbers.
  */
 #ifndef NL_ARROWANSWER_H
 #define NL_ARROWANSWER_H

@@ -1,9 +1,10 @@
 /*
  * callbudget — holds one call of the library to its budget of memory.
  *
- * What counts is what the process takes beyond what it had when the call began, as the kernel counts it: a reader, an analysis, SQLite. Other
- * threads of the program count, too, since nobody can tell them apart. A thread looks again and again, as often as the room that is left
- * asks for; when the budget is spent the call's job is cancelled, and its error becomes NL_MEMORY.
+ * What counts is what the process takes beyond what it had when the call began, as the kernel
+ * counts it: a reader, an analysis, SQLite. Other threads of the program also count, because they
+ * cannot be distinguished. A thread looks again and again, as often as the room that is left asks
+ * for; when the budget is spent the call's job is cancelled, and its error becomes NL_MEMORY.
  *
  *     struct engine_budget budget;
  *     engine_budget_begin(&budget, &job);

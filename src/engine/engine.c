@@ -1,5 +1,5 @@
-/* The C API over the rooms: each function opens what it needs, asks, and closes it, so that threads share only the trace, which
- * nobody changes. */
+/* The C API over the rooms: each function opens what it needs, asks, and closes it, so that threads
+ * share only the trace, which never changes. */
 #define _GNU_SOURCE
 #include <neurolens-engine.h>
 
@@ -136,7 +136,7 @@ NL_PUBLIC void nlens_task_free(struct nlens_task *task)
     nl_free(task);
 }
 
-/* A call has a job of its own, cancelled with the caller's task. */
+/* A call has a separate job, cancelled with the caller's task. */
 static void begin(struct call *call, const struct opened *opened, struct nlens_task *task)
 {
     const char *apart = getenv("NEUROLENS_SANDBOX"); /* as the command reads it */

@@ -49,7 +49,7 @@ static uint32_t described(const struct nl_trace *trace, uint32_t device, uint32_
     return trace->device.name[device] != NL_NO_NAME || model == NL_NULL_ROW ? device : model;
 }
 
-/* Those of data/gpus.yaml, else what the source tells of the memory. */
+/* Those of data/gpus.yaml, else what the source says of the memory. */
 static struct fingerprint_peaks peaks_of(const struct gpu_peaks *table,
                                          const struct nl_trace *trace, uint32_t device,
                                          struct nl_arena *arena, const char **source)

@@ -3,11 +3,11 @@
  * share of the time, its latency, and how it uses the hardware. docs/fingerprint.md defines every
  * component; fingerprint.def lists them.
  *
- * A fingerprint has up to four parts. Items of a part have different signatures; their shares add up
- * to 1. A signature is a name without what changes between builds, tools and instances, with what tells
- * one use from another: template arguments of a kernel, shapes of an operator's inputs. Its family is the
- * name alone, which every tool records; an item whose signature is its family tells no more. Unknown
- * components are NaN, never 0.
+ * A fingerprint has up to four parts. Items of a part have different signatures; their shares add
+ * up to 1. A signature is a name without what changes between builds, tools and instances, with
+ * what distinguishes one use from another: template arguments of a kernel, shapes of an operator's
+ * inputs. Its family is the name alone, which every tool records; an item whose signature is its
+ * family says no more. Unknown components are NaN, never 0.
  *
  *     print = nl_runfingerprint_new(trace, &window, job, err);
  *     report = nl_runfingerprint_report(print);
@@ -89,8 +89,8 @@ void nl_runfingerprint_free(struct nl_runfingerprint *print);
 /* Hash of a signature that never changes: FNV-1a, 64 bits. */
 uint64_t nl_fingerprint_hash(struct nl_str text);
 
-/* One hash for the part: of the set of its families, whatever their order, times and counts. Every format
- * tells them, while template arguments and shapes are in some alone. */
+/* One hash for the part: of the set of its families, whatever their order, times and counts. Every
+ * format has them; only some have template arguments and shapes. */
 uint64_t nl_fingerprint_signature(const struct nl_fingerprint_list *list);
 
 /* The report of `neurolens fingerprint`: parts, items, components. */

@@ -96,7 +96,7 @@ static const struct fingerprint_peaks *peaks_of(const struct fingerprint_gather 
     return device == NL_NULL_ROW ? &gather->unknown : &gather->peaks[device];
 }
 
-/* Time at the peaks for one second of the kernel: operations add up, memory works beside them. */
+/* Time at the peaks for one second of the kernel: operations add up, memory works in parallel. */
 static double roofline(const struct nl_counted_flops *flops, double dram,
                        const struct fingerprint_peaks *peaks)
 {

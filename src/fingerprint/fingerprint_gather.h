@@ -44,8 +44,8 @@ void fingerprint_gather_ops(const struct fingerprint_gather *gather,
 void fingerprint_gather_layers(const struct fingerprint_gather *gather,
                                struct fingerprint_tally *tally);
 
-/* The signature of a kernel: its function's own name with its template arguments, as far as the name tells
- * them, without what numbers instances. Its family: the same without template arguments. */
+/* The signature of a kernel: its function's own name with its template arguments, as far as the
+ * name has them, without instance numbers. Its family: the same without template arguments. */
 void fingerprint_kernel_signature(struct nl_buf *out, struct nl_buf *family, struct nl_str name);
 
 #endif

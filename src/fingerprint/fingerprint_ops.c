@@ -57,7 +57,7 @@ static double bytes_of(const struct nl_trace *trace, uint32_t op, uint32_t node)
            known(n->output_bytes[node]);
 }
 
-/* Element types as Kineto and ONNX Runtime write them; the first that is met tells. `float` may be
+/* Element types as Kineto and ONNX Runtime write them; the first found decides. `float` may be
  * multiplied in TF32, so the larger of both peaks bounds it. */
 static const struct {
     const char *text;

@@ -85,7 +85,7 @@ void nl_fingerprint_pack(const struct nl_runfingerprint *print, struct nl_buf *i
 
 struct reader {
     const char *at, *end;
-    bool short_; /* something was wanted behind the end */
+    bool short_; /* something was wanted after the end */
 };
 
 static void get(struct reader *reader, void *to, size_t size)

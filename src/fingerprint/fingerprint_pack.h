@@ -6,8 +6,9 @@
  *     struct nl_fingerprint_view view = {0};
  *     nl_fingerprint_unpack(&view, items)        again and again; nl_fingerprint_view_release at the end
  *
- * Items are in the order of the hashes of their families, then of their own. Values are kept as 32-bit floats; what is compared is
- * always packed, so that a fresh fingerprint and a kept one of the same run are equal.
+ * Items are in order of the hashes of their families, then of their own hashes. Values are kept as
+ * 32-bit floats; what is compared is always packed, so that a fresh fingerprint and a kept one of
+ * the same run are equal.
  */
 #ifndef NL_FINGERPRINT_PACK_H
 #define NL_FINGERPRINT_PACK_H

@@ -14,7 +14,7 @@ static const char *const titles[NL_FINGERPRINT_PARTS] = {
     "Layers by their own time",
 };
 
-/* Columns of an item; its values lie between its share and its family. */
+/* Columns of an item; its values are between its share and its family. */
 enum {
     ITEM_SIGNATURE,
     ITEM_CATEGORY,

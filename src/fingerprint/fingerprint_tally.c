@@ -85,7 +85,7 @@ void fingerprint_tally_value(struct fingerprint_tally *tally, uint32_t item,
                              enum nl_fingerprint_value value, double x, double weight)
 {
     if (!(x >= 0 && x < MOST_VALUE))
-        return; /* unknown, or a trace file that lies */
+        return; /* unknown, or a wrong trace file */
     tally->items[item].sums[value] += x * weight;
     tally->items[item].weights[value] += weight;
 }

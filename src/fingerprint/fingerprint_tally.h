@@ -20,7 +20,7 @@ struct fingerprint_item {
     uint64_t count;
     int64_t total_ns;
     double sums[NL_FINGERPRINT_VALUES], weights[NL_FINGERPRINT_VALUES];
-    double flops, timed_flops, bytes, best_ns; /* NaN when one call does not tell */
+    double flops, timed_flops, bytes, best_ns; /* NaN if one call does not say */
 };
 
 struct fingerprint_tally {

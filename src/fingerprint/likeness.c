@@ -174,7 +174,7 @@ static double add_pair(struct sums *sums, const struct nl_packed_item *a,
 
 /* ---- families ---- */
 
-/* What a family leaves on a side: of items that tell how they were called, and of those that do not. */
+/* What a family leaves on a side: of items with recorded calls, and of those without. */
 struct left {
     double told, plain;
 };
@@ -190,7 +190,7 @@ static void count_left(struct left *left, const struct nl_packed_item *item, dou
 struct family {
     struct rests *rests;
     struct sums *sums;
-    double worth, same, kin; /* of what is beside the pairs */
+    double worth, same, kin; /* of what is outside the pairs */
 };
 
 /* What the items leave to their categories: `a_share` and `b_share` of what the pairs left. */
@@ -211,7 +211,7 @@ static void leave(struct family *family, struct merge merge, double a_share, dou
     }
 }
 
-/* What is not known does not speak against it: an item that tells no shapes may be any of the others. */
+/* What is not known does not speak against it: an item without shapes may be any of the others. */
 static void compare_family(struct family *family, struct merge merge)
 {
     const struct merge whole = merge;
@@ -280,7 +280,7 @@ static struct nl_likeness_part compare_part(const struct nl_fingerprint_view *a,
     return like;
 }
 
-/* Libraries choose other kernels on other devices: there only the operators tell the work. */
+/* Libraries choose other kernels on other devices: there only the operators show the work. */
 static unsigned without_kernels(const struct nl_fingerprint_view *a,
                                 const struct nl_fingerprint_view *b, unsigned parts)
 {

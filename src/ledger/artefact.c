@@ -35,7 +35,7 @@ static int open_top(const char *ledger, bool make)
     if (make && mkdirat(above, "artefacts", 0700) == 0) {
         int folder = openat(above, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (folder >= 0) {
-            (void)fsync(folder); /* the rows that name what lies in it will last */
+            (void)fsync(folder); /* the rows that name its contents will last */
             close(folder);
         }
     }
@@ -46,7 +46,7 @@ static int open_top(const char *ledger, bool make)
     return fd;
 }
 
-/* The folder of two digits that the artefact lies in. -1 with errno. */
+/* The folder of two digits that contains the artefact. -1 with errno. */
 static int open_two(int top, const char *sha256)
 {
     const char two[3] = {sha256[0], sha256[1], '\0'};
@@ -186,7 +186,7 @@ static bool compress_to(int fd, const char *path, const unsigned char *bytes, si
     return done;
 }
 
-/* A new file of a name that nobody has, in the folder of artefacts. -1 with errno. */
+/* A new file with an unused name, in the folder of artefacts. -1 with errno. */
 static int new_file(int top, char name[TEMPORARY_TEXT])
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";

@@ -33,8 +33,8 @@ NL_MUST_CHECK bool nl_artefact_keep_bytes(struct nl_artefact *artefact, const ch
 NL_MUST_CHECK bool nl_artefact_keep_file(struct nl_artefact *artefact, const char *ledger,
                                          const char *path, struct nl_job *job, struct nl_err *err);
 
-/* The folders that artefacts lie in will last, too: one sync for all that were just stored, whoever made the folders (perhaps a
- * command that was killed before it came here). */
+/* The folders of artefacts will last, too: one sync for all that were just stored, whoever made the
+ * folders (perhaps a command that was killed before it came here). */
 NL_MUST_CHECK bool nl_artefact_last(const char *ledger, struct nl_err *err);
 
 /* What does not exist yet: written to a file without a name in the ledger's folder (its disk has the room),

@@ -15,7 +15,7 @@
 
 #define HEX        "0123456789abcdef"
 #define SHA256_HEX 64
-#define HEAD       64 /* bytes that tell a trace */
+#define HEAD       64 /* bytes that identify a trace */
 
 static bool is_artefact(const char *two, const char *name)
 {

@@ -1,5 +1,5 @@
 /*
- * artefactwalk — every artefact that lies in a ledger's folder, whatever the database says of it.
+ * artefactwalk — every artefact in a ledger's folder, whatever the database says of it.
  *
  *     nl_artefact_walk(folder, see, context, &err)     calls `see` for each
  *     nl_artefact_any(folder)                          is there at least one?
@@ -18,7 +18,7 @@
 struct nl_artefact_file {
     char sha256[NL_DIGEST_TEXT]; /* as its name says; the content was not looked at */
     struct stat info;
-    int folder; /* open folder it lies in, for unlinkat(folder, name) */
+    int folder; /* its open folder, for unlinkat(folder, name) */
     const char *name;
 };
 

@@ -57,8 +57,8 @@ static char *immutable_uri(const char *path)
     return uri.ptr;
 }
 
-/* A ledger in a folder that cannot be written has no -shm file to share: as nobody here can change
- * it, SQLite may read the database as it lies there, unless a log waits to be read in. */
+/* A ledger in a folder that cannot be written has no -shm file to share: as no one here can change
+ * it, SQLite may read the database in place, unless a log waits to be read in. */
 static int open_unwritable(struct nl_ledger *ledger, const char *path)
 {
     char *wal = database_path(ledger->folder, "-wal");

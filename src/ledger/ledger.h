@@ -7,7 +7,7 @@
  *     <ledger>/cache/                      opened traces; may be deleted at any time
  *
  * The database is in WAL mode: many readers and one writer at a time; a writer waits for another up
- * to NL_LEDGER_PATIENCE_MS. A run is written in one transaction, after its artefacts lie on the
+ * to NL_LEDGER_PATIENCE_MS. A run is written in one transaction, after its artefacts are on the
  * disk, so a run is either there with everything or not at all. Texts that enter are redacted
  * (store/redact.h) by whoever makes the rows.
  *
@@ -30,7 +30,7 @@
 enum nl_ledger_mode {
     NL_LEDGER_READ,   /* a folder that does not exist reads as an empty ledger */
     NL_LEDGER_WRITE,  /* makes folder and database when they are not there */
-    NL_LEDGER_REBUILD /* the same, even when artefacts lie there and their database is lost */
+    NL_LEDGER_REBUILD /* the same, even if artefacts are there and their database is lost */
 };
 
 struct nl_ledger;
@@ -43,8 +43,9 @@ struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, s
 bool nl_ledger_exists(const char *folder);
 void nl_ledger_close(struct nl_ledger *ledger); /* NULL is fine */
 
-/* Waits until all that was committed so far, by whatever connection, survives a loss of power. When our connections were closed
- * and nobody else has one, there is no log any more, and no sync. */
+/* Waits until all that was committed so far, by whatever connection, survives a loss of power. If
+ * our connections are closed and no other process has one, there is no log any more, and no
+ * sync. */
 NL_MUST_CHECK bool nl_ledger_sync(const char *folder, struct nl_err *err);
 
 /* A run that a word names. */

@@ -185,8 +185,8 @@ void nl_ledgerdb_touch(struct nl_ledger *ledger, int64_t run)
     ledger->touched[ledger->touched_count++] = run;
 }
 
-/* Inside the transaction, so that nobody else writes the same card at the same time. A card that cannot
- * be written loses nothing: the rows are there, and `ledger check` says so. */
+/* Inside the transaction, so that no other process writes the same card at the same time. A card
+ * that cannot be written loses nothing: the rows are there, and `ledger check` says so. */
 static void write_cards(struct nl_ledger *ledger, bool done)
 {
     struct nl_err ignored;

@@ -47,7 +47,7 @@ NL_MUST_CHECK bool nl_ledgerdb_do(struct nl_ledger *ledger, struct nl_err *err, 
 sqlite3_stmt *nl_ledgerdb_ask(struct nl_ledger *ledger, struct nl_err *err, const char *sql,
                               const char *types, ...);
 
-/* The next row; false at the end, with *ok telling whether it was one. */
+/* The next row; false at the end, with *ok set if it was one. */
 bool nl_ledgerdb_next(struct nl_err *err, struct nl_ledger *ledger, sqlite3_stmt *rows, bool *ok);
 
 /* The first column of the first row as a number; `absent` when there is no row or it is NULL. */

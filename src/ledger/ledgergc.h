@@ -3,9 +3,10 @@
  * newer one replaced, and temporary files of writers that died.
  *
  * An artefact that no run needs goes only when the database says that a command let go of it (table
- * `released`). Any other artefact without a run is left alone and counted as an orphan: it may be all
- * that is left of a lost database, and `ledger rebuild` makes a run of it. With `orphans` those go, too,
- * when they are older than NL_LEDGER_GRACE_S: an artefact lies on the disk before its run is written.
+ * `released`). Any other artefact without a run is left alone and counted as an orphan: it may be
+ * all that is left of a lost database, and `ledger rebuild` makes a run of it. With `orphans` those
+ * go, too, when they are older than NL_LEDGER_GRACE_S: an artefact is on the disk before its run is
+ * written.
  *
  * Artefacts are removed inside a transaction that may write, as adding looks at its artefacts inside
  * one: neither can happen between the other's look and its act.
@@ -23,7 +24,7 @@ struct nl_ledger_sweep {
     uint64_t artefacts, artefact_bytes; /* removed, and their size on the disk */
     uint64_t kept, kept_bytes;
     uint64_t orphans,
-        orphan_bytes; /* of those kept: no run needs them, and nobody let go of them */
+        orphan_bytes; /* of those kept: no run needs them, and no command released them */
 };
 
 struct nl_ledger_sweep_options {

@@ -2,9 +2,10 @@
  * ledgermerge — the runs of one ledger put into another (`neurolens ledger merge FROM INTO`).
  *
  * Runs that INTO does not have are copied whole: artefacts (checked on the way), rows, tags, notes,
- * settings, findings, provenance, fingerprint. Runs that both have are the same content: INTO's document
- * stays, and it gets the other's tags, notes and provenance. Runs in FROM's bin are left out. A tag that
- * both use means the run that was given it last, by FROM's order behind INTO's. FROM is not changed.
+ * settings, findings, provenance, fingerprint. Runs that both have are the same content: INTO's
+ * document stays, and it gets the other's tags, notes and provenance. Runs in FROM's bin are left
+ * out. A tag that both use means the run that got it last; FROM's order comes after INTO's. FROM is
+ * not changed.
  */
 #ifndef NL_LEDGERMERGE_H
 #define NL_LEDGERMERGE_H

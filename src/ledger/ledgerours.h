@@ -1,5 +1,5 @@
 /*
- * ledgerours — is what lies in a folder a ledger as this program makes it?
+ * ledgerours — does a folder contain a ledger as this program makes it?
  *
  * A ledger may have come with somebody else's files (a clone, an archive), so before SQLite opens it
  * its files are looked at, and after that its schema:

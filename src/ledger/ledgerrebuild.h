@@ -1,5 +1,5 @@
 /*
- * ledgerrebuild — the database made again from what lies beside it (`neurolens ledger rebuild`).
+ * ledgerrebuild — the database made again from the files next to it (`neurolens ledger rebuild`).
  *
  * A database that is missing, empty or damaged is replaced; a damaged one is set aside as
  * ledger.db.damaged-DATE, never deleted. Then every card (runcard.h) whose run is not in the database
@@ -21,7 +21,7 @@ struct nl_ledger_rebuilt {
     uint64_t from_documents;  /* runs that came back without tags and notes */
     uint64_t without_trace;   /* of these, those whose trace was not found */
     uint64_t cards;           /* written for runs that were there */
-    uint64_t spare_documents; /* older documents of runs that are there, left where they lie */
+    uint64_t spare_documents; /* older documents of runs that are there, left in place */
     uint64_t failed;          /* cards and documents that are damaged */
     char failure[200];        /* of the first of them */
 };

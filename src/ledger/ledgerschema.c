@@ -30,7 +30,7 @@ static const char *const steps[] = {
     "  PRIMARY KEY(run, key)) WITHOUT ROWID;"
     "CREATE INDEX facts_by_number ON facts(key, number, run) WHERE number IS NOT NULL;"
     "CREATE INDEX facts_by_text ON facts(key, text, run);"
-    /* What a person said, beside what the file says. */
+    /* What a person said, in addition to what the file says. */
     "CREATE TABLE settings("
     "  run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,"
     "  key TEXT NOT NULL, value TEXT NOT NULL, origin TEXT NOT NULL,"
@@ -60,7 +60,7 @@ static const char *const steps[] = {
     "CREATE TABLE sources("
     "  run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,"
     "  ordinal INTEGER NOT NULL, name TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL,"
-    "  path TEXT, PRIMARY KEY(run, ordinal)) WITHOUT ROWID;" /* where it lay when it was added */
+    "  path TEXT, PRIMARY KEY(run, ordinal)) WITHOUT ROWID;" /* where it was when it was added */
     "CREATE TABLE artefacts("
     "  run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,"
     "  role TEXT NOT NULL, ordinal INTEGER NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL,"

@@ -48,7 +48,7 @@ static int newest_first(const void *left, const void *right)
     return strcmp(a->sha256, b->sha256);
 }
 
-/* What tells which document a trace belongs to. */
+/* What shows which document a trace belongs to. */
 static void describe(struct nl_orphans *orphans, struct nl_orphan *orphan,
                      const struct nl_trace *trace)
 {

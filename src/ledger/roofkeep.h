@@ -14,9 +14,9 @@
 NL_MUST_CHECK bool nl_roofkeep_put(struct nl_ledger *ledger, const struct nl_host_roofs *roofs,
                                    bool replace, struct nl_err *err);
 
-/* The roofs of a host with these facts: its name, and where they are known its processors. nl_alloc'd,
- * never NULL: without rows when the name is not known, never measured, or of several machines that the
- * facts do not tell apart. False with err when the ledger cannot be asked. */
+/* The roofs of a host with these facts: its name, and where they are known its processors.
+ * nl_alloc'd, never NULL: without rows when the name is not known, never measured, or of several
+ * machines that the facts do not distinguish. False with err when the ledger cannot be asked. */
 NL_MUST_CHECK bool nl_roofkeep_get(struct nl_ledger *ledger, const struct nl_host_roofs *facts,
                                    struct nl_host_roofs **roofs, struct nl_err *err);
 

@@ -267,7 +267,7 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
         return false;
     if (one->there.run)
         return keep(one, again, err);
-    /* Other files beside the same profile, or the profile's own document. */
+    /* Other files next to the same profile, or the profile's own document. */
     if (!find_there(one, NULL, one->load.id, &known, err))
         return false;
     if (known)

@@ -1,14 +1,15 @@
 /*
- * runadd — puts profiles into the ledger: every word is a run of its own (a folder or a pattern of
+ * runadd — puts profiles into the ledger: every word is a separate run (a folder or a pattern of
  * several ranks is one run, as in all commands).
  *
  * Words are read at the same time, sharing the job's threads and memory, and are written in their
- * order, each in one transaction after its artefacts lie on the disk; nothing is reported before all of it is
- * synced. Small files are read more at a time than there are threads, as they wait for the disk most. What fails does not disturb the
- * others. The same content again is the same run: it is found by its digest without being read
- * again, comes back from the bin if it was there, and takes what is newly said about it.
+ * order, each in one transaction after its artefacts are on the disk; nothing is reported before
+ * all of it is synced. Small files are read more at a time than there are threads, as they wait for
+ * the disk most. What fails does not disturb the others. The same content again is the same run: it
+ * is found by its digest without being read again, comes back from the bin if it was there, and
+ * takes what is newly said about it.
  *
- * Metadata: `settings` win over the file, which wins over neurolens.yaml beside it.
+ * Metadata: `settings` win over the file, which wins over neurolens.yaml next to it.
  */
 #ifndef NL_RUNADD_H
 #define NL_RUNADD_H
@@ -41,7 +42,7 @@ struct nl_add_result {
     bool restored; /* came back from the bin */
     char id[NL_RUNDOC_ID], short_id[NL_RUNDOC_ID];
     size_t settings;         /* values newly taken from --set and neurolens.yaml */
-    bool trace, findings;    /* what was kept beside the document */
+    bool trace, findings;    /* what was kept in addition to the document */
     uint64_t artefact_bytes; /* of all that was kept, not compressed */
     struct nl_err err;
 };

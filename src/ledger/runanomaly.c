@@ -71,7 +71,7 @@ struct metric {
     struct nl_anomaly found;
 };
 
-/* Metrics that say what another says, too: told behind it. */
+/* Metrics that say what another says, too: reported after it. */
 static bool follows(const char *name)
 {
     static const char *const names[] = {"steps_per_s",    "samples_per_s",     "tokens_per_s",
@@ -183,7 +183,7 @@ static bool read_season(struct nl_ledger *ledger, int64_t run, struct nl_season_
         if (name && !strcmp(name, "run.git_branch"))
             season->branch = nl_ledgerdb_text(arena, rows, 3);
         else if (sqlite3_column_type(rows, 2) !=
-                 SQLITE_NULL) { /* the step comes behind the length */
+                 SQLITE_NULL) { /* the step comes after the length */
             season->value = sqlite3_column_double(rows, 2);
             *stepped = name && *name == 'm';
         }

@@ -31,7 +31,7 @@ NL_MUST_CHECK bool nl_runanomaly_judge(struct nl_ledger *ledger, int64_t run, st
 NL_MUST_CHECK bool nl_runanomaly_judge_rest(struct nl_ledger *ledger, struct nl_job *job,
                                             struct nl_err *err);
 
-/* A sentence for people, in `arena`: what is unusual, that nothing is, or why nobody knows. */
+/* A sentence for people, in `arena`: what is unusual, that nothing is, or why it is unknown. */
 const char *nl_runanomaly_sentence(struct nl_ledger *ledger, int64_t run, struct nl_arena *arena,
                                    struct nl_err *err);
 

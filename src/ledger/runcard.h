@@ -1,13 +1,14 @@
 /*
- * runcard — what the database knows of one run, as a small JSON file beside the artefacts:
+ * runcard — what the database knows of one run, as a small JSON file next to the artefacts:
  *
  *     <ledger>/runs/<id>.json     {"schema": "neurolens.card/1", "id": …, "tags": […], "notes": […], …}
  *
- * Document and trace are artefacts and need no database; the card holds the rest: tags, notes, what was
- * set, findings, provenance, where the files lay, and which artefacts belong to the run. So a ledger
- * whose database is lost can be made again (ledgerrebuild.h), and runs can go to another ledger
- * (ledgermerge.h). The card is written in the transaction that changes the run. It follows from the
- * database: what is in it but not there is taken only by rebuild and merge. Private to ledger/.
+ * Document and trace are artefacts and need no database; the card holds the rest: tags, notes, what
+ * was set, findings, provenance, where the files were, and which artefacts belong to the run. So a
+ * ledger whose database is lost can be made again (ledgerrebuild.h), and runs can go to another
+ * ledger (ledgermerge.h). The card is written in the transaction that changes the run. It follows
+ * from the database: what is in it but not there is taken only by rebuild and merge. Private to
+ * ledger/.
  */
 #ifndef NL_RUNCARD_H
 #define NL_RUNCARD_H

@@ -1,5 +1,5 @@
 /*
- * Filters become conditions on run numbers, each answered from an index of its own.
+ * Filters become conditions on run numbers, each answered from a separate index.
  */
 #define _GNU_SOURCE
 #include "ledger/runfilter.h"
@@ -230,7 +230,7 @@ static bool fact_condition(struct nl_runfilter *filter, const struct nl_field *f
     return done;
 }
 
-/* Runs with a row of that text in a table of their own; "!=" are those without. */
+/* Runs with a row of that text in a separate table; "!=" are those without. */
 static bool set_condition(struct nl_runfilter *filter, const char *table, const char *column,
                           size_t op, const char *text, struct nl_err *err)
 {

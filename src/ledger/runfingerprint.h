@@ -31,7 +31,7 @@ NL_MUST_CHECK bool nl_ledger_fingerprint_make(struct nl_ledger_fingerprint *prin
 NL_MUST_CHECK bool nl_ledger_fingerprint_put(struct nl_ledger *ledger, int64_t run,
                                              const struct nl_ledger_fingerprint *print,
                                              struct nl_err *err);
-/* The same in a transaction of its own; nothing when the run is gone. */
+/* The same in a separate transaction; nothing when the run is gone. */
 NL_MUST_CHECK bool nl_ledger_fingerprint_keep(struct nl_ledger *ledger, int64_t run,
                                               const struct nl_ledger_fingerprint *print,
                                               struct nl_err *err);

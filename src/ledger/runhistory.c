@@ -1,6 +1,6 @@
 /*
- * Candidates come from the index of the fact that tells most, the newest first; what else must be equal is
- * looked up for each.
+ * Candidates come from the index of the most selective fact, the newest first; what else must be
+ * equal is looked up for each.
  */
 #include "ledger/runhistory.h"
 

@@ -103,7 +103,7 @@ static bool put_artefacts(struct nl_ledger *ledger, int64_t run, const struct nl
     return done;
 }
 
-/* gc removes artefacts in a transaction of its own, so what is there now stays. */
+/* gc removes artefacts in a separate transaction, so what is there now stays. */
 static bool all_there(const char *folder, const struct nl_runkept *kept)
 {
     bool there = nl_artefact_touch(folder, kept->document.sha256) &&

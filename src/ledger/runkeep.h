@@ -9,7 +9,7 @@
 
 #define NL_KEPT_MAX 3 /* kinds of artefacts */
 
-/* What lies on the disk for a run before its rows are written. */
+/* What is on the disk for a run before its rows are written. */
 struct nl_runkept {
     struct nl_artefact document, trace;
     bool has_trace;

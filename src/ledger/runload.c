@@ -96,7 +96,7 @@ static void gather_settings(struct nl_runload *load, const struct nl_add_options
         add_setting(load, options->settings[i].key, options->settings[i].value, "--set");
 }
 
-/* What only neurolens.yaml tells is taken from there. True when there is something. */
+/* What only neurolens.yaml says is taken from there. True when there is something. */
 /* Those that are the document's: all but labels. The array is nl_free'd by the caller. */
 static struct nl_rundoc_setting *without_labels(const struct nl_runload *load, size_t *count)
 {
@@ -127,8 +127,9 @@ static bool parse_text(struct nl_runload *load, struct nl_err *err)
 
 /* ---- a profile ---- */
 
-/* Parses a document that was just written, but for the events of its timeline: they become no rows, and
- * are most of it. They come last, and the writer's line breaks (a text cannot hold one) tell where. */
+/* Parses a document that was just written, but for the events of its timeline: they become no rows,
+ * and are most of it. They come last, and the writer's line breaks (a text cannot hold one) show
+ * where. */
 static bool parse_written(struct nl_runload *load, struct nl_err *err)
 {
     static const char timeline[] = "\n \"timeline\": {", events[] = "\n  \"events\": [";
@@ -176,8 +177,8 @@ static size_t find_input(const struct nl_runload *load, struct nl_str name, size
     return load->inputs.count;
 }
 
-/* Of a folder, files of no known format were left out: the run is what was read. The trace lists its
- * sources in the order of the inputs, reports of kernel profilers behind the others. */
+/* Of a folder, files of no known format were left out: the run is what was read. The trace lists
+ * its sources in the order of the inputs, reports of kernel profilers after the others. */
 static void find_used(struct nl_runload *load)
 {
     const struct nl_trace *trace = load->trace;

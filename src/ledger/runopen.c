@@ -133,7 +133,7 @@ static struct nl_trace *ingest(struct opening *opening, const char *const *paths
     return nl_ingest(paths, count, &options, opening->job, err);
 }
 
-/* Artefacts under the names that the files had, which may tell ranks. */
+/* Artefacts under the names that the files had, which may give ranks. */
 static struct nl_trace *from_files(struct opening *opening, const char *const *digests,
                                    const char *const *names, size_t count, struct nl_err *err)
 {
@@ -191,7 +191,7 @@ static bool read_sources(struct opening *opening, struct sources *sources, struc
     return rows && ok;
 }
 
-/* Where they lay, if every one is still what it was. */
+/* From their original places, if every one is unchanged. */
 static struct nl_trace *from_originals(struct opening *opening, const struct sources *sources,
                                        struct nl_err *err)
 {

@@ -1,9 +1,10 @@
 /*
  * runopen — a run of the ledger as a profile again.
  *
- * The trace that was kept is unpacked into the cache once and mapped from there. Where none was kept, or
- * another version of the program wrote it, the profile is read from the kept files, else from where it
- * lay when it was added, if that is still the same content; a run that came as a document from that.
+ * The trace that was kept is unpacked into the cache once and mapped from there. Where none was
+ * kept, or another version of the program wrote it, the profile is read from the kept files, else
+ * from its place when it was added, if the content is still the same; a run that came as a document
+ * from that.
  */
 #ifndef NL_RUNOPEN_H
 #define NL_RUNOPEN_H

@@ -40,8 +40,8 @@ static json_t *value_of(const char *text)
 
 static void put(struct nl_json *json, const json_t *value, bool row);
 
-/* `row`: all on one line. So stand the elements of lists, but for those that have a list of items of
- * their own (the steps of a rank). */
+/* `row`: all on one line. So stand the elements of lists, except those that have their own list of
+ * items (the steps of a rank). */
 static void put_members(struct nl_json *json, const json_t *value, bool row)
 {
     bool list = json_is_array(value);

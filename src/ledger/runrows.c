@@ -181,7 +181,7 @@ static bool put_ops(struct nl_ledger *ledger, int64_t run, const json_t *aggrega
         for (size_t i = 0; i < json_array_size(list); i++) {
             const json_t *op = json_array_get(list, i);
             const json_t *stats = json_object_get(op, "dur_ns");
-            bool known = json_is_object(stats); /* nodes tell theirs without statistics */
+            bool known = json_is_object(stats); /* nodes have theirs without statistics */
             if (!nl_ledgerdb_do(
                     ledger, err, "INSERT INTO ops VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     "iittiiff", run, ordinal++, op_lists[k].kind, text(op, op_lists[k].name),

@@ -3,10 +3,11 @@
  * against the earlier runs of its own season, since a branch that is known to be slower, or a machine that is shared by
  * day, is nothing unusual of a run.
  *
- * A season counts only where the history shows it: at least 8 earlier runs in it and 8 outside, whose values differ
- * beyond chance (Mann and Whitney's test, normal approximation with ties, |z| > 3.29: 1 in 1000) and whose medians
- * differ by more than 5 %. Hours and weekends must come back, too: runs of the season lie in three stretches or more
- * with others between them, so that a level that changed once is no season. Of several the surest counts.
+ * A season counts only where the history shows it: at least 8 earlier runs in it and 8 outside,
+ * whose values differ beyond chance (Mann and Whitney's test, normal approximation with ties, |z| >
+ * 3.29: 1 in 1000) and whose medians differ by more than 5 %. Hours and weekends must come back,
+ * too: runs of the season are in three stretches or more with others between them, so that a level
+ * that changed once is no season. Of several the surest counts.
  *
  *   branch    the same branch (run.git_branch)
  *   hour      within 3 hours of the same time of the day

@@ -178,7 +178,7 @@ static bool find_fact(struct nl_ledger *ledger, const char *name, const char *as
     if (!nl_runfield_find(ledger, name, field, known, arena, err)) {
         if (name == asked || err->code != NL_USAGE)
             return false;
-        nl_err_clear(err); /* it names what nobody typed */
+        nl_err_clear(err); /* it names what the user did not type */
         return nl_fail(err, NL_USAGE,
                        "'%s' is nothing that a run has; `neurolens show @` lists the names", asked);
     }

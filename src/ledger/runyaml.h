@@ -1,5 +1,5 @@
 /*
- * runyaml — what neurolens.yaml beside a profile says about it: a mapping of the names that --set
+ * runyaml — what neurolens.yaml next to a profile says about it: a mapping of the names that --set
  * takes ("workload.batch_size: 32"), nested mappings being the same as dots.
  *
  * Values are checked by nl_rundoc_setting_check. Lists, aliases, several documents, names given

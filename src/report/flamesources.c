@@ -134,8 +134,8 @@ static bool has_host(const struct nl_trace *trace)
     return false;
 }
 
-/* Slices of a lane lie parents first, so each finds its parent's node. Weights go to a slice and are taken from
- * its parent: what remains is self time, also where a window cuts both. */
+/* Slices of a lane are stored parents first, so each finds its parent's node. Weights go to a slice
+ * and are taken from its parent: what remains is self time, also where a window cuts both. */
 static void add_lane(struct nl_flame *flame, const struct nl_scope *scope, struct nl_fold *fold,
                      uint32_t lane, uint32_t *nodes)
 {

@@ -36,7 +36,8 @@ NL_MUST_CHECK bool nl_page_diff(FILE *out, const struct nl_page *page,
                                 const struct nl_profile *profile, const struct nl_report *report,
                                 const struct nl_view_options *options, struct nl_err *err);
 
-/* Sentences and tables about no single profile. In a column `page`, names of files beside this one are links. */
+/* Sentences and tables about no single profile. In a column `page`, names of files in the same
+ * folder are links. */
 NL_MUST_CHECK bool nl_page_tables(FILE *out, const struct nl_page *page,
                                   const struct nl_report *report, struct nl_err *err);
 

@@ -1,6 +1,7 @@
 /*
- * pagekernels — distributions: how long the instances of each of the kernels took that take most time. Bins grow
- * by 2^(1/4), 19 %, so that fast and slow modes of one kernel stand apart wherever they lie.
+ * pagekernels — distributions: how long the instances of each of the kernels took that take most
+ * time. Bins grow by 2^(1/4), 19 %, so that fast and slow modes of one kernel are distinct wherever
+ * they are.
  */
 #include <math.h>
 #include <stdlib.h>

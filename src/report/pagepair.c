@@ -1,5 +1,5 @@
-/* pagepair — what a page of a comparison shows beside its tables: the steps of both sides, and their stacks
- * against each other. */
+/* pagepair — what a page of a comparison shows in addition to its tables: the steps of both sides,
+ * and their stacks against each other. */
 #include "base/mem.h"
 #include "report/flame.h"
 #include "report/pagepart.h"

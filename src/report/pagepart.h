@@ -1,8 +1,8 @@
 /*
- * pagepart — inside the room: what a page shows beside the answer's tables, made from the trace. Each adds one
- * member to an open JSON object, small enough for a page whatever the size of the trace: series keep the least
- * and the largest value of every pixel, the timeline is one step, histograms are counts. Times are ns from the
- * profile's first event.
+ * pagepart — inside the room: what a page shows in addition to the answer's tables, made from the
+ * trace. Each adds one member to an open JSON object, small enough for a page whatever the size of
+ * the trace: series keep the least and the largest value of every pixel, the timeline is one step,
+ * histograms are counts. Times are ns from the profile's first event.
  */
 #ifndef NL_PAGEPART_H
 #define NL_PAGEPART_H

@@ -162,7 +162,7 @@ static void bound_lengths(struct excerpt *excerpt)
 
 /* ---- which lanes ---- */
 
-/* Streams of a device first, then threads; sub-lanes beside their lane. */
+/* Streams of a device first, then threads; sub-lanes next to their lane. */
 static int lane_order(unsigned kind)
 {
     switch (kind) {

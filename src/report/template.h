@@ -1,10 +1,10 @@
 /*
- * template — what a user adds to the pages of `report`: a title, a logo, a front page of plain paragraphs, and
- * sections of their own, each answered by SQL or by one of our analyses; also which of our parts to leave out. A
- * YAML file of at most 1 MiB:
+ * template — what a user adds to the pages of `report`: a title, a logo, a front page of plain
+ * paragraphs, and sections, each answered by SQL or by one of our analyses; also which of our parts
+ * to leave out. A YAML file of at most 1 MiB:
  *
  *     title: Nightly training
- *     logo: logo.svg                # beside this file; svg, png, jpeg, gif or webp of at most 256 KiB
+ *     logo: logo.svg                # next to this file; svg, png, jpeg, gif or webp of at most 256 KiB
  *     front: |
  *       Paragraphs, separated by empty lines.
  *     sections:
@@ -57,7 +57,7 @@ struct nl_template {
 NL_MUST_CHECK bool nl_template_read(struct nl_template *template, const char *text, size_t size,
                                     struct nl_err *err);
 
-/* Reads a file, and the logo beside it. Release it whatever comes back. */
+/* Reads a file, and the logo next to it. Release it whatever comes back. */
 NL_MUST_CHECK bool nl_template_open(struct nl_template *template, const char *path,
                                     struct nl_err *err);
 void nl_template_release(struct nl_template *template);

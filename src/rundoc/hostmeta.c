@@ -18,7 +18,7 @@ static const struct {
 #undef FACT
 };
 
-/* Which of the three a row of metadata tells, under its own key or a profiler's. */
+/* Which of the three a row of metadata gives, under its own key or a profiler's. */
 static enum wanted wanted_of(struct nl_str key, bool *has_port)
 {
     const char *name = NULL;

@@ -16,7 +16,7 @@ struct gathered {
     struct run_ops ops; /* of operators alone */
     uint32_t *ordered;  /* rows of calls by group, from starts[group] on */
     size_t *starts;
-    uint64_t *sums; /* per group: bytes or operations; NL_NULL_U64 when one row does not tell */
+    uint64_t *sums; /* per group: bytes or operations; NL_NULL_U64 if one row does not say */
 };
 
 static void gather(struct gathered *all, const struct nl_trace *trace, uint32_t key, uint32_t row,

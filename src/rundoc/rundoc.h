@@ -81,8 +81,9 @@ NL_MUST_CHECK bool nl_rundoc_write(const struct nl_trace *trace,
                                    const struct nl_rundoc_options *options, struct nl_job *job,
                                    struct nl_buf *out, struct nl_err *err);
 
-/* Checks a text against the schema of its version (the newest, when it tells none): true when nothing is wrong with it. False with an empty list
- * never happens. `faults` is filled in document order; release it in any case. */
+/* Checks a text against the schema of its version (the newest, if it names none): true when nothing
+ * is wrong with it. False with an empty list never happens. `faults` is filled in document order;
+ * release it in any case. */
 bool nl_rundoc_check(const char *text, size_t size, struct nl_rundoc_faults *faults);
 void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
 

@@ -36,7 +36,7 @@ void run_fact_set(struct run_facts *facts, const struct doc_schema *schema, cons
 /* Makes it unknown, whatever was found. */
 void run_fact_clear(struct run_facts *facts, const char *key);
 
-/* What the trace and its metadata tell. `busy_devices`: how many did work. */
+/* What the trace and its metadata say. `busy_devices`: how many did work. */
 void run_facts_find(struct run_facts *facts, const struct doc_schema *schema,
                     const struct nl_trace *trace, size_t busy_devices);
 

@@ -53,7 +53,7 @@ static double sum_of(const struct run_parts *parts, enum part part)
     return sum;
 }
 
-/* Files with lengths of kernels alone tell nothing about how work lies in time. */
+/* Files with only durations of kernels say nothing about when work ran. */
 static bool starts_are_unknown(const struct run_parts *parts)
 {
     bool any = false;

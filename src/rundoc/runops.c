@@ -1,6 +1,6 @@
 /* Operators over all events of the profile: per name its kind and its calls by shapes and types of
- * inputs. Nodes of compiled models (ONNX Runtime, TensorRT, XLA) tell their kind; operators of PyTorch
- * are named by it. */
+ * inputs. Nodes of compiled models (ONNX Runtime, TensorRT, XLA) give their kind; operators of
+ * PyTorch are named by it. */
 #include <stdlib.h>
 
 #include "base/chars.h"

@@ -1,6 +1,6 @@
 /*
- * runops — what the document says of operators beside statistics: their kind, and their calls by shapes
- * and types of inputs.
+ * runops — what the document says of operators besides statistics: their kind, and their calls by
+ * shapes and types of inputs.
  *
  *     struct run_ops ops;
  *     run_ops_init(&ops, trace);

@@ -1,5 +1,5 @@
 /* What recording cost the program and how exact its times are: from the metadata that recordings by
- * `run` have. Other tools tell neither, so all of it is null there. */
+ * `run` have. Other tools report neither, so all of it is null there. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* The timeline: processes and lanes, then the events chosen, a line each. What only some kinds have
- * stands in an object of its own, null for the others. */
+ * is in a separate object, null for the others. */
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sort.h"
@@ -314,7 +314,7 @@ static void write_lanes(struct run_parts *parts)
     for (uint32_t row = 0; row < lane->rows; row++) {
         uint32_t thread = lane->thread[row];
         bool known = thread != NL_NULL_ROW;
-        if (lane->kind[row] == NL_LANE_CAPTURED) /* the last ones: no event lies there */
+        if (lane->kind[row] == NL_LANE_CAPTURED) /* the last ones: no event is there */
             break;
         run_row(parts);
         run_enum(parts, "kind", NL_ENUM_lanekind, lane->kind[row]);

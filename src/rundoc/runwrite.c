@@ -314,7 +314,8 @@ static void finish(struct run_parts *parts)
     doc_schema_release(&parts->schema);
 }
 
-/* Nothing is handed out that the check refuses: what it refuses is a bug of ours, told as one. */
+/* Nothing is handed out that the check refuses: what it refuses is a bug of ours, reported as
+ * one. */
 static bool check_own(const struct run_parts *parts, const struct nl_buf *out, struct nl_err *err)
 {
     struct nl_rundoc_faults faults = {0};

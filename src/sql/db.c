@@ -19,7 +19,7 @@ static bool exec(struct nl_db *db, const char *sql, struct nl_err *err)
     return nl_fail(err, NL_INTERNAL, "SQL set-up failed: %s", sqlite3_errmsg(db->sqlite));
 }
 
-/* The columns stand in the statement, so that sqlite_schema.sql tells them. */
+/* The columns are in the statement, so that sqlite_schema.sql shows them. */
 static bool make_table(struct nl_db *db, enum nl_table_id id, struct nl_err *err)
 {
     const struct nl_table_def *table = &nl_tables[id];

@@ -38,7 +38,7 @@ struct nl_db {
     struct nl_db_options options;
     struct nl_job *job;
     struct nl_db_table tables[NL_TABLE_COUNT];
-    bool declaring; /* a module tells SQLite its columns; not the user's doing */
+    bool declaring; /* a module gives SQLite its columns; not the user's doing */
     int64_t origin; /* subtracted from times that SQL sees */
 
     /* Of the statement that runs. */

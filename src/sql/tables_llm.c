@@ -50,7 +50,7 @@ static void close_steps(struct nl_tf_call *call)
     nl_free(call->state);
 }
 
-/* Counts that a name tells; -1: it does not. */
+/* Counts in a name; -1: it does not. */
 static void show_told(sqlite3_context *context, int64_t value)
 {
     nl_show_int(context, value < 0 ? NL_NULL_I64 : value);

@@ -253,8 +253,8 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
     return fill(cursor, &cursor->count);
 }
 
-/* Rows in order lie anywhere in memory: those to come are fetched meanwhile. Always inline, since GCC drops
- * calls of functions that only prefetch. */
+/* Rows in order may be anywhere in memory: those to come are fetched meanwhile. Always inline,
+ * since GCC drops calls of functions that only prefetch. */
 __attribute__((always_inline)) static inline void look_ahead(const struct cursor *cursor)
 {
     const struct nl_vtab *vtab = (const struct nl_vtab *)cursor->base.pVtab;

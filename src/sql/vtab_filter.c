@@ -235,7 +235,7 @@ static bool same_pattern(struct nl_filter *filter, enum nl_op op, struct nl_str 
     return false;
 }
 
-/* Asks every distinct text; SQLITE_INTERRUPT when told to stop meanwhile. */
+/* Asks every distinct text; SQLITE_INTERRUPT if cancelled meanwhile. */
 static int ask_names(struct nl_vtab *vtab, struct nl_filter *filter, enum nl_op op)
 {
     const struct nl_str pattern = {filter->pattern, filter->pattern_len};

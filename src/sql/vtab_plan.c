@@ -99,7 +99,7 @@ struct choice {
     unsigned terms;
     double share;
     bool unique; /* id = value */
-    int lookup;  /* column to look up, with the number of values it tells apart */
+    int lookup;  /* column to look up, with its number of distinct values */
     bool lookup_equal;
     double lookup_distinct;
 };
@@ -222,7 +222,7 @@ static void take_order(struct nl_vtab *vtab, sqlite3_index_info *info, struct ch
     unsigned leading = first < 0 ? vtab->column_count : (unsigned)first;
     if (info->nOrderBy == 1 && !info->aOrderBy[0].desc && choice->lookup < 0 &&
         nl_vcolumn_ascending(vtab, &vtab->columns[leading])) {
-        info->orderByConsumed = 1; /* as the rows lie */
+        info->orderByConsumed = 1; /* in stored order */
         return;
     }
     if (!order_fits(vtab))
