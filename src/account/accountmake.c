@@ -131,8 +131,8 @@ static void tell_span(void *context, const struct nl_work_lane *lanes, size_t co
 
 /* ---- Making ---- */
 
-/* Some files do not say whose a device's work is, or say it differently from whose the calls are; launches
- * tell. */
+/* Some files do not say whose a device's work is, or say it differently from whose the calls are;
+ * launches decide. */
 static uint32_t feeding_process(const struct nl_account_maker *maker, uint32_t thread, size_t first,
                                 size_t count)
 {

@@ -1,9 +1,9 @@
 /*
- * Busy time of a device, by whom. One pass over its work in order of start, as breakdown.c, but with a
- * queue per sort of work instead of one latest end: who began first holds a stretch that several share,
- * the next one what sticks out behind. Between two starts nothing begins, so what covers that stretch
- * follows from the heads of the queues, sorts in their order: compute, communication, copies, unified
- * memory, memsets. The sums per class are those of time_breakdown by construction.
+ * Busy time of a device, by whom. One pass over its work in order of start, as breakdown.c, but
+ * with a queue per sort of work instead of one latest end: the first to begin gets a stretch that
+ * several share, the next one the rest after it. Between two starts nothing begins, so what covers
+ * that stretch follows from the heads of the queues, sorts in their order: compute, communication,
+ * copies, unified memory, memsets. The sums per class are those of time_breakdown by construction.
  */
 #include <string.h>
 

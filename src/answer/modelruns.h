@@ -2,9 +2,10 @@
  * modelruns — what runs of a compiled model on the CPU consist of: operators at their usual pace, single calls that
  * took far longer than the same operator takes otherwise, and time in which no operator ran.
  *
- * Runs are marked steps (ONNX Runtime's model_run), operators slices of nodes that lie in no other node. Totals per
- * operator mislead where a thread was stopped: the stall lands in whichever operator was running. So each call is
- * compared with the median of its own operator with the same shapes. What follows leaves out runs of which no operator was recorded.
+ * Runs are marked steps (ONNX Runtime's model_run), operators are the outermost slices of nodes.
+ * Totals per operator mislead where a thread was stopped: the stall lands in whichever operator was
+ * running. So each call is compared with the median of its own operator with the same shapes. What
+ * follows leaves out runs of which no operator was recorded.
  */
 #ifndef NL_MODELRUNS_H
 #define NL_MODELRUNS_H

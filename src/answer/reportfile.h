@@ -16,7 +16,7 @@
 #include "answer/profile.h"
 #include "answer/report.h"
 
-/* `roofs` may be NULL: nobody looked. */
+/* `roofs` may be NULL: not looked up. */
 void nl_report_question(struct nl_buf *out, uint64_t trace_key, const char *plan,
                         const struct nl_analyze_options *options,
                         const struct nl_host_roofs *roofs);

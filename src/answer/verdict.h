@@ -1,6 +1,6 @@
 /*
- * verdict — what an expert says first about a profile: one class, one sentence with the culprit and the
- * numbers, what could be won, and a few sentences more. Every kind of profile has a judge of its own
+ * verdict — what an expert says first about a profile: one class, one sentence with the culprit and
+ * the numbers, what could be won, and a few sentences more. Every kind of profile has its own judge
  * (verdict*.c); the first that knows its kind answers:
  *
  *   hang              dumps of a flight recorder: which rank the others wait for

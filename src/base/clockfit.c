@@ -192,10 +192,10 @@ static struct guide beside(const struct fit *fit, size_t from, size_t end, doubl
                           true};
 }
 
-/* Size of the step between point `at` and the next one, 0 = none is seen; *bend: what the rates beside it
- * differ by, over the gap. The part that `at` lies in
- * begins at `first`. A gap runs at a rate between those beside it, or has a step; at ends, where one or both
- * are not known, the median rate stands in and more is forgiven. */
+/* Size of the step between point `at` and the next one, 0 = none is seen; *bend: the difference of
+ * the neighbouring rates, over the gap. The part that contains `at` begins at `first`. A gap runs
+ * at a rate between its neighbours', or has a step; at ends, where one or both are not known, the
+ * median rate stands in and more is forgiven. */
 static double step_behind(const struct fit *fit, size_t first, size_t at, double *bend)
 {
     const struct point *a = &fit->points[at], *b = a + 1;
@@ -298,8 +298,8 @@ static double rest_slope(const struct nl_clockmap *map, size_t from, size_t to)
     return ((double)(b->ns - a->ns) - run) / run;
 }
 
-/* What a gap may hide between neighbours that run at other rates than it: if its rate lies between theirs,
- * one change of rate, whose place follows from the three; else what the nearer one says. */
+/* What a gap may hide between neighbours that run at other rates than it: if its rate is between
+ * theirs, one change of rate, whose place follows from the three; else what the nearer one says. */
 static double kink(double before, double own, double after, double run)
 {
     double low = fmin(before, after), high = fmax(before, after);

@@ -35,7 +35,7 @@ struct nl_clock_reading {
 struct nl_clock_knot {
     uint64_t ticks;
     int64_t ns;
-    double half;  /* the reference's time at `ticks` lies within ns ± half */
+    double half;  /* the reference's time at `ticks` is within ns ± half */
     double stray; /* up to the next knot: what wander may add */
     double jump;  /* up to the next knot: size of the step inside, 0 = none */
 };

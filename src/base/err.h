@@ -1,10 +1,10 @@
 /*
  * err — errors as values.
  *
- * A fallible function returns bool (true = done) or a pointer (NULL = failed), takes
- * `struct nl_err *err` last and fills it on failure. Nobody below cli/ prints or exits. The error
- * says which file, at which byte (or in which table), what is wrong there and what to do next.
- * errors.def lists the codes with the exit status of each.
+ * A fallible function returns bool (true = done) or a pointer (NULL = failed), takes `struct nl_err
+ * *err` last and fills it on failure. No room below cli/ prints or exits. The error says which
+ * file, at which byte (or in which table), what is wrong there and what to do next. errors.def
+ * lists the codes with the exit status of each.
  */
 #ifndef NL_ERR_H
 #define NL_ERR_H

@@ -1,11 +1,11 @@
 /*
  * lineband — the straight lines that pass above some points and below others.
  *
- * The question behind clocks: what is known of the difference of two clocks is an interval at some
- * moments (both were read together), or one side of it (a thing cannot end before it began). When the
- * difference changes evenly, it is one of the lines that respect all of that. Their extremes at a moment
- * are the tightest bounds that can be given there; if there is no such line, something is wrong by at
- * least `gap`.
+ * The question about clocks: what is known of the difference of two clocks is an interval at some
+ * moments (both were read together), or one side of it (a thing cannot end before it began). When
+ * the difference changes evenly, it is one of the lines that respect all of that. Their extremes at
+ * a moment are the tightest bounds that can be given there; if there is no such line, something is
+ * wrong by at least `gap`.
  *
  * A linear program in two unknowns, solved exactly (finitely many tangents, no grid): about ten passes
  * over the points. Borrows the points; allocates nothing.

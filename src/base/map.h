@@ -1,6 +1,6 @@
 /*
- * map — from keys to rows of the caller's arrays: numbers (nl_idmap), and keys of any form that lie in
- * the caller's rows (nl_lookup).
+ * map — from keys to rows of the caller's arrays: numbers (nl_idmap), and keys of any form stored
+ * in the caller's rows (nl_lookup).
  *
  * All are empty when zero-initialised and grow; a row is below 2^32 - 1, and NL_NO_ROW says that there is
  * none. Hash with nl_hash_number, nl_hash_pair or nl_hash_keyed: their key differs from process to process,

@@ -1,14 +1,15 @@
 /*
- * spill — large arrays that lie in files without a name, for work that does not fit in memory.
+ * spill — large arrays in files without a name, for work that does not fit in memory.
  *
- * Once started, a spill gives arrays of half a MiB and more as shared mappings of files in a folder on a
- * disk, one file each, removed from the folder before it is used. The kernel writes their pages out and drops
- * them when memory is short, and nl_spill_trim takes all of them out of the process's resident set; what they
- * hold stays. An array that is freed gives its room on the disk back. Nothing is left behind however the
- * process ends.
+ * Once started, a spill gives arrays of half a MiB and more as shared mappings of files in a folder
+ * on a disk, one file each, removed from the folder before it is used. The kernel writes their
+ * pages out and drops them when memory is short, and nl_spill_trim takes all of them out of the
+ * process's resident set; what they hold stays. An array that is freed gives its room on the disk
+ * back. Nothing remains however the process ends.
  *
- * Room on the disk is reserved when an array is made, so that a full disk is no fault of a later write. When
- * it is full, arrays lie in memory again (and the memory guard ends the command if that does not suffice).
+ * Room on the disk is reserved when an array is made, so that a full disk is no fault of a later
+ * write. When it is full, arrays are in memory again (and the memory guard ends the command if that
+ * does not suffice).
  *
  *     struct nl_spill *spill = nl_spill_new();
  *     if (nl_spill_start(spill, bytes)) …

@@ -9,7 +9,7 @@
  *     nl_stream_close(s);
  *
  * A damaged or cut compressed file gives all bytes up to the damage first; the read after that
- * returns 0 and nl_stream_damage tells what happened (a cut file is loaded with coverage, not
+ * returns 0 and nl_stream_damage says what happened (a cut file is loaded with coverage, not
  * refused).
  */
 #ifndef NL_STREAM_H

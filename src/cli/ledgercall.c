@@ -9,7 +9,8 @@
 
 #include "cli/folders.h"
 
-/* The user's own ledger is empty as long as nobody wrote into it; one that was named must be there. */
+/* The user's own ledger is empty until something is written into it; one that was named must be
+ * there. */
 static bool named_is_there(const struct nl_call *call, const char *folder, struct nl_err *err)
 {
     const char *variable = getenv("NEUROLENS_LEDGER");

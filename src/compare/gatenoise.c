@@ -32,7 +32,7 @@ static void add_up(struct nl_gate_typical *typical, const double *logs)
     typical->high = exp(mean + half);
 }
 
-/* The other programs' share is found as a diff finds it: of the side beside itself. */
+/* The other programs' share is found as a diff finds it: of the side compared with itself. */
 static void measure(struct diff_side *side, const struct nl_diff_input *input,
                     struct nl_gate_typical *typical)
 {

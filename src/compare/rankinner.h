@@ -23,7 +23,7 @@ struct rank_candidate {
     struct nl_noise noise; /* of captures, by history: the same of all */
     double time;           /* typical, ns; NaN not known */
     size_t place;
-    struct diff_workload facts; /* beside the fastest's; of the fastest beside the second's */
+    struct diff_workload facts; /* relative to the fastest's; of the fastest beside the second's */
     double batch;               /* NaN not known */
     struct diff_energy energy;
     double price;      /* USD an hour, of all its devices; NaN not given */

@@ -15,7 +15,7 @@ static const char *const facts[] = {
     "names of functions", "names of kernels", "names of layers", "names of modules",
     "names of operators", "names of ranges", "NCCL", "phase", "precision", "ranks",
     "sequence length", "steady steps",
-    /* told, but they never stop a verdict */
+    /* reported, but they never stop a verdict */
     "command", "commit", "devices without steps, left out", "element types of kernels", "format",
     "host", "Python"};
 

@@ -1,8 +1,8 @@
 /*
  * absent — what a format has no place for at all: whole tables, and properties of slices.
  *
- * A row of exporters.def names them by bits; after writing, the command counts the rows that the window has
- * and lists them beside what the writer itself had to leave out (nl_export_lost).
+ * A row of exporters.def names them by bits; after writing, the command counts the rows that the
+ * window has and lists them with what the writer itself had to leave out (nl_export_lost).
  *
  *     nl_export_count_absent(&export, exporter->lacks);
  */

@@ -1,5 +1,5 @@
 /*
- * attributes — what a slice says beside its name and times: the columns of its side table that are
+ * attributes — what a slice says besides its name and times: the columns of its side table that are
  * worth showing, under their names in SQL, and arguments that are text.
  *
  *     nl_attributes_make(&attributes, trace);

@@ -1,8 +1,8 @@
 /*
  * Chrome's JSON, in the words of PyTorch's profiler. Times are µs from the first event with three
- * decimals, so that a double holds them exactly; the UTC time of the first event, where it is known,
- * stands in baseTimeNanoseconds. Slices that overlap get a thread id of their own: viewers drop complete
- * events that overlap on one thread.
+ * decimals, so that a double holds them exactly; the UTC time of the first event, where it is
+ * known, stands in baseTimeNanoseconds. Slices that overlap get a separate thread id: viewers drop
+ * complete events that overlap on one thread.
  */
 #include "export/arrows.h"
 #include "export/chromeargs.h"

@@ -6,8 +6,8 @@
  * the caller). What the format cannot hold is counted with nl_export_lost, so that the command can
  * list it; nothing is left out silently.
  *
- * A slice is written when it overlaps the window, and then whole: lengths stay true. Rows that are a
- * moment are written when it lies in the window.
+ * A slice is written when it overlaps the window, and then whole: lengths stay true. Rows that are
+ * a moment are written if it is in the window.
  *
  *     struct nl_export export;
  *     nl_export_init(&export, trace, &window, job);

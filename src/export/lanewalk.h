@@ -2,10 +2,10 @@
  * lanewalk — the slices of a lane as begins and ends in order of time, as formats of nested events want
  * them, and a trace cut into parts of about equal size that can be walked apart.
  *
- * A lane's slices lie by depth, and in order of time within a depth; children follow the order of their
- * parents. So one cursor per depth gives the order without sorting, and a walk can begin and end at any
- * slice. Ends come before begins of the same time, and a slice without length ends before anything else
- * begins.
+ * A lane's slices are ordered by depth, and by time within a depth; children follow the order of
+ * their parents. So one cursor per depth gives the order without sorting, and a walk can begin and
+ * end at any slice. Ends come before begins of the same time, and a slice without length ends
+ * before anything else begins.
  *
  *     struct nl_walk_parts parts;
  *     nl_walk_cut(&parts, trace, &scope, 65536);
@@ -13,7 +13,7 @@
  *     while ((what = nl_walk_next(&walk, &slice)) != NL_WALK_DONE) ...
  *     nl_walk_close(&walk);
  *
- * Slices that overlap too many others to be nested (NL_SLICE_OVERFLOW) are put on rows of their own:
+ * Slices that overlap too many others to be nested (NL_SLICE_OVERFLOW) are put on separate rows:
  * `row` of a part is 0 for the nested slices of a lane, else the number of such a row.
  */
 #ifndef NL_LANEWALK_H

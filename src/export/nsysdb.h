@@ -9,8 +9,9 @@
  *     ... other tables ...
  *     nsysdb_close(&db, done, stream, err);       // ends the database and copies it to the stream
  *
- * The first failure is kept and told at the end; what comes after it does nothing. The database is a nameless
- * temporary file ($TMPDIR, else /tmp): SQLite writes pages in any order, streams take them in one.
+ * The first failure is kept and reported at the end; what comes after it does nothing. The database
+ * is a nameless temporary file ($TMPDIR, else /tmp): SQLite writes pages in any order, streams take
+ * them in one.
  */
 #ifndef NL_NSYSDB_H
 #define NL_NSYSDB_H

@@ -1,6 +1,7 @@
 /*
- * nsyswho — processes, threads and GPUs under the numbers of Nsight Systems: globalPid and globalTid hold 24 bits of
- * a pid and of a tid; a GPU is a number of the machine, and each process has a number of its own for it.
+ * nsyswho — processes, threads and GPUs under the numbers of Nsight Systems: globalPid and
+ * globalTid hold 24 bits of a pid and of a tid; a GPU is a number of the machine, and each process
+ * has its own number for it.
  */
 #ifndef NL_NSYSWHO_H
 #define NL_NSYSWHO_H

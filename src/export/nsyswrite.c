@@ -1,7 +1,8 @@
 /*
- * The SQLite schema that `nsys export` writes, as far as a profile fills it, so that scripts made for that run on any
- * profile: tables and columns have its names, numbers of enumerations are its. What CPU threads did beside API calls
- * and NVTX ranges (operators, modules, Python calls, …) becomes NVTX ranges of a domain called after the kind.
+ * The SQLite schema that `nsys export` writes, as far as a profile fills it, so that scripts made
+ * for that run on any profile: tables and columns have its names, numbers of enumerations are its.
+ * What CPU threads did besides API calls and NVTX ranges (operators, modules, Python calls, …)
+ * becomes NVTX ranges of a domain called after the kind.
  */
 #include <inttypes.h>
 #include <stdlib.h>

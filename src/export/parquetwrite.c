@@ -1,6 +1,6 @@
 /*
- * Parquet: a file per table, row groups of a million rows, the columns of a group encoded by several
- * threads. The footer says what the columns mean, and tells readers that statistics are in the usual
+ * Parquet: a file per table, row groups of a million rows, the columns of a group encoded by
+ * several threads. The footer says what the columns mean, and says that statistics are in the usual
  * order (without column_orders they are ignored).
  */
 #include "base/pool.h"

@@ -1,7 +1,8 @@
 /*
- * Trees of stacks that need no samples: bytes by the stack that allocated them, time by the stack at which a thread
- * left the CPU, and what threads did as nested slices. Each lane of a thread has a root of its own: its ranges and
- * its calls lie side by side in time, and one sum of both would count it twice.
+ * Trees of stacks that need no samples: bytes by the stack that allocated them, time by the stack
+ * at which a thread left the CPU, and what threads did as nested slices. Each lane of a thread has
+ * a separate root: its ranges and its calls run at the same time, and one sum of both would count
+ * it twice.
  */
 #include "base/sum.h"
 #include "export/stackgrow.h"

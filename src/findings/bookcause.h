@@ -102,8 +102,8 @@ const char *nl_scene_thread_sql(const struct nl_scene *scene, uint32_t thread);
 size_t nl_scene_slices(const struct nl_scene *scene, uint32_t thread, const uint8_t *marked,
                        struct nl_intervals *out, struct nl_evidence *longest);
 
-/* What of `set` lies in idle time of the device that the CPU is to blame for (host_late, or unknown); all of it in a scene
- * of a process. `out` is initialised. And the length of that in SQL, of a set in SQL. */
+/* The part of `set` in device idle time caused by the CPU (host_late, or unknown); all of it in a
+ * scene of a process. `out` is initialised. And the length of that in SQL, of a set in SQL. */
 void nl_scene_keep_idle(const struct nl_scene *scene, const struct nl_intervals *set,
                         struct nl_intervals *out);
 const char *nl_scene_keep_idle_sql(const struct nl_scene *scene, const char *set);

@@ -1,9 +1,10 @@
 /*
  * collective_skew — ranks or devices come late to their collectives, and the others wait inside them.
  *
- * Signal: with several ranks, or devices that run the same, the account's exposed_comm_wait (from the arrival of this one
- * to the last one's); with one what collectives of one operation, size and group (ten at least behind the first, which connects
- * the ranks) take beyond the shortest of them, at most the exposed communication. Over 5 % of wall.
+ * Signal: with several ranks, or devices that run the same, the account's exposed_comm_wait (from
+ * the arrival of this one to the last one's); with one what collectives of one operation, size and
+ * group (at least ten after the first, which connects the ranks) take beyond the shortest of them,
+ * at most the exposed communication. Over 5 % of wall.
  */
 #include "base/utf8.h"
 #include "findings/bookcause.h"

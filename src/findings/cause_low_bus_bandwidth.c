@@ -1,10 +1,11 @@
 /*
  * low_bus_bandwidth — large collectives are slow for their size.
  *
- * Signal: of collectives of one operation, size (16 MiB at least) and group, three or more behind the first, the shortest reaches less than half
- * of the link's rate (bus bandwidth of nccl-tests; about 80 % can be reached: stas00, ml-engineering). The shortest
- * waits least for other ranks, so waiting is not taken for a slow link. Cost: their time × (1 − rate / 80 % of the
- * link), at most the exposed communication; over 5 % of wall.
+ * Signal: of collectives of one operation, size (16 MiB at least) and group, three or more after
+ * the first, the shortest reaches less than half of the link's rate (bus bandwidth of nccl-tests;
+ * about 80 % can be reached: stas00, ml-engineering). The shortest waits least for other ranks, so
+ * waiting is not taken for a slow link. Cost: their time × (1 − rate / 80 % of the link), at most
+ * the exposed communication; over 5 % of wall.
  */
 #include <math.h>
 

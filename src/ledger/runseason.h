@@ -1,7 +1,7 @@
 /*
- * runseason — whether the times of a workload follow the branch, the hour of the day or the weekend: then a run is held
- * against the earlier runs of its own season, since a branch that is known to be slower, or a machine that is shared by
- * day, is nothing unusual of a run.
+ * runseason — whether the times of a workload follow the branch, the hour of the day or the
+ * weekend: then a run is compared with the earlier runs of its season, because a branch that is
+ * known to be slower, or a machine that is shared by day, is nothing unusual of a run.
  *
  * A season counts only where the history shows it: at least 8 earlier runs in it and 8 outside,
  * whose values differ beyond chance (Mann and Whitney's test, normal approximation with ties, |z| >

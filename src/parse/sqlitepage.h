@@ -10,7 +10,7 @@
 
 #define LEAF       0x0d
 #define INTERIOR   0x05
-#define PAGE_1_GAP 100 /* the file header lies before the b-tree header of page 1 */
+#define PAGE_1_GAP 100 /* the file header is before the b-tree header of page 1 */
 
 static inline uint32_t big16(const unsigned char *bytes)
 {

@@ -1,9 +1,9 @@
 /*
  * Reading b-tree pages. Terms are SQLite's: a table is a b-tree of pages; interior pages (0x05)
  * point to children, leaf pages (0x0d) hold cells; a cell is a payload size, a rowid and a record,
- * whose end may lie on a chain of overflow pages; a record is a header of serial types and then
- * the values. The hot path is read_local → record_decode: one pass over the record's header,
- * values taken out only for wanted columns, nothing allocated.
+ * whose end may be on a chain of overflow pages; a record is a header of serial types and then the
+ * values. The hot path is read_local → record_decode: one pass over the record's header, values
+ * taken out only for wanted columns, nothing allocated.
  */
 #define _GNU_SOURCE
 #include "parse/sqlitepages.h"
@@ -188,7 +188,7 @@ static void clear_cells(const struct sqlitepages_plan *plan, unsigned column,
             cells[plan->cell[column]] = (struct sqlitepages_cell){.type = SQLITEPAGES_NULL};
 }
 
-/* Fills the cells of one record that lies in [at, end). False when it does not fit in there. */
+/* Fills the cells of one record in [at, end). False when it does not fit in there. */
 static bool record_decode(const unsigned char *at, const unsigned char *end,
                           const struct sqlitepages_plan *plan, struct sqlitepages_cell *cells)
 {
@@ -218,7 +218,7 @@ static bool record_decode(const unsigned char *at, const unsigned char *end,
     return true;
 }
 
-/* Bytes of a payload of `size` that lie on the leaf page itself (fileformat2, section 1.6). */
+/* Bytes of a payload of `size` that are on the leaf page itself (fileformat2, section 1.6). */
 static uint64_t local_size(const struct sqlitepages *pages, uint64_t size)
 {
     uint64_t most = pages->usable - 35;
@@ -344,7 +344,7 @@ void sqlitepages_done(const struct sqlitepages *pages, const uint32_t *leaves, s
         high = leaves[i] > high ? leaves[i] : high;
     }
     if ((uint64_t)high - low > 4 * (uint64_t)count)
-        return; /* spread over the file: other units need what lies between */
+        return; /* spread over the file: other units need the pages between */
     uintptr_t system_page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = (uintptr_t)pages->bytes + (uintptr_t)(low - 1) * pages->page_size;
     uintptr_t to = (uintptr_t)pages->bytes + (uintptr_t)high * pages->page_size;

@@ -74,7 +74,7 @@ enum sqlitepages_type {
     SQLITEPAGES_BLOB
 };
 
-/* One value. Bytes of texts and blobs are not terminated; they lie in the file's memory, or, for
+/* One value. Bytes of texts and blobs are not terminated; they are in the file's memory, or, for
  * rows that spill over several pages, in the scratch: copy what must outlive the row. */
 struct sqlitepages_cell {
     union {

@@ -109,7 +109,7 @@ static void begin(struct textlines *lines)
     turn_raw(lines, false);
 }
 
-/* More text behind what is there; makes room first. False at the end or on failure. */
+/* Reads more text after what is there; makes room first. False at the end or on failure. */
 static bool fill(struct textlines *lines, struct nl_err *err)
 {
     if (lines->ended)

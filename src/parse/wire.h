@@ -13,11 +13,11 @@
  *         }
  *     if (message.damaged) ...                             // cut or no protobuf at message.at
  *
- * A cursor borrows its bytes and never reads outside them. wire_next ends at the end or at the first
- * field that does not fit; `damaged` tells which and `at` stays at that field. Nested messages are
- * not looked at until the caller opens a cursor over them, so nothing here recurses; deprecated
- * groups are stepped over with a counter. A field of another wire type than the caller expects reads
- * as 0 or "": ask wire_is_text / wire_is_varint where that matters.
+ * A cursor borrows its bytes and never reads outside them. wire_next ends at the end or at the
+ * first field that does not fit; `damaged` says which and `at` stays at that field. Nested messages
+ * are not looked at until the caller opens a cursor over them, so nothing here recurses; deprecated
+ * groups are stepped over with a counter. A field of another wire type than the caller expects
+ * reads as 0 or "": ask wire_is_text / wire_is_varint where that matters.
  */
 #ifndef NL_WIRE_H
 #define NL_WIRE_H

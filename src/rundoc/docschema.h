@@ -5,7 +5,8 @@
  * are built into the program as text and compiled when they are needed (0.7 ms). Understood is the part of JSON Schema, draft 2020-12, that it uses:
  *
  *     type enum (text and null) const (text) properties required additionalProperties:false items
- *     minItems maxItems minLength pattern (^…$) minimum maximum, $ref to #/$defs/NAME beside type,
+ *     minItems maxItems minLength pattern (^…$) minimum maximum, $ref to #/$defs/NAME instead of
+ *     type,
  *     $defs and the annotations $schema $id title description
  *
  * Anything else is refused, so that no keyword is ever passed over.

@@ -2,11 +2,11 @@
  * chunk — staged rows while they wait: a few hundred rows of one table from one unit, column by column,
  * each cell in as few bytes as the values of its column need there.
  *
- * Neighbouring rows resemble each other: times lie close together, ids count up, most columns say
- * nothing. So a column is kept as what its values are above the least of them, in 0 (all are the same),
- * 1, 2, 4 or 8 bytes. An operator of a PyTorch trace and its slice take 26 bytes instead of 104. It
- * costs about 15 ns a row, less than touching the memory that it saves, and what reads a column later
- * reads its bytes alone.
+ * Neighbouring rows resemble each other: times are close together, ids count up, most columns say
+ * nothing. So a column is kept as what its values are above the least of them, in 0 (all are the
+ * same), 1, 2, 4 or 8 bytes. An operator of a PyTorch trace and its slice take 26 bytes instead of
+ * 104. It costs about 15 ns a row, less than touching the memory that it saves, and what reads a
+ * column later reads its bytes alone.
  *
  * A chunk begins with a struct nl_chunk_column per column of the table.
  *
@@ -51,7 +51,7 @@ size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *ro
 /* Bytes that a chunk of `count` rows will take as columns; what is unknown in all of them takes none. */
 size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32_t count);
 
-/* Column `c` of the table, as values of its own type. */
+/* Column `c` of the table, as values of the column's type. */
 void nl_chunk_read(const char *chunk, const struct nl_table_def *def, unsigned c, uint32_t count,
                    void *cells);
 

@@ -1,10 +1,10 @@
 /*
  * filled — texts that are a pattern of the dictionary with numbers filled in.
  *
- * Arguments of events are often the same JSON again and again with other numbers in it. As a text of
- * its own in the dictionary each takes hundreds of bytes; as the name of its pattern and its numbers
- * in few bytes each, a tenth of that. Only column args.text may hold such ids (NL_FILLED is set in
- * them); nl_trace_text gives the text of any.
+ * Arguments of events are often the same JSON again and again with other numbers in it. As a
+ * separate text in the dictionary each takes hundreds of bytes; as the name of its pattern and its
+ * numbers in few bytes each, a tenth of that. Only column args.text may hold such ids (NL_FILLED is
+ * set in them); nl_trace_text gives the text of any.
  *
  * A pattern is a text with a byte 1 where an integer goes and a byte 2 where a double goes (JSON has
  * no such bytes). Numbers are packed one after the other: integers by zigzag in 7 bits a byte, doubles

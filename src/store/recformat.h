@@ -11,7 +11,7 @@
  *   PACKED  `span` blocks long: EVENTS and NAMES blocks, cut to what they hold, one after another,
  *           compressed with zstd. The recorder writes these when it takes full blocks away.
  *
- * Every EVENTS and NAMES block has a sequence number of its own; a block that is found twice (packed,
+ * Every EVENTS and NAMES block has its own sequence number; a block that is found twice (packed,
  * and not yet given back) counts once. A thread's events are in order of sequence.
  *
  * Times are ticks of the processor's time stamp counter, or ns of CLOCK_MONOTONIC where that counter
@@ -173,8 +173,8 @@ struct nl_rec_more {
 #define NL_REC_NO_CPU     UINT32_MAX
 #define NL_REC_SAMPLE_CUT 1u /* outer frames are missing */
 
-/* RAN, of the recorder: from `time` to value (ns of CLOCK_MONOTONIC) the thread id had processor a; depth tells
- * how it left. */
+/* RAN, of the recorder: from `time` to value (ns of CLOCK_MONOTONIC) the thread id had processor a;
+ * depth says how it left. */
 #define NL_REC_RAN_READY 1u /* though it could go on */
 #define NL_REC_RAN_WAITS 2u /* to wait */
 

@@ -1,4 +1,5 @@
-/* Tokens by their start, what follows it, and what tells them from the names of functions and files. */
+/* Tokens by their start, what follows it, and what distinguishes them from the names of functions
+ * and files. */
 #define _GNU_SOURCE
 #include "store/secrettoken.h"
 
@@ -111,7 +112,7 @@ static size_t count(struct nl_str text, size_t at, enum letters letters)
     return at - from;
 }
 
-/* A bot of Telegram: 1234567890:AA…; what is behind its first word, which has `word` letters. */
+/* A bot of Telegram: 1234567890:AA…; the text after its first word, which has `word` letters. */
 static size_t telegram_length(struct nl_str text, size_t word)
 {
     struct nl_str rest = {text.ptr + word, text.len - word};

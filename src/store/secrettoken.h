@@ -1,13 +1,14 @@
 /*
- * secrettoken — words that are secrets by themselves: tokens as well-known services make them (secretshapes.def), and some that are
- * told by their whole shape; and whether a word is random, as keys are. Used by store/redact.h alone.
+ * secrettoken — words that are secrets by themselves: tokens as well-known services make them
+ * (secretshapes.def), and some that are recognised by their whole shape; and whether a word is
+ * random, as keys are. Used by store/redact.h alone.
  */
 #ifndef NL_SECRETTOKEN_H
 #define NL_SECRETTOKEN_H
 
 #include "base/str.h"
 
-/* Letters of names, and those that tokens may have beside them. */
+/* Letters of names, and those that tokens may also have. */
 bool nl_token_is_word(char c);
 bool nl_token_is_letter(char c);
 

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define MARKS_MOST  16  /* behind each other; more are none */
+#define MARKS_MOST  16  /* one after the other; more are none */
 #define BEFORE_MOST 256 /* letters between a quote and the name in it */
 
 static bool is_quote(char c)
@@ -27,8 +27,9 @@ static size_t skip(struct nl_str text, size_t at, const char *set)
     return at;
 }
 
-/* Where the text in quotes ends that begins behind the quote at `quote`; 0 = it has no end. What is escaped goes on: \" in JSON,
- * '\'' in a shell; where the quote is itself escaped, the next one that is ends it. */
+/* Where the text in quotes ends that begins after the quote at `quote`; 0 = it has no end. What is
+ * escaped goes on: \" in JSON, '\'' in a shell; where the quote is itself escaped, the next one
+ * that is ends it. */
 static size_t quoted_end(struct nl_str text, size_t quote)
 {
     text.len = window_end(text, quote);
@@ -186,7 +187,7 @@ static bool is_element(struct nl_str text, size_t start, size_t end)
     return start && text.ptr[start - 1] == '<' && end < text.len && text.ptr[end] == '>';
 }
 
-/* Where the value behind the name [start, end) begins, 0 = none follows. */
+/* Where the value after the name [start, end) begins, 0 = none follows. */
 static size_t begin_of(struct nl_str text, size_t start, size_t end)
 {
     size_t mark = skip(text, end, "\"'\\ ");

@@ -18,7 +18,7 @@ struct nl_secretvalue {
 bool nl_secretvalue_of(struct nl_str text, size_t start, size_t end, bool name,
                        struct nl_secretvalue *value);
 
-/* The word behind the spaces at `at`. */
+/* The word after the spaces at `at`. */
 void nl_secretvalue_next(struct nl_str text, size_t at, struct nl_secretvalue *value);
 
 /* Where the value that begins at `from` ends, whose name begins at `start`. */

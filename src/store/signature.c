@@ -43,7 +43,7 @@ static bool is_whole(const uint32_t key[8])
     return whole;
 }
 
-/* The members of each signature behind those of the one before. */
+/* The members of each signature after those of the previous one. */
 static void list_members(struct nl_signatures *s, const uint32_t *of, uint32_t rows)
 {
     uint32_t at = 0;
@@ -105,7 +105,7 @@ struct level {
     size_t cap;
 };
 
-/* Key of a signature: shape, source when it tells reports apart, name in the level's form. */
+/* Key of a signature: shape, source if it distinguishes reports, name in the level's form. */
 static uint32_t key_of(struct level *level, const struct nl_trace *trace,
                        const struct nl_signature *s, uint32_t source)
 {

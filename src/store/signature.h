@@ -1,6 +1,6 @@
 /*
- * signature — kernels of a trace by what a kernel profiler and a timeline both tell of a launch:
- * name, grid and block. For reports of their own source (two reports are two measurements).
+ * signature — kernels of a trace by what a kernel profiler and a timeline both record of a launch:
+ * name, grid and block. Per source for reports (two reports are two measurements).
  */
 #ifndef NL_SIGNATURE_H
 #define NL_SIGNATURE_H

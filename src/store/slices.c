@@ -282,7 +282,8 @@ static void place_slices(struct nl_finish *f)
     nl_fill_cells(slice->detail, sizeof *slice->detail, n, NL_NULL_ROW);
 }
 
-/* Sub-lanes become lanes of their own behind their base lane; the remap of lanes is made to point to that. */
+/* Sub-lanes become separate lanes after their base lane; the remap of lanes is made to point to
+ * that. */
 static void build_lanes(struct nl_finish *f)
 {
     struct nl_builder *b = f->b;

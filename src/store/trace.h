@@ -32,8 +32,8 @@ struct nl_trace {
     const void *map;           /* mapping of a trace file, or NULL when columns are owned */
     size_t map_size;
     bool unchecked;              /* only its small tables may be followed yet (nl_trace_check) */
-    struct nl_spill *spill;      /* where large columns may lie, or NULL */
-    struct nl_host_roofs *roofs; /* measured on its host; NULL: nobody looked (hostroofs.h) */
+    struct nl_spill *spill;      /* where large columns may be, or NULL */
+    struct nl_host_roofs *roofs; /* measured on its host; NULL: not looked up (hostroofs.h) */
 };
 
 /* Memory for the cells of a column, zeroed, and giving it back. */
@@ -72,12 +72,13 @@ static inline const void *nl_trace_column(const struct nl_trace *trace,
 /* Column of a table by its name; NULL when there is none. */
 const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *name);
 
-/* An item of coverage that queries look for: so many kernels have a length but no start, and were laid
- * one after another. What follows from where they lie (idle time, overlap) is not known. */
+/* An item of coverage that queries look for: so many kernels have a length but no start, and were
+ * laid one after another. What follows from their start times (idle time, overlap) is not known. */
 #define NL_COVERS_NO_STARTS "not recorded: start times of kernels"
 
-/* Ends a file, or what a process recorded, before what it tells of does? Readers count that as an item of coverage that begins with
- * "truncated" or says "cut short"; what is kept but shortened (long arguments, deep stacks) they call otherwise. */
+/* True if a file, or what a process recorded, ends before the events it describes. Readers count
+ * that as an item of coverage that begins with "truncated" or says "cut short"; what is kept but
+ * shortened (long arguments, deep stacks) they call otherwise. */
 bool nl_trace_is_cut(const struct nl_trace *trace);
 
 /* Lane, process rank and device of a slice, NL_NULL_ROW / NL_NULL_I64 when unknown. */
@@ -91,8 +92,8 @@ static inline uint32_t nl_slice_device(const struct nl_trace *trace, uint32_t sl
 }
 int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice);
 
-/* Lanes of what threads do, as stacks of their time are made of them: operators, Python, ranges, calls. Neither lanes of devices
- * nor what has lanes of its own beside them (system calls, overhead). */
+/* Lanes of what threads do, as stacks of their time are made of them: operators, Python, ranges,
+ * calls. Neither lanes of devices nor separate lanes next to them (system calls, overhead). */
 bool nl_lane_shows_threads(const struct nl_trace *trace, uint32_t lane);
 
 /* What people call a device of that row: "GPU", "TPU". */
@@ -121,7 +122,7 @@ struct nl_lane_cursor {
 };
 
 /* Innermost slice (of the first 64 depths) on a lane that contains time `ts`, or begins there;
- * NL_NULL_ROW when none. Sub-lanes are lanes of their own. */
+ * NL_NULL_ROW when none. Sub-lanes are separate lanes. */
 uint32_t nl_lane_slice_at(const struct nl_trace *trace, struct nl_lane_cursor *cursor,
                           uint32_t lane, int64_t ts);
 

@@ -88,8 +88,8 @@ static bool column_fits(const struct nl_trace *t, const struct nl_column_def *co
     }
 }
 
-/* The lane of a row: lanes lie one behind the other (lanes_fit), so it is the last with slices that
- * begins at the row or before it. */
+/* The lane of a row: lanes follow each other (lanes_fit), so it is the last with slices that begins
+ * at the row or before it. */
 static uint32_t lane_at(const struct nl_lane_table *lane, uint32_t row)
 {
     return NL_FIRST(i, 1, lane->rows, lane->first[i] > row) - 1;
@@ -148,7 +148,7 @@ static bool in_order_but_loose(const struct nl_slice_table *slice, uint32_t from
     return fine;
 }
 
-/* Parents of a run are in order, so the first and the last tell that all are among `above`. */
+/* Parents of a run are in order, so the first and the last show that all are among `above`. */
 static bool within_parents(const struct nl_slice_table *slice, uint32_t from, uint32_t to,
                            uint32_t above, uint32_t above_end)
 {
@@ -183,7 +183,7 @@ static bool run_fits(const struct nl_trace *trace, uint32_t lane, uint32_t from,
     return within_parents(slice, from, to, above, deeper(slice->depth, above, from, depth - 1u));
 }
 
-/* Slices [from, to) of one lane: a run for each depth, one behind the other. */
+/* Slices [from, to) of one lane: a run for each depth, one after the other. */
 static bool nested(const struct nl_trace *trace, uint32_t lane, uint32_t from, uint32_t to)
 {
     const uint16_t *depths = trace->slice.depth;
@@ -273,7 +273,7 @@ static bool say(char what[NL_TRACECHECK_TEXT], const char *text)
     return false;
 }
 
-/* Lanes lie one behind the other and hold all slices. */
+/* Lanes follow each other and hold all slices. */
 static bool lanes_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
 {
     uint64_t at = 0;

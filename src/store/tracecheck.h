@@ -9,8 +9,8 @@
  *     NL_REF and not NL_KEY;
  *   - slice.detail leads to a row of the side table of the slice's kind (nl_detail_table);
  *   - times are within 2^61 (so that every span fits), lengths are settled, parents come before children;
- *   - lanes lie one behind the other and hold all slices; those of a lane are in order of depth, of a
- *     depth in order of time and of parents; each lies within its parent, which is one depth up, and
+ *   - lanes follow each other and hold all slices; those of a lane are in order of depth, of a
+ *     depth in order of time and of parents; each is within its parent, which is one depth up, and
  *     overlaps none of its depth (unless flagged NL_SLICE_OVERFLOW); lane.depth is what it holds.
  *
  * It reads the columns of references, names and enumerations, and starts and lengths, once: about 3 ms

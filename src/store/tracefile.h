@@ -19,7 +19,8 @@
 
 #include "store/trace.h"
 
-/* Writes atomically (temporary + rename), readable by the user alone (0600): a profile tells much. Returns false with NL_WRITE (e.g. disk full). */
+/* Writes atomically (temporary + rename), readable by the user alone (0600): a profile reveals
+ * much. Returns false with NL_WRITE (e.g. disk full). */
 NL_MUST_CHECK bool nl_trace_save(const struct nl_trace *trace, const char *path,
                                  struct nl_err *err);
 

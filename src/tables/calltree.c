@@ -18,7 +18,7 @@
 struct node {
     uint64_t count, works;
     int64_t cpu_ns, self_ns, gpu_ns;
-    uint32_t parent, name, depth, number; /* number: row of the answer, 0 = none of its own */
+    uint32_t parent, name, depth, number; /* number: its row of the answer, 0 = none */
     uint32_t outer;     /* the innermost of the outermost levels that paths show */
     uint64_t hash;      /* of the path: an order that events do not decide */
     struct nl_str text; /* its name */

@@ -1,9 +1,9 @@
 /*
  * topscreen — the screen of `neurolens top`: a machine (capture/recorder/machine.h) drawn into cells of any size.
  *
- * From top to bottom: a bar with the system, alerts if there are any, a line per GPU with plots where there is room,
- * the processes, a bar of keys. Where the screen is small columns go, then plots, then GPUs (their number is
- * told), and always some processes stay.
+ * From top to bottom: a bar with the system, alerts if there are any, a line per GPU with plots
+ * where there is room, the processes, a bar of keys. Where the screen is small columns go, then
+ * plots, then GPUs (their number is shown), and some processes always stay.
  */
 #ifndef NL_TOPSCREEN_H
 #define NL_TOPSCREEN_H

@@ -1,7 +1,8 @@
 /*
- * Texts that look alike when elided are found by sorting what would be shown. Of such a group the first
- * place where its texts differ becomes part of the cut: head … place … tail. Those that agree there,
- * too, are a smaller group with a later place in the next round; what no round tells apart is numbered.
+ * Texts that look alike when elided are found by sorting what would be shown. Of such a group the
+ * first place where its texts differ becomes part of the cut: head … place … tail. Those that agree
+ * there, too, are a smaller group with a later place in the next round; what no round distinguishes
+ * is numbered.
  */
 #include "view/distinct.h"
 

@@ -1,9 +1,9 @@
 /*
  * Attention: queries [Sq, D] by keys [Sk, D] and weights by values [Sk, Dv], for every query head:
- * 2·B·H·Sq·Sk·(D + Dv). Backward with recomputed scores: 2·B·H·Sq·Sk·(3·D + 2·Dv), five products, as
- * torch.utils.flop_counter counts it. A causal mask needs half of it when Sq = Sk; the full figure is
- * kept beside. Least bytes: queries, keys, values and outputs once (flash); backward their gradients,
- * too.
+ * 2·B·H·Sq·Sk·(D + Dv). Backward with recomputed scores: 2·B·H·Sq·Sk·(3·D + 2·Dv), five products,
+ * as torch.utils.flop_counter counts it. A causal mask needs half of it when Sq = Sk; the full
+ * figure is also kept. Least bytes: queries, keys, values and outputs once (flash); backward their
+ * gradients, too.
  */
 #include "work/workmodel.h"
 

@@ -91,7 +91,7 @@ static void find_named(struct run *run)
 {
     const struct nl_trace *trace = run->trace;
     const struct nl_rangetree *tree = run->from->ranges;
-    uint8_t *asked = nl_zalloc(trace->names.count + (size_t)1); /* 1: tells nothing */
+    uint8_t *asked = nl_zalloc(trace->names.count + (size_t)1); /* 1: says nothing */
     for (uint32_t r = 0; r < tree->count; r++) {
         uint32_t parent = tree->parents[r], slice = tree->slices[r];
         uint32_t name = trace->slice.name[slice];

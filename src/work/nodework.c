@@ -170,7 +170,7 @@ static bool is_one_end(struct nl_str type)
 }
 
 /* Nodes whose time is that of the nodes inside them, or of asynchronous work (copy-done waits for
- * its copy): there is no work of their own. */
+ * its copy): they have no work themselves. */
 static bool is_container(struct nl_str type)
 {
     static const char *const types[] = {"while", "conditional", "call", "If", "Loop", "Scan"};

@@ -10,8 +10,8 @@
  *
  * Whose work it is: each kernel goes to the innermost operator around its launch that a model knows
  * and can judge by its inputs, else to the innermost operator. FLOPs are counted once: an operator
- * around another that has matrix products of its own keeps its kernels' time, but no FLOPs. In a
- * trace without kernels the operators themselves are the work, with their time on the host.
+ * around another that has its own matrix products keeps its kernels' time, but no FLOPs. In a trace
+ * without kernels the operators themselves are the work, with their time on the host.
  *
  * Costs: a walk over kernels and a look-up per operator with a model; each different set of inputs is
  * worked out once.

@@ -1,14 +1,15 @@
 /*
  * Products with packed weights: 16-bit activations times weights of 4 or 8 bits (AWQ, GPTQ, Marlin,
- * bitsandbytes, PyTorch's int4pack), and FP4 times FP4 with two values to a byte. Several values lie in
- * one element of the recorded weight, in an order of the library's own, so that its shape alone does not
- * tell N. M and K are those of the activations; N follows from sizes among the scalars, from the scales
- * ([groups, N]) or from the shape that a scalar holds.
+ * bitsandbytes, PyTorch's int4pack), and FP4 times FP4 with two values to a byte. One element of
+ * the recorded weight holds several values, in the library's own order, so that its shape alone
+ * does not give N. M and K are those of the activations; N follows from sizes among the scalars,
+ * from the scales ([groups, N]) or from the shape that a scalar holds.
  *
- * Operations are 2·M·N·K in the type of the activations: these kernels widen weights before they multiply.
- * Least bytes are the activations, the output, and all two-dimensional inputs as they were recorded, packed:
- * weights, scales and zero points once. An output that is given behind the activations (GPTQ-Marlin) is
- * written, not read. Of weights with two zeros in each four values (2:4) the kernels multiply the other half.
+ * Operations are 2·M·N·K in the type of the activations: these kernels widen weights before they
+ * multiply. Least bytes are the activations, the output, and all two-dimensional inputs as they
+ * were recorded, packed: weights, scales and zero points once. An output that is given after the
+ * activations (GPTQ-Marlin) is written, not read. Of weights with two zeros in each four values
+ * (2:4) the kernels multiply the other half.
  */
 #include "work/workmodel.h"
 

@@ -1,9 +1,11 @@
 /*
- * pagedwork — see pagedwork.h. Queries [T, heads, D] (or [T, heads·D]), keys and values (those of the new tokens, or the cache)
- * and the output give the widths; the step's name Σ queries × keys and Σ keys over its requests. Every layer attends
- * to all keys then: 2·pairs·(width of queries + width of the output); least bytes are the keys and values of all requests,
- * queries and output. A prompt needs no pairs behind its mask: half of its queries squared. MLA decodes in the latent space:
- * q [T, heads, …], latent [T, L], rope [T, 1, R]: 2·pairs·heads·(2·L + R), and one latent with its rope per key.
+ * pagedwork — see pagedwork.h. Queries [T, heads, D] (or [T, heads·D]), keys and values (those of
+ * the new tokens, or the cache) and the output give the widths; the step's name Σ queries × keys
+ * and Σ keys over its requests. Every layer attends to all keys then: 2·pairs·(width of queries +
+ * width of the output); least bytes are the keys and values of all requests, queries and output. A
+ * prompt needs no masked pairs: half of its queries squared. MLA decodes in the latent space: q [T,
+ * heads, …], latent [T, L], rope [T, 1, R]: 2·pairs·heads·(2·L + R), and one latent with its rope
+ * per key.
  *
  * Layers with a window attend to fewer keys, and no input says so. Of the calls of a step with equal inputs those that take less than
  * half as long as the longest get nothing.

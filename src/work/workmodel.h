@@ -6,10 +6,11 @@
  *     if (model && work_model_cost(model, &call, &cost)) ...
  *
  * workmodels.def has a row per operator: its family, the function that knows the family's formula
- * (gemmwork.c, convwork.c, attentionwork.c, memorywork.c, …) and where its inputs stand. A multiply-add
- * counts as two. Formulas are those of torch.utils.flop_counter for matrix products,
- * convolutions and attention; biases and activations add nothing there. Bytes are the least traffic:
- * each input read once, each output written once. What inputs do not tell is unknown (NaN), never 0.
+ * (gemmwork.c, convwork.c, attentionwork.c, memorywork.c, …) and where its inputs stand. A
+ * multiply-add counts as two. Formulas are those of torch.utils.flop_counter for matrix products,
+ * convolutions and attention; biases and activations add nothing there. Bytes are the least
+ * traffic: each input read once, each output written once. What inputs do not give is unknown
+ * (NaN), never 0.
  */
 #ifndef NL_WORKMODEL_H
 #define NL_WORKMODEL_H

@@ -1,7 +1,7 @@
 /*
  * One run of rocprofv3 is several files: which belong together, and which process a row is of. Only
- * calls and counters name their process, so those files are read before kernels and copies where they
- * tell it, and counters after the kernels that they are about.
+ * calls and counters name their process, so those files are read before kernels and copies if they
+ * have it, and counters after the kernels that they are about.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * stackcache — whole stacks that were met, by the bytes that told them: samples repeat their stacks
- * with other labels and values.
+ * stackcache — whole known stacks, by their recorded bytes: samples repeat their stacks with other
+ * labels and values.
  *
  *     struct stack_cache cache = {0};
  *     uint64_t hash = nl_hash_keyed(ids, len);

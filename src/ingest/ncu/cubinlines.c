@@ -1,6 +1,6 @@
 /*
- * See cubinlines.h. The ELF file tells sections and the function that a line table's sequence is of,
- * by the relocation of the address that begins it; the table itself is DWARF 2 to 4.
+ * See cubinlines.h. The ELF file gives sections and the function that a line table's sequence is
+ * of, by the relocation of the address that begins it; the table itself is DWARF 2 to 4.
  */
 #include "ingest/ncu/cubinlines.h"
 

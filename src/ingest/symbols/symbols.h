@@ -12,8 +12,8 @@
 struct symbols;
 struct symbols_files;
 
-/* The process that the places are of, and when it lived (real time, ns), for what it tells itself of functions
- * that it makes while it runs. */
+/* The process that the places are of, and when it lived (real time, ns), for what it reports about
+ * functions that it makes while it runs. */
 struct symbols_process {
     int64_t pid, begin, end;
 };

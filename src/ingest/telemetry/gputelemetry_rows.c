@@ -58,7 +58,7 @@ static void take_header(struct query *q)
     csvread_take_header(&q->csv);
     name_columns(q);
     q->time = csvread_column(&q->csv, "timestamp|time");
-    /* a script's own column tells devices apart where nvidia-smi's index is 0 for all */
+    /* a script's own column identifies devices if nvidia-smi's index is 0 for all */
     q->device = csvread_column(&q->csv, "gpu|gpu_id|index");
     q->name = csvread_column(&q->csv, "name|gpu_name");
     q->uuid = csvread_column(&q->csv, "uuid|gpu_uuid|pci.bus_id");

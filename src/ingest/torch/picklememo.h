@@ -1,10 +1,10 @@
 /*
  * picklememo — what a pickle's program has put aside under numbers (MEMOIZE, PUT), for itself.
  *
- * Python's pickler numbers every list and dictionary, wanted again or not: eight bytes each, more than
- * all rows of a long dump come to. The memo is blocks; one in which everything was forgotten goes
- * (picklewatch.h). Keys of dictionaries are mostly in the first. Beside it, where values lie that are
- * forgotten with their item.
+ * Python's pickler numbers every list and dictionary, wanted again or not: eight bytes each, more
+ * than all rows of a long dump come to. The memo is blocks; one in which everything was forgotten
+ * goes (picklewatch.h). Keys of dictionaries are mostly in the first. Also the places of values
+ * that are forgotten with their item.
  */
 #ifndef PICKLEMEMO_H
 #define PICKLEMEMO_H

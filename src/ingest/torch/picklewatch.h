@@ -45,8 +45,8 @@ bool pickle_watch_list(const struct pickle *pickle);
 /* Where on the stack the items begin of the list whose mark is the innermost, if they are to be taken;
  * else 0. */
 size_t pickle_watch_items(const struct pickle *pickle);
-/* Takes what lies on the stack from `from` on, the items of a dictionary just below, if that is an
- * item of the list and whole. */
+/* Takes the stack from `from` on, the items of a dictionary just below, if that is an item of the
+ * list and whole. */
 bool pickle_watch_take(struct pickle *pickle, size_t from);
 /* The list's items from `from` on leave the stack for the list: those that were taken do not. */
 void pickle_watch_close(struct pickle *pickle, size_t from);

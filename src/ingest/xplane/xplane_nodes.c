@@ -1,5 +1,5 @@
 /*
- * Instructions of HLO programs beside the events that ran them: a row of table nodes per event, and
+ * Instructions of HLO programs with the events that ran them: a row of table nodes per event, and
  * the columns of an operator of the CPU.
  *
  * Several kernels may run one instruction (a convolution that first reorders its input). The costs
