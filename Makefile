@@ -119,6 +119,7 @@ docs: all
 	build/neurolens schema metrics -o docs/metrics.md
 	@build/neurolens schema analyses | tools/fill.py docs/analysis.md analyses
 	@tools/wrap.py docs/sql.md docs/metrics.md
+	@tools/rooms.py
 	@tools/llms.py
 
 test-frameworks:

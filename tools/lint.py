@@ -288,10 +288,13 @@ def machine_paths():
 
 
 def pages():
-    """a page in docs/rooms for every room"""
+    """a page in docs/rooms for every room, which names all its files"""
     rooms = sorted(d for d in os.listdir("src") if os.path.isdir(os.path.join("src", d)))
-    return ["docs/rooms/%s.md is missing" % room for room in rooms
-            if not os.path.exists("docs/rooms/%s.md" % room)]
+    breaches = ["docs/rooms/%s.md is missing" % room for room in rooms if not os.path.exists("docs/rooms/%s.md" % room)]
+    if breaches:
+        return breaches
+    done = subprocess.run([sys.executable, "tools/rooms.py", "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.stdout.decode().splitlines() + (["tools/rooms.py: exit %d" % done.returncode] if done.returncode else [])
 
 
 def undescribed(node, path):
