@@ -66,7 +66,7 @@ def read(path):
 
 def command(folder, *words, **more):
     done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env=dict(os.environ, **more))
+                          env=dict(os.environ, NEUROLENS=os.path.join(os.path.abspath(folder), "build", "neurolens"), **more))
     return done.returncode, done.stdout.decode("utf-8", "replace")
 
 
@@ -87,7 +87,7 @@ def unit_tests(tally, folder):
 
 def kept_answers(tally, folder):
     for words in TESTS_OF_PRODUCTS:
-        status, text = command(folder, sys.executable, "tests/" + words[0], *words[1:], NEUROLENS=os.path.join(folder, "build", "neurolens"))
+        status, text = command(folder, sys.executable, "tests/" + words[0], *words[1:])
         bad = [line for line in text.splitlines() if line.startswith("FAIL")]
         tally.check("products: %s" % " ".join(words), status == 0, "\n".join(bad[:10]) + text[-1500:])
 
