@@ -155,33 +155,16 @@ static uint32_t lane_of(struct telemetry *t, int64_t device, struct nl_str entit
 static uint32_t series_of(struct telemetry *t, int64_t device, struct nl_str entity,
                           struct nl_str name, struct nl_str unit)
 {
-    uint64_t parts[4] = {(uint64_t)device, nl_hash(entity.ptr, entity.len),
-                         nl_hash(name.ptr, name.len), t->process};
-    uint64_t key = nl_hash(parts, sizeof parts);
-    key += !key;
-    if (t->series_count * 2 >= t->series_cap) { /* open addressing, a power of two */
-        struct telemetry_series *old = t->series;
-        size_t cap = t->series_cap;
-        t->series_cap = cap ? cap * 2 : 256;
-        t->series = nl_zalloc(t->series_cap * sizeof *t->series);
-        for (size_t i = 0; i < cap; i++) {
-            size_t at = old[i].key & (t->series_cap - 1);
-            while (old[i].key && t->series[at].key)
-                at = (at + 1) & (t->series_cap - 1);
-            if (old[i].key)
-                t->series[at] = old[i];
-        }
-        nl_free(old);
-    }
-    size_t at = key & (t->series_cap - 1);
-    while (t->series[at].key && t->series[at].key != key)
-        at = (at + 1) & (t->series_cap - 1);
-    if (!t->series[at].key) {
-        t->series[at] = (struct telemetry_series){
-            key, nl_builder_series(t->builder, lane_of(t, device, entity), name, unit)};
+    uint64_t key =
+        nl_hash_pair(nl_hash_keyed(entity.ptr, entity.len), nl_hash_keyed(name.ptr, name.len));
+    key = nl_hash_pair(nl_hash_pair(key, (uint64_t)device), t->process);
+    uint32_t series = nl_idmap_get(&t->series, key);
+    if (series == NL_NO_ROW) {
+        series = nl_builder_series(t->builder, lane_of(t, device, entity), name, unit);
+        nl_idmap_put(&t->series, key, series);
         t->series_count++;
     }
-    return t->series[at].series;
+    return series;
 }
 
 void telemetry_cell(struct telemetry *t, int64_t ts, int64_t device, struct nl_str entity,
@@ -338,7 +321,7 @@ static bool gputelemetry_load(struct nl_reading *reading, struct nl_err *err)
     if (done && !t.values)
         done = nl_fail(err, NL_FORMAT, "this telemetry has no values");
     tell(&t);
-    nl_free(t.series);
+    nl_idmap_release(&t.series);
     return done;
 }
 

@@ -7,6 +7,7 @@
 #ifndef NL_GPUTELEMETRY_H
 #define NL_GPUTELEMETRY_H
 
+#include "base/map.h"
 #include "base/stream.h"
 #include "ingest/ingest.h"
 
@@ -17,12 +18,8 @@ struct telemetry {
     struct nl_stage *stage;
     struct nl_job *job;
     uint32_t source, process;
-    /* series by (lane, name); a small table, looked up by position first */
-    struct telemetry_series {
-        uint64_t key;
-        uint32_t series;
-    } * series;
-    size_t series_count, series_cap;
+    struct nl_idmap series; /* by a hash of the device, the entity and the name */
+    size_t series_count;
     int64_t tick; /* of files without times */
     int64_t values, unavailable, words, timeless, strange;
     bool zoned, dated; /* times have a zone; a date */
