@@ -265,10 +265,14 @@ def limit(python):
 
 
 def functions(path):
-    """{name of a function of the program: its row} of the table."""
+    """{name of a function of the program: its row} of the table; of the lambdas, which have one name, with their line."""
     shown = neurolens(["analyze", path, "--section", "python", "--all", "--format", "json"])
-    return {row["name"].rsplit(" ", 1)[1]: row for row in json.loads(shown.stdout)["result"]["python"]
-            if "calls.py(" in row["name"]}
+    found = {}
+    for row in json.loads(shown.stdout)["result"]["python"]:
+        place, _, name = row["name"].rpartition(" ")
+        if "calls.py(" in place:
+            found[row["name"].rpartition("/")[2] if name == "<lambda>" else name] = row
+    return found
 
 
 def bounds(python, path):
