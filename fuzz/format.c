@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "answers.h"
-#include "ingest/ingest.h"
+#include "ingest/formats.h"
 #include "store/tracecheck.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,6 +8,7 @@
 #include "answers.h"
 #include "ingest/lib/wholefile.h"
 #include "ingest/torch/picklewatch.h"
+#include "ingest/formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

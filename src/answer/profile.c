@@ -6,6 +6,7 @@
 
 #include "base/sort.h"
 #include "base/units.h"
+#include "tables/analyses.h"
 
 static const char *copy_name(struct nl_profile *profile, const struct nl_trace *trace, uint32_t id)
 {

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "compare/diffinner.h"
 #include "compare/diffcounts.h"
+#include "tables/analyses.h"
 
 #define COUNTER_LIST(C, P)                                                                         \
     C(P, counter, NULL, TEXT)                                                                      \

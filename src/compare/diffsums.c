@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "compare/diffinner.h"
+#include "tables/analyses.h"
 
 #define NAME_MOST ((size_t)4096) /* of an operation; the rest of a longer one is cut */
 

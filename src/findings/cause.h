@@ -88,9 +88,6 @@ struct nl_cause {
     const char *not_this_if; /* what to do about it: remedies.def */
 };
 
-#define NL_CAUSE(name, level, title) extern const struct nl_cause nl_cause_##name;
-#include "findings/causes.def"
-
 /* ---- Looking ---- */
 
 /* Whether counters were read of most kernels in this very run (not in a report that was joined). */

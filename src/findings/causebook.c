@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "findings/cause.h"
+#include "findings/causes.h"
 #include "findings/remedy.h"
 
 #define NL_CAUSE(name, level, title) {&nl_cause_##name, title},

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/pool.h"
+#include "findings/causes.h"
 #include "findings/recordadvice.h"
 #include "findings/bound.h"
 #include "findings/claims.h"

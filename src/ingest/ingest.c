@@ -3,7 +3,7 @@
  * cache or load it, and put all of them into one profile.
  */
 #define _GNU_SOURCE
-#include "ingest/ingest.h"
+#include "ingest/formats.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -72,10 +72,6 @@ struct nl_format {
 /* NULL-terminated. */
 extern const struct nl_format *const nl_formats[];
 
-#define NL_FORMAT_ROW(name) extern const struct nl_format nl_format_##name;
-#include "ingest/formats.def"
-#undef NL_FORMAT_ROW
-
 struct nl_ingest_options {
     const char *cache_folder; /* NULL = no cache */
     uint64_t cache_bytes;     /* bound of that folder */

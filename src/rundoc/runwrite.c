@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "tables/analyze.h"
+#include "tables/analyses.h"
 #include "account/devicesteps.h"
 #include "base/mem.h"
 #include "rundoc/doccheck.h"

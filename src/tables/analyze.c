@@ -1,7 +1,7 @@
 /*
  * analyze — the list of analyses, and what is common to running them.
  */
-#include "tables/analyze.h"
+#include "tables/analyses.h"
 
 #include "base/wide.h"
 #include "tables/memo.h"

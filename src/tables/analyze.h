@@ -62,10 +62,6 @@ struct nl_analysis {
 /* In the order of analyses.def, NULL-terminated. */
 extern const struct nl_analysis *const nl_analyses[];
 
-#define NL_ANALYSIS(name) extern const struct nl_analysis nl_analysis_##name;
-#include "tables/analyses.def"
-#undef NL_ANALYSIS
-
 /* By name or key; NULL when there is none. */
 const struct nl_analysis *nl_analysis_find(const char *name);
 

@@ -7,6 +7,7 @@
 #include "check.h"
 
 #include "loadtext.h"
+#include "ingest/formats.h"
 
 static struct nl_err err;
 

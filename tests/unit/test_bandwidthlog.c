@@ -8,6 +8,7 @@
 
 #include "loadtext.h"
 #include "ingest/telemetry/gputelemetry.h"
+#include "ingest/formats.h"
 
 #define LOG                                                                                        \
     "nvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n\nCUDA Runtime Version: 12080\n"     \

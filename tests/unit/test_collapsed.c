@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "loadtext.h"
+#include "ingest/formats.h"
 
 static struct nl_trace *load(const char *text)
 {

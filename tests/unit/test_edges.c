@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "edgesall.h"
+#include "findings/causes.h"
 #include "findings/scene.h"
 #include "tables/memo.h"
 

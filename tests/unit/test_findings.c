@@ -5,8 +5,8 @@
  * A profile is a row: which cause, whether it is to be printed, and a function that builds it from
  * loops of kernels, copies and calls (gputrace.h; times in microseconds).
  */
-#include "findings/cause.h"
 #include "check.h"
+#include "findings/causes.h"
 #include "plantedall.h"
 #include "sql/db.h"
 

@@ -1,5 +1,6 @@
 /* Formats that are recognised by words: each word counts, too few are not enough, and what is of no format scores 0. */
 #include "corpus.h"
+#include "ingest/formats.h"
 
 static int score_of(const struct nl_format *format, const char *head, size_t len, const char **why)
 {

@@ -9,6 +9,7 @@
 #include "gputrace.h"
 #include "timeline/apirole.h"
 #include "timeline/hosttime.h"
+#include "tables/analyses.h"
 
 /*
  * us:  kernel a [10,20)  launched [0,5)

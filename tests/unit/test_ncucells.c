@@ -7,6 +7,7 @@
 #include "ingest/ncu/ncu.h"
 #include "loadtext.h"
 #include "store/trace.h"
+#include "ingest/formats.h"
 
 #define TEXT NAN
 

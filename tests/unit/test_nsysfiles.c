@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "nsysmake.h"
+#include "ingest/formats.h"
 
 #define SOUND                                                                                      \
     "CREATE TABLE StringIds(id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds "           \

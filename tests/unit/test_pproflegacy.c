@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "ingest/ingest.h"
+#include "ingest/formats.h"
 #include "ingest/lib/wholefile.h"
 
 static unsigned char file[4096];

@@ -2,7 +2,7 @@
  * Queues, small kernels, calls by purpose, overlap and bandwidth on profiles worked out on paper
  * (times in microseconds).
  */
-#include "tables/analyze.h"
+#include "tables/analyses.h"
 #include "tables/lookup.h"
 #include "check.h"
 #include "gputrace.h"

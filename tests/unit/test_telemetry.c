@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "loadtext.h"
 #include "ingest/telemetry/gputelemetry.h"
+#include "ingest/formats.h"
 
 /* ---- Times ---- */
 

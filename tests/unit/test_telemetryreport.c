@@ -8,6 +8,7 @@
 
 #include "loadtext.h"
 #include "ingest/telemetry/gputelemetry.h"
+#include "ingest/formats.h"
 
 #define HEAD "==============NVSMI LOG==============\n\nTimestamp   : Wed Aug  6 15:47:19 2025\n"
 #define GPU  "GPU 00000000:06:00.0\n"

@@ -8,6 +8,7 @@
 
 #include "loadtext.h"
 #include "timeline/window.h"
+#include "ingest/formats.h"
 
 #define STEP(number, ts, dur)                                                                      \
     "{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"ProfilerStep#" #number                   \

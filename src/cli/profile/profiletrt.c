@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tables/analyze.h"
+#include "tables/analyses.h"
 #include "backend/trtexec.h"
 #include "base/units.h"
 #include "cli/child.h"
