@@ -53,8 +53,8 @@ struct nl_command {
 #define NL_COMMAND(name) extern const struct nl_command nl_command_##name;
 #include "cli/commands.def"
 #undef NL_COMMAND
-extern const struct nl_command
-    *const nl_commands[];                     /* all, in the order of help; NULL-terminated */
+/* All, in the order of help; NULL-terminated. */
+extern const struct nl_command *const nl_commands[];
 extern const char *const nl_command_groups[]; /* order of the groups in help, NULL-terminated */
 enum { NL_FORMAT_TEXT, NL_FORMAT_JSON };      /* the first of nl_format_names[], of views.def */
 extern const char *const nl_format_names[];
@@ -64,12 +64,12 @@ extern const struct nl_option nl_profile_options[], nl_report_options[], nl_diff
 /* The option tables of all commands, each once, NULL-terminated. */
 const struct nl_option *const *nl_command_all_options(void);
 
-/* Runs another command on this call, with its own options as they are when not given. */
+/* Runs another command on this call, with its own options as they are when not given; returns what its `run` does. */
 NL_MUST_CHECK bool nl_command_instead(const struct nl_command *command, struct nl_call *call,
                                       struct nl_err *err);
 
 /* A copy of these defaults, for nl_free; NULL: it has none. */
-void *nl_command_own(const struct nl_command *command);
+void *nl_command_defaults(const struct nl_command *command);
 
 /* NULL when there is none of that name. */
 const struct nl_command *nl_command_find(const char *name);

@@ -113,7 +113,7 @@ const struct nl_command *nl_command_find(const char *name)
     return NULL;
 }
 
-void *nl_command_own(const struct nl_command *command)
+void *nl_command_defaults(const struct nl_command *command)
 {
     if (!command->own_bytes)
         return NULL;
@@ -123,7 +123,7 @@ void *nl_command_own(const struct nl_command *command)
 bool nl_command_instead(const struct nl_command *command, struct nl_call *call, struct nl_err *err)
 {
     void *own = call->own;
-    call->own = nl_command_own(command);
+    call->own = nl_command_defaults(command);
     bool done = command->run(call, err);
     nl_free(call->own);
     call->own = own;

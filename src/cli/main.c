@@ -163,7 +163,7 @@ static struct nl_words copy_of(const struct nl_words *words)
     return copy;
 }
 
-/* The ledger's name may follow. */
+/* Whether a word names a run; of which ledger, an option after it may say. */
 static bool names_run(const struct nl_call *call, const struct nl_words *words, const char *word)
 {
     const struct nl_option *const *all = nl_command_all_options();
@@ -189,8 +189,8 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     bool done = nl_options_parse(all, &copy, true, &scratch.settings, NULL, err);
     const char *first = done && copy.count ? copy.word[0] : NULL;
     nl_free(copy.word);
-    nl_options_release(all, &scratch.settings,
-                       NULL); /* of options before the command; they are read again */
+    /* Lists of options before the command: they are read again. */
+    nl_options_release(all, &scratch.settings, NULL);
     if (!done)
         return false;
     if (!first) {
@@ -206,7 +206,7 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
     else
         return unknown_command(first, err);
     bool leading = call->command->leading;
-    call->own = nl_command_own(call->command);
+    call->own = nl_command_defaults(call->command);
     done = nl_options_parse(call->command->tables, words, leading, &call->settings, call->own, err);
     call->argument = words->word;
     call->count = words->count;

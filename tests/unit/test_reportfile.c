@@ -240,7 +240,7 @@ static void bears_forged_files(void)
         *(read ? &opened : &refused) += 1;
         nl_report_free(read);
     }
-    CHECK(opened > 50 && refused > 50); /* both ways were gone */
+    CHECK(opened > 100 && refused > 100); /* both ways were gone */
     free(good);
     free(bytes);
     nl_report_free(report);
