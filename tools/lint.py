@@ -21,6 +21,7 @@ os.chdir(ROOT)
 # Rooms from bottom to top. A room includes rooms of lower rows only, and never those named beside it.
 ROOMS = [
     {"base": ()},
+    {"nlrec": ("base",)},
     {"parse": ("store",), "store": ("parse",)},
     {"ingest": (), "capture": (), "backend": ()},
     {"timeline": ("ingest", "capture", "backend", "parse")},

@@ -305,7 +305,7 @@ static PyObject *has_own_steps(PyObject *self, PyObject *none)
     return PyBool_FromLong(nl_python.next_step != 0);
 }
 
-/* What a hook could not do: a mark that readers turn into a line of coverage (src/store/recformat.h). */
+/* What a hook could not do: a mark that readers turn into a line of coverage (src/nlrec/recformat.h). */
 static PyObject *problem(PyObject *self, PyObject *text)
 {
     uint32_t name;
@@ -465,7 +465,7 @@ static const struct {
     {"SCOPE", NL_CLASS_SCOPE},   {"LAYER", NL_CLASS_LAYER},     {"OPERATOR", NL_CLASS_OPERATOR},
     {"PYTHON", NL_CLASS_PYTHON}, {"COMPILE", NL_CLASS_COMPILE}, {"LIBRARY", NL_CLASS_LIBRARY},
 #define NL_REC_HOOK(identifier, word, what) {"HOOK_" #identifier, NL_REC_HOOK_##identifier},
-#include <store/rechooks.def>
+#include <nlrec/rechooks.def>
 #undef NL_REC_HOOK
 };
 

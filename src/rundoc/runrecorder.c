@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "rundoc/runparts.h"
 #include "store/reccost.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 #include "base/sum.h"
 
 /* Metadata of each process of a recording, and of the run as a whole (`run` writes these when the program

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 
 static bool number_of(struct nl_str text, double *number)
 {
@@ -42,7 +42,7 @@ static void add_hooks(const struct nl_trace *trace, struct nl_reccost *cost)
 {
 #define NL_REC_HOOK(identifier, word, what) {word, what, 0, NAN},
     static const struct nl_reccost_hook hooks[] = {
-#include "store/rechooks.def"
+#include "nlrec/rechooks.def"
     };
 #undef NL_REC_HOOK
     for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++) {

@@ -8,7 +8,7 @@
 #ifndef NL_RECCOST_H
 #define NL_RECCOST_H
 
-#include "store/rechooks.h"
+#include "nlrec/rechooks.h"
 #include "store/trace.h"
 
 /* Metadata of each process: how often a hook ran (its name follows), and the processor time of installing them all. */

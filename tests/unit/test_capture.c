@@ -11,7 +11,7 @@
 #include "capture/agent/agent.h"
 #include "capture/recorder/recorder.h"
 #include "capture/shared/ticks.h"
-#include "store/recpython.h"
+#include "nlrec/recpython.h"
 #include "ingest/ingest.h"
 
 #define THREADS 4

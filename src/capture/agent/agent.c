@@ -19,7 +19,7 @@
 #include "base/chars.h"
 #include "capture/agent/pythonhere.h"
 #include "capture/shared/fewpages.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 
 #define RETRY_TICKS  ((uint64_t)4000000) /* 1 to 4 ms */
 #define THREAD_BYTES 4096u

@@ -1,5 +1,5 @@
 /*
- * gpuwrite — cells of GPU work (store/recgpu.h) into the recording, by whatever vendor's source. The writing thread must
+ * gpuwrite — cells of GPU work (nlrec/recgpu.h) into the recording, by whatever vendor's source. The writing thread must
  * be entered (agent_enter) and have the number NL_REC_DRIVER; notes and facts may come from any.
  */
 #ifndef NL_GPUWRITE_H
@@ -8,7 +8,7 @@
 #include <semaphore.h>
 
 #include "capture/agent/agent.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 
 /* A cell and what belongs to it, up to two structs of whole cells; `two` may be NULL. */
 void gpu_write(struct thread *thread, struct nl_rec_cell cell, const void *one, size_t one_bytes,

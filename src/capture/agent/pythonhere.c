@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/recpython.h"
+#include "nlrec/recpython.h"
 
 #define COMMAND_MOST 4096
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "capture/agent/agent.h"
-#include "store/recpython.h"
+#include "nlrec/recpython.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "capture/recorder/programfile.h"
 #include "capture/recorder/source.h"
-#include "store/recpython.h"
+#include "nlrec/recpython.h"
 
 #define ITEM "not recorded: Python layers, operators and steps"
 

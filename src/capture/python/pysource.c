@@ -12,7 +12,7 @@
 #include "capture/python/pysampler.h"
 #include "capture/recorder/source.h"
 #include "capture/shared/ticks.h"
-#include "store/recpython.h"
+#include "nlrec/recpython.h"
 
 struct samples {
     struct pysampler *sampler;

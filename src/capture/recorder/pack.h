@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "base/str.h"
-#include "store/recformat.h"
+#include "nlrec/recformat.h"
 
 struct pack {
     int file;

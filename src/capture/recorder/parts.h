@@ -3,7 +3,7 @@
  * of full blocks, given the recorder's own values, and closed when their process ends.
  *
  * The folder holds a file per process (and per program it becomes by exec), PID-N.nlrec, and the hidden
- * file of the control page. All of it stays readable at any moment; see store/recformat.h.
+ * file of the control page. All of it stays readable at any moment; see nlrec/recformat.h.
  */
 #ifndef NL_PARTS_H
 #define NL_PARTS_H

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
-#include "store/recformat.h"
+#include "nlrec/recformat.h"
 
 #define NL_CONTROL_VARIABLE   "NEUROLENS_RECORDING"
 #define NL_CONTROL_MAGIC      0x34304c52544e4c4eull

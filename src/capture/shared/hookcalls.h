@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-#include "store/rechooks.h"
+#include "nlrec/rechooks.h"
 
 #define HOOKCALLS_EVENTS 1000u /* of up to four cells */
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "store/recformat.h"
+#include "nlrec/recformat.h"
 
 static inline int64_t ticks_clock_ns(clockid_t clock)
 {

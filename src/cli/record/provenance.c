@@ -23,7 +23,7 @@
 #include "cli/record/pythonfacts.h"
 #include "cli/record/runreport.h"
 #include "store/reccost.h"
-#include "store/recformat.h"
+#include "nlrec/recformat.h"
 #include "store/redact.h"
 
 #define TEXT_MAX 4096
@@ -212,7 +212,7 @@ static void put_hooks(FILE *out, const struct nl_recorder_report *report)
 {
 #define NL_REC_HOOK(identifier, word, what) NL_RECCOST_HOOK word,
     static const char *const keys[] = {
-#include "store/rechooks.def"
+#include "nlrec/rechooks.def"
     };
 #undef NL_REC_HOOK
     char text[32];

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "capture/recorder/recorder.h"
 
-/* Writes <parts>/.facts (store/recformat.h: NL_REC_FACTS). What cannot be found out or written is
+/* Writes <parts>/.facts (nlrec/recformat.h: NL_REC_FACTS). What cannot be found out or written is
  * left out: a recording without it is still one. Returns a descriptor that holds a lock on the file
  * for as long as it is open, so that others can see that the parts are being written; -1 without
  * one. */

@@ -10,7 +10,7 @@
 #include "capture/recorder/alerts.h"
 #include "cli/record/runreport.h"
 #include "store/reccost.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 #include "view/view.h"
 
 static void put_file(struct nl_json *json, const char *path, const char *why)

@@ -19,7 +19,7 @@
 #include "capture/recorder/alerts.h"
 #include "cli/message.h"
 #include "store/reccost.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 
 #define ERROR_KEY "clock error (ns)"
 #define MISSING   "not recorded: "

@@ -1,5 +1,5 @@
 /*
- * Raw recordings of one process (store/recformat.h): recognition, the head, and what is worth
+ * Raw recordings of one process (nlrec/recformat.h): recognition, the head, and what is worth
  * knowing about how it was recorded. A recording that was not closed, because its process or the
  * recorder was killed, is read like any other up to the last event.
  */

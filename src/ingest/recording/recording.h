@@ -1,5 +1,5 @@
 /*
- * recording — what the parts of the reader of raw recordings (store/recformat.h) share.
+ * recording — what the parts of the reader of raw recordings (nlrec/recformat.h) share.
  *
  * recording.c recognises and opens a file and reports; recordingblocks.c finds its blocks, wherever and
  * in whatever state they are, in order; recordingclock.c turns ticks into ns; recordingevents.c pairs
@@ -14,7 +14,7 @@
 #include "base/sort.h"
 #include "base/map.h"
 #include "ingest/lib/wholefile.h"
-#include "store/recformat.h"
+#include "nlrec/recformat.h"
 
 /* ---- the clock ---- */
 
@@ -128,7 +128,7 @@ bool rec_flow_join(struct rec_load *load, const struct rec_half *outs, size_t co
 
 NL_MUST_CHECK bool rec_events_read(struct rec_load *load, struct nl_err *err);
 
-/* ---- GPU work (store/recgpu.h) ---- */
+/* ---- GPU work (nlrec/recgpu.h) ---- */
 
 struct rec_gpu;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "ingest/recording/recording.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 
 #define NOTES_MOST   1000u /* a recorder writes some ten */
 #define THREADS_MOST ((uint32_t)1 << 24)

@@ -9,7 +9,7 @@
 #include "ingest/lib/gpurows.h"
 #include "ingest/recording/recording.h"
 #include "store/copykind.h"
-#include "store/recgpu.h"
+#include "nlrec/recgpu.h"
 
 #define WORDS_MOST 256u /* kinds of notes, and facts: what writes recordings has a dozen */
 

@@ -30,7 +30,7 @@ void rec_tell_hooks(struct rec_load *load, const uint64_t *events)
 {
 #define NL_REC_HOOK(identifier, word, what) NL_RECCOST_RAN what,
     static const char *const keys[] = {
-#include "store/rechooks.def"
+#include "nlrec/rechooks.def"
     };
 #undef NL_REC_HOOK
     for (unsigned i = 0; i < NL_REC_HOOK_COUNT; i++)

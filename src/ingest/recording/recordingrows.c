@@ -8,7 +8,7 @@
 
 const struct rec_class rec_classes[NL_REC_CLASS_COUNT] = {
 #define NL_REC_CLASS(identifier, name, kind, lane) {name, NL_KIND_##kind, NL_LANE_##lane},
-#include "store/recclasses.def"
+#include "nlrec/recclasses.def"
 #undef NL_REC_CLASS
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the recordings beside it, and those of tests/reject/recording, from src/store/recformat.h alone: small blocks,
+"""Makes the recordings beside it, and those of tests/reject/recording, from src/nlrec/recformat.h alone: small blocks,
 times in ns of CLOCK_MONOTONIC, so that every number can be worked out by hand."""
 import os
 import struct
@@ -70,7 +70,7 @@ def mark(time, name, kind=0, *more):
 
 
 def gpu(time, name, kind, depth=0, work=(), more=b""):
-    """A cell of src/store/recgpu.h; `work`: end, correlation, device, context, stream, graph, detail, node, bytes."""
+    """A cell of src/nlrec/recgpu.h; `work`: end, correlation, device, context, stream, graph, detail, node, bytes."""
     text = (struct.pack("<QIIIIIIQQ", *work) if work else b"") + more
     return struct.pack("<QIBBH", time, name, kind, 1 + len(text) // 16, depth) + text
 

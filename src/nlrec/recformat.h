@@ -24,7 +24,7 @@
 #ifndef NL_RECFORMAT_H
 #define NL_RECFORMAT_H
 
-#include "store/rechooks.h"
+#include "nlrec/rechooks.h"
 
 /* File next to the parts of a run with its circumstances, a line "key<TAB>value" each: keys are
  * members of the run document, or names of metadata. */
@@ -192,7 +192,7 @@ enum nl_rec_payload { NL_REC_NOTHING, NL_REC_U64, NL_REC_I64, NL_REC_F64 };
 /* Classes of scopes: enum nl_rec_class { NL_REC_CLASS_SCOPE, … }. */
 #define NL_REC_CLASS(identifier, name, kind, lane) NL_REC_CLASS_##identifier,
 enum nl_rec_class {
-#include "store/recclasses.def"
+#include "nlrec/recclasses.def"
     NL_REC_CLASS_COUNT
 };
 #undef NL_REC_CLASS

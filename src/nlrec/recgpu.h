@@ -10,7 +10,7 @@
 #ifndef NL_RECGPU_H
 #define NL_RECGPU_H
 
-#include "store/recformat.h"
+#include "nlrec/recformat.h"
 
 #define NL_REC_DRIVER     0xfffffffeu
 #define NL_REC_GPU_NUMBER 0xffffffffu /* CUPTI's "unknown" of streams, events, devices */

@@ -12,7 +12,7 @@
 
 #define NL_REC_HOOK(identifier, word, what) NL_REC_HOOK_##identifier,
 enum nl_rec_hook {
-#include "store/rechooks.def"
+#include "nlrec/rechooks.def"
     NL_REC_HOOK_COUNT
 };
 #undef NL_REC_HOOK
