@@ -21,7 +21,7 @@ os.chdir(ROOT)
 # Rooms from bottom to top. A room includes rooms of lower rows only, and never those named beside it.
 ROOMS = [
     {"base": ()},
-    {"nlrec": ("base",)},
+    {"nlrec": (), "redact": ("nlrec",)},
     {"parse": ("store",), "store": ("parse",)},
     {"ingest": (), "capture": (), "backend": ()},
     {"timeline": ("ingest", "capture", "backend", "parse")},

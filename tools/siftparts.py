@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""siftparts.py IN OUT: the sieve of store/secretsift.c from the starts of tokens and the parts in secretshapes.def, for the build.
+"""siftparts.py IN OUT: the sieve of redact/secretsift.c from the starts of tokens and the parts in secretshapes.def, for the build.
 
 Texts are read two letters at a time. So each part has two rows: a pair of its letters that starts at an even place of it, and one that
 starts at an odd place; the rarest are taken. Rows of one pair follow each other.

@@ -9,7 +9,7 @@
  * The database is in WAL mode: many readers and one writer at a time; a writer waits for another up
  * to NL_LEDGER_PATIENCE_MS. A run is written in one transaction, after its artefacts are on the
  * disk, so a run is either there with everything or not at all. Texts that enter are redacted
- * (store/redact.h) by whoever makes the rows.
+ * (redact/redact.h) by whoever makes the rows.
  *
  * A ledger belongs to one thread. Verbs are in runadd.h (add), runlist.h (ls), runshow.h (show),
  * runedit.h (tag, note, rm), runopen.h (`@` as a profile), ledgergc.h (gc), ledgercheck.h,

@@ -14,7 +14,7 @@
 #include "ledger/runkeep.h"
 #include "ledger/runload.h"
 #include "ledger/runrows.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define WORKERS_MAX   16
 #define SMALL_WORKERS 8

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runkeep.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define TAG_MAX  100 /* bytes */
 #define NOTE_MAX ((size_t)64 << 10)

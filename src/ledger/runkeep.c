@@ -12,7 +12,7 @@
 #include "ledger/runanomaly.h"
 #include "ledger/runrows.h"
 #include "ledger/runsaid.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 #include "store/tracefile.h"
 
 #define COMMAND_MAX ((size_t)64 << 10)

@@ -10,7 +10,7 @@
 #include "ingest/ingest.h"
 #include "ledger/runpatch.h"
 #include "ledger/runrows.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define SETTING_MAX ((size_t)1 << 20)
 

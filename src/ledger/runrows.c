@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "ledger/ledgerdb.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define TEXT_MAX ((size_t)1 << 20) /* of one value */
 

@@ -7,7 +7,7 @@
 #include "ledger/runopen.h"
 #include "ledger/runpatch.h"
 #include "ledger/runrows.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 /* ---- out ---- */
 

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "work/gpupeaks.h"
 #include "rundoc/settingtext.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 void run_facts_init(struct run_facts *facts)
 {

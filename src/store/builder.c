@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "store/build.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 /* Blocks: small ones first, for small traces; once a table has MANY_BYTES, such as cost a single page
  * fault. */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <time.h>
 
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define GONE  "(redacted)"
 #define TOKEN "hf_abcDEF0123456789abc"

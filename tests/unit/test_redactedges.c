@@ -1,10 +1,10 @@
 /*
- * Limits of what is taken for a secret (store/redact.c), each from both sides: users of addresses, whose password it is, settings in
+ * Limits of what is taken for a secret (redact/redact.c), each from both sides: users of addresses, whose password it is, settings in
  * addresses, plain values, schemes, and how far the words of a private key may lie behind its dashes.
  */
 #include "check.h"
 
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define GONE  "(redacted)"
 #define TOKEN "hf_abcDEF0123456789abc"

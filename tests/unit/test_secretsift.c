@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "check.h"
-#include "store/secretsift.h"
+#include "redact/secretsift.h"
 
 static const char *const wanted[] = {
 #define TOKEN(start, least, letters, proof) start,
 #define PART(text)                          text,
-#include "store/secretshapes.def"
+#include "redact/secretshapes.def"
 };
 
 static bool folded(char a, char b)

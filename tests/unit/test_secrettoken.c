@@ -1,12 +1,12 @@
 /*
- * Tokens by their shapes (store/secrettoken.c): those that are told by a whole shape beside patterns of the C library, over all small
+ * Tokens by their shapes (redact/secrettoken.c): those that are told by a whole shape beside patterns of the C library, over all small
  * changes of one of each; each shape of the list with as many letters as it needs, and one less; limits of what looks random.
  */
 #include <regex.h>
 
 #include "check.h"
 
-#include "store/secrettoken.h"
+#include "redact/secrettoken.h"
 
 #define WORD "[A-Za-z0-9_-]"
 #define FULL "[A-Za-z0-9_./+=%-]"
@@ -92,7 +92,7 @@ static const struct row {
 #define SHORT(start, least, letters, proof) {start, OF_##letters, least, proof, true},
 #undef WORD
 #undef FULL
-#include "store/secretshapes.def"
+#include "redact/secretshapes.def"
 };
 
 /* Whether a second row may tell the same text. */

@@ -1,12 +1,12 @@
 /*
- * Where the value behind the name of a secret begins and ends (store/secretvalue.c): how each way to write one is read, and each
+ * Where the value behind the name of a secret begins and ends (redact/secretvalue.c): how each way to write one is read, and each
  * limit from both sides. Names are KEY but for those of headers.
  */
 #include "check.h"
 
 #include <stdlib.h>
 
-#include "store/secretvalue.h"
+#include "redact/secretvalue.h"
 
 static const struct {
     const char *text, *name, *value; /* value: NULL: none follows */

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "capture/recorder/machine.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define PROCESSES_MOST 32768u
 #define ARGUMENTS      4096u /* bytes of a command line that are looked at */

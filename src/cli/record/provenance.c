@@ -24,7 +24,7 @@
 #include "cli/record/runreport.h"
 #include "store/reccost.h"
 #include "nlrec/recformat.h"
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #define TEXT_MAX 4096
 

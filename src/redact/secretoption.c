@@ -1,6 +1,6 @@
 /* Options of one letter may follow others of one letter (curl -su me:word). */
 #define _GNU_SOURCE
-#include "store/secretoption.h"
+#include "redact/secretoption.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const struct option {
      {after, sizeof(after) - 1},                                                                   \
      {option, sizeof(option) - 1},                                                                 \
      apart},
-#include "store/secretshapes.def"
+#include "redact/secretshapes.def"
 };
 
 #define FLAGS "sSkLfvigIjGNn0a46#" /* of curl, that take no value */

@@ -1,7 +1,7 @@
 /* Tokens by their start, what follows it, and what distinguishes them from the names of functions
  * and files. */
 #define _GNU_SOURCE
-#include "store/secrettoken.h"
+#include "redact/secrettoken.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static const struct shape {
     {{start, sizeof(start) - 1}, least, letters, proof, false},
 #define SHORT(start, least, letters, proof)                                                        \
     {{start, sizeof(start) - 1}, least, letters, proof, true},
-#include "store/secretshapes.def"
+#include "redact/secretshapes.def"
 };
 
 #define SHORTEST  19 /* hf_ and 16 letters */

@@ -1,6 +1,6 @@
 /*
  * secretvalue — where the value that follows a name begins and ends: NAME=…, "name": "…", --name …, name: …, <name>…, name%3D…; in
- * quotes, as a shell or JSON has them, and without. Used by store/redact.h alone.
+ * quotes, as a shell or JSON has them, and without. Used by redact/redact.h alone.
  */
 #ifndef NL_SECRETVALUE_H
 #define NL_SECRETVALUE_H

@@ -2,7 +2,7 @@
  * Texts are read two letters at a time; each part that is looked for has two rows in the table that tools/siftparts.py makes: with a
  * pair of its letters that starts at an even place of it, and one that starts at an odd place. Rows of one pair follow each other.
  */
-#include "store/secretsift.h"
+#include "redact/secretsift.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct part {
     bool also;  /* the next row has the same pair */
 };
 
-#include "store/siftparts.h"
+#include "redact/siftparts.h"
 
 /* Letters are distinguished but for their case. */
 #define PAIR(a, b) (((b)&0x5f) << 7 | ((a)&0x5f))

@@ -5,15 +5,15 @@
  * begins there or follows.
  */
 #define _GNU_SOURCE
-#include "store/redact.h"
+#include "redact/redact.h"
 
 #include <string.h>
 
 #include "base/chars.h"
-#include "store/secretoption.h"
-#include "store/secretsift.h"
-#include "store/secrettoken.h"
-#include "store/secretvalue.h"
+#include "redact/secretoption.h"
+#include "redact/secretsift.h"
+#include "redact/secrettoken.h"
+#include "redact/secretvalue.h"
 
 #define REDACTED     "(redacted)"
 #define ADDRESS_MOST ((size_t)1024) /* its user part is longer nowhere */
@@ -57,7 +57,7 @@ static const struct ending {
     enum strength strength;
 } endings[] = {
 #define ENDING(text, strength) {TEXT(text), strength},
-#include "store/secretshapes.def"
+#include "redact/secretshapes.def"
 };
 
 static bool ends_with(struct nl_str word, struct nl_str ending)
@@ -216,7 +216,7 @@ static size_t user_length(struct nl_str text, size_t at, bool web)
 
 static const struct nl_str secret_paths[] = {
 #define ADDRESS(text) TEXT(text),
-#include "store/secretshapes.def"
+#include "redact/secretshapes.def"
 };
 
 /* Where the secret in the address whose "://" ends at `at` begins and ends; *to is 0 when there is none. */

@@ -1,7 +1,7 @@
 /*
  * secrettoken — words that are secrets by themselves: tokens as well-known services make them
  * (secretshapes.def), and some that are recognised by their whole shape; and whether a word is
- * random, as keys are. Used by store/redact.h alone.
+ * random, as keys are. Used by redact/redact.h alone.
  */
 #ifndef NL_SECRETTOKEN_H
 #define NL_SECRETTOKEN_H

@@ -1,6 +1,6 @@
 /*
  * secretsift — clears most names of events of secrets without reading their words: they have no
- * part of anything that is looked for (secretshapes.def). Used by store/redact.h alone.
+ * part of anything that is looked for (secretshapes.def). Used by redact/redact.h alone.
  */
 #ifndef NL_SECRETSIFT_H
 #define NL_SECRETSIFT_H

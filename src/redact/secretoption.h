@@ -1,6 +1,6 @@
 /*
  * secretoption — passwords that follow a command's option, recognised by the command's name: mysql
- * -p…, curl -u …, docker login -p … (secretshapes.def). Used by store/redact.h alone.
+ * -p…, curl -u …, docker login -p … (secretshapes.def). Used by redact/redact.h alone.
  */
 #ifndef NL_SECRETOPTION_H
 #define NL_SECRETOPTION_H

@@ -2,7 +2,7 @@
  * A value in quotes ends with its quote. One without ends at a space; at a comma, a bracket and the like only when a new
  * setting or the end follows, as passwords have these too. Names of events are code: there it ends at any of them.
  */
-#include "store/secretvalue.h"
+#include "redact/secretvalue.h"
 #include "base/chars.h"
 
 #include <string.h>
