@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "derive/derive.h"
 #include "findings/finding.h"
 #include "base/mem.h"
 #include "timeline/idletime.h"

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "timeline/attribution.h"
 #include "timeline/breakdown.h"
 #include "sql/db.h"

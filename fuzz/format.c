@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "answers.h"
+#include "derive/derive.h"
 #include "ingest/formats.h"
 #include "store/tracecheck.h"
 

@@ -10,6 +10,7 @@
 #include "../tests/unit/gputrace.h"
 
 #include "answers.h"
+#include "derive/derive.h"
 #include "ingest/formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

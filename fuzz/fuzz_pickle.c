@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "answers.h"
+#include "derive/derive.h"
 #include "ingest/lib/wholefile.h"
 #include "ingest/torch/picklewatch.h"
 #include "ingest/formats.h"

@@ -14,6 +14,7 @@
 
 #include "answers.h"
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "ingest/nsys/nsys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "answers.h"
+#include "derive/derive.h"
 #include "ingest/formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -23,6 +23,7 @@ ROOMS = [
     {"base": ()},
     {"nlrec": (), "redact": ("nlrec",)},
     {"parse": ("store",), "store": ("parse",)},
+    {"derive": ("parse",)},
     {"ingest": (), "capture": (), "backend": ()},
     {"timeline": ("ingest", "capture", "backend", "parse")},
     {"account": (), "work": ("ingest", "capture", "backend", "parse")},
@@ -173,6 +174,13 @@ def inner_walls():
             if not allowed:
                 breaches.append('%s: must not use "%s"' % (path, name))
     return breaches
+
+
+def builders_inside():
+    """the builder's inside is for store, which makes columns, and derive, which adds to them"""
+    inside = {"store/%s.h" % name for name in ("build", "columns", "finishing")}
+    return ['%s: must not use "%s"' % (path, name) for path in sources(endings=(".c", ".h", ".def")) if room_of(path) not in ("store", "derive")
+            for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', read(path), re.M) if name in inside]
 
 
 def chrome_parser():
@@ -495,7 +503,7 @@ def page_kinds():
     return breaches
 
 
-RULES = [file_sizes, functions, file_names, layers, inner_walls, chrome_parser, memory, printing, must_check, no_constructors,
+RULES = [file_sizes, functions, file_names, layers, inner_walls, builders_inside, chrome_parser, memory, printing, must_check, no_constructors,
          no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
 
 

@@ -39,7 +39,7 @@ import time
 from roomparts import BEYOND, CHECK, FIRST, SECONDS, SLOW_UNITS, UNITS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ROOMS = ("timeline", "account", "work", "tables", "findings", "answer", "ingest", "parse", "sql", "store", "redact", "compare", "rundoc",
+ROOMS = ("timeline", "account", "work", "tables", "findings", "answer", "ingest", "parse", "sql", "store", "derive", "redact", "compare", "rundoc",
          "fingerprint")
 REASONS = os.path.join(ROOT, "tools", "mutants.tsv")
 

@@ -7,7 +7,7 @@
 #include "answer/judge.h"
 #include "base/mem.h"
 #include "base/sum.h"
-#include "store/reccost.h"
+#include "derive/reccost.h"
 #include "tables/scope.h"
 
 #define HOUR_NS         ((int64_t)3600 * 1000000000)

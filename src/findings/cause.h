@@ -24,7 +24,7 @@
 #include "timeline/apirole.h"
 #include "timeline/idletime.h"
 #include "timeline/stepfind.h"
-#include "store/clockcheck.h"
+#include "derive/clockcheck.h"
 
 struct nl_work_here;
 /* Of a process without device work (`cpu`): its main thread, or what was sampled of it. There are no kernels,

@@ -2,7 +2,7 @@
  * clock_mismatch — the clocks of CPU and device do not fit, so what is judged from both is off.
  *
  * Signal: device work that starts before its launch or ends after a wait for it
- * (store/clockcheck.h), or a clock error, as the recorder reports it, over 1 % of the median
+ * (derive/clockcheck.h), or a clock error, as the recorder reports it, over 1 % of the median
  * kernel. About the measurement: costs nothing.
  */
 #include "findings/cause.h"

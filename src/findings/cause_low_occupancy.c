@@ -7,8 +7,8 @@
  * memory throughput acquits it. Cost: half of their time, an upper bound.
  */
 #include "base/sum.h"
+#include "derive/kernelcategory.h"
 #include "findings/cause.h"
-#include "store/kernelcategory.h"
 #include "work/launchfit.h"
 
 #define LEAST_SHARE    0.10

@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
+#include "derive/kernelcategory.h"
 #include "findings/cause.h"
-#include "store/kernelcategory.h"
 
 #define LEAST_SHARE    0.05
 #define CRITICAL_SHARE 0.20

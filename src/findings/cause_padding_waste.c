@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/sum.h"
+#include "derive/kernelclass.h"
 #include "findings/llmcause.h"
-#include "store/kernelclass.h"
 #include "tables/memo.h"
 
 #define LEAST_SHARE    0.05

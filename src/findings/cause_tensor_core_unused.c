@@ -13,7 +13,7 @@
 #include "findings/cause.h"
 #include "findings/remedy.h"
 #include "base/sum.h"
-#include "store/kernelcategory.h"
+#include "derive/kernelcategory.h"
 
 #define LEAST_SHARE    0.10
 #define FIRST_MAJOR    7 /* compute capability with tensor cores */

@@ -10,8 +10,8 @@
 
 #include <math.h>
 
+#include "derive/kernelcategory.h"
 #include "findings/cause.h"
-#include "store/kernelcategory.h"
 #include "work/launchfit.h"
 
 #define LEAST_SHARE    0.05

@@ -9,7 +9,7 @@
 #include "timeline/fold.h"
 #include "base/mem.h"
 #include "fingerprint/fingerprint_gather.h"
-#include "store/kernelname.h"
+#include "derive/kernelname.h"
 
 #define NAME_MAX_BYTES ((size_t)1 << 20)
 

@@ -16,6 +16,7 @@
 #include "base/stream.h"
 #include "base/sum.h"
 #include "base/units.h"
+#include "derive/derive.h"
 #include "ingest/estimatedb.h"
 #include "ingest/meet.h"
 #include "store/tracefile.h"

@@ -10,6 +10,8 @@
 
 #include "base/confine.h"
 #include "base/mem.h"
+#include "derive/derive.h"
+#include "derive/graphjoin.h"
 #include "ingest/apart.h"
 #include "ingest/cache.h"
 #include "ingest/estimate.h"

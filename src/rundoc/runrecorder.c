@@ -5,7 +5,7 @@
 
 #include "base/utf8.h"
 #include "rundoc/runparts.h"
-#include "store/reccost.h"
+#include "derive/reccost.h"
 #include "nlrec/recgpu.h"
 #include "base/sum.h"
 

@@ -1,6 +1,6 @@
 /*
  * build — the builder's inside: what staging (builder.c, budget.c, instances.c) and the steps of finishing
- * share. Not for other rooms.
+ * share. For rooms store and derive alone.
  */
 #ifndef NL_BUILD_H
 #define NL_BUILD_H
@@ -167,31 +167,6 @@ struct nl_nesting {
 };
 void nl_nest(struct nl_nesting *nesting, unsigned threads);
 void nl_nesting_release(struct nl_nesting *nesting);
-
-/* link.c: slice.link of device work and of the calls that launched it, by their ids; of the trace it writes nothing
- * else. `per_process` is indexed by source. */
-struct nl_launches {
-    uint64_t unlinked;   /* device work whose call is not in the file */
-    uint64_t duplicates; /* calls with the id of another one */
-};
-struct nl_launches nl_link_launches(struct nl_trace *trace, const bool *per_process);
-/* link.c: the slices that flows start and end in, and launches that are flows. After the above. */
-void nl_link_flows(struct nl_trace *trace, unsigned threads);
-
-/* link.c: makes external ids of device work and API calls of the marked sources unknown. */
-void nl_forget_external_ids(struct nl_trace *trace, const bool *forget);
-
-/* nodejoin.c: layers whose times and details came from two files become one row each. */
-void nl_join_nodes(struct nl_trace *trace);
-
-/* graphjoin.c: which launch of a capture a kernel of a graph's replay is: kernel.captured, table captured
- * and its slices, from captures in the trace itself and in the joined file. After links are known. */
-struct nl_finish;
-NL_MUST_CHECK bool nl_join_graphs(struct nl_finish *finish, struct nl_err *err);
-
-/* measure.c: the table metrics, and the measurements of kernels that follow from it and from the
- * joined report. */
-NL_MUST_CHECK bool nl_measure(struct nl_finish *finish, struct nl_err *err);
 
 /* Final id of a staged name. */
 uint32_t nl_final_name(struct nl_trace *trace, struct nl_stage *stage, uint32_t id);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "store/build.h"
 #include "redact/redact.h"
+#include "store/build.h"
 
 /* Blocks: small ones first, for small traces; once a table has MANY_BYTES, such as cost a single page
  * fault. */

@@ -9,7 +9,7 @@
  *             row = nl_slice_row(); row.ts = ...; row.lane = nl_builder_lane(b, &key); ...
  *             uint32_t slice = nl_stage_slice(s, &row);
  *             kernel = nl_kernel_row(); kernel.slice = slice; ...; nl_stage_kernel(s, &kernel);
- *     struct nl_trace *trace = nl_builder_finish(b, err);   // frees the builder
+ *     struct nl_trace *trace = nl_builder_finish(b, err);   // derive/derive.h; frees the builder
  *
  * The result does not depend on how units were spread over threads: units are put in order of
  * (source, sequence), dictionary ids and lanes are numbered afterwards. A unit is begun on one
@@ -29,10 +29,10 @@
  * have separate calls: values of instances come as arrays (nl_stage_keys, nl_stage_instances), and
  * arguments that differ only in numbers come as a pattern and its numbers (nl_stage_filled).
  *
- * Finishing: sorts, nests (depth, parent), splits overlapping slices of one lane onto sub-lanes,
- * classifies kernels, links launches and device work by correlation, resolves flows, adds
- * collectives for communication kernels that have no such row, and shifts times by each source's
- * offset.
+ * Finishing: sorts, nests (depth, parent), splits overlapping slices of one lane onto sub-lanes and
+ * shifts times by each source's offset (finishing.h). Room derive then classifies kernels, links
+ * launches and device work by correlation, resolves flows, and adds collectives for communication
+ * kernels that have no such row.
  */
 #ifndef NL_BUILDER_H
 #define NL_BUILDER_H
@@ -44,10 +44,6 @@ struct nl_stage;
 
 struct nl_builder *nl_builder_new(struct nl_job *job);
 void nl_builder_free(struct nl_builder *builder); /* without finishing */
-
-/* Never fails on odd data: what could not be kept is counted in coverage. Fails with
- * NL_INTERRUPTED, NL_MEMORY, or NL_LIMIT (over 2^32 - 2 rows). Frees the builder either way. */
-struct nl_trace *nl_builder_finish(struct nl_builder *builder, struct nl_err *err);
 
 /* ---- Entities. Thread-safe (a lock; cache the results in hot loops). ---- */
 
@@ -104,9 +100,6 @@ uint32_t nl_builder_series(struct nl_builder *builder, uint32_t lane, struct nl_
 
 /* A name usable in the rows of every stage of this builder. */
 uint32_t nl_builder_name(struct nl_builder *builder, struct nl_str text);
-
-/* Whether graphs were captured in it. */
-bool nl_has_captures(const struct nl_trace *trace);
 
 /* The trace of a kernel profiler's reports, or of the capture of graphs: finishing gives its metrics to
  * the kernels of this profile (kernel_measurements), and the ranges of captures to the replays of these

@@ -6,8 +6,8 @@
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "store/columns.h"
 #include "redact/redact.h"
+#include "store/columns.h"
 
 /* Into the trace's dictionary, without what looks like a secret. */
 static uint32_t add_name(struct nl_trace *trace, struct nl_builder *b, struct nl_str text,

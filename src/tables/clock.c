@@ -1,12 +1,12 @@
 /*
- * clock — do the clocks of CPU and devices fit? Cause and effect per device (store/clockcheck.h),
+ * clock — do the clocks of CPU and devices fit? Cause and effect per device (derive/clockcheck.h),
  * and the clock error that the recorder reports, next to the median kernel.
  */
 #include "tables/answer.h"
 #include "tables/clockerror.h"
 #include "tables/memo.h"
 #include "base/sort.h"
-#include "store/clockcheck.h"
+#include "derive/clockcheck.h"
 
 #define COLUMNS(C)                                                                                 \
     C(rank, NULL, INTEGER)                                                                         \

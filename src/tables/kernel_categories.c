@@ -9,7 +9,7 @@
 #include "tables/places.h"
 #include "tables/scope.h"
 #include "base/sum.h"
-#include "store/kernelcategory.h"
+#include "derive/kernelcategory.h"
 
 #define COLUMNS(C)                                                                                 \
     C(rank, NULL, INTEGER)                                                                         \

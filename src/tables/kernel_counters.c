@@ -10,7 +10,7 @@
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "base/sum.h"
-#include "store/signature.h"
+#include "derive/signature.h"
 
 /* Thresholds of Nsight Compute's rule SOLBottleneck: under LATENCY_BOUND_MOST of both peaks nothing is
  * busy, within BALANCE_TOLERANCE of each other both are. */

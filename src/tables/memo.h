@@ -15,7 +15,7 @@
 #include "timeline/apirole.h"
 #include "timeline/idletime.h"
 #include "timeline/owner.h"
-#include "store/clockcheck.h"
+#include "derive/clockcheck.h"
 #include "work/llmsteps.h"
 
 /* All ranges of one kind, and whose work is whose (timeline/owner.h). */

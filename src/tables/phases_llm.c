@@ -7,7 +7,7 @@
 
 #include "base/chars.h"
 #include "base/sum.h"
-#include "store/kernelcategory.h"
+#include "derive/kernelcategory.h"
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "tables/workrows.h"

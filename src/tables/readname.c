@@ -6,7 +6,7 @@
 #include "tables/readname.h"
 
 #include "base/chars.h"
-#include "store/kernelname.h"
+#include "derive/kernelname.h"
 #include "tables/shortname.h"
 
 #define NAME_MOST    4096

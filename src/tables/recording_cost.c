@@ -1,13 +1,13 @@
 /*
  * recording_cost — what recording cost the program, of recordings by `run`: events, hooks around what the program does,
  * samples of the kernel's, starts of processes. Counts are exact, what one costs was measured on that machine while it was
- * recorded (store/reccost.h), so the sum is the least.
+ * recorded (derive/reccost.h), so the sum is the least.
  */
 #include <math.h>
 
 #include "base/sum.h"
 #include "base/units.h"
-#include "store/reccost.h"
+#include "derive/reccost.h"
 #include "tables/answer.h"
 
 #define COLUMNS(C)                                                                                 \

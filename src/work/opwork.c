@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/sum.h"
-#include "store/kernelcategory.h"
+#include "derive/kernelcategory.h"
 #include "timeline/unseengpu.h"
 #include "work/countedflops.h"
 #include "work/pagedwork.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How much kernel time of the samples the table of categories (src/store/kernelcategory.def) does
+"""How much kernel time of the samples the table of categories (src/derive/kernelcategory.def) does
 not know, and cross-checks of what it says.
 
     categories.py [NEUROLENS]

@@ -7,6 +7,7 @@
 #ifndef DEVICETRACE_H
 #define DEVICETRACE_H
 
+#include "derive/derive.h"
 #include "store/builder.h"
 
 struct devicetrace {

@@ -6,6 +6,7 @@
 #define FABRICATE_H
 
 #include "base/pool.h"
+#include "derive/derive.h"
 #include "store/builder.h"
 
 #define FABRICATE_LANES 5

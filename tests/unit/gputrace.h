@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "derive/derive.h"
 #include "store/builder.h"
 
 /* What is left out of a profile, as by a recorder that was asked for less, or that lost records. */

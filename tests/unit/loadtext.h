@@ -4,6 +4,7 @@
 #ifndef LOADTEXT_H
 #define LOADTEXT_H
 
+#include "derive/derive.h"
 #include "ingest/ingest.h"
 
 static inline struct nl_trace *loadtext(const struct nl_format *format, const char *text,

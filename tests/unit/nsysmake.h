@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "ingest/nsys/nsys.h"
 
 static char nsysmake_folder[64];

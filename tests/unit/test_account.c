@@ -4,6 +4,7 @@
  * moved in time, and for a window as for the events cut to it.
  */
 #include "account/account.h"
+#include "derive/derive.h"
 
 #include "base/mem.h"
 #include "check.h"

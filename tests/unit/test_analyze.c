@@ -8,6 +8,7 @@
  *   stream 20    all-reduce [250,350)
  *   steps        [0,300) [300,700)
  */
+#include "derive/derive.h"
 #include "tables/lookup.h"
 #include "answer/profile.h"
 #include "answer/report.h"

@@ -3,6 +3,7 @@
 #include "devicetrace.h"
 
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "timeline/attribution.h"
 #include "timeline/breakdown.h"
 #include "timeline/worksweep.h"

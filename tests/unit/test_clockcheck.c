@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "gputrace.h"
-#include "store/clockcheck.h"
+#include "derive/clockcheck.h"
 
 /* A wait for a stream (-1: the context), recorded with its call. */
 static void wait_for(struct gputrace *make, int64_t stream, int64_t us, int64_t dur_us,

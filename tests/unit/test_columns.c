@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/pagepool.h"
+#include "derive/derive.h"
 #include "store/builder.h"
 
 #include "fabricate.h"

@@ -1,6 +1,7 @@
 /* cpu_samples: self and total weights of a tree worked out by hand. */
 #include "check.h"
 
+#include "derive/derive.h"
 #include "tables/analyze.h"
 #include "tables/lookup.h"
 #include "store/builder.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "sql/db.h"
 #include "store/builder.h"
 #include "store/tracefile.h"

@@ -9,8 +9,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "store/kernelcategory.h"
-#include "store/kernelclass.h"
+#include "derive/kernelcategory.h"
+#include "derive/kernelclass.h"
 
 struct expectation {
     const char *name;
@@ -255,7 +255,7 @@ static const struct {
 } rules[] = {
 #define NL_KERNEL_RULE(how, text, class) {how, text, NL_CLASS_##class},
 #define NL_COLLECTIVE_RULE(text, operation)
-#include "store/kernelclass.def"
+#include "derive/kernelclass.def"
 };
 
 /* The class of the first rule that a name meets, by libc's searches. */

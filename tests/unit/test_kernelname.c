@@ -1,6 +1,6 @@
 /* Forms of kernel names: what tools write of one kernel must become equal, of two kernels not. */
 #include "check.h"
-#include "store/kernelname.h"
+#include "derive/kernelname.h"
 
 static bool same(const char *a, const char *b, enum nl_name_level level)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "timeline/launchorder.h"
 
 #include "fabricate.h"

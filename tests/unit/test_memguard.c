@@ -1,6 +1,7 @@
 /* What counts against the memory budget, and what happens when it is spent. */
 #include "base/job.h"
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "check.h"
 #include "cli/memguard.h"
 #include "store/builder.h"

@@ -4,6 +4,7 @@
  */
 #include "check.h"
 #include "nsysmake.h"
+#include "derive/derive.h"
 #include "ingest/formats.h"
 
 /* Process 5, its threads 5 and 6; process 9, thread 9. */

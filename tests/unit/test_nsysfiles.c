@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "nsysmake.h"
+#include "derive/derive.h"
 #include "ingest/formats.h"
 
 #define SOUND                                                                                      \

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/statement.h"
+#include "derive/derive.h"
 #include "timeline/window.h"
 
 #include "store/builder.h"

@@ -13,6 +13,7 @@
 #include "answer/report.h"
 #include "check.h"
 #include "devicetrace.h"
+#include "derive/derive.h"
 #include "timeline/attribution.h"
 #include "timeline/owner.h"
 #include "store/builder.h"

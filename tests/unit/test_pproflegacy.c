@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "derive/derive.h"
 #include "ingest/formats.h"
 #include "ingest/lib/wholefile.h"
 

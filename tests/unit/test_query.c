@@ -5,6 +5,7 @@
 #include "devicetrace.h"
 
 #include "base/mem.h"
+#include "derive/derive.h"
 #include "timeline/breakdown.h"
 #include "sql/db.h"
 #include "sql/functions.h"

@@ -1,8 +1,9 @@
-/* What recording cost (store/reccost.h): each hook by its own key, however much others look like it. */
+/* What recording cost (derive/reccost.h): each hook by its own key, however much others look like it. */
 #include "check.h"
 
+#include "derive/derive.h"
+#include "derive/reccost.h"
 #include "store/builder.h"
-#include "store/reccost.h"
 
 static void hooks_by_their_keys(void)
 {

@@ -8,6 +8,7 @@
 #include "tables/lookup.h"
 #include "answer/profile.h"
 #include "check.h"
+#include "derive/derive.h"
 #include "timeline/stepdetect.h"
 #include "timeline/stepfind.h"
 #include "timeline/stepname.h"

@@ -1,5 +1,6 @@
 /* What a finding would gain from is listed exactly where the profile lacks it, and every row of the
  * table can be used. */
+#include "derive/derive.h"
 #include "findings/recordadvice.h"
 #include "findings/finding.h"
 #include "check.h"

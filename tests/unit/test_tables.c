@@ -3,7 +3,7 @@
 #include "check.h"
 #include "gputrace.h"
 
-#include "store/reccost.h"
+#include "derive/reccost.h"
 #include "tables/analyze.h"
 #include "tables/lookup.h"
 #include "work/devicepeaks.h"

@@ -3,6 +3,7 @@
  * csv), by its traits where it is for eyes.
  */
 #include "check.h"
+#include "derive/derive.h"
 #include "store/builder.h"
 #include "view/celltext.h"
 #include "view/grid.h"

@@ -22,7 +22,7 @@
 #include "cli/record/gitfacts.h"
 #include "cli/record/pythonfacts.h"
 #include "cli/record/runreport.h"
-#include "store/reccost.h"
+#include "derive/reccost.h"
 #include "nlrec/recformat.h"
 #include "redact/redact.h"
 

@@ -9,7 +9,7 @@
 #include "base/sum.h"
 #include "capture/recorder/alerts.h"
 #include "cli/record/runreport.h"
-#include "store/reccost.h"
+#include "derive/reccost.h"
 #include "nlrec/recgpu.h"
 #include "view/view.h"
 

@@ -18,7 +18,7 @@
 #include "base/units.h"
 #include "capture/recorder/alerts.h"
 #include "cli/message.h"
-#include "store/reccost.h"
+#include "derive/reccost.h"
 #include "nlrec/recgpu.h"
 
 #define ERROR_KEY "clock error (ns)"

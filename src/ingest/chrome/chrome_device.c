@@ -4,9 +4,9 @@
  * Every launch-shape argument is optional: ROCm leaves most of them out.
  */
 #include "base/chars.h"
+#include "derive/kernelclass.h"
 #include "ingest/chrome/chrome_rows.h"
 #include "store/copykind.h"
-#include "store/kernelclass.h"
 
 /* "External id" of device work; how often it repeats the correlation id shows the file's era. */
 static int64_t device_external_id(struct chrome_worker *worker, uint64_t correlation)

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "derive/kernelclass.h"
 #include "ingest/lib/torchrange.h"
 #include "ingest/nsys/nsysrows.h"
-#include "store/kernelclass.h"
 
 enum {
     N_START,

@@ -8,8 +8,8 @@
 #include "base/utf8.h"
 #include "ingest/lib/gpurows.h"
 #include "ingest/recording/recording.h"
-#include "store/copykind.h"
 #include "nlrec/recgpu.h"
+#include "store/copykind.h"
 
 #define WORDS_MOST 256u /* kinds of notes, and facts: what writes recordings has a dozen */
 

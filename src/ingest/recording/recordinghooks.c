@@ -1,9 +1,9 @@
-/* How often the hooks of a process ran, for what recording cost it (store/reccost.h). */
+/* How often the hooks of a process ran, for what recording cost it (derive/reccost.h). */
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "derive/reccost.h"
 #include "ingest/recording/recording.h"
-#include "store/reccost.h"
 
 /* For operators the head says that their hook was there: they run on several threads, and are
  * counted as events; so are ranges of NVTX and Python functions. */

@@ -3,7 +3,7 @@
  * kernels. Runs last, because the order of launches decides which launch of the report is which of
  * the run.
  */
-#include "store/measure.h"
+#include "derive/measure.h"
 
 #include <string.h>
 
@@ -24,7 +24,7 @@ static const struct {
 } facts[] = {
 #define NL_MEASURED(column, metric, unit, divisor)                                                 \
     {offsetof(struct nl_measurement_row, column), {metric, sizeof metric - 1}, unit, divisor},
-#include "store/measured.def"
+#include "derive/measured.def"
 #undef NL_MEASURED
 };
 
@@ -193,7 +193,7 @@ static void check_staged(const struct nl_trace *trace, uint32_t staged)
     drop_impossible(trace->kernel.occupancy, trace->kernel.rows, "%");
 #define NL_MEASURED(column, metric, unit, divisor)                                                 \
     drop_impossible(trace->measurement.column, staged, unit);
-#include "store/measured.def"
+#include "derive/measured.def"
 #undef NL_MEASURED
 }
 

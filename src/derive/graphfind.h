@@ -14,7 +14,7 @@
 #define NL_GRAPHFIND_H
 
 #include "base/map.h"
-#include "store/graphcapture.h"
+#include "derive/graphcapture.h"
 
 /* A kernel that a graph's launch has launched. */
 struct nl_replayed {

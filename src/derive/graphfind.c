@@ -1,10 +1,10 @@
 /* See graphfind.h. Hashes choose what is compared; what fits was compared name by name. */
-#include "store/graphfind.h"
+#include "derive/graphfind.h"
 
 #include <stdlib.h>
 
 #include "base/search.h"
-#include "store/capturedrows.h"
+#include "derive/capturedrows.h"
 
 /* How the names of a capture are looked up: a replay that kept its order needs that of a capture from one stream. */
 enum lookup { IN_ORDER, SET_OF_FORKED, SET_OF_OTHERS, FIRST_ONES };

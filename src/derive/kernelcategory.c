@@ -2,7 +2,7 @@
  * Kernel names against the rules of kernelcategory.def. Called once per distinct name: the name is
  * put into lower case once, so that a rule costs one search.
  */
-#include "store/kernelcategory.h"
+#include "derive/kernelcategory.h"
 
 #include <string.h>
 
@@ -33,21 +33,21 @@ static const struct category_rule category_rules[] = {
 #define NL_CATEGORY_RULE(how, pattern, category) {how, pattern, NL_CATEGORY_##category},
 #define NL_TENSOR_RULE(how, pattern, use)
 #define NL_DTYPE_RULE(how, pattern, dtype)
-#include "store/kernelcategory.def"
+#include "derive/kernelcategory.def"
 };
 
 static const struct tensor_rule tensor_rules[] = {
 #define NL_CATEGORY_RULE(how, pattern, category)
 #define NL_TENSOR_RULE(how, pattern, use) {how, pattern, NL_TENSORCORE_##use},
 #define NL_DTYPE_RULE(how, pattern, dtype)
-#include "store/kernelcategory.def"
+#include "derive/kernelcategory.def"
 };
 
 static const struct dtype_rule dtype_rules[] = {
 #define NL_CATEGORY_RULE(how, pattern, category)
 #define NL_TENSOR_RULE(how, pattern, use)
 #define NL_DTYPE_RULE(how, pattern, dtype) {how, pattern, dtype},
-#include "store/kernelcategory.def"
+#include "derive/kernelcategory.def"
 };
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])

@@ -11,11 +11,13 @@
  *
  * What a capture says becomes slices without a length (capturedrows.c), so its time never counts.
  */
+#include "derive/graphjoin.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "store/capturedrows.h"
-#include "store/graphfind.h"
+#include "derive/capturedrows.h"
+#include "derive/graphfind.h"
 
 struct join {
     struct nl_trace *trace;

@@ -37,4 +37,7 @@ void nl_join_report(struct nl_measuring *m, const struct nl_trace *report, uint3
  * were left out because launches differ. */
 int64_t nl_measure_rows(struct nl_measuring *m, const struct nl_trace *report, const uint32_t *of);
 
+/* The tables metric and measurement: of rows as staged, and of the joined report. */
+NL_MUST_CHECK bool nl_measure(struct nl_finish *finish, struct nl_err *err);
+
 #endif

@@ -3,7 +3,7 @@
  * section, and by its number where a kernel has several of them (advice of one rule).
  */
 #include "base/mem.h"
-#include "store/measure.h"
+#include "derive/measure.h"
 
 /* One metric, over all measurements. */
 struct metric_kind {

@@ -1,8 +1,8 @@
 /* Kernels grouped by name, grid and block, and which groups of two traces are the same kernel. */
-#include "store/signature.h"
+#include "derive/signature.h"
 
 #include "base/mem.h"
-#include "store/kernelname.h"
+#include "derive/kernelname.h"
 
 #define LONGEST_NAME ((size_t)64 << 20)
 

@@ -1,6 +1,6 @@
 /* graphcapture — see graphcapture.h. Calls of a process are walked in order of time, whatever threads
  * made them: a capture takes what all of them put on its stream. */
-#include "store/graphcapture.h"
+#include "derive/graphcapture.h"
 
 #include <stdlib.h>
 

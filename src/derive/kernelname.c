@@ -1,5 +1,5 @@
 /* Forms of kernel names: a scan over tokens, no demangler. See kernelname.h. */
-#include "store/kernelname.h"
+#include "derive/kernelname.h"
 #include "base/chars.h"
 
 static bool is_word(char c)

@@ -1,5 +1,5 @@
 /* Kernel names against the rules of kernelclass.def. Called once per distinct name. */
-#include "store/kernelclass.h"
+#include "derive/kernelclass.h"
 
 enum how { PREFIX, CONTAINS, NOCASE };
 
@@ -10,7 +10,7 @@ static const struct {
 } kernel_rules[] = {
 #define NL_KERNEL_RULE(how, text, class) {how, text, NL_CLASS_##class},
 #define NL_COLLECTIVE_RULE(text, operation)
-#include "store/kernelclass.def"
+#include "derive/kernelclass.def"
 };
 
 static const struct {
@@ -18,7 +18,7 @@ static const struct {
 } collective_rules[] = {
 #define NL_KERNEL_RULE(how, text, class)
 #define NL_COLLECTIVE_RULE(text, operation) {text, operation},
-#include "store/kernelclass.def"
+#include "derive/kernelclass.def"
 };
 
 static bool hits(enum how how, struct nl_str name, const char *text)

@@ -3,7 +3,7 @@
  * of its launches, so a wait bounds the last work on each stream that was launched before it: a search in the
  * stream's lane, whose answer is checked again.
  */
-#include "store/clockcheck.h"
+#include "derive/clockcheck.h"
 
 #include <math.h>
 

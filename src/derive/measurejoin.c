@@ -11,8 +11,8 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "store/measure.h"
-#include "store/signature.h"
+#include "derive/measure.h"
+#include "derive/signature.h"
 
 struct join {
     struct nl_measuring *m;

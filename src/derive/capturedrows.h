@@ -10,8 +10,8 @@
 #define NL_CAPTUREDROWS_H
 
 #include "base/map.h"
+#include "derive/graphcapture.h"
 #include "store/columns.h"
-#include "store/graphcapture.h"
 
 struct nl_captured_rows {
     struct nl_captured_range *items;

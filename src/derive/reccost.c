@@ -1,5 +1,5 @@
 /* See reccost.h. */
-#include "store/reccost.h"
+#include "derive/reccost.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* capturedrows — see capturedrows.h. Slices are in order of (lane, depth, parent), as trace files
  * demand; their lanes come after all others, so no other row is renumbered. */
 #define _GNU_SOURCE
-#include "store/capturedrows.h"
+#include "derive/capturedrows.h"
 
 #include <stdlib.h>
 

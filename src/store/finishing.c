@@ -1,17 +1,15 @@
 /*
- * Finishing: staged rows → columns. Slices first (they need sorting and nesting, slices.c), then every
- * other table in unit order (columns.c, instances.c), then links and measurements. The pages of staged
- * rows serve the columns that come next (base/pagepool), so the peak stays near one copy of the result.
+ * Staged rows → columns. Slices first (they need sorting and nesting, slices.c), then every other table in unit order
+ * (columns.c, instances.c). The pages of staged rows serve the columns that come next (base/pagepool), so the peak
+ * stays near one copy of the result.
  */
 #define _GNU_SOURCE
+#include "store/finishing.h"
+
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/pool.h"
-#include "store/clockcheck.h"
-#include "store/columns.h"
-#include "store/kernelcategory.h"
-#include "store/kernelclass.h"
 
 static int by_unit(const void *x, const void *y)
 {
@@ -137,116 +135,6 @@ static void point_to_details(struct nl_trace *t, unsigned threads)
                 point_from, sides);
 }
 
-/* What the name of a kernel says. */
-struct kernel_name {
-    uint8_t class, category, tensor_core; /* class: 0 not looked at yet */
-    uint32_t dtype;
-};
-
-struct classing {
-    struct nl_trace *trace;
-    struct kernel_name *known; /* per name */
-    uint32_t part_rows;
-};
-
-static struct kernel_name tell_kernel(struct nl_trace *t, uint32_t name)
-{
-    struct nl_str text = nl_trace_name(t, name);
-    enum nl_class class = nl_kernel_class(text);
-    struct nl_kernel_facts facts = nl_kernel_facts(text, class);
-    return (struct kernel_name){
-        (uint8_t) class, (uint8_t)facts.category, (uint8_t)facts.tensor_core,
-        facts.dtype ? nl_dict_add(&t->names, nl_str(facts.dtype)) : NL_NO_NAME};
-}
-
-static void class_part(void *context, size_t part, unsigned worker)
-{
-    const struct classing *classing = context;
-    struct nl_kernel_table *kernel = &classing->trace->kernel;
-    uint32_t from = (uint32_t)part * classing->part_rows, left = kernel->rows - from;
-    uint32_t to = from + (left < classing->part_rows ? left : classing->part_rows);
-    (void)worker;
-    for (uint32_t i = from; i < to; i++) {
-        if (kernel->slice[i] == NL_NULL_ROW)
-            continue;
-        struct kernel_name it = classing->known[classing->trace->slice.name[kernel->slice[i]]];
-        if (!kernel->class[i])
-            kernel->class[i] = it.class;
-        kernel->category[i] = it.category;
-        kernel->tensor_core[i] = it.tensor_core;
-        kernel->dtype[i] = it.dtype;
-    }
-}
-
-/* Class, category, tensor-core use and element type of kernels: names in order, by one thread, as that gives new names
- * their numbers, then the columns by all. */
-static void class_kernels(struct nl_trace *t, unsigned threads)
-{
-    struct classing classing = {t, nl_zalloc(t->names.count * sizeof *classing.known), NL_FEW_ROWS};
-    for (uint32_t i = 0; i < t->kernel.rows; i++) {
-        uint32_t slice = t->kernel.slice[i];
-        uint32_t name = slice == NL_NULL_ROW ? NL_NO_NAME : t->slice.name[slice];
-        if (slice != NL_NULL_ROW && !classing.known[name].class)
-            classing.known[name] = tell_kernel(t, name);
-    }
-    size_t parts = ((size_t)t->kernel.rows + NL_FEW_ROWS - 1) / NL_FEW_ROWS;
-    nl_parallel(threads, parts, class_part, &classing);
-    nl_free(classing.known);
-}
-
-/* Fills the rows from `at` on: the operation by the kernel's name, decided once per name. */
-static void name_collectives(struct nl_trace *t, const uint8_t *has, uint32_t at)
-{
-    uint32_t names = t->names.count;
-    uint32_t *known = nl_alloc(names * sizeof *known);
-    memset(known, 0xff, names * sizeof *known);
-    for (uint32_t i = 0; i < t->kernel.rows; i++) {
-        if (t->kernel.class[i] != NL_CLASS_COMMUNICATION || has[i])
-            continue;
-        uint32_t name = t->slice.name[t->kernel.slice[i]];
-        if (known[name] == NL_NULL_ROW)
-            known[name] =
-                nl_dict_add(&t->names, nl_str(nl_collective_operation(nl_trace_name(t, name))));
-        t->collective.slice[at] = t->kernel.slice[i];
-        t->collective.operation[at++] = known[name];
-    }
-    nl_free(known);
-}
-
-/* Communication kernels that no staged collective describes get a row from their name. */
-static bool build_collectives(struct nl_finish *f, struct nl_err *err)
-{
-    struct nl_trace *t = f->trace;
-    size_t count;
-    uint64_t staged_rows, extra = 0;
-    struct nl_segment *segments = nl_gather_segments(f->b, NL_T_collective, &count, &staged_rows);
-    uint8_t *has = nl_zalloc((size_t)t->kernel.rows + 1);
-    uint32_t *slices = NULL;
-    size_t cap = 0;
-    for (size_t i = 0; i < count; i++) {
-        nl_grow(&slices, &cap, segments[i].count);
-        nl_read_staged(&segments[i], NL_T_collective, offsetof(struct nl_collective_row, slice),
-                       slices);
-        for (uint32_t k = 0; k < segments[i].count; k++) {
-            uint32_t slice = nl_final_reference(f, segments[i].unit, NL_T_slice, slices[k]);
-            if (slice != NL_NULL_ROW && t->slice.kind[slice] == NL_KIND_KERNEL &&
-                t->slice.detail[slice] < t->kernel.rows)
-                has[t->slice.detail[slice]] = 1;
-        }
-    }
-    nl_free(slices);
-    nl_free(segments);
-    for (uint32_t i = 0; i < t->kernel.rows; i++)
-        extra += t->kernel.class[i] == NL_CLASS_COMMUNICATION && !has[i];
-    if (!nl_build_table(f, NL_T_collective, extra, err)) {
-        nl_free(has);
-        return false;
-    }
-    name_collectives(t, has, (uint32_t)staged_rows);
-    nl_free(has);
-    return true;
-}
-
 /* The first start and the last end of a part of the slices. */
 struct extent {
     const struct nl_slice_table *slice;
@@ -305,24 +193,6 @@ static void find_extent(struct nl_trace *t, unsigned threads)
     t->last_ts = last == INT64_MIN ? 0 : last;
 }
 
-static void report_coverage(struct nl_finish *f, const struct nl_launches *launches)
-{
-    cover(f, "slices without an end", f->unfinished, "clamped to the end of the trace");
-    cover(f, "negative durations", f->negative, "set to 0");
-    cover(f, "times out of range", f->clamped_times, "clamped to +-73 years");
-    cover(f, "names redacted", f->b->names_redacted, "they contained what looks like a secret");
-    cover(f, "slices left un-nested", f->nest.unnested,
-          "they overlap more than 64 others on one lane");
-    cover(f, "device work without a launch", launches->unlinked,
-          "launched before the recording began, or its API record was dropped");
-    cover(f, "API calls sharing a correlation id", launches->duplicates,
-          "the outermost call is the launch");
-    struct nl_clock_checks clocks;
-    nl_clock_checks_init(&clocks, f->trace);
-    nl_clock_checks_cover(&clocks, f->b);
-    nl_clock_checks_release(&clocks);
-}
-
 static int by_coverage(const void *x, const void *y, void *context)
 {
     const struct nl_builder *b = context;
@@ -344,79 +214,6 @@ static bool any_staged(const struct nl_builder *b, enum nl_table_id table)
     return any;
 }
 
-/* Where slices were staged matters to those who refer to them; nearly all columns are made by now. */
-static void give_positions_back(struct nl_finish *f)
-{
-    if (any_staged(f->b, NL_T_metric) || any_staged(f->b, NL_T_measurement))
-        return;
-    nl_nesting_release(&f->nest);
-    nl_pagepool_empty(&f->b->pages);
-}
-
-struct joining {
-    struct nl_finish *f;
-    struct nl_launches launches;
-    struct nl_err *err;
-    bool classed;
-};
-
-/* Launches are joined while kernels are classed by their names: the join is work for one thread, and neither
- * looks at what the other writes. */
-static void join_or_class(void *context, size_t task, unsigned worker)
-{
-    struct joining *joining = context;
-    struct nl_finish *f = joining->f;
-    unsigned threads = nl_job_threads(f->b->job);
-    (void)worker;
-    if (task == 0) {
-        joining->launches = nl_link_launches(f->trace, f->b->per_process);
-        return;
-    }
-    class_kernels(f->trace, threads > 1 ? threads - 1 : 1);
-    joining->classed = build_collectives(f, joining->err);
-}
-
-static bool run(struct nl_finish *f, struct nl_err *err)
-{
-    struct nl_builder *b = f->b;
-    if (nl_builder_over_budget(b))
-        return nl_budget_fail(b, err);
-    if (!order_units(f, err))
-        return false;
-    nl_job_phase(b->job, "sorting", 0);
-    nl_entities_order(b, &f->remaps, f->sequence);
-    inherit_ranks(b);
-    if (!nl_build_slices(f, err))
-        return false;
-    if (!build_staged_tables(f, err))
-        return false;
-    nl_join_nodes(f->trace);
-    point_to_details(f->trace, nl_job_threads(b->job));
-    nl_build_entities(f, NL_T_process, b->processes, b->process_keys.count);
-    nl_build_entities(f, NL_T_thread, b->threads, b->thread_keys.count);
-    nl_build_entities(f, NL_T_device, b->devices, b->device_keys.count);
-    nl_build_entities(f, NL_T_series, b->series, b->series_keys.count);
-    nl_build_entities(f, NL_T_source, b->sources, b->source_count);
-    nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
-    nl_forget_external_ids(f->trace, b->forget_ids);
-    struct joining joining = {.f = f, .err = err};
-    nl_parallel(f->slices < NL_FEW_ROWS ? 1 : nl_job_threads(b->job), 2, join_or_class, &joining);
-    if (!joining.classed)
-        return false;
-    give_positions_back(f);
-    nl_link_flows(f->trace, nl_job_threads(b->job));
-    if (!nl_join_graphs(f, err) || !nl_measure(f, err))
-        return false;
-    find_extent(f->trace, nl_job_threads(b->job));
-    report_coverage(f, &joining.launches);
-    if (b->coverage_count)
-        qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);
-    nl_free(b->shared_remap);
-    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
-    nl_build_entities(f, NL_T_coverage, b->coverages, b->coverage_count);
-    return true;
-}
-
 /* The names of all stages at most are those of the trace. */
 static void begin_names(struct nl_finish *f)
 {
@@ -431,26 +228,85 @@ static void begin_names(struct nl_finish *f)
     nl_dict_reserve(&f->trace->names, texts < UINT32_MAX / 4 ? (uint32_t)texts : 0);
 }
 
-struct nl_trace *nl_builder_finish(struct nl_builder *b, struct nl_err *err)
+void nl_finishing_begin(struct nl_finish *f, struct nl_builder *b)
 {
-    struct nl_finish f = {.b = b};
-    f.trace = nl_zalloc(sizeof *f.trace);
-    f.trace->spill = b->pages.spill;
+    *f = (struct nl_finish){.b = b};
+    f->trace = nl_zalloc(sizeof *f->trace);
+    f->trace->spill = b->pages.spill;
     nl_stages_pack(b);
     nl_give_back(); /* by the reader */
-    begin_names(&f);
-    bool done = run(&f, err);
-    nl_nesting_release(&f.nest);
+    begin_names(f);
+}
+
+bool nl_finishing_rows(struct nl_finish *f, struct nl_err *err)
+{
+    struct nl_builder *b = f->b;
+    if (nl_builder_over_budget(b))
+        return nl_budget_fail(b, err);
+    if (!order_units(f, err))
+        return false;
+    nl_job_phase(b->job, "sorting", 0);
+    nl_entities_order(b, &f->remaps, f->sequence);
+    inherit_ranks(b);
+    if (!nl_build_slices(f, err))
+        return false;
+    if (!build_staged_tables(f, err))
+        return false;
+    point_to_details(f->trace, nl_job_threads(b->job));
+    nl_build_entities(f, NL_T_process, b->processes, b->process_keys.count);
+    nl_build_entities(f, NL_T_thread, b->threads, b->thread_keys.count);
+    nl_build_entities(f, NL_T_device, b->devices, b->device_keys.count);
+    nl_build_entities(f, NL_T_series, b->series, b->series_keys.count);
+    nl_build_entities(f, NL_T_source, b->sources, b->source_count);
+    nl_build_entities(f, NL_T_meta, b->metas, b->meta_count);
+    return true;
+}
+
+/* Where slices were staged matters to those who refer to them; nearly all columns are made by now. */
+void nl_finishing_give_back(struct nl_finish *f)
+{
+    if (any_staged(f->b, NL_T_metric) || any_staged(f->b, NL_T_measurement))
+        return;
+    nl_nesting_release(&f->nest);
+    nl_pagepool_empty(&f->b->pages);
+}
+
+void nl_finishing_extent(struct nl_finish *f)
+{
+    find_extent(f->trace, nl_job_threads(f->b->job));
+    cover(f, "slices without an end", f->unfinished, "clamped to the end of the trace");
+    cover(f, "negative durations", f->negative, "set to 0");
+    cover(f, "times out of range", f->clamped_times, "clamped to +-73 years");
+    cover(f, "names redacted", f->b->names_redacted, "they contained what looks like a secret");
+    cover(f, "slices left un-nested", f->nest.unnested,
+          "they overlap more than 64 others on one lane");
+}
+
+static void build_coverage(struct nl_finish *f)
+{
+    struct nl_builder *b = f->b;
+    if (b->coverage_count)
+        qsort_r(b->coverages, b->coverage_count, sizeof *b->coverages, by_coverage, b);
+    nl_free(b->shared_remap);
+    b->shared_remap = nl_zalloc(b->names.count * sizeof *b->shared_remap);
+    nl_build_entities(f, NL_T_coverage, b->coverages, b->coverage_count);
+}
+
+struct nl_trace *nl_finishing_end(struct nl_finish *f, bool done)
+{
+    if (done)
+        build_coverage(f);
+    nl_nesting_release(&f->nest);
     for (int t = 0; t < NL_TABLE_COUNT; t++) {
-        nl_free(f.remaps.map[t]);
-        nl_free(f.sequence[t]);
+        nl_free(f->remaps.map[t]);
+        nl_free(f->sequence[t]);
     }
-    nl_free(f.units);
-    nl_builder_free(b);
-    nl_dict_settle(&f.trace->names);
+    nl_free(f->units);
+    nl_builder_free(f->b);
+    nl_dict_settle(&f->trace->names);
     if (!done) {
-        nl_trace_free(f.trace);
+        nl_trace_free(f->trace);
         return NULL;
     }
-    return f.trace;
+    return f->trace;
 }

@@ -8,9 +8,10 @@
  * one, is kept and the others are counted. One thread joins: to share the ids among threads, each has to look
  * at all of them, which takes as long.
  */
+#include "derive/link.h"
+
 #include "base/mem.h"
 #include "base/pool.h"
-#include "store/build.h"
 #include "store/copykind.h"
 
 struct scopes {

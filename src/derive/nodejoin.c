@@ -7,8 +7,9 @@
  * between equals the one nearest in the order of files, so that folders with several engines whose
  * files sort together are distinguished. Layers of one name are joined in their order.
  */
+#include "derive/nodejoin.h"
+
 #include "base/mem.h"
-#include "store/build.h"
 
 #define FILES_APART 64 /* files of one engine are close in the order of names */
 
