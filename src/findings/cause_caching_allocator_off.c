@@ -7,7 +7,7 @@
  */
 #include "findings/cause.h"
 #include "base/sum.h"
-#include "store/nametest.h"
+#include "timeline/nametest.h"
 
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.10

@@ -10,7 +10,7 @@
 #include "tables/groups.h"
 #include "base/sort.h"
 #include "base/sum.h"
-#include "store/nametest.h"
+#include "timeline/nametest.h"
 
 #define WARN_SHARE     0.15
 #define CRITICAL_SHARE 0.30

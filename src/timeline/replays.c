@@ -2,7 +2,7 @@
 #include "timeline/replays.h"
 
 #include "base/mem.h"
-#include "store/nametest.h"
+#include "timeline/nametest.h"
 
 #define LEAST_LAUNCHES 3    /* the work of the last may be after the end of the recording */
 #define MOST_UNLINKED  0.05 /* of the kernels: more without a launch may well be those of graphs */
