@@ -50,6 +50,14 @@ def accepting(document, word=True, only=None):
     return words[-1] if words and word else True if words else None
 
 
+def is_brief():
+    """Whether --brief is among the words, which is taken out: `make check` asks so for what answers soonest, `make test` for all."""
+    found = "--brief" in sys.argv
+    if found:
+        sys.argv.remove("--brief")
+    return found
+
+
 class Tally:
     """Counts tests and prints one line for each; many like ones may be printed as one."""
 

@@ -54,6 +54,7 @@ NO_ORACLES = {"oracle.py", "protowire.py"}
 
 # name: cores it keeps busy, seconds it may take, and what else there is to know.
 #   check   belongs to `make check`
+#   brief   `make check` and `make quick` run it with --brief
 #   quiet   measures time, or how often something was seen: no compiler runs beside it
 #   env     variables, arg…  arguments
 ROWS = {
@@ -62,8 +63,8 @@ ROWS = {
     "golden_run": dict(path="tests/golden_run/run.py", check=True),
     "corpus": dict(path="tests/corpus_expect/run.py", check=True),
     "parity": dict(path="tests/parity/run.py", check=True),
-    "sums": dict(path="tests/sums/run.py", check=True),
-    "altered": dict(path="tests/altered/run.py", check=True),
+    "sums": dict(path="tests/sums/run.py", check=True, brief=True),
+    "altered": dict(path="tests/altered/run.py", check=True, brief=True),
     "plans": dict(check=True),
     "readme": dict(check=True),
     "generators": dict(limit=600),
@@ -101,10 +102,11 @@ SANITIZED = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:allocator_may_retu
 class Part:
     """One thing to run. `needs` is the name of the build it runs on; `makes` the one it makes."""
 
-    def __init__(self, name, command, needs="build", makes=None, cores=1.0, limit=300, check=False, quiet=False, env=None):
+    def __init__(self, name, command, needs="build", makes=None, cores=1.0, limit=300, check=False, quiet=False, env=None, brief=False):
         self.name, self.command, self.needs, self.makes = name, command, needs, makes
         self.cores, self.limit, self.check, self.quiet = min(cores, CORES), limit, check, quiet
         self.env = dict(env or {})
+        self.brief = brief
         self.state, self.seconds, self.sums, self.lines = "waits", 0.0, (0, 0, 0), []
         self.used = 0.0  # seconds of processor time, with those of its children that were waited for
         self.late = False
@@ -398,6 +400,8 @@ def nearest(parts):
 
 def chosen(parts, options):
     """The parts asked for, and the builds that they run on."""
+    for part in parts:
+        part.command = part.command + ["--brief"] * (part.brief and bool(options.check or options.quick))
     if options.quick:
         return nearest(parts)
     if options.check:

@@ -3,6 +3,7 @@
 file as it is, a line for each change.
 
     tests/altered/run.py [WORD...]        all, or the families whose name contains a WORD
+    tests/altered/run.py --brief          one change of four: what `make check` asks for
     tests/altered/run.py --accept WORD    write what is read now into the files whose name contains WORD
 
 variants.py says which changes: members of JSON gone or of another type, words that nobody knows, columns and tables that are not
@@ -21,13 +22,14 @@ import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
-from harness import PROGRAM, TESTS, Tally, accepting, environment, meant, scratch  # noqa: E402
+from harness import PROGRAM, TESTS, Tally, accepting, environment, is_brief, meant, scratch  # noqa: E402
 import packed  # noqa: E402
 from variants import variants  # noqa: E402
 
 READ = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "readeach")
 MOST_BYTES = 150000  # of a file that is changed
 ANALYZED = 4  # of so many changes one is analysed, too
+ASKED_BRIEFLY = 4  # of so many changes one is tried with --brief
 WHOLE = {"chrome"}  # the largest reader: all changes; of others half of them
 
 
@@ -88,8 +90,17 @@ def difference(base, answer):
     return "%s%s ~%08x" % ("; ".join(told), "; %d more" % (len(what) - 3) if len(what) > 3 else "", zlib.crc32("\n".join(what).encode()))
 
 
-def changes(paths, family, labels):
-    """(name, bytes, whether it is analysed) of each file and each change of it; `labels` gets (place of the file as it is, what is changed)."""
+def number_of(what):
+    """The same of one change in every run, without an order: says which changes are tried."""
+    return zlib.crc32(what.encode("utf-8", "replace"))
+
+
+def is_tried(label, brief):
+    return not brief or number_of(label[::-1]) // ANALYZED % ASKED_BRIEFLY == 0
+
+
+def changes(paths, family, labels, brief):
+    """(name, bytes, whether it is analysed) of each file and each change of it that is tried; `labels` gets (place of the file as it is, what is changed)."""
     seen = set()
     for path in paths:
         name = os.path.basename(path)
@@ -99,21 +110,22 @@ def changes(paths, family, labels):
         labels.append(None)
         yield name, data, True
         for what, changed in variants(family, data, seen):
-            if changed is not None and changed != data and (family in WHOLE or zlib.crc32(what.encode("utf-8", "replace")) & 1 == 0):
-                labels.append((base, "%s, %s" % (name, what)))
-                yield name, changed, zlib.crc32(what[::-1].encode("utf-8", "replace")) % ANALYZED == 0
+            label = "%s, %s" % (name, what)
+            if changed is not None and changed != data and (family in WHOLE or number_of(what) & 1 == 0) and is_tried(label, brief):
+                labels.append((base, label))
+                yield name, changed, number_of(what[::-1]) % ANALYZED == 0
 
 
-def lines(paths, family, folder):
+def lines(paths, family, folder, brief):
     """A line of every change that makes a difference, how many changes there were, and what went wrong."""
     labels = []
-    answers, bad = read_all(changes(paths, family, labels), folder)
+    answers, bad = read_all(changes(paths, family, labels, brief), folder)
     told = [(label[1], difference(answers[label[0]], answer)) for label, answer in zip(labels, answers) if label]
     return ["%s :: %s" % each for each in told if each[1]], len(told), bad
 
 
 def main():
-    only = []
+    only, brief = [], is_brief()
     accept = accepting(__doc__, only=only)
     tally = Tally("altered")
     made = tempfile.TemporaryDirectory(prefix="neurolens-packed-")
@@ -121,7 +133,7 @@ def main():
         if accept is not None and accept not in family or only and not any(word in family for word in only):
             continue
         with tempfile.TemporaryDirectory(prefix="neurolens-altered-") as folder:
-            now, count, bad = lines(paths, family, folder)
+            now, count, bad = lines(paths, family, folder, brief)
         kept = os.path.join(HERE, family + ".txt")
         if accept is not None:
             with open(kept, "w", encoding="utf-8") as file:
@@ -130,7 +142,7 @@ def main():
         before = []
         if os.path.exists(kept):
             with open(kept, encoding="utf-8") as file:
-                before = file.read().split("\n")[:-1]
+                before = [line for line in file.read().split("\n")[:-1] if is_tried(line.partition(" :: ")[0], brief)]
         differs = ["- " + line for line in before if line not in set(now)][:15] + ["+ " + line for line in now if line not in set(before)][:15]
         tally.check("%s: %d changes of %d files" % (family, count, len(paths)), now == before and not bad,
                     bad + meant("tests/altered/run.py --accept " + family, "\n".join(differs)))

@@ -3,6 +3,7 @@
 corpus is what tests/sums says, in sums (jsonsums.py).
 
     tests/sums/run.py [WORD...]        all, or the groups whose name contains a WORD
+    tests/sums/run.py --brief          all but comparisons of many captures and runs, which take as long as the rest: what `make check` asks for
     tests/sums/run.py --accept WORD    write what is said now into the files whose name contains WORD; where WORD is GROUP:PART, of that group what is
                                        asked with PART in it, and leave the rest as it stands
 
@@ -19,7 +20,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
-from harness import FIXTURES, PROGRAM, ROOT, TESTS, Tally, accepting, environment, forked as neurolens, meant, scratch  # noqa: E402
+from harness import FIXTURES, PROGRAM, ROOT, TESTS, Tally, accepting, environment, forked as neurolens, is_brief, meant, scratch  # noqa: E402
 from jsonsums import KEPT, sums  # noqa: E402
 import answertraces  # noqa: E402
 import mixedtraces  # noqa: E402
@@ -330,6 +331,7 @@ GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fi
           "corpus": of_corpus}
 
 
+SLOW = {"compares"}
 BRIEF = {"work", "corpus", "mixed"}
 
 
@@ -428,13 +430,13 @@ def all_names():
 
 
 def main():
-    only = []
+    only, brief = [], is_brief()
     accept = accepting(__doc__, only=only)
     tally = Tally("sums")
     word, _, part = (accept or "").partition(":")
 
     def is_asked(name):
-        return any(each in name for each in only) if only else word in name
+        return any(each in name for each in only) if only else word in name and not (brief and name in SLOW)
 
     for name, questions in GROUPS.items():
         if is_asked(name):
