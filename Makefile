@@ -118,6 +118,7 @@ docs: all
 	build/neurolens schema sql -o docs/sql.md
 	build/neurolens schema metrics -o docs/metrics.md
 	@build/neurolens schema analyses | tools/fill.py docs/analysis.md analyses
+	@build/neurolens schema causes | tools/fill.py docs/findings.md causes
 	@tools/wrap.py docs/sql.md docs/metrics.md
 	@tools/rooms.py
 	@tools/llms.py

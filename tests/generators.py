@@ -36,7 +36,7 @@ PRODUCTS = (
     ("new-cause", "made_up_waste", ("src/findings/cause_made_up_waste.c", "tests/unit/test_findings.c", "tests/unit/test_remedies.c"),
      (("src/findings/causes.def", "NL_CAUSE(made_up_waste, 1, "), ("src/findings/remedies.def", 'NL_REMEDY("made_up_waste"'),
       ("src/findings/meson.build", "'cause_made_up_waste.c'"), ("tests/unit/plantedcauses.def", "made_up_waste_little"),
-      ("docs/findings.md", "| `made_up_waste` |"))),
+      ("docs/findings.md", "### `made_up_waste`"))),
 )
 
 

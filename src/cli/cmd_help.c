@@ -5,6 +5,7 @@
 #include "cli/help.h"
 #include "cli/ledgercall.h"
 #include "cli/output.h"
+#include "findings/causebook.h"
 #include "ledger/runnames.h"
 #include "sql/db.h"
 #include "tables/analyze.h"
@@ -117,6 +118,7 @@ static const struct {
     {"metrics", "metrics and fields of the run document (Markdown)", nl_rundoc_document},
     {"analyses", "what every section of `analyze` needs and answers (Markdown)",
      nl_analyze_document},
+    {"causes", "every cause of `analyze`: how it is judged (Markdown)", nl_causebook_document},
 };
 #define SCHEMA_COUNT (sizeof schemas / sizeof schemas[0])
 
@@ -131,7 +133,8 @@ static bool schema_run(struct nl_call *call, struct nl_err *err)
     if (wanted == SCHEMA_COUNT)
         return nl_fail(
             err, NL_USAGE,
-            "no schema '%s'; there are sql, run, run-3, run-2, run-1, metrics and analyses", name);
+            "no schema '%s'; there are sql, run, run-3, run-2, run-1, metrics, analyses and causes",
+            name);
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     nl_buf_init(&text, (size_t)16 << 20);
@@ -145,8 +148,8 @@ static bool schema_run(struct nl_call *call, struct nl_err *err)
     return nl_output_close(&output, call, true, err);
 }
 
-static const char *const schema_names[] = {"sql",   "run",     "run-3",    "run-2",
-                                           "run-1", "metrics", "analyses", NULL};
+static const char *const schema_names[] = {"sql",     "run",      "run-3",  "run-2", "run-1",
+                                           "metrics", "analyses", "causes", NULL};
 
 const struct nl_command nl_command_schema = {
     .name = "schema",

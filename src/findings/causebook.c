@@ -4,15 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chars.h"
 #include "base/mem.h"
 #include "findings/cause.h"
 #include "findings/causes.h"
 #include "findings/remedy.h"
 
-#define NL_CAUSE(name, level, title) {&nl_cause_##name, title},
+#define NL_CAUSE(name, level, title) {&nl_cause_##name, title, level},
 static const struct {
     const struct nl_cause *cause;
     const char *title;
+    unsigned level;
 } book[] = {
 #include "findings/causes.def"
 };
@@ -89,6 +91,13 @@ static void put_remedies(struct nl_buf *out, const char *cause, struct nl_arena 
     nl_buf_text(out, "\n");
 }
 
+static void put_sources(struct nl_buf *out, const char *id)
+{
+    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
+        if (strcmp(sources[i].cause, id) == 0)
+            nl_buf_format(out, "More about it: %s\n\n", sources[i].page);
+}
+
 static bool is_of(const char *remedy, const char *id)
 {
     size_t len = strlen(id);
@@ -113,9 +122,19 @@ bool nl_causebook_page(struct nl_buf *out, const char *id)
             last = remedied[i];
             put_remedies(out, last, &arena);
         }
-    for (size_t i = 0; i < sizeof sources / sizeof sources[0]; i++)
-        if (strcmp(sources[i].cause, id) == 0)
-            nl_buf_format(out, "More about it: %s\n\n", sources[i].page);
+    put_sources(out, id);
     nl_arena_free(&arena);
     return true;
+}
+
+void nl_causebook_document(struct nl_buf *out)
+{
+    for (size_t i = 0; i < CAUSES; i++) {
+        const struct nl_cause *cause = book[i].cause;
+        nl_buf_format(out, "%s### `%s`\n\n**%c%s.** Level %u.\n\n%s\n\n", i ? "\n" : "", cause->id,
+                      nl_upper(*book[i].title), book[i].title + 1, book[i].level, cause->doc);
+        if (cause->not_this_if)
+            nl_buf_format(out, "Rule it out when %s.\n", cause->not_this_if);
+        put_sources(out, cause->id);
+    }
 }

@@ -18,4 +18,7 @@ const char *nl_causebook_title(const char *id);
  * hand. */
 bool nl_causebook_page(struct nl_buf *out, const char *id);
 
+/* All causes in the order of causes.def, without remedies: the part of docs/findings.md that `make docs` makes. */
+void nl_causebook_document(struct nl_buf *out);
+
 #endif

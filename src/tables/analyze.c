@@ -119,17 +119,16 @@ void nl_analysis_cut(struct nl_result *result, size_t limit)
 
 void nl_analyze_document(struct nl_buf *out)
 {
-    nl_buf_text(out, "| analysis | needs | answers |\n|---|---|---|\n");
     for (size_t i = 0; nl_analyses[i]; i++) {
         const struct nl_analysis *analysis = nl_analyses[i];
-        nl_buf_format(out, "| `%s` | ", analysis->name);
+        nl_buf_format(out, "%s### `%s`\n\n**%s.**", i ? "\n" : "", analysis->name, analysis->title);
         for (unsigned n = 0; n < analysis->need_count; n++) {
             const struct nl_need *need = &analysis->needs[n];
-            nl_buf_format(out, "%s%s%s%s", n ? ", " : "", nl_tables[need->table].sql,
+            nl_buf_format(out, "%s`%s%s%s`", n ? ", " : " Needs ", nl_tables[need->table].sql,
                           need->column ? "." : "", need->column ? need->column : "");
         }
         if (analysis->instead)
-            nl_buf_format(out, " or %s", nl_tables[analysis->instead->table].sql);
-        nl_buf_format(out, " | %s |\n", analysis->doc);
+            nl_buf_format(out, " or `%s`", nl_tables[analysis->instead->table].sql);
+        nl_buf_format(out, "%s\n\n%s\n", analysis->need_count ? "." : "", analysis->doc);
     }
 }

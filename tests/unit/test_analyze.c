@@ -533,26 +533,6 @@ static void bears_an_empty_profile(void)
     nl_trace_free(trace);
 }
 
-static void is_documented(void)
-{
-    struct nl_buf want, have;
-    nl_buf_init(&want, 1 << 20);
-    nl_buf_init(&have, 1 << 20);
-    nl_analyze_document(&want);
-    FILE *file = fopen(CHECK_FOLDER "/../docs/analysis.md", "r");
-    if (!file) {
-        check_skip("no docs/analysis.md");
-    } else {
-        char line[4096];
-        while (fgets(line, sizeof line, file))
-            nl_buf_text(&have, line);
-        fclose(file);
-        CHECK(nl_str_contains((struct nl_str){have.ptr, have.len}, want.ptr));
-    }
-    nl_buf_release(&want);
-    nl_buf_release(&have);
-}
-
 static void lists_generic_slices(void)
 {
     struct site site;
@@ -594,5 +574,5 @@ CHECK_MAIN("analyze", {"breaks time down", breaks_time_down},
            {"reports the answer first", reports_the_answer_first},
            {"serves profiles without a device", serves_profiles_without_a_device},
            {"bears an empty profile", bears_an_empty_profile},
-           {"refuses unknown reports", refuses_unknown_reports}, {"is documented", is_documented},
+           {"refuses unknown reports", refuses_unknown_reports},
            {"lists generic slices", lists_generic_slices})

@@ -283,36 +283,9 @@ static void cuts_culprits(void)
     nl_trace_free(trace);
 }
 
-static void is_documented(void)
-{
-    static const struct nl_cause *const causes[] = {
-#define NL_CAUSE(name, level, title) &nl_cause_##name,
-#include "findings/causes.def"
-    };
-    struct nl_buf have;
-    nl_buf_init(&have, 1 << 20);
-    FILE *file = fopen(CHECK_FOLDER "/../docs/findings.md", "r");
-    if (!file) {
-        check_skip("no docs/findings.md");
-        return;
-    }
-    char line[4096];
-    while (fgets(line, sizeof line, file))
-        nl_buf_text(&have, line);
-    fclose(file);
-    for (size_t i = 0; i < CHECK_LENGTH(causes); i++) {
-        struct nl_str text = {have.ptr, have.len};
-        check_case(causes[i]->id);
-        CHECK(nl_str_contains(text, causes[i]->id));
-        CHECK(nl_str_contains(text, causes[i]->doc));
-        CHECK(nl_str_contains(text, causes[i]->not_this_if));
-    }
-    nl_buf_release(&have);
-}
-
 CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", knows_phases},
            {"sums the sizes that are known", sums_known_sizes}, {"weighs clocks", weighs_clocks},
            {"promises by bytes", promises_by_bytes}, {"knows tensor cores", knows_tensor_cores},
            {"parts gaps", parts_gaps}, {"keeps the contract, evidence is SQL", keeps_the_contract},
            {"ranks", ranks}, {"keeps to windows", keeps_to_windows},
-           {"cuts culprits", cuts_culprits}, {"is documented", is_documented})
+           {"cuts culprits", cuts_culprits})
