@@ -19,6 +19,7 @@
 #include "derive/derive.h"
 #include "timeline/attribution.h"
 #include "timeline/breakdown.h"
+#include "timeline/groupstats.h"
 #include "sql/db.h"
 #include "store/builder.h"
 

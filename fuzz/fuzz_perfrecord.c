@@ -11,6 +11,7 @@
 #include "capture/native/perfframes.h"
 #include "capture/native/perfthreads.h"
 #include "capture/native/unwind.h"
+#include "capture/recorder/partvalues.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

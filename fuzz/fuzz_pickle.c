@@ -9,6 +9,7 @@
 #include "derive/derive.h"
 #include "ingest/lib/wholefile.h"
 #include "ingest/torch/picklewatch.h"
+#include "ingest/torch/pickle.h"
 #include "ingest/formats.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

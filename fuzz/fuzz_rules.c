@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "compare/rules.h"
+#include "compare/rulesread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

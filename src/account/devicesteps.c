@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "timeline/worksweep.h"
+#include "timeline/stepphase.h"
 
 /* The outermost work of a lane. A launch that was not recorded is no later than the next that is known. */
 struct queue {

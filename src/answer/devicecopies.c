@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "answer/devicewords.h"
+#include "answer/devicecopies.h"
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/sum.h"

@@ -2,7 +2,8 @@
  * devicenotes — sentences after the first one about a device: what else takes its time, how its
  * steady steps look, what was not recorded or ended too early.
  */
-#include "answer/devicewords.h"
+#include "answer/devicenotes.h"
+#include "answer/devicecopies.h"
 
 #include "answer/lastrank.h"
 #include "base/sum.h"

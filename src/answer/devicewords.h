@@ -35,27 +35,12 @@ void nl_device_put_place(const struct nl_device_case *it, struct nl_buf *out, co
 /* Each writes sentence and culprit about `ns` of the device's time. */
 void nl_device_tell_compute(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_comm(struct nl_device_case *it, int64_t ns);
-/* The time of copies holds that of memsets: what it is called where the profile has either or both. */
-struct nl_copy_words {
-    const char *name, *takes;
-};
-const struct nl_copy_words *nl_device_copy_words(const struct nl_device_case *it);
-void nl_device_tell_copy(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_launch(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_input(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_sync(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_startup(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_host(struct nl_device_case *it, int64_t ns);
 void nl_device_tell_idle(struct nl_device_case *it, int64_t ns);
-
-/* Sentence and culprit of a device whose rank the others wait for. */
-void nl_device_tell_late(struct nl_device_case *it);
-
-/* Whether most of the time is the capture of a graph; then that is the answer. */
-bool nl_device_tell_capture(struct nl_device_case *it);
-
-/* Notes: what the device does otherwise, how the steady steps look. */
-void nl_device_tell_rest(struct nl_device_case *it, enum nl_verdict_class class);
 
 const char *nl_device_top_collective(struct nl_judged *judged);
 

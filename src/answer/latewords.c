@@ -1,6 +1,6 @@
 /* latewords — the sentence about the rank or device that the others wait for: who waits how long, and what it does longer than
  * they. */
-#include "answer/devicewords.h"
+#include "answer/latewords.h"
 
 #include "tables/memo.h"
 

@@ -1,5 +1,5 @@
 /* maintables — which tables an answer is about (nl_report_main_tables, see report.h). */
-#include "answer/report.h"
+#include "answer/maintables.h"
 
 #include <string.h>
 

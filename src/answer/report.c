@@ -2,6 +2,7 @@
  * report — see report.h. The plans are data; the sentences on top come from headline.c.
  */
 #include "answer/report.h"
+#include "answer/maintables.h"
 
 #include "findings/recordadvice.h"
 #include "answer/headline.h"

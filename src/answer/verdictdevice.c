@@ -7,6 +7,9 @@
 
 #include "base/sum.h"
 #include "answer/devicewords.h"
+#include "answer/latewords.h"
+#include "answer/devicenotes.h"
+#include "answer/devicecopies.h"
 #include "answer/lastrank.h"
 #include "answer/wholebars.h"
 #include "base/units.h"

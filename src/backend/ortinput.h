@@ -42,8 +42,4 @@ const char *ort_inputs_text(const struct ort_inputs *inputs, struct nl_arena *ar
 NL_MUST_CHECK bool ort_inputs_shape(struct ort_inputs *inputs, const struct ort_words *words,
                                     struct nl_arena *arena, struct nl_err *err);
 
-/* Makes the tensors. */
-NL_MUST_CHECK bool ort_inputs_fill(struct ort_inputs *inputs, const struct ort_api *api,
-                                   struct nl_arena *arena, struct nl_err *err);
-
 #endif

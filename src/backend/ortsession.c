@@ -1,6 +1,7 @@
 /* From a library to a session that runs. */
 #define _GNU_SOURCE
 #include "backend/ortsession.h"
+#include "backend/ortvalue.h"
 
 #include <stdio.h>
 #include <string.h>

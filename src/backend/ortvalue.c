@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "backend/ortinput.h"
+#include "backend/ortvalue.h"
 
 #define ELEMENTS_MOST ((uint64_t)1 << 36)
 #define WHOLE_MOST    99

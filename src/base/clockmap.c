@@ -1,5 +1,5 @@
 /*
- * Asking a settled map, and taking in readings. How a map is made: clockfit.c.
+ * Asking a settled map, and taking in readings. How a map is made: clockmap_fit.c.
  */
 #include "base/clockmap.h"
 

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bounds of knots are taken this many times: curvature hides in the brackets (clockfit.c). */
+/* Bounds of knots are taken this many times: curvature hides in the brackets (clockmap_fit.c). */
 #define CLOCKMAP_MARGIN 1.5
 
 struct nl_clock_reading {

@@ -17,6 +17,7 @@
 #include "compare/gatenoise.h"
 #include "report/page.h"
 #include "view/gatefiles.h"
+#include "compare/rulesread.h"
 
 struct check_options {
     struct nl_texts baseline, fail_on, allow;

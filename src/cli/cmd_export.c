@@ -8,7 +8,7 @@
 #include "cli/message.h"
 #include "cli/outfolder.h"
 #include "cli/output.h"
-#include "cli/pagecall.h"
+#include "cli/cmd_report.h"
 #include "cli/progress.h"
 #include "export/absent.h"
 #include "export/export.h"

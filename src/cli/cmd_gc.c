@@ -13,6 +13,7 @@
 #include "ingest/cache.h"
 #include "ledger/ledgergc.h"
 #include "view/view.h"
+#include "view/jsonview.h"
 
 struct gc_options {
     bool dry_run, orphans;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/help.h"
+#include "cli/completion.h"
 #include "cli/ledgercall.h"
 #include "cli/output.h"
 #include "findings/causebook.h"

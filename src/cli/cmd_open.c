@@ -23,6 +23,7 @@
 #include "cli/loopback.h"
 #include "cli/message.h"
 #include "cli/pagecall.h"
+#include "cli/cmd_report.h"
 #include "cli/progress.h"
 #include "export/export.h"
 

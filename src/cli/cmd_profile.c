@@ -17,6 +17,8 @@
 #include "cli/message.h"
 #include "cli/profile/profileanswer.h"
 #include "cli/profile/profilework.h"
+#include "cli/profile/profiletrt.h"
+#include "cli/profile/profiletorch.h"
 #include "cli/progress.h"
 #include "cli/settingwords.h"
 #include "ingest/ingest.h"

@@ -5,11 +5,12 @@
 #include "base/spill.h"
 #include "cli/kept.h"
 #include "cli/output.h"
-#include "cli/pagecall.h"
+#include "cli/cmd_report.h"
 #include "cli/progress.h"
 #include "cli/quotedprofile.h"
 #include "report/page.h"
 #include "sql/db.h"
+#include "cli/site.h"
 
 static const struct nl_option page_options[] = {
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table of F.md",

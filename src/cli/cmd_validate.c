@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "rundoc/rundoc.h"
 #include "view/view.h"
+#include "view/jsonview.h"
 #include "tables/answer.h"
 
 #define READ_MAX ((size_t)1 << 30) /* of a document that cannot be mapped */

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/completion.h"
 #include "cli/help.h"
+#include "cli/manpage.h"
 
 /* Commands whose arguments may be runs, and whether they may be files, too. */
 static const struct {

@@ -20,10 +20,4 @@ bool nl_help_topic(FILE *out, const char *name);
 /* Offers the names of topics and commands as candidates for a mistyped one. */
 void nl_help_offer(struct nl_nearest *nearest);
 
-/* neurolens(1), in roff. */
-void nl_man_page(FILE *out);
-
-/* The completion script for "bash", "zsh" or "fish"; the man page for "man". */
-void nl_completion(FILE *out, const char *shell);
-
 #endif

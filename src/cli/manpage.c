@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cli/manpage.h"
 #include "cli/help.h"
 
 /* Text with what roff takes for its own made plain: backslashes, dots and quotes at the start of a line,

@@ -35,11 +35,4 @@ typedef bool nl_page_writer(const struct nl_call *call, const struct nl_input_wo
 /* Opens the output, loads the profile of the arguments, writes, and closes. */
 NL_MUST_CHECK bool nl_page_call(struct nl_call *call, nl_page_writer *write, struct nl_err *err);
 
-/* The page of a loaded profile, with all its pictures. */
-NL_MUST_CHECK bool nl_page_write(const struct nl_call *call, const struct nl_input_words *input,
-                                 const struct nl_trace *trace, FILE *out, struct nl_err *err);
-
-/* report --site FOLDER: a page of every run that the arguments choose, and an index. */
-NL_MUST_CHECK bool nl_report_site(struct nl_call *call, struct nl_err *err);
-
 #endif

@@ -9,7 +9,9 @@
 #include "base/mem.h"
 #include "cli/ledgercall.h"
 #include "cli/message.h"
+#include "cli/site.h"
 #include "cli/pagecall.h"
+#include "cli/cmd_report.h"
 #include "ledger/runlist.h"
 #include "report/page.h"
 

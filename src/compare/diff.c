@@ -7,8 +7,15 @@
 
 #include "base/mem.h"
 #include "compare/diffcounts.h"
+#include "compare/difffacts.h"
+#include "compare/diffcounters.h"
 #include "compare/diffdoc.h"
 #include "compare/diffplain.h"
+#include "compare/diffnoise.h"
+#include "compare/diffparts.h"
+#include "compare/diffteam.h"
+#include "compare/diffunit.h"
+#include "compare/diffjudge.h"
 
 const char *const nl_diff_sections[] = {"verdict",    "comparability", "pace",     "set_apart",
                                         "parts",      "attribution",   "devices",  "operators",

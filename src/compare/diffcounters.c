@@ -9,6 +9,8 @@
 #include "tables/lookup.h"
 #include "base/mem.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
+#include "compare/diffcounters.h"
 #include "compare/diffcounts.h"
 #include "tables/analyses.h"
 

@@ -1,6 +1,7 @@
 /* Counting, each table of a trace once; texts are the keys, since the sides share no ids. */
 #include "base/utf8.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "compare/diffcounts.h"
 
 #include <stdio.h>

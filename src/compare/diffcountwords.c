@@ -4,6 +4,7 @@
 #include "base/sum.h"
 #include "base/units.h"
 #include "compare/diffcounts.h"
+#include "compare/diffcountwords.h"
 #include "compare/diffwords.h"
 #include "tables/lookup.h"
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "tables/answer.h"
 #include "tables/efficiency.h"
 #include "tables/memo.h"

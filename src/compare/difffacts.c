@@ -4,6 +4,8 @@
 #include "tables/answer.h"
 #include "base/mem.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
+#include "compare/difffacts.h"
 #include "compare/diffcounts.h"
 #include "rundoc/runfacts.h"
 

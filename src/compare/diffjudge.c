@@ -4,7 +4,7 @@
 
 #include "tables/answer.h"
 #include "base/mem.h"
-#include "compare/diffsure.h"
+#include "compare/diffjudge.h"
 #include "compare/median.h"
 #include "compare/stattest.h"
 #include "compare/diffplain.h"

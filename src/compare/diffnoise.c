@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "compare/diffinner.h"
-#include "compare/diffpair.h"
+#include "compare/diffnoise.h"
 #include "compare/partnoise.h"
 #include "compare/statdist.h"
 #include "compare/stattest.h"

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "compare/diffdoc.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 
 /* Does the first device compute on one stream alone? */
 static bool has_one_stream(struct diff_side *side)

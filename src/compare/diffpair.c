@@ -4,12 +4,14 @@
  */
 #define _GNU_SOURCE
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "compare/diffpair.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "compare/diffteam.h"
 
 __extension__ typedef __int128 wide_int;
 

@@ -66,17 +66,6 @@ void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_
                struct diff_side *changed_side, struct diff_parts *changed, bool own);
 void diff_rows_release(struct diff_rows *rows);
 
-/* Finds for every row how much it varies by itself, and flags those beyond it: Benjamini–Hochberg at 5 %
- * over all rows, and at least DIFF_MATERIAL of A's time. Captures differ by `noise` besides. */
-void diff_rows_judge(struct diff_rows *rows, const struct diff_side *base,
-                     const struct diff_side *changed, const struct nl_noise *noise);
-
-/* The same of the parts of the time, by group: sums of the rows. Their captures, where there is one a side, may differ by
- * more than steps do (partnoise.h). */
-void diff_groups_judge(struct diff_row groups[DIFF_GROUPS], const struct diff_rows *rows,
-                       const struct diff_side *base, const struct diff_side *changed,
-                       const struct nl_noise *noise);
-
 #define DIFF_MATERIAL 0.005
 
 /* Whole length of a call; NaN when there are none. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare/diffparts.h"
 #include "tables/shortname.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -1,5 +1,8 @@
 /* What one profile can be compared by, and what of it is compared: see diffside.h. */
 #include "compare/diffinner.h"
+#include "compare/diffsums.h"
+#include "compare/diffunit.h"
+#include "compare/diffparts.h"
 
 #include <stdlib.h>
 

@@ -163,31 +163,11 @@ struct diff_side {
 void diff_side_open(struct diff_side *side, const struct nl_trace *trace,
                     const struct nl_window *window);
 void diff_side_release(struct diff_side *side);
-/* With all its captures: itself, when it is one. */
-void diff_team_open(struct diff_side *side, const struct nl_diff_input *input);
 struct diff_side *diff_captures(struct diff_side *side);
 static inline size_t diff_capture_count(const struct diff_side *side)
 {
     return side->captures ? side->capture_count : 1;
 }
-
-/* Whether two sides can be compared by a unit; settles for both which kind of ranges, or which event
- * of samples, is meant. The order of the two does not matter. */
-bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit);
-
-/* Cuts out what is compared by the unit that was allowed, adds it up, and fills `parts`, which is
- * zeroed, by name. False, with the side without a unit again and no parts, when its times are too long
- * to be added up. */
-NL_MUST_CHECK bool diff_side_measure(struct diff_side *side, enum diff_unit unit,
-                                     struct diff_parts *parts);
-
-/* The parts of a measured side of device work (units step, wall, work) by another lens; they add up
- * to the side's sum and mean. `parts` is zeroed. False when nothing of that kind was recorded. */
-bool diff_parts_make(struct diff_parts *parts, struct diff_side *side, enum diff_lens lens);
-void diff_parts_release(struct diff_parts *parts);
-
-/* Fills `owner` of the parts of lens name, where operators were recorded. */
-void diff_parts_own(struct diff_parts *parts, struct diff_side *side);
 
 /* Whether what other programs took is known of all captures, and so left out. */
 bool diff_knows_kept(const struct diff_side *side);

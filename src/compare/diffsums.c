@@ -9,7 +9,9 @@
 #include "tables/scope.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "compare/diffsums.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "tables/analyses.h"
 
 #define NAME_MOST ((size_t)4096) /* of an operation; the rest of a longer one is cut */

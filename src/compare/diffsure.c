@@ -1,5 +1,6 @@
 /* Facts that allow a comparison or forbid it, then the verdict: see diffsure.h. */
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "compare/diffsure.h"
 
 #include <math.h>

@@ -81,15 +81,6 @@ void diff_find_facts(struct diff_sureness *sureness, const struct diff_judged *b
 void diff_find_work_facts(struct diff_sureness *sureness, const struct diff_judged *base,
                           const struct diff_judged *changed, double least, struct nl_buf *against);
 
-/* An empty table of facts. */
-struct nl_result *diff_facts_table(void);
-
-/* `noise`: how captures differ, by history. */
-void diff_judge(struct diff_sureness *sureness, const struct diff_judged *base,
-                const struct diff_judged *changed, const struct nl_noise *noise);
-
-const char *diff_verdict_text(enum diff_verdict verdict);
-
 /* "step", "wall", … and what it means. */
 const char *diff_unit_text(enum diff_unit unit);
 const char *diff_unit_words(const struct diff_side *side);

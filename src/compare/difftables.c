@@ -6,8 +6,11 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "compare/diffdoc.h"
 #include "compare/diffplain.h"
+#include "compare/diffnoise.h"
+#include "compare/diffjudge.h"
 
 /* ---- verdict ---- */
 

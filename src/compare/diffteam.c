@@ -4,9 +4,11 @@
  */
 #include <stdlib.h>
 
+#include "compare/diffteam.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 
 #define SUM_MOST (INT64_MAX / 2) /* so that differences of two sums are numbers, too */
 

@@ -11,6 +11,7 @@
 #include "base/sum.h"
 #include "base/units.h"
 #include "compare/diffwords.h"
+#include "compare/diffcountwords.h"
 #include "compare/diffplain.h"
 
 #define MEAN_APART 0.05 /* of the typical step: the mean says something else */

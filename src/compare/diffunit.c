@@ -1,5 +1,7 @@
 /* By what two sides can be compared: every capture of both must have it. */
+#include "compare/diffunit.h"
 #include "compare/diffinner.h"
+#include "compare/diffsums.h"
 
 bool diff_has_steady_steps(const struct diff_side *side)
 {

@@ -41,13 +41,6 @@ void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct
 /* ", calls 1 → 2, a call 200 us → 220 us (+10.0 %)": what of a row changed. */
 void diff_put_what(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
 
-/* " Memory: at most 532.5 MiB → 745.1 MiB (+39.9 %) are allocated at once.", where nothing else can be compared. */
-void diff_put_memory(const struct diff_doc *doc, struct nl_buf *text,
-                     const struct nl_result *counts);
-/* "Counts: kernels 400 → 20; …", of those that explain something; nothing without any. */
-void diff_put_counts(const struct diff_doc *doc, struct nl_buf *text,
-                     const struct nl_result *counts);
-
 /* Name, change, and what of it changed. */
 void diff_put_row(const struct diff_doc *doc, struct nl_buf *text, const struct diff_row *row);
 

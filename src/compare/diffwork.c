@@ -5,6 +5,7 @@
  */
 #include "base/utf8.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "compare/diffwork.h"
 
 #include <stdio.h>

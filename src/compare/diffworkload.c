@@ -1,6 +1,7 @@
 /* See diffworkload.h. */
 #include "base/chars.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "compare/diffworkload.h"
 
 #include <math.h>

@@ -8,6 +8,9 @@
 #include "compare/metricvalue.h"
 #include "compare/moments.h"
 #include "compare/statdist.h"
+#include "compare/diffparts.h"
+#include "compare/diffteam.h"
+#include "compare/diffunit.h"
 
 bool nl_gate_has_steps(const struct nl_diff_input *input)
 {

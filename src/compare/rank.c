@@ -7,9 +7,12 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "compare/diffinner.h"
+#include "compare/diffunit.h"
 #include "compare/rankinner.h"
 #include "compare/diffplain.h"
 #include "tables/answer.h"
+#include "compare/diffparts.h"
+#include "compare/diffteam.h"
 
 const char *const nl_rank_sections[] = {
     "rank",   "cost",    "recommendation", "types",    "operators", "modules",

@@ -15,6 +15,8 @@
 #include "compare/rankinner.h"
 #include "tables/answer.h"
 #include "tables/shortname.h"
+#include "compare/diffparts.h"
+#include "compare/diffteam.h"
 
 #define JOINED_MOST 6 /* parts of two candidates, where both have several: more is no pair */
 

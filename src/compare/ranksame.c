@@ -9,6 +9,7 @@
 #include "compare/rankinner.h"
 #include "tables/answer.h"
 #include "tables/lookup.h"
+#include "compare/diffjudge.h"
 
 #define AGAINST  ((size_t)1 << 12)
 #define ANY_NAME 1e-9 /* share of names that both have: one is enough */

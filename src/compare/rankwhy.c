@@ -11,6 +11,8 @@
 #include "compare/diffpair.h"
 #include "compare/rankinner.h"
 #include "tables/shortname.h"
+#include "compare/diffparts.h"
+#include "compare/diffteam.h"
 
 #define SENTENCE      ((size_t)1 << 12)
 #define EXPLAINED     50    /* rows of a level */

@@ -66,11 +66,16 @@ NL_MUST_CHECK bool nl_rules_add(struct nl_rules *rules, const char *text, struct
  * was probably meant. */
 NL_MUST_CHECK bool nl_rules_allow(struct nl_rules *rules, const char *fact, struct nl_err *err);
 
-/* A rules file's text. NL_USAGE with line and column. */
-NL_MUST_CHECK bool nl_rules_read(struct nl_rules *rules, const char *text, size_t size,
-                                 struct nl_err *err);
-
 /* What stands in for a rules file: the typical step, else the time compared. */
 NL_MUST_CHECK bool nl_rules_default(struct nl_rules *rules, bool has_steps, struct nl_err *err);
+
+/* ---- For rulesread.c ---- */
+
+/* Reads one rule from *at on; `bare`: a metric alone is one, too. On failure *at is the place. */
+NL_MUST_CHECK bool nl_rule_parse(struct nl_rules *rules, const char *text, size_t *at,
+                                 struct nl_rule *rule, bool bare, struct nl_err *err);
+NL_MUST_CHECK bool nl_rule_floor(struct nl_rule *rule, const char *text, struct nl_err *err);
+NL_MUST_CHECK bool nl_rules_put(struct nl_rules *rules, const struct nl_rule *rule,
+                                struct nl_err *err);
 
 #endif

@@ -4,6 +4,7 @@
  * `tolerance`. Aliases are refused, so nothing grows.
  */
 #include "compare/rulesread.h"
+#include "compare/rules.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,16 +1,13 @@
 /*
- * rulesread — what the reader of rules files and of single rules share; for no other room.
+ * rulesread — rules files: YAML with rules, facts that may differ, and tolerances (rules.h).
  */
 #ifndef NL_COMPARE_RULESREAD_H
 #define NL_COMPARE_RULESREAD_H
 
 #include "compare/rules.h"
 
-/* Reads one rule from *at on; `bare`: a metric alone is one, too. On failure *at is the place. */
-NL_MUST_CHECK bool nl_rule_parse(struct nl_rules *rules, const char *text, size_t *at,
-                                 struct nl_rule *rule, bool bare, struct nl_err *err);
-NL_MUST_CHECK bool nl_rule_floor(struct nl_rule *rule, const char *text, struct nl_err *err);
-NL_MUST_CHECK bool nl_rules_put(struct nl_rules *rules, const struct nl_rule *rule,
-                                struct nl_err *err);
+/* A rules file's text. NL_USAGE with line and column. */
+NL_MUST_CHECK bool nl_rules_read(struct nl_rules *rules, const char *text, size_t size,
+                                 struct nl_err *err);
 
 #endif

@@ -10,6 +10,7 @@
 #include "engine/arrowcells.h"
 #include "engine/public.h"
 #include "view/view.h"
+#include "view/jsonview.h"
 
 #define MOST_BUFFERS 3
 

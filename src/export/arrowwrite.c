@@ -7,6 +7,7 @@
 #include "export/arrowcolumn.h"
 #include "export/flatbytes.h"
 #include "export/tablemeta.h"
+#include "export/tableset.h"
 
 #define BATCH_ROWS 131072u
 #define VERSION_5  4

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "export/ordered.h"
 #include "export/tableview.h"
+#include "export/tableset.h"
 
 #define PIECE_ROWS 16384
 

@@ -6,6 +6,7 @@
 #include "base/pool.h"
 #include "export/parquetchunk.h"
 #include "export/tablemeta.h"
+#include "export/tableset.h"
 
 #define GROUP_ROWS 1048576u
 #define CODEC_ZSTD 6

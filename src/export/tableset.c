@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/sort.h"
-#include "export/tableview.h"
+#include "export/tableset.h"
 
 /* Answers that are written in addition to the tables, under their names in SQL: they follow from
  * all of them. */

@@ -87,9 +87,4 @@ struct nl_table_format {
                   struct nl_err *err);
 };
 
-/* Writes all tables with rows to export->folder, those with a rank as TABLE/rank=N/part.ENDING when
- * the profile has several ranks; or export->table to export->out. */
-NL_MUST_CHECK bool nl_write_tables(struct nl_export *export, const struct nl_table_format *format,
-                                   struct nl_err *err);
-
 #endif

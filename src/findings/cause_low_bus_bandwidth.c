@@ -13,7 +13,7 @@
 #include "findings/collectivesizes.h"
 #include "base/mem.h"
 #include "base/sum.h"
-#include "tables/busfactor.h"
+#include "tables/bus_bandwidth.h"
 #include "tables/memo.h"
 
 #define WARN_SHARE     0.05

@@ -3,6 +3,7 @@
  * matter are joined, and all are put in the order of what they alone can win (ranking.h).
  */
 #include "findings/finding.h"
+#include "findings/surer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "findings/lategain.h"
 #include "tables/memo.h"
 #include "findings/ranking.h"
+#include "findings/joined.h"
 #include "findings/remedy.h"
 #include "findings/scene.h"
 #include "findings/sureness.h"

@@ -117,10 +117,6 @@ NL_MUST_CHECK struct nl_findings *nl_findings_new(const struct nl_trace *trace,
                                                   struct nl_job *job, struct nl_err *err);
 void nl_findings_free(struct nl_findings *findings);
 
-/* Fills the needs of a finding (surer.def). Texts live in the trace's tables or the arena. */
-void nl_finding_surer(struct nl_finding *finding, const struct nl_trace *trace,
-                      struct nl_arena *arena);
-
 /* Large enough and founded on enough to be printed, however sure it is. */
 bool nl_finding_weighs(const struct nl_finding *finding);
 

@@ -7,6 +7,7 @@
 
 #include "base/sum.h"
 #include "base/units.h"
+#include "findings/joined.h"
 #include "findings/ranking.h"
 
 #define COMMON_SHARE_LEAST 0.5

@@ -15,10 +15,6 @@
 
 #include "findings/finding.h"
 
-/* Merges findings of one device about the same problem: copies of both directions and their kind of
- * memory. */
-void nl_findings_join(struct nl_findings *findings);
-
 /* Fills beyond_ns, wins_ns, explained_by and severity, and puts the findings in order. */
 void nl_findings_rank(struct nl_findings *findings);
 

@@ -3,7 +3,7 @@
  * does not meet, with the option of the tool that wrote it.
  */
 #include "findings/recordadvice.h"
-#include "findings/finding.h"
+#include "findings/surer.h"
 
 static const struct {
     const char *cause;

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "ledger/artefactwalk.h"
 #include "ledger/ledgerdb.h"
+#include "ledger/ledgerschema.h"
 #include "ledger/ledgerours.h"
 #include "ledger/ledgershare.h"
 

@@ -72,12 +72,6 @@ struct nl_ledger_schema {
 };
 extern const struct nl_ledger_schema nl_ledger_schema;
 
-/* Brings the database to the newest version, in one transaction; refuses databases of others and of
- * newer programs, and older ones that may not be written. */
-NL_MUST_CHECK bool nl_ledger_migrate(struct nl_ledger *ledger,
-                                     const struct nl_ledger_schema *schema, bool writable,
-                                     struct nl_err *err);
-
 /* Nanoseconds since 1970, UTC. */
 int64_t nl_ledger_now_ns(void);
 

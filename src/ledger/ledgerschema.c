@@ -3,7 +3,7 @@
  * program with it was handed out: what comes later is a new step, so that every older ledger goes
  * the same way. PRAGMA user_version holds the version, application_id says the file is ours.
  */
-#include "ledger/ledgerdb.h"
+#include "ledger/ledgerschema.h"
 
 #define APPLICATION_ID 0x4e4c656e /* "NLen" */
 

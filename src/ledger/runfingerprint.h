@@ -51,13 +51,4 @@ struct nl_ledger_fingerprint_row {
     struct nl_str items;
 };
 
-/* Calls `see` for every run that the filters let through (runlist.h), the newest first, until it says
- * false with err. */
-typedef bool nl_ledger_fingerprint_see(void *context, const struct nl_ledger_fingerprint_row *row,
-                                       struct nl_err *err);
-NL_MUST_CHECK bool nl_ledger_fingerprints(struct nl_ledger *ledger, const char *const *filters,
-                                          size_t count, int64_t form,
-                                          nl_ledger_fingerprint_see *see, void *context,
-                                          struct nl_err *err);
-
 #endif

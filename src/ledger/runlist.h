@@ -13,6 +13,8 @@
 #include "ledger/ledger.h"
 #include "timeline/result.h"
 
+struct nl_ledger_fingerprint_row; /* ledger/runfingerprint.h */
+
 /* Zeroed = all runs but those in the bin, the newest first, with the usual columns. */
 struct nl_list_options {
     const char *const *filters;
@@ -27,5 +29,14 @@ struct nl_list_options {
 /* NL_USAGE for a filter, column or order that cannot be understood. */
 struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_options *options,
                                  struct nl_err *err);
+
+/* Calls `see` for every run that the filters let through (runlist.h), the newest first, until it says
+ * false with err. */
+typedef bool nl_ledger_fingerprint_see(void *context, const struct nl_ledger_fingerprint_row *row,
+                                       struct nl_err *err);
+NL_MUST_CHECK bool nl_ledger_fingerprints(struct nl_ledger *ledger, const char *const *filters,
+                                          size_t count, int64_t form,
+                                          nl_ledger_fingerprint_see *see, void *context,
+                                          struct nl_err *err);
 
 #endif

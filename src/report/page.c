@@ -5,7 +5,7 @@
 #include "report/flame.h"
 #include "report/markup.h"
 #include "report/pagepart.h"
-#include "view/finish.h"
+#include "view/viewfinish.h"
 #include "view/palette.h"
 
 #define MOST_ROWS       200

@@ -11,6 +11,7 @@
 #include "report/pagepart.h"
 #include "tables/scope.h"
 #include "tables/shortname.h"
+#include "timeline/groupstats.h"
 
 #define MOST_KERNELS 40
 #define BINS         256 /* 2^64 ns */

@@ -6,7 +6,7 @@
 #include "report/page.h"
 #include "tables/memo.h"
 #include "tables/shortname.h"
-#include "view/finish.h"
+#include "view/viewfinish.h"
 #include "view/plot.h"
 
 #define WIDTH        96

@@ -9,7 +9,7 @@
 #include "base/chars.h"
 #include "base/utf8.h"
 #include "work/gpupeaks.h"
-#include "rundoc/settingtext.h"
+#include "rundoc/runsettings.h"
 #include "redact/redact.h"
 
 void run_facts_init(struct run_facts *facts)

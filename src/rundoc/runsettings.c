@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/nearest.h"
 #include "rundoc/doccheck.h"
-#include "rundoc/settingtext.h"
+#include "rundoc/runsettings.h"
 
 /* Objects whose scalar members are facts. */
 static const char *const objects[] = {"run", "hardware", "software", "workload"};

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "rundoc/doccheck.h"
 #include "rundoc/runparts.h"
-#include "rundoc/settingtext.h"
+#include "rundoc/runsettings.h"
 
 /* ---- run.sources ---- */
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "timeline/attribution.h"
 #include "timeline/breakdown.h"
+#include "timeline/groupstats.h"
 #include "sql/tablecells.h"
 
 /* Kind named by an argument; false when there is no such kind. Not given: `missing`. */

@@ -1,6 +1,7 @@
 /* kernel_owner: owner.h as a table, one row per device operation. */
 #include "base/mem.h"
 #include "timeline/owner.h"
+#include "timeline/forward.h"
 #include "sql/tablecells.h"
 
 enum part { OP, OUTER_OP, FORWARD_OP, LAYER, NVTX, PYTHON, PARTS };

@@ -4,6 +4,7 @@
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "base/sum.h"
+#include "timeline/groupstats.h"
 
 #define COLUMNS(C)                                                                                 \
     C(name, "call", TEXT)                                                                          \

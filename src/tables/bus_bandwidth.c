@@ -13,7 +13,7 @@
  */
 #include "base/sum.h"
 #include "tables/answer.h"
-#include "tables/busfactor.h"
+#include "tables/bus_bandwidth.h"
 #include "tables/groups.h"
 #include "tables/workrows.h"
 #include "tables/scope.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "tables/answer.h"
+#include "tables/calltree.h"
 #include "tables/gputime.h"
 #include "base/map.h"
 #include "base/mem.h"

@@ -14,6 +14,7 @@
 #include "tables/memo.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/forward.h"
 
 /* What a name stands for; the larger the less it says about the region. */
 enum mark { NOT_A_MARK, REGION, FUNCTION, GRAPH, MARKS };

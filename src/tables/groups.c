@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/groupstats.h"
 
 void nl_groups_init(struct nl_groups *groups)
 {

@@ -7,6 +7,7 @@
 #include "tables/scope.h"
 #include "base/sum.h"
 #include "base/units.h"
+#include "timeline/groupstats.h"
 
 #define COLUMNS(C)                                                                                 \
     C(name, "kernel", TEXT)                                                                        \

@@ -7,6 +7,7 @@
 #include "tables/answer.h"
 #include "tables/scope.h"
 #include "base/sort.h"
+#include "timeline/groupstats.h"
 
 #define LEAST_CALLS 5u /* for "most variable" */
 

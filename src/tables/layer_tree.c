@@ -1,5 +1,6 @@
 /* layer_tree — modules as a tree with device time. */
 #include "tables/gputime.h"
+#include "tables/calltree.h"
 
 static struct nl_result *layer_tree_run(const struct nl_trace *trace,
                                         const struct nl_analyze_options *options,

@@ -3,6 +3,7 @@
  */
 #include "tables/answer.h"
 #include "base/sum.h"
+#include "timeline/groupstats.h"
 
 #define COLUMNS(C)                                                                                 \
     C(name, "call", TEXT)                                                                          \

@@ -10,6 +10,7 @@
 #include "tables/scope.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/groupstats.h"
 
 /* Self time per slice of the trace when only slices of the same kind are children. */
 static int64_t *same_kind_times(const struct nl_trace *trace, const struct nl_nest *nest)

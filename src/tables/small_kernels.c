@@ -3,6 +3,7 @@
 #include "tables/places.h"
 #include "tables/scope.h"
 #include "base/sum.h"
+#include "timeline/groupstats.h"
 
 #define SMALL_NS 10000
 

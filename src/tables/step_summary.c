@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/sum.h"
 #include "base/units.h"
+#include "timeline/groupstats.h"
 
 #define COLUMNS(C)                                                                                 \
     C(rank, NULL, INTEGER)                                                                         \

@@ -71,11 +71,6 @@ struct nl_group_stats {
     double median_ns, p95_ns, mean_ns, stddev_ns;
 };
 
-/* Statistics per name over the slices of one kind (enum nl_kind), or of all with `kind` 0, sorted
- * by total descending, ties by name id. nl_free the array. */
-struct nl_group_stats *nl_name_stats(const struct nl_trace *trace, const struct nl_window *window,
-                                     unsigned kind, size_t *count);
-
 /* Slices of which those count whose length is known and that start in [start, end) on a lane with a
  * 1 in `lanes` (NULL = on any). */
 struct nl_slice_list {
@@ -94,12 +89,5 @@ static inline bool nl_slice_listed(const struct nl_slice_list *list,
     return list->everything || (slice->ts[row] >= list->start && slice->ts[row] < list->end &&
                                 (!list->lanes || list->lanes[slice->lane[row]]));
 }
-
-/* Statistics per name over a list of slices, as nl_name_stats. */
-struct nl_group_stats *nl_list_stats(const struct nl_trace *trace, const struct nl_slice_list *list,
-                                     size_t *count);
-
-/* Statistics of one array of durations (reordered by the call). */
-struct nl_group_stats nl_stats_of(int64_t *durations, size_t count);
 
 #endif

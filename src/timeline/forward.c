@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/search.h"
+#include "timeline/forward.h"
 #include "timeline/owner.h"
 
 struct numbered {

@@ -13,7 +13,7 @@
 #include "base/sort.h"
 #include "base/sum.h"
 #include "timeline/bigarray.h"
-#include "timeline/breakdown.h"
+#include "timeline/groupstats.h"
 #include "timeline/quantile.h"
 #include "timeline/worksweep.h"
 

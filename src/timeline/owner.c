@@ -1,5 +1,6 @@
 /* owner — see owner.h. Everything is a look-up in a rangetree; ids go through one hash table. */
 #include "timeline/owner.h"
+#include "timeline/forward.h"
 
 #include "base/map.h"
 #include "base/mem.h"

@@ -42,11 +42,6 @@ uint32_t *nl_owners_find(const struct nl_owners *owners, const struct nl_rangetr
 /* The same for the tree of operators, where an id decides before containment. */
 uint32_t *nl_owners_op(const struct nl_owners *owners, const struct nl_rangetree *ops);
 
-/* Per operator of the tree: index of the forward operator that its backward pass belongs to, by
- * recorded arrows, else by autograd sequence number; operators inside a backward operator have its
- * forward operator. NL_NULL_ROW for all others. nl_free it. */
-uint32_t *nl_forward_ops(const struct nl_rangetree *ops);
-
 /* Modules: as nl_owners_find; where that gives none and the work belongs to a backward operator, the
  * module around its forward operator. `op` is nl_owners_op's answer. */
 uint32_t *nl_owners_layer(const struct nl_owners *owners, const struct nl_rangetree *layers,

@@ -5,6 +5,7 @@
 #include "base/search.h"
 #include "base/sum.h"
 #include "timeline/stepfind.h"
+#include "timeline/stepphase.h"
 
 #include <stdlib.h>
 #include <string.h>

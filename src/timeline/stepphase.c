@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/sum.h"
-#include "timeline/stepfind.h"
+#include "timeline/stepphase.h"
 
 #define LEAST_STEPS  4 /* fewer lengths have no usual one */
 #define MOST_Z       3.5

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "timeline/owner.h"
+#include "timeline/forward.h"
 
 #define SIGNAL_NS    100000 /* from a signal to the return of the call it ends, at most */
 #define CONFLICT     (NL_NULL_ROW - 1)

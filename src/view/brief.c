@@ -13,6 +13,7 @@
 #include "view/celltext.h"
 #include "view/grid.h"
 #include "view/notes.h"
+#include "answer/maintables.h"
 
 #define DEFAULT_WIDTH 100
 #define PAGE_BYTES    ((size_t)1 << 20)

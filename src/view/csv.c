@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "view/celltext.h"
-#include "view/finish.h"
+#include "view/viewfinish.h"
 #include "view/view.h"
 
 #define FIELD_MAX ((size_t)1 << 30)

@@ -5,7 +5,8 @@
 #include "base/json.h"
 #include "view/celltext.h"
 #include "view/findings.h"
-#include "view/finish.h"
+#include "view/viewfinish.h"
+#include "view/jsonview.h"
 #include "view/view.h"
 
 static const char *const unit_names[] = {

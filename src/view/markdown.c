@@ -4,7 +4,7 @@
 #include "view/celltext.h"
 #include "view/distinct.h"
 #include "view/findings.h"
-#include "view/finish.h"
+#include "view/viewfinish.h"
 #include "view/grid.h"
 #include "view/rowgroups.h"
 #include "view/rooflineplot.h"

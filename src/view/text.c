@@ -5,7 +5,7 @@
 #include "view/brief.h"
 #include "view/celltext.h"
 #include "view/findings.h"
-#include "view/finish.h"
+#include "view/viewfinish.h"
 #include "view/grid.h"
 #include "view/rowgroups.h"
 #include "view/notes.h"

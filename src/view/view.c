@@ -1,9 +1,7 @@
 /* view — the list of renderers. */
 #include "view/view.h"
 
-#include <errno.h>
-
-#include "view/finish.h"
+#include <string.h>
 
 const struct nl_view *const nl_views[] = {
 #define NL_VIEW(name) &nl_view_##name,
@@ -17,15 +15,6 @@ const struct nl_view *nl_view_find(const char *name)
         if (!strcmp(nl_views[i]->name, name))
             return nl_views[i];
     return NULL;
-}
-
-bool nl_view_finish(FILE *out, struct nl_err *err)
-{
-    errno = 0;
-    if (fflush(out) == 0 && !ferror(out))
-        return true;
-    return nl_fail(err, NL_WRITE, "the output could not be written: %s",
-                   errno ? strerror(errno) : "the stream reports an error");
 }
 
 unsigned nl_view_plot_height(unsigned screen)

@@ -69,17 +69,9 @@ struct nl_view {
 extern const struct nl_view nl_view_csv_terminal, nl_view_csv_sheet;
 extern const struct nl_view *const nl_views[]; /* NULL-terminated */
 
-/* Opens the JSON envelope of an answer that is about no profile: "schema" (such as "neurolens.gc/1"),
- * "profile" and "coverage" null, up to and including the key "result". The caller writes the value,
- * closes the '}' and ends the line. */
-void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema);
-
 /* A hundred rows for each device and direction (bandwidth): of no use to eyes in part, so reports for eyes
  * show it when it is asked for. */
 bool nl_view_is_series(const struct nl_result *result);
-
-/* What a column's numbers are counted in, as JSON says it: "ns", "bytes", …; NULL for none. */
-const char *nl_view_unit(enum nl_meaning meaning);
 
 /* Lines of a plot on a screen of that many, with room for a table below; 0 → 0. */
 unsigned nl_view_plot_height(unsigned screen);

@@ -3,6 +3,7 @@
  * TensorRT). Weights that the runtime has packed are missing among its shapes, so a product's inner
  * size comes from the first input and the output.
  */
+#include "work/nodework.h"
 #include "work/opwork.h"
 
 #include <string.h>

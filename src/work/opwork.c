@@ -1,6 +1,7 @@
 /* opwork — see opwork.h. Names are matched with the table of models once each, sets of inputs are
  * worked out once each; after that a call costs a look-up. */
 #include "work/opwork.h"
+#include "work/nodework.h"
 
 #include "base/map.h"
 #include "base/mem.h"

@@ -76,8 +76,4 @@ static inline int64_t nl_op_work_ns(const struct nl_op_work *work)
 /* Of flops_needed: what attention's backward pass computes again, one product of five. */
 double nl_op_work_again(const struct nl_trace *trace, const struct nl_op_work *work);
 
-/* What a node (row of trace->node) has to do, recorded or by its shapes (nodework.c). */
-bool work_node_cost(const struct nl_trace *trace, uint32_t node, struct work_cost *cost,
-                    enum work_family *family, bool *recorded);
-
 #endif

@@ -6,6 +6,7 @@
 #include "derive/derive.h"
 #include "timeline/attribution.h"
 #include "timeline/breakdown.h"
+#include "timeline/groupstats.h"
 #include "timeline/worksweep.h"
 #include "timeline/quantile.h"
 

@@ -13,6 +13,7 @@
 #include "capture/shared/ticks.h"
 #include "nlrec/recpython.h"
 #include "ingest/ingest.h"
+#include "capture/recorder/partvalues.h"
 
 #define THREADS 4
 #define ROUNDS  30000

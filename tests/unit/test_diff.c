@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "compare/diff.h"
 #include "compare/diffinner.h"
+#include "compare/diffparts.h"
 #include "base/mem.h"
 #include "check.h"
 #include "devicetrace.h"

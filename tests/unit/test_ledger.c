@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "ledger/artefact.h"
 #include "ledger/ledgerdb.h"
+#include "ledger/ledgerschema.h"
 #include "ledger/ledgergc.h"
 #include "ledger/runedit.h"
 #include "ledger/runyaml.h"

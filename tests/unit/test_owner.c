@@ -16,6 +16,7 @@
 #include "derive/derive.h"
 #include "timeline/attribution.h"
 #include "timeline/owner.h"
+#include "timeline/forward.h"
 #include "store/builder.h"
 
 struct scene {

@@ -11,6 +11,7 @@
 #include "capture/native/perfrecord.h"
 #include "capture/native/perfthreads.h"
 #include "capture/native/unwind.h"
+#include "capture/recorder/partvalues.h"
 
 /* ---- records ---- */
 

@@ -8,6 +8,7 @@
 #include "account/phase.h"
 #include "account/startup.h"
 #include "base/mem.h"
+#include "timeline/stepphase.h"
 
 /* ---- Phases from steps ---- */
 

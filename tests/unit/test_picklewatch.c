@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "ingest/torch/picklewatch.h"
+#include "ingest/torch/pickle.h"
 
 /* An item {"a": [n], "t": ("x", "y")}; its keys come from the memo (0 and 1), its tuple is new. */
 #define ITEM(n)   "}(h\0]K" n "ah\1h\2h\3\x86u"

@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "compare/rules.h"
+#include "compare/rulesread.h"
 
 #define OP_MORE NL_RULE_MORE
 

@@ -11,6 +11,7 @@
 #include "derive/derive.h"
 #include "timeline/stepdetect.h"
 #include "timeline/stepfind.h"
+#include "timeline/stepphase.h"
 #include "timeline/stepname.h"
 #include "store/builder.h"
 

@@ -1,6 +1,7 @@
 /* The state of recording in a process: start, forks, threads' beginnings and ends. */
 #define _GNU_SOURCE
 #include "capture/agent/agent.h"
+#include "capture/agent/selfcost.h"
 
 #include <errno.h>
 #include <fcntl.h>

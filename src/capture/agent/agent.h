@@ -90,9 +90,6 @@ extern struct agent nl_agent;
 void agent_start(char *const *words);
 void agent_finish(void);
 
-/* Measures what an event costs, if no process of this run did yet. */
-void agent_measure(void);
-
 /* True when this process records. At the first call, and in a forked child, this makes its file. */
 bool agent_ready(void);
 

@@ -48,13 +48,4 @@ struct gpu {
     struct gpu_function functions[2][GPU_CALLS_MOST]; /* runtime, driver */
 };
 
-/* Writes a record that CUPTI gave. Consumer only. */
-void gpu_record(struct gpu *gpu, const struct cupti_record *record);
-
-/* Learns the functions' names; before any kind of record is enabled. */
-void gpu_learn_functions(struct gpu *gpu);
-
-/* Times from now on. */
-void gpu_anchor(struct gpu *gpu);
-
 #endif

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "capture/agent/cuptistate.h"
+#include "capture/agent/gpucells.h"
 
 /* ---- cells ---- */
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "capture/agent/cuptistate.h"
+#include "capture/agent/gpucells.h"
 
 #define EXPORTED      __attribute__((visibility("default")))
 #define BUFFERS       64u /* 64 MiB; the consumer needs a fraction of it */

@@ -13,7 +13,7 @@
 #include "capture/agent/agent.h"
 #include "capture/agent/hookcost.h"
 #include "capture/agent/nvtxabi.h"
-#include "capture/agent/nvtxranges.h"
+#include "capture/agent/nvtxinject.h"
 
 #define EXPORTED          __attribute__((visibility("default")))
 #define RANGE_OFF         ((uint64_t)1 << 63) /* ids of ranges that were not recorded: never 0 */
@@ -237,7 +237,7 @@ static void *register_a(void *d, const char *text) { (void)d; return HANDLE(name
 static void *register_w(void *d, const wchar_t *text) { (void)d; return HANDLE(name_w(text)); }
 static void *create_a(const char *text) { return HANDLE(name_a(text)); }
 static void *create_w(const wchar_t *text) { return HANDLE(name_w(text)); }
-/* For others (nvtxranges.h). */
+/* For others (nvtxinject.h). */
 int nvtx_push_text(const char *text) { return push(0, text_a(text), NULL); }
 int nvtx_pop(void) { return pop(0); }
 void nvtx_mark_text(const char *text) { mark(0, text_a(text), NULL); }

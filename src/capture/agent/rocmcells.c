@@ -1,7 +1,7 @@
 /* Records of rocprofiler-sdk to cells of the recording. Kinds of copies and memory are numbered as CUPTI does. */
 #include <string.h>
 
-#include "capture/agent/rocmstate.h"
+#include "capture/agent/rocmcells.h"
 
 enum { COPY_H2D = 1, COPY_D2H = 2, COPY_D2D = 8, COPY_H2H = 9, COPY_PEER = 10 };
 enum { MEMORY_UNKNOWN, MEMORY_PINNED = 2, MEMORY_DEVICE = 3 };

@@ -12,8 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "capture/agent/nvtxranges.h"
+#include "capture/agent/nvtxinject.h"
 #include "capture/agent/rocmstate.h"
+#include "capture/agent/rocmcells.h"
 
 #define EXPORTED      __attribute__((visibility("default")))
 #define BUFFER_BYTES  ((size_t)16 << 20) /* some 80,000 records */

@@ -58,13 +58,4 @@ struct rocm {
     uint64_t queueless;                       /* kernels on queues over ROCM_QUEUES_MOST */
 };
 
-/* A record of the buffer as a cell. */
-void rocm_record(struct rocm *rocm, const struct rocm_header *header);
-
-/* The GPUs, once. */
-void rocm_devices(struct rocm *rocm);
-
-/* A kernel was loaded; any thread. */
-void rocm_learn_kernel(struct rocm *rocm, const struct rocm_symbol *symbol);
-
 #endif

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <sys/mman.h>
 
-#include "capture/agent/agent.h"
+#include "capture/agent/selfcost.h"
 
 #define ROUNDS 6
 #define PAIRS  300

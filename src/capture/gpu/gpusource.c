@@ -14,6 +14,7 @@
 #include "capture/recorder/gpuwatch.h"
 #include "capture/recorder/source.h"
 #include "capture/shared/ticks.h"
+#include "capture/recorder/partvalues.h"
 
 #define VALUES_PER_TAKE 512u
 

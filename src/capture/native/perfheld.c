@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "capture/recorder/partvalues.h"
 
 #define PATIENCE_NS                                                                                \
     ((int64_t)500000000) /* for a process that loads our library to have its recording */

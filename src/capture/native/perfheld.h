@@ -5,6 +5,7 @@
 #define NL_PERFHELD_H
 
 #include "capture/recorder/parts.h"
+#include "capture/recorder/partvalues.h"
 
 struct perfheld {
     int64_t since; /* when the process became what it is, by fork or exec; CLOCK_MONOTONIC */

@@ -19,6 +19,7 @@
 #include "capture/recorder/source.h"
 #include "capture/shared/ticks.h"
 #include "capture/native/unwind.h"
+#include "capture/recorder/partvalues.h"
 
 #define FRAMES_MOST 512u
 /* A switch costs the program about 1 µs: 5,000 a second of a processor are half a percent of its time. */

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "capture/recorder/partvalues.h"
 
 #define THREADS_MOST ((size_t)1 << 20)
 

@@ -5,6 +5,7 @@
 #define NL_PERFTHREADS_H
 
 #include "capture/recorder/parts.h"
+#include "capture/recorder/partvalues.h"
 #include "capture/native/perfrecord.h"
 
 struct perfthreads;

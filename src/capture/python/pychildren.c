@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "capture/python/pystack.h"
+#include "capture/recorder/partadopt.h"
 
 #define CHILDREN_MOST 4096u
 #define TASKS_MOST    64u  /* threads whose children are looked at, per process and look */

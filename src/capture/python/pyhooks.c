@@ -10,6 +10,7 @@
 #include "capture/recorder/programfile.h"
 #include "capture/recorder/source.h"
 #include "nlrec/recpython.h"
+#include "capture/recorder/partvalues.h"
 
 #define ITEM "not recorded: Python layers, operators and steps"
 

@@ -13,6 +13,7 @@
 #include "capture/recorder/source.h"
 #include "capture/shared/ticks.h"
 #include "nlrec/recpython.h"
+#include "capture/recorder/partvalues.h"
 
 struct samples {
     struct pysampler *sampler;

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/recorder/parts.h"
+#include "capture/recorder/partadopt.h"
 #include "capture/recorder/programfile.h"
 #include "capture/shared/rechead.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "capture/recorder/parts.h"
+#include "capture/recorder/partannounced.h"
 #include "capture/shared/recfile.h"
 
 struct told {

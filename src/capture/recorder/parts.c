@@ -1,6 +1,7 @@
 /* The folder of parts: finding, relieving and closing recordings. */
 #define _GNU_SOURCE
 #include "capture/recorder/parts.h"
+#include "capture/recorder/partannounced.h"
 
 #include <dirent.h>
 #include <errno.h>

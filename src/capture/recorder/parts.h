@@ -49,17 +49,8 @@ struct parts *parts_make(const char *folder, struct nl_err *err);
 struct nl_control *parts_control(struct parts *parts);
 const char *parts_folder(const struct parts *parts); /* absolute */
 
-/* Makes a recording for a process that does not record itself. Fails with NL_WRITE. */
-NL_MUST_CHECK bool parts_adopt(struct parts *parts, int64_t pid, struct nl_err *err);
-
 /* New files alone: so that processes that have just ended can be given something, too. */
 void parts_look(struct parts *parts);
-
-/* The files of processes that were announced since the last call, in the order of their beginnings. */
-void parts_announced(struct parts *parts);
-
-/* The process's place is given to others; what it said when it ended goes into its file. */
-void parts_leave_place(struct parts *parts, struct part *part);
 
 /* Makes the recording of a process that has none and of which we know something: it did not load
  * our library (static, set-user-ID), or had no events. False: no file can be made. */
@@ -78,27 +69,11 @@ void parts_on_close(struct parts *parts, void (*leave)(void *context, struct par
 /* Live parts, for sources. */
 struct part *parts_first(struct parts *parts, size_t *count);
 
-/* A value of the process (thread 0) or of one of its threads, now. */
-void part_counter(struct parts *parts, struct part *part, int64_t thread, const char *name,
-                  const char *unit, double value);
-
 /* A GPU as its driver numbers it; unknown texts are "". */
 struct part_device {
     int64_t ordinal;
     const char *name, *uuid, *bus, *vendor;
 };
-
-/* A value of a device at `time` (ticks of the run's clock). */
-void part_device_counter(struct part *part, const struct part_device *device, uint64_t time,
-                         const char *name, const char *unit, double value);
-
-/* A threshold that `value` crossed at `time`: of a device, or (NULL) of the process. */
-void part_alert(struct part *part, const struct part_device *device, uint64_t time,
-                const char *name, double value);
-
-/* A line of the recording's coverage. `detail` may be NULL. */
-void part_note(struct parts *parts, struct part *part, const char *item, uint64_t count,
-               const char *detail);
 
 /* Where a thread was. Frames, innermost first: "function\tfile\tline" (the last two may be missing), or
  * "@module\tbuild id\t0xoffset" of machine code that the reader names; "" unknown. */
@@ -112,16 +87,12 @@ struct part_sample {
     bool cut; /* outer frames are missing; what is too deep for a cell is marked so, too */
 };
 
-void part_sample(struct part *part, uint64_t now_ticks, const struct part_sample *sample);
-
 /* A thread had a processor from one time to another (ns of CLOCK_MONOTONIC). */
 struct part_run {
     int64_t begin, end;
     uint32_t thread, cpu;
     uint16_t how; /* it left: NL_REC_RAN_READY, NL_REC_RAN_WAITS, 0 not known */
 };
-
-void part_run(struct part *part, uint64_t now_ticks, const struct part_run *run);
 
 /* Puts the cells made so far into the file. */
 void part_write(struct part *part);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "capture/recorder/parts.h"
+#include "capture/recorder/partvalues.h"
 #include "capture/shared/ticks.h"
 
 #define NAMES_MOST                                                                                 \

@@ -17,6 +17,7 @@
 #include "capture/recorder/alerts.h"
 #include "capture/recorder/source.h"
 #include "capture/shared/ticks.h"
+#include "capture/recorder/partvalues.h"
 
 #define THREADS_EVERY 10u
 #define THREADS_MOST  1024u

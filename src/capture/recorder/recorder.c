@@ -19,6 +19,8 @@
 #include "capture/recorder/heldprogram.h"
 #include "capture/recorder/startcost.h"
 #include "capture/shared/ticks.h"
+#include "capture/recorder/partadopt.h"
+#include "capture/recorder/partvalues.h"
 
 #define ROUND_MS  20
 #define CLOCK_NS  ((int64_t)1000000000)

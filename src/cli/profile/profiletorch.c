@@ -15,7 +15,7 @@
 #include "cli/message.h"
 #include "cli/profile/profileanswer.h"
 #include "cli/profile/profiletorchops.h"
-#include "cli/profile/profilework.h"
+#include "cli/profile/profiletorch.h"
 #include "cli/progress.h"
 #include "ingest/ingest.h"
 

@@ -16,7 +16,7 @@
 #include "cli/child.h"
 #include "cli/message.h"
 #include "cli/profile/profileanswer.h"
-#include "cli/profile/profilework.h"
+#include "cli/profile/profiletrt.h"
 #include "cli/progress.h"
 #include "ingest/ingest.h"
 

@@ -61,10 +61,4 @@ NL_MUST_CHECK bool nl_profile_keep(struct nl_profile_work *work, const char *pro
 /* Removes the folder and frees the arena. */
 void nl_profile_end(struct nl_profile_work *work);
 
-/* The backend TensorRT (profiletrt.c): trtexec as a child process. */
-NL_MUST_CHECK bool nl_profile_tensorrt(struct nl_profile_work *work, struct nl_err *err);
-
-/* The backend PyTorch (profiletorch.c): the user's Python as a child process. */
-NL_MUST_CHECK bool nl_profile_torch(struct nl_profile_work *work, struct nl_err *err);
-
 #endif

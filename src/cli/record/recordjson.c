@@ -12,6 +12,7 @@
 #include "derive/reccost.h"
 #include "nlrec/recgpu.h"
 #include "view/view.h"
+#include "view/jsonview.h"
 
 static void put_file(struct nl_json *json, const char *path, const char *why)
 {

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "view/view.h"
+#include "view/jsonview.h"
 
 static void put_text(struct nl_json *json, const char *key, const char *text)
 {

@@ -7,6 +7,7 @@
 #include "derive/kernelclass.h"
 #include "ingest/chrome/chrome_rows.h"
 #include "store/copykind.h"
+#include "ingest/chrome/chrome_value.h"
 
 /* "External id" of device work; how often it repeats the correlation id shows the file's era. */
 static int64_t device_external_id(struct chrome_worker *worker, uint64_t correlation)

@@ -109,16 +109,6 @@ static inline const struct chrome_value *chrome_arg(const struct chrome_event *e
     return event->args[arg / 64] >> (arg % 64) & 1 ? &event->arg[arg] : NULL;
 }
 
-/* Microseconds of a number or a string with a number → exact ns. False when there is none, or it
- * is out of range. */
-bool chrome_time(const struct chrome_value *value, int64_t *ns);
-
-/* Integer of a number, of a string with one (decimal or 0x…), or of a decimal without fraction. */
-bool chrome_integer(const struct chrome_value *value, int64_t *number);
-
-/* Finite number of a number or a string with one. */
-bool chrome_number(const struct chrome_value *value, double *number);
-
 /* Iterates over the members of an object's text: key (raw) and value; *p starts at object.ptr.
  * False at the end or at damage. */
 bool chrome_member(const char **p, const char *end, struct nl_str *key, struct chrome_value *value);

@@ -1,6 +1,7 @@
 /* chrome_head — see chrome_head.h: a table of the top-level keys that are known. */
 #include "ingest/chrome/chrome_head.h"
 #include "base/utf8.h"
+#include "ingest/chrome/chrome_value.h"
 
 #include <stdio.h>
 

@@ -8,6 +8,7 @@
  */
 #include "base/chars.h"
 #include "ingest/chrome/chrome_work.h"
+#include "ingest/chrome/chrome_value.h"
 
 struct chrome_actor chrome_actor(const struct chrome_event *event, enum chrome_field field)
 {

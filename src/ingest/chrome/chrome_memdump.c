@@ -12,6 +12,7 @@
  */
 #include "base/hex.h"
 #include "ingest/chrome/chrome_rows.h"
+#include "ingest/chrome/chrome_value.h"
 
 struct dump {
     struct chrome_worker *worker;

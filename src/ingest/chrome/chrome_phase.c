@@ -4,6 +4,7 @@
  * be in blocks that another thread reads.
  */
 #include "ingest/chrome/chrome_rows.h"
+#include "ingest/chrome/chrome_value.h"
 
 typedef void phase_fn(struct chrome_worker *worker);
 

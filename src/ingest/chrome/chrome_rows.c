@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "ingest/chrome/chrome_nsys.h"
 #include "ingest/chrome/chrome_rows.h"
+#include "ingest/chrome/chrome_value.h"
 
 #define STEP_PREFIX   "ProfilerStep#" /* before the step's number */
 #define MODULE_PREFIX "nn.Module: "

@@ -3,6 +3,7 @@
  * rows of the last unit when all of the file is known; equal ones are kept once.
  */
 #include "ingest/chrome/chrome_stacks.h"
+#include "ingest/chrome/chrome_v8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "ingest/chrome/chrome_rows.h"
 #include "parse/jsonpull.h"
 #include "base/sum.h"
+#include "ingest/chrome/chrome_value.h"
 
 struct chrome_frame {
     uint64_t parent; /* key of the calling frame */

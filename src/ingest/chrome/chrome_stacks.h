@@ -96,6 +96,4 @@ struct chrome_chunk {
     size_t len;
 };
 
-void chrome_v8_finish(struct chrome_stacks *stacks);
-
 #endif

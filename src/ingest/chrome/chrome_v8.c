@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
-#include "ingest/chrome/chrome_stacks.h"
+#include "ingest/chrome/chrome_v8.h"
 #include "parse/jsonpull.h"
 
 struct node {

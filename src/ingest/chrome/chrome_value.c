@@ -5,6 +5,7 @@
 #include "base/chars.h"
 #include "base/hex.h"
 #include "base/units.h"
+#include "ingest/chrome/chrome_value.h"
 #include "ingest/chrome/chrome_event.h"
 
 bool chrome_time(const struct chrome_value *value, int64_t *ns)

@@ -52,4 +52,12 @@ static inline struct nl_str chrome_text(const struct chrome_value *value)
     return (struct nl_str){value->ptr, value->len};
 }
 
+/* Microseconds of a number or a string with a number → exact ns. False when there is none, or it
+ * is out of range. */
+bool chrome_time(const struct chrome_value *value, int64_t *ns);
+/* Integer of a number, of a string with one (decimal or 0x…), or of a decimal without fraction. */
+bool chrome_integer(const struct chrome_value *value, int64_t *number);
+/* Finite number of a number or a string with one. */
+bool chrome_number(const struct chrome_value *value, double *number);
+
 #endif

@@ -4,6 +4,7 @@
  * is what a trace of Chrome holds in pieces, so it is read as one piece by the same code.
  */
 #include "ingest/chrome/chrome_stacks.h"
+#include "ingest/chrome/chrome_v8.h"
 #include "ingest/lib/wholefile.h"
 
 static int v8profile_sniff(const struct nl_input *input, const char **why)

@@ -129,37 +129,13 @@ struct nsys_table_def {
 
 /* ---- nsysids.c ---- */
 
-void nsys_strings_load(struct nsys_load *load);
 void nsys_enums_load(struct nsys_load *load);
-
-/* A name cell: an id of StringIds or text. For use in rows of this worker's stage. */
-uint32_t nsys_name(struct nsys_worker *worker, dbfile_cells cell);
-/* The same for a function name: cudaLaunchKernel_v7000 → cudaLaunchKernel. */
-uint32_t nsys_api_name(struct nsys_worker *worker, dbfile_cells cell);
-/* Text of a name cell; empty when unknown. Borrows. */
-struct nl_str nsys_text(const struct nsys_load *load, dbfile_cells cell);
-/* Device row of a process's CUDA device number. */
-uint32_t nsys_device(struct nsys_load *load, uint64_t global, int64_t cuda);
-/* Lane of a stream; and of a thread, or, with thread = false, of its process. */
-uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbfile_cells process,
-                          dbfile_cells device, dbfile_cells context, dbfile_cells stream);
-uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbfile_cells who,
-                          bool thread, uint32_t domain);
-
-/* Lane of a process's context on a GPU of the machine; NL_NULL_U32 = not given. */
-uint32_t nsys_gpu_lane(struct nsys_worker *worker, uint64_t process, uint32_t gpu,
-                       uint32_t context);
 
 /* Device row of a GPU of the machine. */
 uint32_t nsys_gpu(struct nsys_load *load, int64_t gpu);
 
 /* Lane of the GPU that a type of GPU_METRICS is about. */
 uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain);
-
-/* Start and length from two cells. False: the row has no usable start (counted). An end before its
- * start gives length 0 (counted); a missing one is left to the builder, which clamps it. */
-bool nsys_times(struct nsys_worker *worker, dbfile_cells start, dbfile_cells end,
-                struct nl_slice_row *slice);
 
 /* ---- nsysinfo.c: before; nsysnames.c: after ---- */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "ingest/nsys/nsys.h"
+#include "ingest/nsys/nsysids.h"
 
 /* ---- Before the events ---- */
 

@@ -9,6 +9,7 @@
 
 #include "base/sort.h"
 #include "ingest/nsys/nsysrows.h"
+#include "ingest/nsys/nsysids.h"
 
 enum { W_TIME, W_ORDER, W_TAG, W_GPU, W_CONTEXT, W_PROCESS, W_CELLS };
 static const char *const columns[W_CELLS + 1] = {

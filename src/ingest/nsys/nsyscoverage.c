@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "ingest/nsys/nsys.h"
+#include "ingest/nsys/nsysids.h"
 
 /* Tables that people look for, and what records them. */
 static const struct {

@@ -11,6 +11,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "ingest/nsys/nsysrows.h"
+#include "ingest/nsys/nsysids.h"
 
 #define COLUMNS 5
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ingest/nsys/nsys.h"
+#include "ingest/nsys/nsysids.h"
 
 static const struct {
     const char *table;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "ingest/nsys/nsysrows.h"
+#include "ingest/nsys/nsysids.h"
 
 /* CUPTI_ACTIVITY_KIND_KERNEL. Cut-down files lack contexts, processes, and more. */
 enum {

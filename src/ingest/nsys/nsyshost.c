@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "ingest/nsys/nsysrows.h"
+#include "ingest/nsys/nsysids.h"
 
 /* CUPTI_ACTIVITY_KIND_RUNTIME: runtime and driver API. */
 enum { A_START, A_END, A_THREAD, A_CORRELATION, A_NAME, A_RESULT, A_CHAIN, A_CELLS };

@@ -12,6 +12,9 @@
 #include "ingest/lib/dbcells.h"
 #include "store/builder.h"
 
+struct nsys_load;
+struct nsys_worker;
+
 /* ---- StringIds ---- */
 
 struct nsys_string {
@@ -137,5 +140,31 @@ static inline unsigned nsys_enum_index(dbfile_cells cell)
                ? (unsigned)cell->integer
                : NSYS_ENUM_VALUES - 1;
 }
+
+void nsys_strings_load(struct nsys_load *load);
+
+/* A name cell: an id of StringIds or text. For use in rows of this worker's stage. */
+uint32_t nsys_name(struct nsys_worker *worker, dbfile_cells cell);
+/* The same for a function name: cudaLaunchKernel_v7000 → cudaLaunchKernel. */
+uint32_t nsys_api_name(struct nsys_worker *worker, dbfile_cells cell);
+/* Text of a name cell; empty when unknown. Borrows. */
+struct nl_str nsys_text(const struct nsys_load *load, dbfile_cells cell);
+/* Device row of a process's CUDA device number. */
+uint32_t nsys_device(struct nsys_load *load, uint64_t global, int64_t cuda);
+
+/* Lane of a stream; and of a thread, or, with thread = false, of its process. */
+uint32_t nsys_stream_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbfile_cells process,
+                          dbfile_cells device, dbfile_cells context, dbfile_cells stream);
+uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbfile_cells who,
+                          bool thread, uint32_t domain);
+
+/* Lane of a process's context on a GPU of the machine; NL_NULL_U32 = not given. */
+uint32_t nsys_gpu_lane(struct nsys_worker *worker, uint64_t process, uint32_t gpu,
+                       uint32_t context);
+
+/* Start and length from two cells. False: the row has no usable start (counted). An end before its
+ * start gives length 0 (counted); a missing one is left to the builder, which clamps it. */
+bool nsys_times(struct nsys_worker *worker, dbfile_cells start, dbfile_cells end,
+                struct nl_slice_row *slice);
 
 #endif

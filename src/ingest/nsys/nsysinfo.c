@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 #include "ingest/nsys/nsys.h"
+#include "ingest/nsys/nsysids.h"
 
 bool nsys_each(struct nsys_load *load, const char *name, const char *const *columns,
                sqlitepages_row_fn *row, void *context)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ingest/nsys/nsys.h"
+#include "ingest/nsys/nsysids.h"
 
 /* ---- Who turned up ---- */
 

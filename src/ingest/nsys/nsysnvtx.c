@@ -12,6 +12,8 @@
 #include "derive/kernelclass.h"
 #include "ingest/lib/torchrange.h"
 #include "ingest/nsys/nsysrows.h"
+#include "ingest/nsys/nsyspayload.h"
+#include "ingest/nsys/nsysids.h"
 
 enum {
     N_START,

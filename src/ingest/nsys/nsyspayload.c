@@ -12,7 +12,9 @@
 
 #include "base/json.h"
 #include "base/search.h"
+#include "ingest/nsys/nsyspayload.h"
 #include "ingest/nsys/nsysrows.h"
+#include "ingest/nsys/nsysids.h"
 
 #define HEADER     32
 #define FIELDS_MAX 65536

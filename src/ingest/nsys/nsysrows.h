@@ -15,18 +15,6 @@ extern const struct nsys_handler nsys_kernels, nsys_memcpys, nsys_memsets, nsys_
 extern const struct nsys_handler nsys_api_calls, nsys_host_calls, nsys_overheads, nsys_graph_events,
     nsys_mpi_calls, nsys_marks;
 
-/* nsyspayload.c: what a range's structured payload says. */
-struct nsys_payload {
-    uint32_t text;  /* JSON, a name of the worker's stage */
-    uint64_t bytes; /* message size of a communication call; unknown if not given */
-    int64_t peer;   /* its peer or root */
-};
-/* False when the cell holds no payload. */
-bool nsys_payload_decode(struct nsys_worker *worker, dbfile_cells cell,
-                         struct nsys_payload *payload);
-/* Reads the schemas. */
-void nsys_payload_load(struct nsys_load *load);
-
 /* nsyscontexts.c: which context had a GPU. */
 extern const struct nsys_handler nsys_context_switches;
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "ingest/nsys/nsysrows.h"
+#include "ingest/nsys/nsysids.h"
 
 static double f64(dbfile_cells cell)
 {

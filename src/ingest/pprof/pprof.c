@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "ingest/pprof/pproftables.h"
+#include "ingest/pprof/pprofsamples.h"
 
 /* ---- tables ---- */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "ingest/pprof/pproffields.h"
-#include "ingest/pprof/pproftables.h"
+#include "ingest/pprof/pprofsamples.h"
 
 #define FRAMES_MOST 65536
 

@@ -79,7 +79,4 @@ static inline bool pprof_next(struct pprof *p, struct wire *wire, struct wire_fi
     return cut;
 }
 
-/* Rows of all samples. */
-void pprof_read_samples(struct pprof *p);
-
 #endif

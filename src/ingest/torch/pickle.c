@@ -2,6 +2,7 @@
  * The stack machine of pickles: opcodes.
  */
 #include "ingest/torch/picklemake.h"
+#include "ingest/torch/pickle.h"
 #include "ingest/torch/picklewatch.h"
 
 #include <string.h>

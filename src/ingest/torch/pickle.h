@@ -28,6 +28,8 @@
 #include "base/err.h"
 #include "ingest/torch/picklememo.h"
 
+struct pickle_watch;
+
 enum pickle_type {
     PICKLE_NONE,
     PICKLE_BOOL,
@@ -187,5 +189,10 @@ const struct pickle_value *pickle_pairs(const struct pickle *pickle, struct pick
 uint64_t pickle_u64(const struct pickle *pickle, struct pickle_value value);
 /* Integers too; NaN when it is no number. */
 double pickle_f64(const struct pickle *pickle, struct pickle_value value);
+
+/* The same with the dictionaries of one list taken on the way (picklewatch.h). */
+NL_MUST_CHECK bool pickle_read_watched(struct pickle *pickle, const void *bytes, size_t len,
+                                       const struct pickle_watch *watch, struct nl_job *job,
+                                       struct nl_err *err);
 
 #endif

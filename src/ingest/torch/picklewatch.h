@@ -31,10 +31,6 @@ struct pickle_watch {
     void *context;
 };
 
-NL_MUST_CHECK bool pickle_read_watched(struct pickle *pickle, const void *bytes, size_t len,
-                                       const struct pickle_watch *watch, struct nl_job *job,
-                                       struct nl_err *err);
-
 /* Value of a key of the outermost dictionary, of what has been read of it; NONE when there is none. */
 struct pickle_value pickle_so_far(const struct pickle *pickle, const char *key);
 

@@ -10,6 +10,7 @@
 
 #include "base/utf8.h"
 #include "ingest/torch/picklewatch.h"
+#include "ingest/torch/pickle.h"
 #include "ingest/ingest.h"
 #include "ingest/lib/wholefile.h"
 #include "ingest/torch/torchstack.h"

@@ -1,9 +1,9 @@
 /*
- * settingtext — values of settings as text, checked against the schema: "32" is a whole number where one
+ * runsettings — values of settings as text, checked against the schema: "32" is a whole number where one
  * is expected, bf16 a precision, null unknown.
  */
-#ifndef NL_SETTINGTEXT_H
-#define NL_SETTINGTEXT_H
+#ifndef NL_RUNSETTINGS_H
+#define NL_RUNSETTINGS_H
 
 #include "rundoc/docschema.h"
 

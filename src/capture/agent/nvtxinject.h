@@ -1,9 +1,9 @@
 /*
- * nvtxranges — NVTX's default domain for others who mark ranges in the program's words: AMD's roctx (rocminject.c).
+ * nvtxinject — NVTX's default domain for others who mark ranges in the program's words: AMD's roctx (rocminject.c).
  * Texts may be NULL.
  */
-#ifndef NL_NVTXRANGES_H
-#define NL_NVTXRANGES_H
+#ifndef NL_NVTXINJECT_H
+#define NL_NVTXINJECT_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /*
- * busfactor — what a collective sends over the bus per byte of its message (nccl-tests, performance notes).
+ * bus_bandwidth — what a collective sends over the bus per byte of its message (nccl-tests, performance notes).
  */
-#ifndef NL_BUSFACTOR_H
-#define NL_BUSFACTOR_H
+#ifndef NL_BUS_BANDWIDTH_H
+#define NL_BUS_BANDWIDTH_H
 
 #include "base/str.h"
 

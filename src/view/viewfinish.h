@@ -1,6 +1,6 @@
-/* finish — the last word of every renderer: did the stream take it all? */
-#ifndef NL_FINISH_H
-#define NL_FINISH_H
+/* viewfinish — the last word of every renderer: did the stream take it all? */
+#ifndef NL_VIEWFINISH_H
+#define NL_VIEWFINISH_H
 
 #include <stdio.h>
 
