@@ -289,6 +289,54 @@ def called():
     return breaches
 
 
+# Headers of one thing that several files make: {header: (patterns of the files, what the thing is)}. Others declare what their own file defines.
+HEADERS_OF_PARTS = {
+    "accountmake.h": ("account*", "an account while it is made"), "briefparts.h": ("brief*", "the short page"),
+    "build.h": ("*", "the builder of a trace, inside"), "builder.h": ("*", "the builder of a trace, for its users"),
+    "cause.h": ("scene causetext", "what causes have to work with"), "chrome_rows.h": ("chrome_*", "rows by the category of an event"),
+    "chrome_work.h": ("chrome_*", "a worker on a file of Chrome traces"), "columns.h": ("*", "final columns of a trace"),
+    "db.h": ("document suggest", "the database, for users of the room"), "dbstate.h": ("*", "the database, inside"),
+    "diffdoc.h": ("diff*", "a diff while its report is made"), "diffinner.h": ("diffside", "a side, for other files of a diff"),
+    "fingerprint_gather.h": ("fingerprint*", "parts of a fingerprint"), "judge.h": ("verdict*", "the judges, a file each"),
+    "ort_event.h": ("ort*", "a reader of ONNX Runtime's profiles"), "pagepart.h": ("page*", "the page's data"),
+    "perfettowrite.h": ("perfetto*", "a writer of Perfetto's traces"), "rankinner.h": ("rank*", "a ranking while it is made"),
+    "rundoc.h": ("doc* run*", "the run document, for users of the room"), "runparts.h": ("run*", "the run document, inside"),
+    "scene.h": ("cpuscene", "scenes, also those of processes"), "spill.h": ("main", "what a program decides for its library"),
+    "stackgrow.h": ("stack*", "stacks while they grow"), "workmodel.h": ("*work", "workmodels.def names functions of all families"),
+}
+DECLARED = r"^(?!typedef|return|else|static)(?:[A-Za-z_][\w ]*[ *]+)(\w+)\([^;{}]*(%s)"  # a function; what ends its head
+
+
+def without_macros(path):
+    return re.sub(r"^[ \t]*#(?:.*\\\n)*.*", blank, code_of(path), flags=re.M)
+
+
+def is_its_header(path, header):
+    """Whether functions of the .c file at the path may be declared in the header."""
+    name, room = os.path.basename(path)[:-2], os.path.dirname(path) == os.path.dirname(header)
+    parts, own = HEADERS_OF_PARTS.get(os.path.basename(header)), path[:-2] + ".h"
+    if parts and any(fnmatch.fnmatchcase(name, pattern) for pattern in parts[0].split()):
+        return True
+    if header == own or os.path.exists(own) and os.path.basename(own) not in HEADERS_OF_PARTS:
+        return header == own
+    return room and name.startswith(os.path.basename(header)[:-2])
+
+
+def own_headers():
+    """what x.c gives to other files is declared in x.h; without one, in that of what it is a part of (nsys.h for nsysnames.c); or in one of HEADERS_OF_PARTS"""
+    where, breaches = collections.defaultdict(list), []
+    for path in sources(endings=(".h",)):
+        for match in re.finditer(DECLARED % ";", without_macros(path), re.M):
+            where[match.group(1)].append(path)
+    for path in sources(endings=(".c",)):
+        code = without_macros(path)
+        for match in re.finditer(DECLARED % r"\{", code, re.M):
+            line = code.count("\n", 0, match.start()) + 1
+            breaches += ["%s:%d: %s is declared in %s" % (path, line, match.group(1), header)
+                         for header in where[match.group(1)] if not is_its_header(path, header)]
+    return breaches
+
+
 def machine_paths():
     """no paths of somebody's machine"""
     breaches = []
@@ -510,7 +558,7 @@ def page_kinds():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, builders_inside, chrome_parser, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
 
 
 def main():
