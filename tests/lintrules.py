@@ -22,6 +22,8 @@ PLANTED = {
     "file_names": [("src/view/mem.h", "\n", "src/base/mem.h")],
     "layers": [("src/base/planted_layers.c", '#include "store/schema.h"\n', "base must not use"),
                ("src/store/planted_layers.h", '#include "parse/json.h"\n', "store must not use"),
+               ("src/nlrec/planted_layers.h", '#include "base/str.h"\n', "nlrec must not use"),
+               ("src/store/planted_layers.c", '#include "derive/link.h"\n', "store must not use"),
                ("src/store/planted_name.c", '#include "schema.h"\n', "does not name its room"),
                ("src/planted/planted_room.c", "\n", "unknown room planted")],
     "inner_walls": [("src/ingest/nsys/planted_walls.c", '#include "ingest/chrome/chrome_event.h"\n', "must not use"),

@@ -21,7 +21,7 @@ os.chdir(ROOT)
 # Rooms from bottom to top. A room includes rooms of lower rows only, and never those named beside it.
 ROOMS = [
     {"base": ()},
-    {"nlrec": (), "redact": ("nlrec",)},
+    {"nlrec": ("base",), "redact": ()},
     {"parse": ("store",), "store": ("parse",)},
     {"derive": ("parse",)},
     {"ingest": (), "capture": (), "backend": ()},
