@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/median.h"
 #include "timeline/worksweep.h"
 
 #define MOST_SPREAD 0.5 /* of the median length: between the quartiles of differences of ends */
@@ -228,12 +229,11 @@ static bool two_end_together(const struct nl_account_comm *comm, const struct pa
         differences[pairs++] = (b->start + b->dur) - (a->start + a->dur);
     }
     nl_sort_i64(differences, pairs);
-    nl_sort_i64(lengths, pairs);
     int64_t low = differences[pairs / 4], high = differences[pairs * 3 / 4];
     int64_t spread = high - low;
     if (one_clock(comm, &parts[first], &parts[second]))
         spread = high > -low ? high : -low;
-    bool together = (double)spread <= MOST_SPREAD * (double)lengths[pairs / 2];
+    bool together = (double)spread <= MOST_SPREAD * (double)nl_median_upper(lengths, pairs);
     nl_free(differences);
     nl_free(lengths);
     return together;

@@ -7,7 +7,7 @@
 #include "account/startup.h"
 #include "base/mem.h"
 #include "base/search.h"
-#include "base/sort.h"
+#include "base/median.h"
 #define LEAST_STEPS   4   /* fewer have no usual length */
 #define OUTLIER_TIMES 1.5 /* the median, at least */
 #define MOST_Z        3.5 /* Iglewicz and Hoaglin 1993, as stepphase.c */
@@ -54,12 +54,6 @@ struct usual {
     double median; /* of all lengths */
 };
 
-static int64_t middle_of(int64_t *values, size_t count)
-{
-    nl_sort_i64(values, count);
-    return values[count / 2];
-}
-
 /* Over how long a step is an outlier; INFINITY if there are too few to judge, or too many. */
 static double most_length(const struct nl_found_step *steps, size_t count, int64_t *values)
 {
@@ -69,10 +63,10 @@ static double most_length(const struct nl_found_step *steps, size_t count, int64
             values[kept++] = steps[i].end - steps[i].start;
     if (kept < LEAST_STEPS)
         return INFINITY;
-    int64_t median = middle_of(values, kept);
+    int64_t median = nl_median_upper(values, kept);
     for (size_t i = 0; i < kept; i++)
         values[i] = llabs(values[i] - median);
-    double most = (double)median + MOST_Z * 1.4826 * (double)middle_of(values, kept);
+    double most = (double)median + MOST_Z * 1.4826 * (double)nl_median_upper(values, kept);
     most = most > OUTLIER_TIMES * (double)median ? most : OUTLIER_TIMES * (double)median;
     for (size_t i = 0; i < count; i++)
         over += steps[i].phase == NL_STEP_STEADY && (double)(steps[i].end - steps[i].start) > most;
@@ -85,14 +79,14 @@ static double most_pause(const struct nl_found_step *steps, size_t count, int64_
         return INFINITY;
     for (size_t i = 0; i + 1 < count; i++)
         values[i] = steps[i + 1].start - steps[i].start;
-    return PAUSE_TIMES * (double)middle_of(values, count - 1);
+    return PAUSE_TIMES * (double)nl_median_upper(values, count - 1);
 }
 
 static double median_length(const struct nl_found_step *steps, size_t count, int64_t *values)
 {
     for (size_t i = 0; i < count; i++)
         values[i] = steps[i].end - steps[i].start;
-    return count ? (double)middle_of(values, count) : 0;
+    return count ? (double)nl_median_upper(values, count) : 0;
 }
 
 static struct usual usual_of(const struct nl_found_step *steps, size_t count)

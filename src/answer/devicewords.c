@@ -281,7 +281,7 @@ static void put_kernel_lengths(struct nl_device_case *it, struct nl_buf *out)
     if (count) {
         nl_tell_number(out, "; ", (int64_t)count, "kernel", "kernels");
         nl_tell_time(out, count == 1 ? " of " : ", median ",
-                     nl_sum_near(nl_quantile_i64(lengths, count, nl_quantile_at(count, 50))));
+                     nl_sum_near(nl_quantile_median(lengths, count)));
     }
     nl_free(lengths);
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/sort.h"
 #include "base/sum.h"
+#include "base/median.h"
 #include "timeline/interval.h"
 
 #define STALL_MEDIANS 3
@@ -124,10 +124,8 @@ static void book_runs(struct nl_model_runs *it, const struct calls *calls)
         lengths[it->runs++] = run->end - run->start;
         nl_sum_add(&it->run_ns, run->end - run->start);
     }
-    nl_sort_i64(lengths, it->runs);
     if (it->runs)
-        it->median_ns =
-            lengths[(it->runs - 1) / 2] + (lengths[it->runs / 2] - lengths[(it->runs - 1) / 2]) / 2;
+        it->median_ns = nl_median_i64(lengths, it->runs);
     it->none_ns = nl_sum(nl_sum(it->lead_ns, it->inner_ns), it->end_ns);
     nl_free(lengths);
 }
@@ -159,7 +157,7 @@ static size_t group_end(const struct calls *calls, size_t first)
 static bool book_operator(struct nl_model_runs *it, const struct call *calls, size_t count,
                           size_t *type_of)
 {
-    int64_t median = calls[(count - 1) / 2].ns;
+    int64_t median = calls[nl_median_lower_at(count)].ns;
     struct nl_model_sum *own = &it->names[it->name_count - 1];
     bool stalled = false;
     for (size_t i = 0; i < count; i++) {
@@ -222,7 +220,7 @@ static struct hits *count_hits(const struct nl_model_runs *it, const struct call
     struct hits *hits = nl_zalloc((calls->runs.count + 1) * sizeof *hits);
     for (size_t first = 0, next; first < calls->count; first = next) {
         next = group_end(calls, first);
-        int64_t median = calls->items[first + (next - first - 1) / 2].ns;
+        int64_t median = calls->items[first + nl_median_lower_at(next - first)].ns;
         for (size_t i = first; i < next; i++) {
             const struct call *call = &calls->items[i];
             struct hits *run = &hits[nl_intervals_find(&calls->runs, call->start)];

@@ -69,7 +69,7 @@ static int64_t median_of(const struct layers *layers)
         if (ns > 0)
             all[count++] = ns;
     }
-    int64_t median = nl_sum_near(nl_quantile_i64(all, count, nl_quantile_at(count, 50)));
+    int64_t median = nl_sum_near(nl_quantile_median(all, count));
     nl_free(all);
     return median;
 }

@@ -20,6 +20,7 @@
 #include "base/lineband.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "base/median.h"
 
 #define CELL_NS             1000000
 #define KNOT_NS             20000000
@@ -120,7 +121,7 @@ static void drop_loose(struct fit *fit)
             count++;
         }
         qsort(around, count, sizeof *around, by_value);
-        if (halves[i] <= BRACKET_MOST * around[(count - 1) / 2] + BRACKET_MOST_COUNTS / 2)
+        if (halves[i] <= BRACKET_MOST * around[nl_median_lower_at(count)] + BRACKET_MOST_COUNTS / 2)
             fit->points[kept++] = fit->points[i];
     }
     fit->count = kept;
@@ -144,7 +145,8 @@ static double median_rate(const struct fit *fit)
         if (fit->points[i].ns - fit->points[i - 1].ns >= CELL_NS / 2)
             rates[count++] = rate_of(&fit->points[i - 1], &fit->points[i]);
     qsort(rates, count, sizeof *rates, by_value);
-    double rate = count ? rates[count / 2] : rate_of(fit->points, &fit->points[fit->count - 1]);
+    double rate = count ? rates[nl_median_upper_at(count)]
+                        : rate_of(fit->points, &fit->points[fit->count - 1]);
     nl_free(rates);
     return rate > 0 ? rate : given;
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/sort.h"
+#include "base/median.h"
 
 #define EXACT_MOST   1000 /* 2^-n and its sums are normal doubles up to here */
 #define SIGNIFICANCE 0.05
@@ -26,13 +26,10 @@ size_t nl_median_rank(size_t count)
 struct nl_median_range nl_median_range_of(int64_t *values, size_t count)
 {
     struct nl_median_range range = {.count = count, .low = INT64_MIN, .high = INT64_MIN};
-    size_t rank = nl_median_rank(count), half = count / 2;
-    nl_sort_i64(values, count);
+    size_t rank = nl_median_rank(count);
+    range.median = nl_median_i64(values, count); /* sorts */
     range.lowest = values[0];
     range.highest = values[count - 1];
-    range.median = values[half];
-    if (count % 2 == 0)
-        range.median = values[half - 1] + (values[half] - values[half - 1]) / 2;
     if (rank) {
         range.low = values[rank - 1];
         range.high = values[count - rank];

@@ -12,7 +12,7 @@
 #include "cli/trendalert.h"
 #include "compare/changepoint.h"
 #include "compare/metricexpr.h"
-#include "compare/median.h"
+#include "base/median.h"
 #include "ledger/runfield.h"
 #include "ledger/runseries.h"
 #include "tables/answer.h"

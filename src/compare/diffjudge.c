@@ -5,7 +5,7 @@
 #include "tables/answer.h"
 #include "base/mem.h"
 #include "compare/diffjudge.h"
-#include "compare/median.h"
+#include "base/median.h"
 #include "compare/stattest.h"
 #include "compare/diffplain.h"
 

@@ -5,7 +5,7 @@
 #include "base/sum.h"
 #include "compare/diffinner.h"
 #include "compare/diffplain.h"
-#include "compare/median.h"
+#include "base/median.h"
 #include "tables/plainruns.h"
 
 static void drop(struct diff_side *side)

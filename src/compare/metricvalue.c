@@ -12,7 +12,7 @@
 #include "compare/diffinner.h"
 #include "compare/metricspan.h"
 #include "compare/partnoise.h"
-#include "compare/median.h"
+#include "base/median.h"
 #include "rundoc/rundoc.h"
 #include "tables/lookup.h"
 #include "tables/plainruns.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "compare/moments.h"
-#include "compare/median.h"
+#include "base/median.h"
 #include "compare/statdist.h"
 #include "compare/stattest.h"
 

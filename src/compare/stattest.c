@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 #include "compare/moments.h"
-#include "compare/median.h"
+#include "base/median.h"
 #include "compare/statdist.h"
 
 #define EXACT_MOST    8 /* values of the smaller sample for an exact p, as SciPy's "auto" */

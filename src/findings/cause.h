@@ -145,9 +145,6 @@ void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
 /* A slice as an example; the longest three are kept, in order of length. */
 void nl_example_slice(const struct nl_scene *scene, struct nl_evidence *evidence, uint32_t slice);
 
-/* Median of durations (reordered by the call); 0 without any. */
-double nl_median(int64_t *values, size_t count);
-
 /* ---- Writing down ---- */
 
 /* Zeroed; lives as long as the findings. */

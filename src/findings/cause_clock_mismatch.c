@@ -8,6 +8,7 @@
 #include "findings/cause.h"
 #include "tables/clockerror.h"
 #include "base/sum.h"
+#include "timeline/quantile.h"
 
 #define MOST_ERROR 0.01
 
@@ -40,7 +41,7 @@ static double median_kernel(const struct nl_scene *scene)
     int64_t *lengths = nl_alloc((scene->kernel_count + 1) * sizeof *lengths);
     for (size_t i = 0; i < scene->kernel_count; i++)
         lengths[i] = scene->trace->slice.dur[scene->trace->kernel.slice[scene->kernels[i]]];
-    double median = nl_median(lengths, scene->kernel_count);
+    double median = nl_quantile_median(lengths, scene->kernel_count);
     nl_free(lengths);
     return median;
 }

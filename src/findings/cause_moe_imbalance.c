@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
+#include "base/median.h"
 #include "derive/kernelcategory.h"
 #include "findings/cause.h"
 
@@ -51,22 +52,9 @@ static const struct nl_expert_sums *all_sums(struct nl_scene *scene)
     return found->sums;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool is_alike(uint64_t a, uint64_t b)
 {
     return (double)a <= COUNT_TIMES * (double)b && (double)b <= COUNT_TIMES * (double)a;
-}
-
-/* The lower median: as SQL below. */
-static int64_t median_of(int64_t *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_value);
-    return values[(count - 1) / 2];
 }
 
 /* Of the devices that run as many expert kernels as the scene's; of the next scenes, too, if they run as many. */
@@ -90,9 +78,10 @@ static void find_medians(struct nl_scene *scene, const struct nl_expert_sums *al
     for (size_t i = 0; i < found->ranks; i++)
         sum += (double)values[i];
     found->mean_moe_ns = sum / (double)found->ranks;
-    found->medians.moe_ns = median_of(values, found->ranks);
-    found->medians.dense_ns = median_of(dense, found->ranks);
-    found->medians.comm_ns = median_of(comm, found->ranks);
+    /* As SQL below. */
+    found->medians.moe_ns = nl_median_lower(values, found->ranks);
+    found->medians.dense_ns = nl_median_lower(dense, found->ranks);
+    found->medians.comm_ns = nl_median_lower(comm, found->ranks);
     nl_free(values);
 }
 

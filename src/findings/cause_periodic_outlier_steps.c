@@ -13,6 +13,7 @@
 #include "findings/bookcause.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "base/median.h"
 #include "tables/memo.h"
 
 #define WARN_SHARE     0.05
@@ -30,12 +31,6 @@ static bool is_later(const struct nl_found_step *step)
     return step->phase != NL_STEP_WARM_UP;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool is_outlier(const struct nl_found_step *step, int64_t median)
 {
     return is_later(step) && (step->end - step->start) / 2 > median;
@@ -48,9 +43,7 @@ static struct outliers find_outliers(const struct nl_scene *scene, struct nl_int
     for (size_t i = 0; i < scene->steps; i++)
         if (is_later(&scene->found[i]))
             lengths[found.of++] = scene->found[i].end - scene->found[i].start;
-    if (found.of)
-        qsort(lengths, found.of, sizeof *lengths, by_value);
-    found.median = found.of ? lengths[(found.of - 1) / 2] : 0;
+    found.median = found.of ? nl_median_lower(lengths, found.of) : 0;
     nl_free(lengths);
     for (size_t i = 0; i < scene->steps; i++) {
         const struct nl_found_step *step = &scene->found[i];

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/sum.h"
+#include "base/median.h"
 #include "findings/cause.h"
 
 #define LEAST_SHARE          0.05
@@ -129,7 +130,7 @@ static void judge_group(struct nl_scene *scene, const uint32_t *kernels, size_t 
     for (size_t i = 0; i < count; i++)
         values[i] = length(trace, kernels[i]);
     qsort(values, count, sizeof *values, by_value);
-    int64_t median = values[(count - 1) / 2];
+    int64_t median = values[nl_median_lower_at(count)];
     bool tight = median > 0 && values[(count - 1) * 9 / 10] / SIBLING_MEDIANS_MOST <= median;
     for (size_t i = 0; i < count && tight; i++)
         if (length(trace, kernels[i]) / MEDIANS_LEAST > median) {

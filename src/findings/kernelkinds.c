@@ -1,6 +1,7 @@
 /* kernelkinds — see kernelkinds.h. */
 #include "findings/kernelkinds.h"
 #include "base/sum.h"
+#include "timeline/quantile.h"
 
 /* Kernels are in the order of their lanes, and of time within one. */
 static bool follows(const struct nl_trace *trace, uint32_t before, uint32_t kernel)
@@ -38,7 +39,7 @@ struct nl_kind_facts nl_kind_facts(struct nl_scene *scene, unsigned category)
         }
         longest = again && longest > dur ? longest : dur;
     }
-    facts.median_ns = nl_median(lengths, facts.count);
+    facts.median_ns = nl_quantile_median(lengths, facts.count);
     nl_free(lengths);
     return facts;
 }

@@ -1,6 +1,7 @@
 /* launchcause — see launchcause.h. */
 #include "findings/launchcause.h"
 #include "base/sum.h"
+#include "timeline/quantile.h"
 
 struct samples {
     int64_t *kernels, *calls;
@@ -40,8 +41,8 @@ static struct nl_launch_facts count_facts(const struct nl_scene *scene)
         add_call(trace, slice, &samples, &facts);
     }
     facts.calls = samples.call_count;
-    facts.kernel_median_ns = nl_median(samples.kernels, scene->kernel_count);
-    facts.call_median_ns = nl_median(samples.calls, samples.call_count);
+    facts.kernel_median_ns = nl_quantile_median(samples.kernels, scene->kernel_count);
+    facts.call_median_ns = nl_quantile_median(samples.calls, samples.call_count);
     nl_free(samples.kernels);
     nl_free(samples.calls);
     return facts;

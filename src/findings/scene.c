@@ -11,7 +11,6 @@
 #include "base/pool.h"
 #include "base/sum.h"
 #include "findings/workcause.h"
-#include "timeline/quantile.h"
 #include "timeline/worksweep.h"
 
 struct dealer {
@@ -462,13 +461,6 @@ void nl_scene_gap_examples(const struct nl_scene *scene, nl_gap_test *wanted,
                                          .start_ns = gap->start - trace->first_ts,
                                          .dur_ns = dur});
     }
-}
-
-double nl_median(int64_t *values, size_t count)
-{
-    if (!count)
-        return 0;
-    return nl_quantile_i64(values, count, nl_quantile_at(count, 50));
 }
 
 bool nl_scene_only_kernels(const struct nl_scene *scene)

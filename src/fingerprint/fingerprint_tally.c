@@ -114,8 +114,7 @@ static double *medians(const struct fingerprint_tally *tally)
         sorted[starts[tally->call_items[i] + 1]++] = tally->call_ns[i];
     for (size_t i = 1; i < count; i++) {
         size_t calls = starts[i + 1] - starts[i];
-        of[i] = calls ? nl_quantile_i64(&sorted[starts[i]], calls, nl_quantile_at(calls, 50))
-                      : NL_NULL_F64;
+        of[i] = calls ? nl_quantile_median(&sorted[starts[i]], calls) : NL_NULL_F64;
     }
     nl_free(starts);
     nl_free(sorted);

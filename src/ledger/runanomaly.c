@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/units.h"
+#include "base/median.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runfield.h"
 #include "ledger/runhistory.h"
@@ -25,29 +26,16 @@
 
 /* ---- one metric ---- */
 
-static int ascending(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median_of(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, ascending);
-    return count % 2 ? values[count / 2]
-                     : values[count / 2 - 1] / 2 + values[count / 2] / 2; /* no overflow */
-}
-
 struct nl_anomaly nl_anomaly_of(double value, double *history, size_t count, bool is_share)
 {
     struct nl_anomaly a = {NAN, NAN, NAN, NAN, false};
     if (count < NL_HISTORY_LEAST)
         return a;
-    a.usual = median_of(history, count);
+    a.usual = nl_median_f64(history, count);
     double *apart = nl_alloc(count * sizeof *apart);
     for (size_t i = 0; i < count; i++)
         apart[i] = fabs(history[i] - a.usual);
-    double by_history = NORMAL_MAD * median_of(apart, count);
+    double by_history = NORMAL_MAD * nl_median_f64(apart, count);
     nl_free(apart);
     double least = LEAST_SPREAD * fabs(a.usual), differs = value - a.usual;
     a.spread = by_history > least ? by_history : least;

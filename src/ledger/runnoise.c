@@ -5,24 +5,13 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/median.h"
 #include "ledger/ledgerdb.h"
 
 #define NORMAL_MAD   1.4826022185056018 /* deviation of a normal distribution / median distance */
 #define CUT          3.5                /* robust deviations */
 #define LEAST_SD     0.001              /* clocks and rounding are no better */
 #define LEAST_SPREAD 1e-9
-
-static int ascending(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median_of(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, ascending);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 struct nl_runnoise nl_runnoise_of(const double *logs, size_t count)
 {
@@ -33,7 +22,7 @@ struct nl_runnoise nl_runnoise_of(const double *logs, size_t count)
     double *apart = nl_alloc(count * sizeof *apart);
     for (size_t i = 0; i + 1 < count; i++)
         apart[i] = fabs(logs[i + 1] - logs[i]);
-    double most = CUT * NORMAL_MAD * median_of(apart, count - 1);
+    double most = CUT * NORMAL_MAD * nl_median_f64(apart, count - 1);
     for (size_t i = 0; i + 1 < count; i++) {
         double d = most > LEAST_SPREAD && apart[i] > most ? most : apart[i];
         squares += d * d;
@@ -58,7 +47,7 @@ static bool typical_step(struct nl_ledger *ledger, int64_t run, double *typical,
         nl_grow(&lengths, &cap, count + 1);
         lengths[count++] = sqlite3_column_double(rows, 0);
     }
-    *typical = count ? median_of(lengths, count) : NAN;
+    *typical = nl_median_f64(lengths, count);
     nl_free(lengths);
     return rows && ok;
 }

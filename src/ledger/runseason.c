@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "base/median.h"
 
 #define NS_PER_HOUR  INT64_C(3600000000000)
 #define HOURS_APART  3
@@ -69,8 +70,8 @@ static double median_of(const struct ranked *sorted, size_t count, bool alike)
     for (size_t i = 0; i < count; i++) {
         if (sorted[i].alike != alike)
             continue;
-        low = at == (all - 1) / 2 ? sorted[i].value : low;
-        high = at == all / 2 ? sorted[i].value : high;
+        low = at == nl_median_lower_at(all) ? sorted[i].value : low;
+        high = at == nl_median_upper_at(all) ? sorted[i].value : high;
         at++;
     }
     return low / 2 + high / 2;

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "base/median.h"
 #include "report/pagepart.h"
 #include "tables/lanelabel.h"
 #include "tables/scope.h"
@@ -57,7 +58,7 @@ static const struct nl_found_step *typical_step(const struct nl_found_steps *fou
                 steps[count++] = &found->items[i];
         qsort(steps, count, sizeof *steps, by_length);
         if (count) {
-            best = steps[(count - 1) / 2];
+            best = steps[nl_median_lower_at(count)];
             *rank = at->rank;
             *of = count;
         }

@@ -5,7 +5,7 @@
 #include "tables/answer.h"
 #include "tables/clockerror.h"
 #include "tables/memo.h"
-#include "base/sort.h"
+#include "base/median.h"
 #include "derive/clockcheck.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -35,8 +35,7 @@ static struct nl_cell median_kernel(const struct nl_trace *trace, uint32_t devic
         if (slice != NL_NULL_ROW && nl_slice_device(trace, slice) == device)
             lengths[count++] = trace->slice.dur[slice];
     }
-    nl_sort_i64(lengths, count);
-    struct nl_cell cell = count ? nl_cell_i64(lengths[(count - 1) / 2]) : nl_cell_i64(NL_NULL_I64);
+    struct nl_cell cell = nl_cell_i64(count ? nl_median_lower(lengths, count) : NL_NULL_I64);
     nl_free(lengths);
     return cell;
 }

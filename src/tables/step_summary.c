@@ -12,6 +12,7 @@
 #include "base/sort.h"
 #include "base/sum.h"
 #include "base/units.h"
+#include "base/median.h"
 #include "timeline/groupstats.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -55,12 +56,6 @@ static void step_summary_add_row(struct nl_result *result, const struct nl_step_
     cells[AT_stddev_ns] = nl_cell_f64(stats.stddev_ns);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* What check and trend call step.p50. */
 static void note_all_ranks(struct nl_result *result, const struct nl_found_steps *found,
                            const struct nl_window *window)
@@ -69,8 +64,7 @@ static void note_all_ranks(struct nl_result *result, const struct nl_found_steps
     char text[NL_UNIT_TEXT];
     double *lengths = nl_step_lengths(found, window, NULL, NULL, &count);
     if (count) {
-        qsort(lengths, count, sizeof *lengths, by_value);
-        int64_t p50 = nl_whole_i64((lengths[(count - 1) / 2] + lengths[count / 2]) / 2);
+        int64_t p50 = nl_whole_i64(nl_median_f64(lengths, count));
         result->note = nl_arena_format(
             &result->arena,
             "%s; p50 of all ranks, a step being the mean of their n-th: %s (%" PRId64

@@ -139,6 +139,11 @@ double nl_quantile_i64(int64_t *values, size_t count, struct nl_quantile quantil
     return value;
 }
 
+double nl_quantile_median(int64_t *values, size_t count)
+{
+    return count ? nl_quantile_i64(values, count, nl_quantile_at(count, 50)) : 0;
+}
+
 double nl_quantile_sorted(const int64_t *values, struct nl_quantile quantile)
 {
     int64_t at = values[quantile.rank];

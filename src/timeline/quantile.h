@@ -24,7 +24,10 @@ double nl_quantile_u32(const uint32_t *values, size_t count, int64_t base, uint3
 /* The same for any values, which the call may reorder. */
 double nl_quantile_i64(int64_t *values, size_t count, struct nl_quantile quantile);
 
-/* The same for values in ascending order. */
+/* Their median; 0 of none. The call may reorder them. Other medians: base/median.h. */
+double nl_quantile_median(int64_t *values, size_t count);
+
+/* As nl_quantile_i64, of values in ascending order. */
 double nl_quantile_sorted(const int64_t *values, struct nl_quantile quantile);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sort.h"
+#include "base/median.h"
 
 #define HOLDS 5 /* times the median distance of readings */
 
@@ -18,11 +19,8 @@ static int64_t hold_of(const struct nl_readings *r)
             apart[count] = INT64_MAX;
         count += apart[count] > 0;
     }
-    if (count) {
-        nl_sort_i64(apart, count);
-        if (__builtin_mul_overflow(apart[count / 2], HOLDS, &hold))
-            hold = INT64_MAX;
-    }
+    if (count && __builtin_mul_overflow(nl_median_upper(apart, count), HOLDS, &hold))
+        hold = INT64_MAX;
     nl_free(apart);
     return hold;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/sort.h"
+#include "base/median.h"
 
 #define LEAST_STEPS  3  /* occurrences of a marker */
 #define LEAST_PERIOD 3  /* tokens per step: a loop over one kernel has no distinguishable steps */
@@ -127,7 +127,7 @@ static size_t typical_segment(struct detector *d)
     for (size_t i = 0; i < full; i++)
         d->hashes[i] = (uint64_t)(d->segments[i].last - d->segments[i].first) << 32 | i;
     qsort(d->hashes, full, sizeof *d->hashes, by_value);
-    return (size_t)(d->hashes[full / 2] & UINT32_MAX);
+    return (size_t)(d->hashes[nl_median_upper_at(full)] & UINT32_MAX);
 }
 
 /* Twice the common part of the two bags over the sum of their sizes. Bags of one hash are the same. */

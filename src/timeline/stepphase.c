@@ -3,19 +3,14 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/sort.h"
 #include "base/sum.h"
 #include "timeline/stepphase.h"
+#include "timeline/quantile.h"
 
 #define LEAST_STEPS  4 /* fewer lengths have no usual one */
 #define MOST_Z       3.5
 #define LEAST_SPREAD 0.01 /* of the median: clocks are not what is measured here */
 #define LOAD_SHARE   0.05
-
-static double median(const int64_t *sorted, size_t count)
-{
-    return ((double)sorted[(count - 1) / 2] + (double)sorted[count / 2]) / 2;
-}
 
 static int64_t distance(int64_t value, double middle)
 {
@@ -32,12 +27,10 @@ static struct usual usual_length(const struct nl_found_step *steps, size_t count
     int64_t *values = nl_alloc(count * sizeof *values);
     for (size_t i = 0; i < count; i++)
         values[i] = steps[i].end - steps[i].start;
-    nl_sort_i64(values, count);
-    double middle = median(values, count);
+    double middle = nl_quantile_median(values, count);
     for (size_t i = 0; i < count; i++)
         values[i] = distance(steps[i].end - steps[i].start, middle);
-    nl_sort_i64(values, count);
-    double spread = 1.4826 * median(values, count);
+    double spread = 1.4826 * nl_quantile_median(values, count);
     nl_free(values);
     if (spread < LEAST_SPREAD * middle)
         spread = LEAST_SPREAD * middle;

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sum.h"
+#include "base/median.h"
 
 #define ROWS_SEEN    4
 #define DEVICES_SEEN 8
@@ -403,12 +404,6 @@ static bool by_attention(struct run *run, size_t first, size_t end)
     return any;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool is_near(double value, double median)
 {
     return value <= median * PATTERN_SPREAD && median <= value * PATTERN_SPREAD;
@@ -424,8 +419,8 @@ static void by_pattern(struct run *run, size_t first, size_t end)
     int64_t *values = nl_alloc(count * sizeof *values);
     for (size_t i = 0; i < count; i++)
         values[i] = steps[first + 1 + i].kernel_ns;
-    qsort(values, count, sizeof *values, by_value);
-    double median = (double)values[count / 2], kernels = (double)steps[first + 1].kernels;
+    double median = (double)nl_median_upper(values, count),
+           kernels = (double)steps[first + 1].kernels;
     nl_free(values);
     for (size_t i = first + 1; i < end; i++)
         alike += is_near((double)steps[i].kernel_ns, median) &&

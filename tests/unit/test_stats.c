@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "check.h"
 #include "compare/changepoint.h"
-#include "compare/median.h"
+#include "base/median.h"
 #include "compare/statdist.h"
 #include "compare/stattest.h"
 
