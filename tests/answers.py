@@ -367,13 +367,13 @@ def execution_traces(folder):
                  **({"runtime": us} if us else {})} for i, (node, kind, us) in enumerate(nodes)]}))
         return path
     text = first_lines(trace("nodes.json", [("gemm_kernel", 4, 4)] * 30 + [("ncclKernel_AllReduce", 7, 300)] * 2 + [("gemm_long", 4, 480)]))
-    check("Execution trace: 33 of 33 nodes have lengths, 1.200 ms added up: 50 % computing, communication 50 %; the longest "
+    check("Execution trace: 33 of 33 nodes have durations, 1.200 ms added up: 50 % computing, communication 50 %; the longest "
           "ncclKernel_AllReduce 50 % (2 nodes), gemm_long 40 %" in text and "The median node takes 4.000 µs" in text,
           "an execution trace with lengths", text[:600])
     check("trtexec" not in text and "layer takes" not in text, "and no advice for engines", text[:600])
     check("Nodes of the program by total time" in text and "Layers" not in text and "layers'" not in text, "its nodes are called nodes", text[600:1500])
     text = first_lines(trace("some.json", [("gemm_kernel", 4, 4)] * 20 + [("aten::mm(0)", 4, None)] * 20))
-    check("20 of 40 nodes have lengths, 80.00 µs added up: 100 % computing; " in text and "communication" not in text.split("Nodes of the")[0],
+    check("20 of 40 nodes have durations, 80.00 µs added up: 100 % computing; " in text and "communication" not in text.split("Nodes of the")[0],
           "only some have lengths", text[:400])
     text = first_lines(trace("none.json", [("aten::mm(0)", 4, None)] * 40))
     check("a graph of 40 nodes without times" in text, "none has a length", text[:400])

@@ -106,7 +106,7 @@ static void put_rest(struct nl_buf *out, const struct nl_result *breakdown)
 }
 
 /* Files with lengths of kernels alone. */
-#define NOT_WHEN "; when, the file does not tell."
+#define NOT_WHEN "; start times were not recorded."
 
 static bool tells_when(const struct nl_result *breakdown)
 {

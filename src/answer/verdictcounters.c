@@ -147,7 +147,7 @@ static bool tell_ranges(struct nl_judged *judged)
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Hardware counters: ", ranges, "range", "ranges");
     nl_buf_text(out, " of the CUPTI range profiler, and no timeline of kernels or copies. The "
-                     "lengths of the ranges are "
+                     "durations of the ranges are "
                      "those of replayed passes, not of kernels.");
     nl_tell_end(judged, &judged->verdict->sentence);
     out = nl_tell_begin(judged);

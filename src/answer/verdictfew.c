@@ -87,7 +87,7 @@ bool nl_judge_few(struct nl_judged *judged)
     if (trace->copy.rows)
         nl_tell_number(out, ", ", trace->copy.rows, "copy", "copies");
     nl_buf_text(out, trace->last_ts - trace->first_ts < TEST_NS
-                         ? ". Such lengths are test data."
+                         ? ". Durations this short are test data."
                          : ". The file is cut, filtered, or a small example.");
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_NONE;

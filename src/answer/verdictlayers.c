@@ -150,7 +150,8 @@ static void judge_nodes(struct nl_judged *judged, const struct layers *layers)
     int64_t comm = time_of(layers->rows, "COMM"), memory = time_of(layers->rows, "MEM");
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Execution trace: ", layers->timed, "of", "of");
-    nl_tell_number(out, " ", judged->trace->node.rows, "node has a length", "nodes have lengths");
+    nl_tell_number(out, " ", judged->trace->node.rows, "node has a duration",
+                   "nodes have durations");
     nl_tell_time(out, ", ", layers->whole);
     nl_tell_ratio(out, " added up: ", layers->whole - comm - memory, layers->whole);
     nl_buf_text(out, " computing");

@@ -33,10 +33,10 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding, const struc
     nl_evidence(finding,
                 (struct nl_evidence){
                     .metric = "weights_share_of_step",
-                    .says = nl_say(scene, "that is %s of the length of %s decode steps",
+                    .says = nl_say(scene, "that is %s of the duration of %s decode steps",
                                    nl_say_share(scene, limit / (double)sum->span_ns),
                                    nl_say_count(scene, sum->steps)),
-                    .threshold = ">= 50 % of the steps' length",
+                    .threshold = ">= 50 % of the steps' duration",
                     .query = nl_llm_sql(scene, "sum(weights_ns) / sum(dur)", NL_LLM_DECODE),
                     .meaning = NL_MEANS_SHARE,
                     .value = limit / (double)sum->span_ns});
@@ -97,13 +97,14 @@ static enum nl_verdict decode_weight_bound_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_decode_weight_bound = {
     .id = "decode_weight_bound",
-    .doc = "Decode steps (by name, attention kernels or queries per sequence) take over 10 % of "
-           "wall, and "
-           "reading their weights takes at least half of their length at memory's peak, more than "
-           "their arithmetic. Cost: time of their products beyond arithmetic at 80 % of the peak. "
-           "Saving at most 3/4 of reading (4-bit weights), and what products take beyond 80 % of "
-           "memory's peak. "
-           "Needs shapes of half of the time in products, and the device's peaks.",
+    .doc =
+        "Decode steps (by name, attention kernels or queries per sequence) take over 10 % of "
+        "wall, and "
+        "reading their weights takes at least half of their duration at memory's peak, more than "
+        "their arithmetic. Cost: time of their products beyond arithmetic at 80 % of the peak. "
+        "Saving at most 3/4 of reading (4-bit weights), and what products take beyond 80 % of "
+        "memory's peak. "
+        "Needs shapes of half of the time in products, and the device's peaks.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = decode_weight_bound_evaluate,

@@ -86,7 +86,7 @@ static const char *tell_link(struct nl_scene *scene, int64_t ns)
     if (share <= 1)
         return nl_say(scene, "the link is busy with them for %s of the time",
                       nl_say_share(scene, share));
-    return nl_say(scene, "their lengths add up to %s in %s: %.2f of them run at a time",
+    return nl_say(scene, "their durations add up to %s in %s: %.2f of them run at a time",
                   nl_say_ns(scene, ns), nl_say_ns(scene, scene->wall_ns), share);
 }
 

@@ -125,8 +125,8 @@ static bool open_name_stats(struct nl_tf_call *call, sqlite3_value **args)
 
 #define STATS_COLUMNS(C, P)                                                                        \
     C(P, name, "TEXT", "name")                                                                     \
-    C(P, count, "INTEGER", "how many, of known length")                                            \
-    C(P, total_ns, "INTEGER NS", "sum of their lengths")                                           \
+    C(P, count, "INTEGER", "how many, of known duration")                                          \
+    C(P, total_ns, "INTEGER NS", "sum of their durations")                                         \
     C(P, min_ns, "INTEGER NS", "shortest")                                                         \
     C(P, median_ns, "REAL", "median, in ns (interpolated)")                                        \
     C(P, p95_ns, "REAL", "95th percentile, in ns (interpolated)")                                  \
@@ -157,7 +157,7 @@ const struct nl_table_function nl_tf_kernel_summary = {
     .signature = "kernel_summary(window_start, window_end, window_rank)",
     .doc =
         "Statistics of kernels by name, longest total first. With a window: kernels that start in "
-        "it, at full length.",
+        "it, with its full duration.",
     .example = "SELECT name, count, total_ns FROM kernel_summary LIMIT 10",
     .columns = stats_columns,
     .arguments = (const struct nl_tf_column[]){WINDOW_ARGUMENTS{0}},
@@ -245,7 +245,7 @@ const struct nl_table_function nl_tf_self_time = {
         "SELECT name, sum(self_ns) AS self FROM self_time('op') GROUP BY name ORDER BY self DESC",
     .columns =
         (const struct nl_tf_column[]){{"slice", "INTEGER", "id in slices"},
-                                      {"self_ns", "INTEGER NS", "length minus its children's"},
+                                      {"self_ns", "INTEGER NS", "duration minus its children's"},
                                       {"name", "TEXT", "the slice's name"},
                                       {0}},
     .arguments =

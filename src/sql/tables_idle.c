@@ -50,7 +50,7 @@ static bool open_causes(struct nl_tf_call *call, sqlite3_value **args)
     C(P, rank, "INTEGER", "rank, where only one used the device")                                  \
     C(P, device, "INTEGER", "device number within its rank")                                       \
     C(P, ts, "INTEGER NS", "start: the work before it has ended")                                  \
-    C(P, dur, "INTEGER NS", "length")                                                              \
+    C(P, dur, "INTEGER NS", "duration")                                                            \
     C(P, class, "TEXT", "host_late, dependency, launch_latency, queued or unknown")                \
     C(P, activity, "TEXT", "what the launching thread did most")                                   \
     C(P, activity_name, "TEXT", "name of that operator, call, function or range")                  \

@@ -3,7 +3,7 @@
 #include "sql/tablecells.h"
 
 static const struct nl_tf_column interval_columns[] = {
-    {"ts", "INTEGER NS", "start"}, {"dur", "INTEGER NS", "length"}, {0}};
+    {"ts", "INTEGER NS", "start"}, {"dur", "INTEGER NS", "duration"}, {0}};
 static const struct nl_tf_column two_sets[] = {
     {"a", "", "a set of intervals"}, {"b", "", "another"}, {0}};
 

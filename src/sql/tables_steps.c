@@ -52,7 +52,7 @@ static const struct nl_step_group *group_of(const struct nl_found_steps *found, 
     C(P, rank, "INTEGER", "rank, NULL where not known")                                            \
     C(P, index, "INTEGER", "number as marked; else 0, 1, …")                                       \
     C(P, ts, "INTEGER NS", "start, where the devices ran the step")                                \
-    C(P, dur, "INTEGER NS", "length")                                                              \
+    C(P, dur, "INTEGER NS", "duration")                                                            \
     C(P, name, "TEXT", "name of the mark, or of the kernel it begins with")                        \
     C(P, phase, "TEXT",                                                                            \
       "steady, warm-up, compile or last (of launches: ends with its last kernel)")                 \
@@ -60,7 +60,7 @@ static const struct nl_step_group *group_of(const struct nl_found_steps *found, 
     C(P, confidence, "REAL", "how sure that these are the iterations, 0 to 1")                     \
     C(P, pattern, "TEXT", "what the texts of the ranges have in common")                           \
     C(P, marked_ts, "INTEGER NS", "start as the CPU marked it")                                    \
-    C(P, marked_dur, "INTEGER NS", "length as the CPU marked it")
+    C(P, marked_dur, "INTEGER NS", "duration as the CPU marked it")
 NL_TF_COLUMNS(step_columns, STEP, STEP_COLUMNS);
 
 static void step_column(const struct nl_tf_call *call, size_t row, int column,

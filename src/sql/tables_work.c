@@ -87,7 +87,7 @@ static void close_work(struct nl_tf_call *call)
     C(P, model, "TEXT", "family of the model: gemm, convolution, attention, …")                    \
     C(P, measured, "INTEGER", "1: flops and bytes come from hardware counters")                    \
     C(P, kernels, "INTEGER", "kernels launched")                                                   \
-    C(P, host_ns, "INTEGER NS", "its length, in profiles of CPUs alone")                           \
+    C(P, host_ns, "INTEGER NS", "its duration, in profiles of CPUs alone")                         \
     C(P, flops_needed, "INTEGER", "flops without the half that a causal mask leaves out")          \
     C(P, counted_flops, "INTEGER", "by hardware counters, where there are any")                    \
     C(P, counted_bytes, "INTEGER BYTES", "by hardware counters, where there are any")              \

@@ -128,6 +128,6 @@ const struct nl_analysis nl_analysis_events = {
     .key = "events",
     .title = "Events by kind",
     .run = events_run,
-    .doc = "Slices by kind with the sum of their lengths, then rows of the tables that hold no "
+    .doc = "Slices by kind with the sum of their durations, then rows of the tables that hold no "
            "slices (collectives, and nodes of operators, describe slices counted above).",
 };

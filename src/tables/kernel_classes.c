@@ -77,8 +77,9 @@ static struct nl_result *kernel_classes_run(const struct nl_trace *trace,
     nl_places_release(&places);
     nl_scope_release(&scope);
     if (options->window.has_time)
-        result->note = "kernels that begin in the window, at their whole length; the union is what "
-                       "lies inside, of kernels that began before, too";
+        result->note =
+            "kernels that begin in the window, with their whole duration; the union is what "
+            "lies inside, of kernels that began before, too";
     return result;
 }
 

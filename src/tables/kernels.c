@@ -89,10 +89,11 @@ static const char *tell_window(struct nl_result *result, const struct nl_trace *
         nl_sum_add(trace->slice.ts[slice] < scope.start ? &earlier : &inside, end - start);
     }
     nl_scope_release(&scope);
-    return nl_arena_format(&result->arena,
-                           "kernels that begin in the window, at their whole length; %s of it lie "
-                           "inside, and %s more of kernels that began before",
-                           nl_format_ns(inside_text, inside), nl_format_ns(earlier_text, earlier));
+    return nl_arena_format(
+        &result->arena,
+        "kernels that begin in the window, with their whole duration; %s of it lie "
+        "inside, and %s more of kernels that began before",
+        nl_format_ns(inside_text, inside), nl_format_ns(earlier_text, earlier));
 }
 
 static struct nl_result *kernels_run(const struct nl_trace *trace,

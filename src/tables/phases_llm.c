@@ -406,7 +406,7 @@ const struct nl_analysis nl_analysis_phases_llm = {
         "takes at "
         "memory's peak (the limit of decode, where operators have shapes) and its share, what "
         "bounds "
-        "them (half of their length or more), mean tokens and requests (by name, else rows of "
+        "them (half of their duration or more), mean tokens and requests (by name, else rows of "
         "products), "
         "GPU time per token, median gap to the next step's work, the share of kernel time in "
         "graphs, rows of products that are no tokens (padding). Training: kernel time of the "

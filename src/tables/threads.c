@@ -156,7 +156,7 @@ const struct nl_analysis nl_analysis_threads = {
     .need_count = 1,
     .run = threads_run,
     .doc = "Per thread: recorded slices, operators and API calls among them, and busy = time with "
-           "at least one open; share = busy / length of the profile. Time without a slice is not "
+           "at least one open; share = busy / duration of the profile. Time without a slice is not "
            "known to be idle: on_cpu_ns is the time on a processor, where thread switches were "
            "recorded, and samples are those of the CPU. A thread with any of these is listed.",
 };

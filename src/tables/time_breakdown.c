@@ -77,5 +77,5 @@ const struct nl_analysis nl_analysis_time_breakdown = {
            "exactly. Wall is the end of the last device work minus the start of the first. Time "
            "with a compute kernel running is compute; else with communication running, exposed "
            "communication; else with a copy or memset running, exposed copies; else idle. Where a "
-           "file has lengths of kernels but no start times, only compute is known.",
+           "file has durations of kernels but no start times, only compute is known.",
 };

@@ -311,7 +311,7 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
     tell_sample_cost(call, report);
     tell_program_cost(call, report, trace);
     tell_gpu_cost(call, report, trace);
-    nl_message_note(call, "  recorder: %s of processor time beside it, %s of memory at most",
+    nl_message_note(call, "  recorder: %s of CPU time, %s of memory at most",
                     nl_format_ns(own, report->recorder_cpu_ns),
                     nl_format_bytes(memory, report->peak_bytes));
 }
