@@ -3,8 +3,8 @@
  *
  * Signal: host-device copies of at least 4 MB at less than 50 % of the link's practical rate
  * (PCIe 3 about 12, PCIe 4 about 25, PCIe 5 about 50 GB/s). The link follows
- * from the device's name; when that is not known, PCIe 3 is assumed, so that only what is slow on any
- * link is named.
+ * from the device's name (hostlinks.def); when that is not known, PCIe 3 is assumed, so that only what is
+ * slow on any link is named.
  */
 #include "findings/copycause.h"
 #include "base/sum.h"
@@ -20,27 +20,36 @@ static bool is_large(const struct nl_trace *trace, uint32_t copy)
            trace->copy.bytes[copy] != NL_NULL_U64 && trace->copy.bytes[copy] >= LARGE_BYTES;
 }
 
+static const struct {
+    const char *in_name;
+    unsigned generation;
+} links[] = {
+#define NL_HOST_LINK(in_name, generation) {in_name, generation},
+#include "findings/hostlinks.def"
+};
+#define LINKS (sizeof links / sizeof links[0])
+
+/* What 16 lanes of PCIe give in practice, and what they are called; by generation. */
+static const struct {
+    const char *what;
+    double rate;
+} pcie[] = {[0] = {"PCIe 3 (the GPU's link is not known)", 12e9},
+            [4] = {"PCIe 4", 25e9},
+            [5] = {"PCIe 5", 50e9}};
+
 /* Practical bytes per second of the host link. */
 static double link_rate(const struct nl_scene *scene, const char **what)
 {
-    static const struct {
-        const char *part, *what;
-        double rate;
-    } links[] = {{"H100", "PCIe 5", 50e9},   {"H200", "PCIe 5", 50e9}, {"B200", "PCIe 5", 50e9},
-                 {"MI300", "PCIe 5", 50e9},  {"A100", "PCIe 4", 25e9}, {"A10", "PCIe 4", 25e9},
-                 {"A40", "PCIe 4", 25e9},    {"L4", "PCIe 4", 25e9},   {"RTX 40", "PCIe 4", 25e9},
-                 {"RTX 30", "PCIe 4", 25e9}, {"MI2", "PCIe 4", 25e9}};
     uint32_t device = scene->device->device;
     struct nl_str name = {"", 0};
+    size_t row = 0;
     if (device != NL_NULL_ROW)
         name = nl_trace_name(scene->trace, scene->trace->device.name[device]);
-    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
-        if (nl_str_contains(name, links[i].part)) {
-            *what = links[i].what;
-            return links[i].rate;
-        }
-    *what = "PCIe 3 (the GPU's link is not known)";
-    return 12e9;
+    while (row < LINKS && !nl_str_contains(name, links[row].in_name))
+        row++;
+    unsigned generation = row < LINKS ? links[row].generation : 0;
+    *what = pcie[generation].what;
+    return pcie[generation].rate;
 }
 
 static enum nl_verdict low_copy_bandwidth_evaluate(struct nl_scene *scene,
@@ -64,10 +73,10 @@ static enum nl_verdict low_copy_bandwidth_evaluate(struct nl_scene *scene,
         finding,
         (struct nl_evidence){
             .metric = "large_copy_bytes_per_s",
-            .says =
-                nl_say(scene, "%s copies of at least 4 MB move %s at %s; %s practically gives %s",
-                       nl_say_count(scene, sums.count), nl_say_bytes(scene, sums.bytes),
-                       nl_say_rate(scene, rate), link, nl_say_rate(scene, practical)),
+            .says = nl_say(scene, "%s %s of at least 4 MB %s %s at %s; %s practically gives %s",
+                           nl_say_count(scene, sums.count), sums.count == 1 ? "copy" : "copies",
+                           sums.count == 1 ? "moves" : "move", nl_say_bytes(scene, sums.bytes),
+                           nl_say_rate(scene, rate), link, nl_say_rate(scene, practical)),
             .threshold = "< 50 % of the link",
             .query = nl_say(scene, "SELECT sum(bytes) * 1e9 / sum(dur) FROM copies WHERE %s AND %s",
                             large, nl_scene_on(scene, "")),
