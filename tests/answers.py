@@ -980,7 +980,7 @@ def promised_once(folder):
         result = json.loads(run([path], "--format", "json")[1])["result"]
         findings = [finding for finding in result["findings"] if finding["severity"] != "info"]
         idle = sum(row["ns"] for row in result["account"] if row["part"] == "idle")
-        check(sum(finding["wins_ns"] for finding in findings if not finding["explained_by"]) <= idle,
+        check(sum(finding["net_saving_ns"] for finding in findings if not finding["explained_by"]) <= idle,
               "%d ms of a loader, %d of a pause: idle time is promised once" % (loader // 1000, pause // 1000), text[:3000])
         told = re.findall(r"saves up to ([\d.]+ ms) \([\d.]+ %(?: of [\d.]+ m?s)?\) besides the others, ([\d.]+ ms) alone", text)
         check(bool(told) == besides, "and what others save is %s" % ("told beside it" if besides else "not spoken of"), (told, text[:3000]))

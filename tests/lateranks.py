@@ -110,7 +110,7 @@ def bounded(tally, what, findings, number, ranks, told):
                 [(finding["cause"], finding["saving_ns"], finding["alone_ns"]) for finding in findings])
     tally.check("%s: what others alone save wins nothing" % what, all(finding["saving_ns"][1] == 0 for finding in others), others)
     tally.check("%s: what is won by being quicker is won once" % what,
-                sum(finding["wins_ns"] for finding in some if finding["wins_ns"]) <= told * 1.05, some)
+                sum(finding["net_saving_ns"] for finding in some if finding["net_saving_ns"]) <= told * 1.05, some)
 
 
 def apart(tally, folder):
@@ -122,7 +122,7 @@ def apart(tally, folder):
     stall = findings["dataloader_stall"]
     tally.check("input is late on both ranks: both together win what playing it without wins",
                 won * 800 <= stall["saving_ns"][1] <= won * 1050 and stall["scope"]["devices"] == 2, (won, stall))
-    total = sum(finding["wins_ns"] for finding in findings.values() if finding["cause"] not in OF_ALL)
+    total = sum(finding["net_saving_ns"] for finding in findings.values() if finding["cause"] not in OF_ALL)
     tally.check("input is late on both ranks: all findings together win no more", total <= won * 1050, (won, findings))
     text = ask(folder, them, "--format", "text")
     tally.check("input is late on both ranks: where it must be done is said", "done on both ranks" in text, text)

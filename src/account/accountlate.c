@@ -113,7 +113,7 @@ static void find(struct crowd *crowd, struct nl_account_late *late)
                                      .member = member,
                                      .device = crowd->devices[at],
                                      .waits_ns = most,
-                                     .wins_ns = least};
+                                     .net_saving_ns = least};
 }
 
 struct nl_account_late nl_account_late(const struct nl_account *account, enum nl_phase phase)

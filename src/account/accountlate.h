@@ -20,7 +20,7 @@ struct nl_account_late {
     size_t device;    /* its place in the account's devices */
     int64_t waits_ns; /* for it, of all others together */
     /* At most, when it is as quick as the others: what that of them waits that waits least. */
-    int64_t wins_ns;
+    int64_t net_saving_ns;
 };
 
 /* `phase`: NL_PHASES = all. */

@@ -56,7 +56,7 @@ static bool find_rank(const struct ranks *ranks, struct nl_late_rank *late)
     late->others = found.others;
     late->one_other = at ? 0 : 1;
     late->waits_ns = found.waits_ns / (int64_t)found.others;
-    late->wins_ns = found.wins_ns;
+    late->net_saving_ns = found.net_saving_ns;
     return true;
 }
 
@@ -188,7 +188,7 @@ bool nl_late_rank_find(struct nl_judged *judged, enum nl_phase phase, struct nl_
     ranks.account = nl_memo_account(memo);
     ranks.rows = nl_memo_breakdown(memo, &ranks.count);
     if (!find_rank(&ranks, late) || !find_kind(&ranks, late) ||
-        (double)late->wins_ns < WINS_LEAST * (double)late->total_ns ||
+        (double)late->net_saving_ns < WINS_LEAST * (double)late->total_ns ||
         (double)late->longer_ns < EXPLAINED * (double)late->waits_ns)
         return false;
     if (late->class != NL_VERDICT_COPY && late->class != NL_VERDICT_IDLE)

@@ -24,7 +24,7 @@ struct nl_late_rank {
     size_t one_other; /* where it is one, its row of the breakdown */
     int64_t waits_ns; /* of the others, for it */
     /* At most, when it is as quick as they: no more than what any other rank waits. */
-    int64_t wins_ns;
+    int64_t net_saving_ns;
     int64_t total_ns;                         /* of the late one */
     enum nl_verdict_class class;              /* of what it does longer */
     int64_t ns, longer_ns;                    /* that, and how much longer than the others */

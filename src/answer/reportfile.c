@@ -253,10 +253,11 @@ static void put_finding(struct tape *tape, struct nl_finding *finding, struct nl
     put_flag(tape, &finding->timeless);
     put_f64(tape, &finding->confidence);
     put_f64(tape, &finding->cost_share);
-    int64_t *const numbers[] = {&finding->cost_ns,  &finding->beyond_ns,    &finding->claims_ns,
-                                &finding->wins_ns,  &finding->saving_ns[0], &finding->saving_ns[1],
-                                &finding->rank,     &finding->device,       &finding->steps[0],
-                                &finding->steps[1], &finding->alone_ns,     &finding->shared_ns};
+    int64_t *const numbers[] = {
+        &finding->cost_ns,       &finding->net_cost_ns,  &finding->claims_ns,
+        &finding->net_saving_ns, &finding->saving_ns[0], &finding->saving_ns[1],
+        &finding->rank,          &finding->device,       &finding->steps[0],
+        &finding->steps[1],      &finding->alone_ns,     &finding->shared_ns};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         put_i64(tape, numbers[i]);
     put_size(tape, &finding->devices);

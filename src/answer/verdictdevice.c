@@ -161,7 +161,7 @@ static const struct nl_finding *inside_compute(const struct nl_device_case *it)
             if (!strcmp(findings->items[i].cause, causes[c]) &&
                 findings->items[i].confidence >= CONFIDENCE_LEAST &&
                 is_of_device(it, &findings->items[i]) &&
-                (!best || findings->items[i].wins_ns > best->wins_ns))
+                (!best || findings->items[i].net_saving_ns > best->net_saving_ns))
                 best = &findings->items[i];
     return best;
 }
@@ -171,7 +171,7 @@ static int64_t won_inside(const struct nl_device_case *it, const struct nl_findi
 {
     if (!finding || it->row.compute_ns <= 0)
         return 0;
-    double share = (double)finding->wins_ns / (double)it->row.compute_ns;
+    double share = (double)finding->net_saving_ns / (double)it->row.compute_ns;
     return nl_sum_near((share < 1 ? share : 1) * (double)part(it, NL_TIME_COMPUTE));
 }
 
@@ -483,7 +483,7 @@ static void judge_late(struct nl_device_case *it)
     it->judged->verdict->class = class;
     nl_device_tell_late(it);
     if (class != NL_VERDICT_STARTUP && class != NL_VERDICT_IDLE)
-        put_saving(it, it->late.wins_ns);
+        put_saving(it, it->late.net_saving_ns);
     put_phase(it);
     nl_device_tell_rest(it, class);
 }

@@ -17,7 +17,7 @@
 #include "compare/diffunit.h"
 #include "compare/diffjudge.h"
 
-const char *const nl_diff_sections[] = {"verdict",    "comparability", "pace",     "set_apart",
+const char *const nl_diff_sections[] = {"verdict",    "comparability", "pace",     "excluded_steps",
                                         "parts",      "attribution",   "devices",  "operators",
                                         "modules",    "ranges",        "layers",   "cpu_operators",
                                         "efficiency", "counts",        "counters", "facts",

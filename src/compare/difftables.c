@@ -479,7 +479,8 @@ static void put_all_apart(struct nl_result *result, const struct diff_side *side
 
 struct nl_result *diff_apart_table(const struct diff_doc *doc)
 {
-    struct nl_result *result = NL_ANSWER_NEW("set_apart", "Steps that are left out", apart_columns);
+    struct nl_result *result =
+        NL_ANSWER_NEW("excluded_steps", "Steps that are left out", apart_columns);
     put_all_apart(result, &doc->base, "A");
     put_all_apart(result, &doc->changed, "B");
     return result;

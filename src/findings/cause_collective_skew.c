@@ -65,9 +65,10 @@ static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *fi
     claim(scene, &finding->where);
     nl_find(scene, finding, wait, CRITICAL_SHARE, 1);
     finding->remedies = "collective_skew:ranks";
-    if (scene->late->others && scene->late->wins_ns < wait) { /* then another rank is the last */
-        finding->saving_ns[1] = scene->late->wins_ns;
-        finding->saving_ns[0] = scene->late->wins_ns / 2;
+    if (scene->late->others &&
+        scene->late->net_saving_ns < wait) { /* then another rank is the last */
+        finding->saving_ns[1] = scene->late->net_saving_ns;
+        finding->saving_ns[0] = scene->late->net_saving_ns / 2;
     }
     nl_title(scene, finding,
              "%s waits %s inside collectives for %s: %s of its exposed communication",

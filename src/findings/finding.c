@@ -336,7 +336,7 @@ static struct nl_findings *find(const struct nl_trace *trace,
         nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");
         return NULL;
     }
-    findings->late_ns = court.devices.late.wins_ns;
+    findings->late_ns = court.devices.late.net_saving_ns;
     nl_findings_join(findings);
     if (!options->all)
         select_printed(findings);

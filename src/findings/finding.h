@@ -5,7 +5,7 @@
  * A cause is one file (cause_NAME.c) and one row of causes.def. It is evaluated per device, or per process
  * where no device worked; the finding that is reported is that of the place that loses most (or of the one that the answer is
  * about, where that loses nearly as much), with the number of places it holds on. Findings are ranked by what they can
- * win that no earlier one wins (ranking.h). Costs of several findings overlap and must not be added; wins_ns may be.
+ * win that no earlier one wins (ranking.h). Costs of several findings overlap and must not be added; net_saving_ns may be.
  *
  * Printed are findings with confidence of at least NL_FINDING_CONFIDENCE, two pieces of evidence,
  * and a cost of at least 0.5 % of the wall time and 50 µs. `all` lifts these rules. A check that
@@ -63,12 +63,12 @@ struct nl_finding {
     const char *also[NL_FINDING_ALSO]; /* causes that went into it (ranking.h); NULL none */
     const char *alternatives[NL_FINDING_ALTERNATIVES]; /* causes of findings that it explains */
     enum nl_severity severity;
-    double confidence;          /* sureness.h */
-    int64_t cost_ns, beyond_ns; /* beyond: of cost, not accounted for by findings above */
-    double cost_share;          /* of the device's wall time; NaN where that is not known */
+    double confidence;            /* sureness.h */
+    int64_t cost_ns, net_cost_ns; /* beyond: of cost, not accounted for by findings above */
+    double cost_share;            /* of the device's wall time; NaN where that is not known */
     int64_t saving_ns[2];
-    int64_t claims_ns; /* of the account's rows that it claims (claims.h) */
-    int64_t wins_ns;   /* of saving_ns[1], not won by findings above */
+    int64_t claims_ns;     /* of the account's rows that it claims (claims.h) */
+    int64_t net_saving_ns; /* of saving_ns[1], not won by findings above */
     /* Where a rank is late: what its device saves, of which the program may gain less (NL_NULL_I64), and how much of what it saves
      * the others wait now, which all findings win once. */
     int64_t alone_ns, shared_ns;

@@ -67,8 +67,8 @@ static void claim(struct nl_finding *findings, size_t number)
     int64_t most = 0, all = nl_intervals_length(&finding->where);
     const char *owner = NULL;
     double won = 0, saving = (double)finding->saving_ns[1];
-    finding->beyond_ns = finding->cost_ns;
-    finding->wins_ns = finding->saving_ns[1];
+    finding->net_cost_ns = finding->cost_ns;
+    finding->net_saving_ns = finding->saving_ns[1];
     if (!all)
         return;
     nl_intervals_init(&rest);
@@ -90,8 +90,8 @@ static void claim(struct nl_finding *findings, size_t number)
     double own = (double)nl_intervals_length(&rest) / (double)all;
     nl_intervals_release(&rest);
     double wins = saving - won > saving * own ? saving - won : saving * own;
-    finding->beyond_ns = nl_sum_near((double)finding->cost_ns * own);
-    finding->wins_ns = nl_sum_near(wins);
+    finding->net_cost_ns = nl_sum_near((double)finding->cost_ns * own);
+    finding->net_saving_ns = nl_sum_near(wins);
     if (wins < OWN_SHARE * saving || (own < OWN_SHARE && saving <= 0))
         finding->explained_by = owner;
 }
@@ -105,11 +105,11 @@ static void limit(struct nl_findings *findings)
     for (size_t i = 0; i < findings->count; i++) {
         struct nl_finding *finding = &findings->items[i];
         int64_t shared = finding->shared_ns, taken = shared < left ? shared : left;
-        if (shared <= 0 || finding->wins_ns <= 0)
+        if (shared <= 0 || finding->net_saving_ns <= 0)
             continue;
-        int64_t wins = finding->wins_ns - (shared - taken);
-        finding->wins_ns = wins > 0 ? wins : 0;
-        if ((double)finding->wins_ns < OWN_SHARE * (double)finding->saving_ns[1] && owner &&
+        int64_t wins = finding->net_saving_ns - (shared - taken);
+        finding->net_saving_ns = wins > 0 ? wins : 0;
+        if ((double)finding->net_saving_ns < OWN_SHARE * (double)finding->saving_ns[1] && owner &&
             !finding->explained_by)
             finding->explained_by = owner->id;
         owner = owner ? owner : finding;
@@ -124,7 +124,7 @@ static void grade(struct nl_finding *finding)
         finding->cost_ns <= 0)
         return;
     double wall = (double)finding->cost_ns / finding->cost_share;
-    bool critical = (double)finding->wins_ns >= CRITICAL_SHARE * wall;
+    bool critical = (double)finding->net_saving_ns >= CRITICAL_SHARE * wall;
     finding->severity = critical && !finding->modest ? NL_SEVERITY_CRITICAL : NL_SEVERITY_WARNING;
 }
 
@@ -139,8 +139,8 @@ static int by_weight(const void *left, const void *right)
     bool remark_a = a->severity == NL_SEVERITY_INFO, remark_b = b->severity == NL_SEVERITY_INFO;
     if (remark_a != remark_b)
         return remark_a ? 1 : -1;
-    if (a->wins_ns != b->wins_ns)
-        return a->wins_ns > b->wins_ns ? -1 : 1;
+    if (a->net_saving_ns != b->net_saving_ns)
+        return a->net_saving_ns > b->net_saving_ns ? -1 : 1;
     if (a->cost_ns != b->cost_ns)
         return a->cost_ns > b->cost_ns ? -1 : 1;
     return a->order < b->order ? -1 : a->order > b->order;

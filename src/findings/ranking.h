@@ -15,7 +15,7 @@
 
 #include "findings/finding.h"
 
-/* Fills beyond_ns, wins_ns, explained_by and severity, and puts the findings in order. */
+/* Fills net_cost_ns, net_saving_ns, explained_by and severity, and puts the findings in order. */
 void nl_findings_rank(struct nl_findings *findings);
 
 #endif

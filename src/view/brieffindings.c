@@ -70,7 +70,7 @@ static void put_saving(struct brief *brief, const struct nl_finding *finding, bo
 {
     char text[NL_UNIT_TEXT];
     struct nl_buf *line = &brief->line;
-    int64_t alone = finding->saving_ns[1], wins = finding->wins_ns;
+    int64_t alone = finding->saving_ns[1], wins = finding->net_saving_ns;
     if (alone <= 0 && finding->alone_ns != NL_NULL_I64)
         nl_buf_format(line, " · saves nothing while another %s is late", one_of(finding));
     if (alone <= 0 || finding->validity)

@@ -127,8 +127,8 @@ static void put_savings(struct nl_buf *line, const struct nl_finding *finding)
                       nl_format_ns(high, most));
     else if (less)
         nl_buf_text(line, " · saves nothing while another is late");
-    if (most > 0 && finding->wins_ns >= 0 && finding->wins_ns < most / 20 * 19)
-        nl_buf_format(line, " (%s besides the others)", nl_format_ns(low, finding->wins_ns));
+    if (most > 0 && finding->net_saving_ns >= 0 && finding->net_saving_ns < most / 20 * 19)
+        nl_buf_format(line, " (%s besides the others)", nl_format_ns(low, finding->net_saving_ns));
     if (less)
         nl_buf_format(line, ": %s on this device%s", nl_format_ns(low, finding->alone_ns),
                       most > 0 ? ", but then another is the last" : "");
@@ -157,9 +157,9 @@ static void put_weight(struct note *note, const struct nl_finding *finding)
         nl_buf_format(line, " · costs %s", nl_format_ns(text, finding->cost_ns));
     if (timed && !isnan(finding->cost_share))
         put_share(line, finding);
-    if (timed && finding->beyond_ns < finding->cost_ns / 20 * 19)
+    if (timed && finding->net_cost_ns < finding->cost_ns / 20 * 19)
         nl_buf_format(line, ", %s of them not counted above",
-                      nl_format_ns(text, finding->beyond_ns));
+                      nl_format_ns(text, finding->net_cost_ns));
     put_savings(line, finding);
     nl_buf_format(line, " · confidence %.2f", finding->confidence);
     if (finding->of_devices > 1)

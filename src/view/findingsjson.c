@@ -98,8 +98,8 @@ static void put_finding(struct nl_json *json, const struct nl_finding *finding,
     nl_json_put_f64(json, "confidence", finding->confidence, true);
     put_i64(json, "cost_ns", finding->cost_ns);
     nl_json_put_f64(json, "cost_share", finding->cost_share, true);
-    put_i64(json, "beyond_ns", finding->beyond_ns);
-    put_i64(json, "wins_ns", finding->wins_ns);
+    put_i64(json, "net_cost_ns", finding->net_cost_ns);
+    put_i64(json, "net_saving_ns", finding->net_saving_ns);
     put_i64(json, "alone_ns", finding->alone_ns);
     put_i64(json, "claims_ns", finding->claims_ns);
     nl_json_put_text(json, "culprit", finding->culprit);

@@ -43,8 +43,9 @@ static void add_finding(struct nl_buf *text, const struct nl_finding *finding)
 {
     nl_buf_format(text, "%s %s %.6g %.6g %lld %lld %s %s\n", finding->title,
                   finding->culprit ? finding->culprit : "", finding->confidence,
-                  finding->cost_share, (long long)finding->beyond_ns, (long long)finding->claims_ns,
-                  finding->explained_by ? finding->explained_by : "", finding->not_this_if);
+                  finding->cost_share, (long long)finding->net_cost_ns,
+                  (long long)finding->claims_ns, finding->explained_by ? finding->explained_by : "",
+                  finding->not_this_if);
     for (size_t i = 0; i < finding->evidence_count; i++) {
         const struct nl_evidence *it = &finding->evidence[i];
         nl_buf_format(text, "%s %s %s %s %.6g\n", it->metric, it->says,
@@ -73,7 +74,7 @@ static void tell_findings(const struct nl_findings *findings)
         add_finding(&text, it);
         printf(" %s,%s,%lld,%lld..%lld,%lld:%04x", it->id, nl_severity_name(it->severity),
                (long long)it->cost_ns, (long long)it->saving_ns[0], (long long)it->saving_ns[1],
-               (long long)it->wins_ns, short_sum(text.ptr, text.len));
+               (long long)it->net_saving_ns, short_sum(text.ptr, text.len));
         nl_buf_release(&text);
     }
     printf("\n");

@@ -28,7 +28,7 @@ static const struct {
     size_t idle, unknown; /* devices without work, or of unknown starts: number + 1 */
     enum nl_phase phase;
     size_t others; /* 0: none stands out */
-    int64_t waits_ns, wins_ns;
+    int64_t waits_ns, net_saving_ns;
 } cases[] = {
     {"all wait for the last", {EACH_100}, 0, 0, NL_PHASES, 3, 300, 100},
     {"nobody waits", {{0, 0, 0, 0, false}}, 0, 0, NL_PHASES, 0, 0, 0},
@@ -176,7 +176,7 @@ static void who_is_late(void)
             continue;
         CHECK_INT(late.device, 3);
         CHECK_INT(late.waits_ns, cases[i].waits_ns);
-        CHECK_INT(late.wins_ns, cases[i].wins_ns);
+        CHECK_INT(late.net_saving_ns, cases[i].net_saving_ns);
     }
 }
 

@@ -125,7 +125,7 @@ static void keeps_the_contract(void)
             CHECK(finding->evidence_count >= 2);
             CHECK(finding->confidence >= 0 && finding->confidence <= 1);
             CHECK(finding->saving_ns[0] <= finding->saving_ns[1]);
-            CHECK(finding->beyond_ns <= finding->cost_ns);
+            CHECK(finding->net_cost_ns <= finding->cost_ns);
             CHECK(finding->title && finding->not_this_if);
             ask_again(db, finding);
         }

@@ -32,7 +32,7 @@ static void joins(void)
     CHECK_TEXT(first->also[1], "pageable_memcpy");
     CHECK_INT(first->cost_ns, 20 * 600000);
     CHECK_INT(first->saving_ns[1], 20 * 600000);
-    CHECK_INT(first->wins_ns, 20 * 600000);
+    CHECK_INT(first->net_saving_ns, 20 * 600000);
     CHECK_INT(first->severity, NL_SEVERITY_CRITICAL);
     for (size_t i = 1; i < findings->count; i++) {
         CHECK(strcmp(findings->items[i].cause, "d2h_in_critical_path") != 0);
@@ -86,7 +86,7 @@ static void ranks_by_what_can_be_won(void)
                                           {"general", 1, 1, 0, 400, 400}};
     findings = made(small, 2);
     CHECK_TEXT(findings->items[0].id, "general");
-    CHECK_INT(findings->items[0].wins_ns, 360);
+    CHECK_INT(findings->items[0].net_saving_ns, 360);
     CHECK(!findings->items[0].explained_by && !findings->items[1].explained_by);
     nl_findings_free(findings);
     static const struct ranked alike[] = {{"readback", 0, 5, 0, 240, 240},
@@ -94,7 +94,7 @@ static void ranks_by_what_can_be_won(void)
     findings = made(alike, 2);
     CHECK_TEXT(findings->items[0].id, "loader");
     CHECK_TEXT(findings->items[1].explained_by, "loader");
-    CHECK_INT(findings->items[1].wins_ns, 2);
+    CHECK_INT(findings->items[1].net_saving_ns, 2);
     nl_findings_free(findings);
 }
 
