@@ -301,7 +301,7 @@ def main():
     tally.check("the whole day is written down (%d operations)" % len(everything), replayed(root, everything), "the replay differs")
     syncs = [sum(record[0] == "S" for record in everything[begin:end]) for begin, end in zip(ends, ends[1:])]
     # Document and trace: each file and its folder, then the folder of folders. The log's head, its name, the log and the database, as
-    # SQLite closes it. A ledger that is made: 7 more, docs/rooms/ledger.md says which.
+    # SQLite closes it. A ledger that is made: 7 more, src/ledger/README.md says which.
     tally.check("a run waits for the disk 9 times, the first of a ledger 16 times", syncs[7] <= 9 and syncs[0] <= 16, "syncs by command: %s" % syncs)
     moments = sorted(pick(dice, everything, ends) for _ in range(count))
     disk, at, late, wrong, command = Disk(root), 0, 0, [], 0

@@ -835,7 +835,7 @@ def many():
     for words in questions:
         took, done = seconds(["ls", *words, "--ledger", ledger])
         print("    %5.1f ms  ls %s" % (took * 1000, " ".join(words)))
-        # A generous bound. The measured figure is in docs/rooms/ledger.md.
+        # A generous bound. The measured figure is in src/ledger/README.md.
         if done.status != 0 or took > 0.6:
             slow.append("%s: %.3f s %s" % (words, took, done.stderr))
     tally.check("ls over %d runs (the empty program takes %.1f ms)" % (RUNS, base * 1000),

@@ -56,7 +56,7 @@ PLANTED = {
                     ("src/base/planted_other_part.c", "int planted_part(void)\n{\n    return 1;\n}\n", "planted_part is declared in src/view/"),
                     ("src/answer/planted_judge.c", "bool nl_judge_planted(void)\n{\n    return 1;\n}\n", "nl_judge_planted is declared in src/answer/judge.h"),
                     ("src/answer/judge.h", "bool nl_judge_planted(void);\n", "nl_judge_planted")],
-    "pages": [("docs/rooms/planted.md", "# planted\n", "planted_room"), ("src/view/planted_page.c", "\n", "planted_page")],
+    "pages": [("src/planted/README.md", "# planted\n", "planted_room"), ("src/view/planted_page.c", "\n", "planted_page")],
     "wide_pages": [("docs/planted_wide.md", "words " * 30 + "\n", "planted_wide")],
     "words": [("src/view/planted_word.c", "/* not to be had */\n", "not available"), ("docs/planted_word.md", "not to\nbe had\n", "not available")],
     "habits": [("src/view/planted_habit.c", "/* told */\n" * 500, "'tell'")],

@@ -348,9 +348,9 @@ def machine_paths():
 
 
 def pages():
-    """a page in docs/rooms for every room, which names all its files"""
+    """a README.md in every room, which names all its files"""
     rooms = sorted(d for d in os.listdir("src") if os.path.isdir(os.path.join("src", d)))
-    breaches = ["docs/rooms/%s.md is missing" % room for room in rooms if not os.path.exists("docs/rooms/%s.md" % room)]
+    breaches = ["src/%s/README.md is missing" % room for room in rooms if not os.path.exists("src/%s/README.md" % room)]
     if breaches:
         return breaches
     done = subprocess.run([sys.executable, "tools/rooms.py", "--check"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -10,7 +10,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SECTIONS = [("Tasks", ["docs/guide", "docs/workflows.md"]), ("Commands and formats", ["docs", "docs/formats"]),
-            ("For agents", ["agent/neurolens/SKILL.md", "agent/neurolens/references"]), ("Internals", ["CONTRIBUTING.md", "docs/rooms"])]
+            ("For agents", ["agent/neurolens/SKILL.md", "agent/neurolens/references"]), ("Internals", ["CONTRIBUTING.md", "src"])]
 MOST = 200  # characters of a summary
 
 
@@ -18,6 +18,8 @@ def pages(place):
     path = os.path.join(ROOT, place)
     if place.endswith(".md"):
         return [place]
+    if place == "src":
+        return sorted(os.path.join(place, room, "README.md") for room in os.listdir(path))
     return sorted(os.path.join(place, name) for name in os.listdir(path) if name.endswith(".md") and name != "README.md")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists in each page of docs/rooms the files of the room that nothing in the page names, with the first words of their heads.
+"""Lists in the README.md of each room the files of the room that nothing in the page names, with the first words of their heads.
 
     tools/rooms.py            adds what is missing, takes out what is gone; leaves the other lines as they are
     tools/rooms.py --check    says what is missing or gone, also in the the first column of tables of modules (`make lint`)
@@ -75,7 +75,7 @@ def main():
     os.chdir(ROOT)
     check = "--check" in sys.argv[1:]
     for room in sorted(name for name in os.listdir("src") if os.path.isdir(os.path.join("src", name))):
-        path = "docs/rooms/%s.md" % room
+        path = "src/%s/README.md" % room
         with open(path, encoding="utf-8") as file:
             text = file.read()
         page, listed = split(text)

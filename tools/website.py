@@ -28,7 +28,7 @@ MENU = [("Start", ["README.md", "docs/README.md", "docs/wheel.md", "docs/package
         ("Recording", ["docs/python.md", "docs/scopes.md", "docs/overhead.md"]), ("In other programs", ["docs/integrations.md", "docs/engine.md"]),
         ("Coding agents", ["agent/neurolens/SKILL.md", "agent/neurolens/references", "AGENTS.md"]),
         ("Definitions", ["docs/analysis.md", "docs/kernels.md", "docs/steps.md", "docs/work.md", "docs/metrics.md"]), ("Formats", ["docs/formats"]),
-        ("Development", ["CONTRIBUTING.md", "docs/architecture.md", "docs/rooms", "docs/speed.md", "docs/fuzzing.md", "docs/mutants.md", "tests/README.md",
+        ("Development", ["CONTRIBUTING.md", "docs/architecture.md", "src", "docs/speed.md", "docs/fuzzing.md", "docs/mutants.md", "tests/README.md",
                          "SECURITY.md", "CHANGELOG.md"])]
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)", re.M)
 CONFIG = """site_name: NeuroLens

@@ -402,15 +402,16 @@ void nl_rundoc_document(struct nl_buf *out)
 {
     struct doc_schema schema;
     doc_schema_open(&schema);
-    nl_buf_text(out,
-                "# Metrics and fields of the run document\n\n"
-                "Made by `make docs` from `src/rundoc/metrics.def` and "
-                "`schema/run.schema.json`. [rundoc.md](rooms/rundoc.md) says how the document is "
-                "made and used.\n\n"
-                "## Derived metrics\n\n"
-                "Rows of `metrics`. A value is null when an input is not known; `missing` then "
-                "names it.\n\n"
-                "| metric | unit | formula | inputs | source |\n|---|---|---|---|---|\n");
+    nl_buf_text(
+        out,
+        "# Metrics and fields of the run document\n\n"
+        "Made by `make docs` from `src/rundoc/metrics.def` and "
+        "`schema/run.schema.json`. [src/rundoc](../src/rundoc/README.md) says how the document is "
+        "made and used.\n\n"
+        "## Derived metrics\n\n"
+        "Rows of `metrics`. A value is null when an input is not known; `missing` then "
+        "names it.\n\n"
+        "| metric | unit | formula | inputs | source |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < METRIC_COUNT; i++)
         nl_buf_format(out, "| `%s` | %s | %s | %s | %s |\n", metrics[i].name, metrics[i].unit,
                       metrics[i].formula, metrics[i].inputs, metrics[i].source);

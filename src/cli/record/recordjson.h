@@ -1,5 +1,5 @@
 /*
- * recordjson — the report at the end of `neurolens run` as JSON: `run --format json`. docs/rooms/capture.md lists the
+ * recordjson — the report at the end of `neurolens run` as JSON: `run --format json`. src/capture/README.md lists the
  * members; they are only ever added to.
  */
 #ifndef NL_RECORDJSON_H

@@ -1,5 +1,5 @@
 /*
- * runjson — parts of the reader of run documents (docs/rooms/rundoc.md): what the document's lists became in
+ * runjson — parts of the reader of run documents (src/rundoc/README.md): what the document's lists became in
  * the store (runjson.c), rows of its objects by tables of members (runjson_row.c), the events of its
  * timeline (runjson_event.c).
  *
