@@ -37,7 +37,7 @@ WORKLOADS = (("small_cnn", "small CNN, training (PyTorch)", "torch"), ("large_cn
              ("server", "asyncio server and eight clients", None), ("onnx", "ONNX Runtime, 9 µs a run", "onnxruntime"))
 MODES = (("bare", None), ("again", None), ("default", []), ("full", ["--python", "trace"]))
 REPORT = '{\n  "schema": "neurolens.recording/1"'
-ROUNDS_LEAST = 15
+MIN_ROUNDS = 15
 GOALS = {"default": 0.01, "full": 0.05}
 
 
@@ -108,7 +108,7 @@ def start(name, python, seconds, folder, chance):
         process.wait()
     ends, rounds = time.monotonic() + seconds, []
     modes = list(processes)
-    while time.monotonic() < ends or len(rounds) < ROUNDS_LEAST:
+    while time.monotonic() < ends or len(rounds) < MIN_ROUNDS:
         chance.shuffle(modes)
         rounds.append({mode: processes[mode].piece() for mode in modes})
     result = {}

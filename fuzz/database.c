@@ -14,7 +14,7 @@
 #include "mutate.h"
 
 /* Steps of SQLite's machine that one statement may take: tables of a damaged file may be circles. */
-#define STEPS_MAX 200000
+#define MAX_STEPS 200000
 
 struct mutation {
     sqlite3 *db;
@@ -206,7 +206,7 @@ static unsigned char *changed(const uint8_t *data, size_t size, unsigned seed, s
     unsigned flags = SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE;
     if (copy && sqlite3_open(":memory:", &mutation.db) == SQLITE_OK) {
         memcpy(copy, data, size);
-        sqlite3_progress_handler(mutation.db, STEPS_MAX, too_long, NULL);
+        sqlite3_progress_handler(mutation.db, MAX_STEPS, too_long, NULL);
         if (sqlite3_deserialize(mutation.db, "main", copy, (sqlite3_int64)size, (sqlite3_int64)size,
                                 flags) == SQLITE_OK &&
             sqlite3_exec(mutation.db, relax, NULL, NULL, NULL) == SQLITE_OK) {

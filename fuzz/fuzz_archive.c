@@ -27,7 +27,7 @@ static bool member(struct nl_unpack *unpack, struct nl_str name, int fd, struct 
     return true;
 }
 
-#define MOST_READ ((uint64_t)64 << 20)
+#define MAX_READ ((uint64_t)64 << 20)
 
 /* What a stream gives: how much, and a sum of it. Takes the stream. */
 static uint64_t sum_of(struct nl_stream *stream, uint64_t *sum)
@@ -38,12 +38,12 @@ static uint64_t sum_of(struct nl_stream *stream, uint64_t *sum)
     ssize_t count;
     *sum = 0;
     nl_err_clear(&err);
-    while (total < MOST_READ && (count = nl_stream_read(stream, buffer, sizeof buffer, &err)) > 0) {
+    while (total < MAX_READ && (count = nl_stream_read(stream, buffer, sizeof buffer, &err)) > 0) {
         for (ssize_t i = 0; i < count; i++)
             *sum = *sum * 31 + buffer[i];
         total += (uint64_t)count;
     }
-    if (total < MOST_READ && count < 0 && (err.code == NL_OK || !err.text[0]))
+    if (total < MAX_READ && count < 0 && (err.code == NL_OK || !err.text[0]))
         abort();
     nl_stream_close(stream);
     return total;
@@ -60,7 +60,7 @@ static void read_both_ways(const char *path, const uint8_t *data, size_t size)
         abort();
     totals[0] = sum_of(file, &sums[0]);
     totals[1] = sum_of(memory, &sums[1]);
-    if (totals[0] != totals[1] || (totals[0] < MOST_READ && sums[0] != sums[1]))
+    if (totals[0] != totals[1] || (totals[0] < MAX_READ && sums[0] != sums[1]))
         abort();
 }
 

@@ -1149,8 +1149,8 @@ def one_screen(folder):
     check(copied == len(PLANTED), "the next command can be copied", copied)
 
 
-SCREEN_MOST = 64 << 20  # bytes of a sample: larger ones take long and look no different
-WORD_MOST = 40          # a word that is longer may stick out of a narrow screen: paths; code is broken behind its brackets
+MAX_SCREEN = 64 << 20  # bytes of a sample: larger ones take long and look no different
+MAX_WORD = 40          # a word that is longer may stick out of a narrow screen: paths; code is broken behind its brackets
 
 
 def wide(text):
@@ -1160,7 +1160,7 @@ def wide(text):
 
 def sticks_out(line, columns):
     """Wider than the screen, and neither a command to copy nor a line of one long word."""
-    return wide(line) > columns and not line.startswith("  neurolens ") and not any(wide(word) > WORD_MOST and "(" not in word[1:-1] for word in line.split())
+    return wide(line) > columns and not line.startswith("  neurolens ") and not any(wide(word) > MAX_WORD and "(" not in word[1:-1] for word in line.split())
 
 
 def screens():
@@ -1173,7 +1173,7 @@ def screens():
     paths = sorted(os.path.join(here, name) for here, _, names in os.walk(samples) for name in names)
     seen, long, out, narrow = 0, [], [], []
     for path in paths:
-        if os.path.getsize(path) > SCREEN_MOST:
+        if os.path.getsize(path) > MAX_SCREEN:
             continue
         status, text = run([path], "--no-pager")
         if status:

@@ -14,7 +14,7 @@ from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
 tally = Tally("apart")
 RISKY = ["ncu", "pstats", "pickle"]
 WAYS = [["info", "--format", "json"], ["analyze", "--all", "--format", "json"]]
-MOST_SHARE, MOST_SECONDS = 0.10, 0.005
+MAX_SHARE, MAX_SECONDS = 0.10, 0.005
 SANITIZED = b"__asan_init" in open(PROGRAM, "rb").read()
 
 
@@ -140,13 +140,13 @@ def cost():
                 start = processor_seconds()
                 subprocess.run([PROGRAM, "info", "-q", "--no-cache", path], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 least[sandbox] = min(least[sandbox], processor_seconds() - start)
-            if least["auto"] - least["off"] <= max(MOST_SECONDS, MOST_SHARE * least["off"]) and "--cost" not in sys.argv:
+            if least["auto"] - least["off"] <= max(MAX_SECONDS, MAX_SHARE * least["off"]) and "--cost" not in sys.argv:
                 break
         extra = least["auto"] - least["off"]
         name = "cost of %s" % os.path.basename(path)
         if "--cost" in sys.argv:
             name += ": %.1f ms beside %.1f ms" % (1e3 * extra, 1e3 * least["off"])
-        tally.check(name, extra <= max(MOST_SECONDS, MOST_SHARE * least["off"]), least)
+        tally.check(name, extra <= max(MAX_SECONDS, MAX_SHARE * least["off"]), least)
 
 
 def main():

@@ -32,8 +32,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define SEEN     __attribute__((visibility("default")))
-#define MOST_ALL ((size_t)64 << 20)
+#define SEEN    __attribute__((visibility("default")))
+#define MAX_ALL ((size_t)64 << 20)
 
 static int recorder = -1;
 static char root[PATH_MAX];
@@ -249,7 +249,7 @@ static void all_of(FILE *stream)
     struct stat info;
     int fd = fileno(stream);
     if (!inode_of(fd, &inode, &folder) || folder || fstat(fd, &info) != 0 ||
-        (size_t)info.st_size > MOST_ALL || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
+        (size_t)info.st_size > MAX_ALL || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY)
         return;
     char link[40], *bytes = malloc((size_t)info.st_size + 1);
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);

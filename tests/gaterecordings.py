@@ -51,7 +51,7 @@ for i in range(15):
 sys.exit(%d if max(took[1:]) > 4 / 3 * sorted(took)[7] else 0)
 """
 SPLITS, CAPTURES, SLOW = 50, 20, 10
-MOST_ALARMS = int(SPLITS * 0.025 + 3 * math.sqrt(SPLITS * 0.025 * 0.975))
+MAX_ALARMS = int(SPLITS * 0.025 + 3 * math.sqrt(SPLITS * 0.025 * 0.975))
 STOOD_STILL, TRIES = 75, 5
 
 
@@ -79,8 +79,8 @@ def splits(tally, folder, what, captures):
         alarms += [result.stdout.splitlines()[0]] if result.status not in (0, 3) else []
         counts[result.status] = counts.get(result.status, 0) + 1
     tally.check("%d splits of %d captures of a program of %s: %d alarms of at most %d (%d pass, %d inconclusive)" % (
-        SPLITS, CAPTURES, what, len(alarms), MOST_ALARMS, counts.get(0, 0), counts.get(3, 0)),
-        len(alarms) <= MOST_ALARMS, "\n".join(alarms))
+        SPLITS, CAPTURES, what, len(alarms), MAX_ALARMS, counts.get(0, 0), counts.get(3, 0)),
+        len(alarms) <= MAX_ALARMS, "\n".join(alarms))
 
 
 def planted(tally, folder, same, slow, disturbed):

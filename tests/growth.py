@@ -26,8 +26,8 @@ import growthtables
 from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
 
 SCALE = float(os.environ.get("GROWTH_SCALE", "1"))
-LEAST_SECONDS = 0.5
-MOST_RATIO = 3.2
+MIN_SECONDS = 0.5
+MAX_RATIO = 3.2
 K0 = (0x9e3779b97f4a7c15).to_bytes(8, "little")
 
 
@@ -243,14 +243,14 @@ def main():
                 tables, more = filled(path, n * SCALE)
                 grown |= more
             spent, status = seconds(path, words)
-            if times_n == 4 and spent > LEAST_SECONDS and spent > MOST_RATIO * times[1]:
+            if times_n == 4 and spent > MIN_SECONDS and spent > MAX_RATIO * times[1]:
                 spent = min(spent, seconds(path, words)[0])
             times.append(spent)
             statuses.add(status)
             if status == "timed out":
                 break
         good = "timed out" not in statuses and statuses <= {0, 1, 3, 4, 5} and not (
-            times[2] > LEAST_SECONDS and times[2] > MOST_RATIO * times[1])
+            times[2] > MIN_SECONDS and times[2] > MAX_RATIO * times[1])
         tally.check("%s: %s s" % (name, ", ".join("%.2f" % t for t in times)), good, "statuses %s" % statuses)
     if not wanted:
         small = tables - grown - set(growthtables.BOUNDED)

@@ -164,7 +164,7 @@ class ForkServer:
     """The program, loaded once and forked for each run (forkserver.c): of 5 ms of a run on a small file 2 are its start."""
 
     SHIM = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "libforkserver.so")
-    MOST_BYTES = 60000  # of a request, and of what a pipe takes at once
+    MAX_BYTES = 60000  # of a request, and of what a pipe takes at once
 
     def __init__(self):
         self.link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -231,7 +231,7 @@ def forked(arguments, timeout=60, cwd=None, stdin=None, extra=None):
     words = [PROGRAM] + list(arguments)
     texts = [cwd or home] + words + ["%s=%s" % each for each in dict(environment(home), **(extra or {})).items()]
     request = len(words).to_bytes(4, sys.byteorder) + b"".join(os.fsencode(text) + b"\0" for text in texts)
-    if max(len(request), len(stdin or b"")) > ForkServer.MOST_BYTES or not os.path.exists(ForkServer.SHIM) or any(name.endswith("_OPTIONS") or name.startswith("LD_") for name in extra or {}):
+    if max(len(request), len(stdin or b"")) > ForkServer.MAX_BYTES or not os.path.exists(ForkServer.SHIM) or any(name.endswith("_OPTIONS") or name.startswith("LD_") for name in extra or {}):
         return neurolens(arguments, timeout, cwd, stdin, extra)
     if not hasattr(_servers, "mine"):
         _servers.mine = ForkServer()

@@ -770,7 +770,7 @@ def planted():
 
 RUNS = 100000
 PRINTS = 10000
-MOST_ITEMS = (60, 40, 80, 0)  # of the parts of a fingerprint
+MAX_ITEMS = (60, 40, 80, 0)  # of the parts of a fingerprint
 DEVICES = ["NVIDIA H100 80GB HBM3", "NVIDIA A100-SXM4-80GB", "NVIDIA H200", "AMD Instinct MI300X"]
 
 
@@ -859,7 +859,7 @@ def packed(rng, pool, tails):
     """The bytes of a fingerprint as `add` packs them: of each part some items of a pool of signatures, in their order, with one of
     the lists of weights and times that were made for as many."""
     out = [struct.pack("<IIQ", 0x50464c4e, 3, 0)]  # NL_FINGERPRINT_FORM, the device
-    for part, most in enumerate(MOST_ITEMS):
+    for part, most in enumerate(MAX_ITEMS):
         out.append(struct.pack("<I", most))
         if most:
             heads = [pool[part][i] for i in sorted(rng.sample(range(200), most))]
@@ -881,7 +881,7 @@ def many_fingerprints():
     families = [rng.getrandbits(64) for _ in range(90)]
     pool = [[struct.pack("<QQI", signature, family, category) for family, signature, category in sorted(  # by family and hash
         (rng.choice(families), rng.getrandbits(64), rng.randrange(1, 25)) for _ in range(200))] for _ in range(4)]
-    tails = [[tail_of(rng, most) for _ in range(100)] for most in MOST_ITEMS]
+    tails = [[tail_of(rng, most) for _ in range(100)] for most in MAX_ITEMS]
     database = sqlite3.connect(os.path.join(ledger, "ledger.db"))
     database.executemany(
         "INSERT OR REPLACE INTO fingerprints SELECT run, 3, ?, zeroblob(6000) FROM runs WHERE run = ?",

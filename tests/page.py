@@ -23,8 +23,8 @@ from harness import FIXTURES, PROGRAM, ROOT, Tally, environment
 tally = Tally("page")
 WEB = os.path.join(ROOT, "web")
 SAMPLES = os.path.normpath(os.path.join(ROOT, "..", "shared", "samples"))
-MOST_BYTES = 3 << 20
-MOST_GZIP = 60 << 10
+MAX_BYTES = 3 << 20
+MAX_GZIP = 60 << 10
 
 # One of each family, as small as shows something.
 FAMILIES = {
@@ -96,7 +96,7 @@ def structure(name, page):
             hit = re.search(pattern, text)
             if hit:
                 faults.append("%s: …%s…" % (pattern, text[max(0, hit.start() - 40):hit.end() + 40]))
-    if len(page.encode()) > MOST_BYTES:
+    if len(page.encode()) > MAX_BYTES:
         faults.append("%d bytes" % len(page.encode()))
     for tag in ("<html lang=", "<title>", 'name="viewport"', "<h1>", "<noscript>"):
         if tag not in page:
@@ -445,7 +445,7 @@ def bundle(_):
         tally.check("web/dist/%s is of these sources" % name, digest.hexdigest() in first, "run `npm ci && npm run build` in web/")
     import gzip
     size = sum(len(gzip.compress(open(os.path.join(WEB, "dist", name), "rb").read(), 9)) for name in ("neurolens.js", "neurolens.css"))
-    tally.check("the bundle is %d bytes of gzip, at most %d" % (size, MOST_GZIP), size <= MOST_GZIP)
+    tally.check("the bundle is %d bytes of gzip, at most %d" % (size, MAX_GZIP), size <= MAX_GZIP)
     for name in os.listdir(source):
         text = open(os.path.join(source, name), encoding="utf-8").read()
         bad = re.search(r"\b(innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval|new Function|fetch|XMLHttpRequest|WebSocket|sendBeacon)\b\s*[(=]", text)

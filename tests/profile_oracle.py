@@ -6,7 +6,7 @@ that hold none of their own into build/onnxruntime. Per release and model both a
 last by turns, each in a process of its own; a round gives the ratio of the two medians, of whole runs without
 the profiler and of every node. What counts is the median of the rounds' ratios with its 95 % interval (order
 statistics): it must lie within 2 % (runs) and 5 % (nodes). There are more rounds until the interval is on one side
-of the limit, at most ROUNDS_MOST; then the median itself decides. A round in which one of the two processes had to
+of the limit, at most MAX_ROUNDS; then the median itself decides. A round in which one of the two processes had to
 wait for a processor does not count; where too few are left, the quietest ones do, and a difference over the limit is no failure then but
 said to be undecided.
 
@@ -30,8 +30,8 @@ tally = Tally("profile_oracle")
 PACKAGES = os.path.join(ROOT, "build", "onnxruntime-python")
 LIBRARIES = os.path.join(ROOT, "build", "onnxruntime")
 TOTAL, NODE = 0.02, 0.05
-NODE_LEAST = 50000  # ns: the profiler counts whole us, so shorter medians cannot be told to 1 in 50
-ROUNDS_LEAST, ROUNDS_MOST = 6, 30
+MIN_NODE = 50000  # ns: the profiler counts whole us, so shorter medians cannot be told to 1 in 50
+MIN_ROUNDS, MAX_ROUNDS = 6, 30
 QUIET = 0.03  # share of its time that a process may have waited
 MODELS = {"cnn": (onnxmodel.cnn, {"batch": 2, "height": 128, "width": 128}),
           "attention": (onnxmodel.attention, {"batch": 24, "seq": 128}),
@@ -163,7 +163,7 @@ def waited(work, *arguments):
 def quiet(rounds):
     """Those that count, [(share waited, ours, theirs)], the quietest first."""
     rounds = sorted(rounds, key=lambda one: one[0])
-    return rounds[:max(ROUNDS_LEAST, sum(one[0] <= QUIET for one in rounds))]
+    return rounds[:max(MIN_ROUNDS, sum(one[0] <= QUIET for one in rounds))]
 
 
 def pairs_of(rounds):
@@ -176,13 +176,13 @@ def pairs_of(rounds):
             seen.setdefault(what, []).append((first / second if second else math.nan, second))
     told = {what: ([ratio for ratio, _ in pairs], statistics.median(length for _, length in pairs),
                    TOTAL if what == "whole run" else NODE) for what, pairs in seen.items()}
-    return {what: row for what, row in told.items() if what == "whole run" or row[1] >= NODE_LEAST}
+    return {what: row for what, row in told.items() if what == "whole run" or row[1] >= MIN_NODE}
 
 
 def compare(python, library, name):
     """Rounds until all is decided; None when the package does not run."""
     rounds = []
-    while len(rounds) < ROUNDS_MOST:
+    while len(rounds) < MAX_ROUNDS:
         pair = {}
         for who in ("ours", "theirs") if len(rounds) % 2 else ("theirs", "ours"):
             pair[who] = waited(ours, library, name) if who == "ours" else waited(theirs, python, name)
@@ -190,7 +190,7 @@ def compare(python, library, name):
             return None
         rounds.append((max(pair["ours"][1], pair["theirs"][1]), pair["ours"][0], pair["theirs"][0]))
         calm = [one for one in rounds if one[0] <= QUIET]
-        if len(calm) >= ROUNDS_LEAST and all(decided(ratios, limit)
+        if len(calm) >= MIN_ROUNDS and all(decided(ratios, limit)
                                              for ratios, _, limit in pairs_of(calm).values()):
             break
     return rounds

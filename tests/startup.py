@@ -50,7 +50,7 @@ for turn in range(2 * %d):
 print(json.dumps([[1000 * statistics.median(one) for one in times], [statistics.median(one) for one in faults]]))
 """
 SPAWNED = 150
-MOST_FAULTS, MOST_CALLS = 11, 18  # beside the program alone; 7 calls are the dynamic linker's, to map one library
+MAX_FAULTS, MAX_CALLS = 11, 18  # beside the program alone; 7 calls are the dynamic linker's, to map one library
 
 
 def record(words, folder, env):
@@ -80,14 +80,14 @@ def starts(tally, true, env):
     times, faults = json.loads(record([sys.executable, "-c", STARTS % SPAWNED, true], scratch(), env))
     told = "%s: %.3f ms and %d faults, recorded %.3f ms and %d" % (true, times[0], faults[0], times[1], faults[1])
     print("# " + told)
-    tally.check("a process that records nothing costs at most %d page faults" % MOST_FAULTS,
-                faults[1] - faults[0] <= MOST_FAULTS, told)
+    tally.check("a process that records nothing costs at most %d page faults" % MAX_FAULTS,
+                faults[1] - faults[0] <= MAX_FAULTS, told)
     tally.check("and less than a quarter of the least program's own time", times[1] - times[0] < times[0] / 4, told)
     calls = [system_calls(true, scratch(), env, recorded) for recorded in (False, True)]
     if None in calls:
         tally.skip("system calls of a process that records nothing", "no strace here")
     else:
-        tally.check("and at most %d system calls" % MOST_CALLS, 0 < calls[1] - calls[0] <= MOST_CALLS, calls)
+        tally.check("and at most %d system calls" % MAX_CALLS, 0 < calls[1] - calls[0] <= MAX_CALLS, calls)
 
 
 def main():

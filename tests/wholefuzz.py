@@ -18,7 +18,7 @@ import sys
 from harness import PROGRAM, ROOT, Tally, forked as neurolens, scratch
 
 tally = Tally("wholefuzz")
-MOST_BYTES = 400000
+MAX_BYTES = 400000
 COMMANDS = [["info", "--format", "json"], ["info"], ["analyze", "--all", "--format", "json"], ["analyze", "--format", "md"],
             ["sql", None, "select kind, count(*), sum(dur), min(ts), max(name) from slices group by kind", "--format", "json"],
             ["export", "--to", "run.json"], ["export", "--to", "chrome"], ["export", "--to", "folded"], ["export", "--to", "perfetto"],
@@ -37,7 +37,7 @@ def family_files():
         folders.sort()
         for name in sorted(names):
             path = os.path.join(base, name)
-            if 0 < os.path.getsize(path) < MOST_BYTES and not name.endswith((".py", ".md")):
+            if 0 < os.path.getsize(path) < MAX_BYTES and not name.endswith((".py", ".md")):
                 found.setdefault(os.path.relpath(path, os.path.join(ROOT, "tests", "corpus")).split(os.sep)[0], []).append(path)
     return found
 
@@ -79,7 +79,7 @@ def change_bytes(dice, data, relatives):
                 other = file.read()
             start = dice.randrange(len(other))
             data[at:at + 64] = other[start:start + dice.choice((8, 64, 1024))]
-    return bytes(data[:4 * MOST_BYTES])
+    return bytes(data[:4 * MAX_BYTES])
 
 
 def change_json(dice, value, share):
@@ -143,7 +143,7 @@ def changed(dice, source, relatives, path):
             made = json.dumps(value).encode("utf-8", "surrogatepass")
         except (ValueError, RecursionError):
             made = None
-    if made is None or len(made) > 16 * MOST_BYTES:
+    if made is None or len(made) > 16 * MAX_BYTES:
         made = change_bytes(dice, data, relatives)
     with open(path, "wb") as file:
         file.write(gzip.compress(made, 1) if packed else made)

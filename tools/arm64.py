@@ -33,7 +33,7 @@ mount --bind /dev/urandom %(root)s/dev/urandom
 exec chroot %(root)s /usr/bin/env -i HOME=/user LANG=C.UTF-8 "$@"
 """
 SAMPLES = ["made_gpu_train.json.gz", "jax_cpu.xplane.pb", "ort_cpu_mlp.json.gz", "torch_cpu_stack.json.gz", "torch_cpu_train.json.gz"]
-MOST_BYTES = 1 << 20  # of a shared sample: the emulator takes ten times as long
+MAX_BYTES = 1 << 20  # of a shared sample: the emulator takes ten times as long
 
 
 def emulator():
@@ -84,7 +84,7 @@ def profiles(named):
         return found
     for folder in sorted(os.listdir(shared)):
         files = [path for path in glob.glob(os.path.join(shared, folder, "**"), recursive=True) if os.path.isfile(path) and
-                 2000 < os.path.getsize(path) < MOST_BYTES and not path.endswith((".md", ".txt", ".py", ".tsv"))]
+                 2000 < os.path.getsize(path) < MAX_BYTES and not path.endswith((".md", ".txt", ".py", ".tsv"))]
         found += sorted(files, key=lambda path: (-os.path.getsize(path), path))[:1]
     return found
 

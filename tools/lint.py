@@ -38,9 +38,9 @@ ROOMS = [
     {"cli": ("engine",), "engine": ("cli",)},
 ]
 
-MOST_LINES = {".c": 600, ".h": 200}
-MOST_FUNCTION_LINES = 60
-MOST_COMPLEXITY = 15
+MAX_LINES = {".c": 600, ".h": 200}
+MAX_FUNCTION_LINES = 60
+MAX_COMPLEXITY = 15
 # Called by tests alone, or by what tools/new-analysis makes.
 FOR_TESTS = {"nl_spill_release", "pickle_read", "nl_streamwork_init", "nl_streamwork_release", "nl_clockmap_bound"}
 FORMATTED = "build/formatted.list"  # digests of files that clang-format had nothing to say about
@@ -104,7 +104,7 @@ def file_sizes():
     """.c at most 600 lines, .h at most 200"""
     breaches = []
     for path in sources(("src", "python/src", "tests/unit", "fuzz", "bench")):
-        lines, most = read(path).count("\n"), MOST_LINES[os.path.splitext(path)[1]]
+        lines, most = read(path).count("\n"), MAX_LINES[os.path.splitext(path)[1]]
         if lines > most:
             breaches.append("%s: %d lines, at most %d" % (path, lines, most))
     return breaches
@@ -119,7 +119,7 @@ def functions():
     breaches = []
     for line in done.stdout.decode().splitlines():
         complexity, _, _, _, length, where = line.split("\t")[:6]
-        if int(complexity) > MOST_COMPLEXITY or int(length) > MOST_FUNCTION_LINES:
+        if int(complexity) > MAX_COMPLEXITY or int(length) > MAX_FUNCTION_LINES:
             breaches.append("%s: %s lines, complexity %s" % (where, length, complexity))
     return breaches
 
@@ -477,13 +477,22 @@ def wide_pages():
     return done.stdout.decode().splitlines()
 
 
-QUANTIFIERS = "ALIKE|BENT|BIG|BROAD|CLOSE|ENOUGH|FAR|FEW|HUGE|LEAST|LITTLE|LONG|LONGER|LONGEST|LOOSE|LOW|MANY|MOST|MOSTLY|NEAR|NEARLY|" \
-    "RARE|SEVERAL|SHORT|SHORTER|SMALL|SOME|SPARSE|SURE|TINY|UNLIKE|WEIGHTY|WIDE"
+QUANTIFIERS = "ALIKE|BENT|BIG|BROAD|CLOSE|CUT|EARLY|ENOUGH|EXPLAINED|FAR|FAST|FEW|HUGE|LATE|LEAST|LITTLE|LONG|LONGER|LONGEST|LOOSE|LOW|MANY|MAX|MIN|MOST|MOSTLY|NEAR|NEARLY|" \
+    "OUTLIER|RARE|REACHABLE|SAME|SEVERAL|SHORT|SHORTER|SLOW|SMALL|SOME|SPARSE|STRICT|STRICTER|SURE|TINY|UNLIKE|WEIGHTY|WIDE"
+# Names that others gave.
+OTHERS_BOUNDS = {"HEAP_SAMPLE_SELF_MAX", "HEAP_SAMPLE_SELF_MAX_COUNT"}
 
 
 def bounds():
-    """the name of a bound says what it bounds"""
-    return find(r"^[ \t]*#[ \t]*define[ \t]+(?:%s)[ \t]+[-(.\w]" % QUANTIFIERS, sources(), "bounds what?", ["define"])
+    """a bound is called MIN_ or MAX_ and what it bounds, after the prefix of its module: MAX_DEPTH, NL_MIN_GAP_NS"""
+    breaches, bare = find(r"^[ \t]*#[ \t]*define[ \t]+(?:%s)[ \t]+[-(.\w]" % QUANTIFIERS, sources(), "bounds what?"), []
+    for path in sources(("src", "python/src", "include")):
+        code = code_of(path)
+        for match in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(?P<name>[A-Z][A-Z0-9_]*)[ \t]+\S|\benum(?: \w+)? \{(?P<values>[^}]*)\}", code, re.M):
+            for name in [match.group("name")] if match.group("name") else re.findall(r"\b([A-Z][A-Z0-9_]*)\s*=\s*[-(\d]", match.group("values")):
+                if re.search(r"(?:^|_)(?:LEAST|MOST|MAXIMUM|MINIMUM)(?:_|$)|_(?:MAX|MIN)$", name) and name not in OTHERS_BOUNDS:
+                    bare.append("%s:%d: %s: say MIN_ or MAX_, and what" % (path, code.count("\n", 0, match.start()) + 1, name))
+    return breaches + bare
 
 
 def fields():

@@ -50,7 +50,7 @@ SWAPS = [(r"<=", "<"), (r">=", ">"), (r"(?<![-<])<(?![<=])", "<="), (r"(?<![->])
 
 HEAP_CHECK = "/lib/x86_64-linux-gnu/libc_malloc_debug.so.0"  # of glibc
 SANITIZED = "build-sanitized"
-LEAST_LIMIT_S = 60  # of the processor, each process; a unit test takes milliseconds
+MIN_LIMIT_S = 60  # of the processor, each process; a unit test takes milliseconds
 WAITING = 5  # times as long by the clock: the machine may do other things
 
 
@@ -184,7 +184,7 @@ class Copy:
             subprocess.run(["meson", "setup", SANITIZED, "-Dbuildtype=plain", "-Doptimization=0", "-Dc_args=-g1 -fno-sanitize-recover=all",
                             "-Db_sanitize=address,undefined", "-Db_lundef=false"], cwd=self.folder, stdout=subprocess.DEVNULL, check=True)
         for command, seconds in [*self.units(path, SANITIZED), (["python3", "tests/corpus_in_one.py"], SECONDS["corpus_in_one.py"])]:
-            failed = self.fails(command, max(LEAST_LIMIT_S, 60 * seconds), SANITIZED)
+            failed = self.fails(command, max(MIN_LIMIT_S, 60 * seconds), SANITIZED)
             if failed:
                 return "sanitizers: " + os.path.basename(command[-1])
         return None
@@ -222,7 +222,7 @@ class Copy:
         for room in ROOMS:
             for command, seconds in self.parts("src/%s/x.c" % room):
                 if tuple(command) not in self.sound:
-                    if self.fails(command, max(LEAST_LIMIT_S, 10 * seconds)):
+                    if self.fails(command, max(MIN_LIMIT_S, 10 * seconds)):
                         sys.exit("fails without a change: " + " ".join(command))
                     self.sound.add(tuple(command))
         failed = self.sanitized("src/base/x.c")
@@ -232,7 +232,7 @@ class Copy:
     def killer(self, path):
         """The first part that fails, or None."""
         for command, seconds in self.parts(path):
-            failed = self.fails(command, max(LEAST_LIMIT_S, 10 * seconds))
+            failed = self.fails(command, max(MIN_LIMIT_S, 10 * seconds))
             if failed:
                 name = command[-1]
                 return (os.path.relpath(name, self.folder) if name.startswith("/") else name) + (" (endless)" if failed == "endless" else "")

@@ -46,7 +46,7 @@ PYTHON = sys.executable or "python3"  # itself: "python3" may be a script that l
 CORES = int(os.environ.get("JOBS") or os.cpu_count() or 1)
 VERBOSE = "--verbose" in sys.argv
 QUICK_S = 15.0
-LEAST_AFTER_BUILD_S = 8.0  # that a quick run has left for tests
+MIN_AFTER_BUILD_S = 8.0  # that a quick run has left for tests
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
 NO_PARTS = {"harness.py", "growthtables.py", "hta_read.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py",
             "jsonsums.py", "answertraces.py", "mixedtraces.py"}
@@ -256,7 +256,7 @@ class Driver:
             if part.makes:
                 (self.built if not status else self.broken).add(part.makes)
                 if self.until is not None:
-                    self.until = max(self.until, time.monotonic() + LEAST_AFTER_BUILD_S)
+                    self.until = max(self.until, time.monotonic() + MIN_AFTER_BUILD_S)
             self.end(part, time.monotonic() - began, lines, sums)
             self.lock.notify_all()
 

@@ -13,8 +13,8 @@ from _weakref import ref
 from . import _capture, _tell_tasks_apart
 from ._calibrate import calibrate
 
-PROBLEMS_MOST = 50
-TASKS_MOST = 1000
+MAX_PROBLEMS = 50
+MAX_TASKS = 1000
 _problems = []
 calibrated = (0, 0)  # functions and calls that were left out on purpose
 thread_begins = None  # called in threads of threading, when they begin
@@ -23,7 +23,7 @@ thread_begins = None  # called in threads of threading, when they begin
 def problem(where, wrong):
     """Notes what could not be recorded, once for each text."""
     text = "%s: %s" % (where, wrong if isinstance(wrong, str) else "%s: %s" % (type(wrong).__name__, wrong))
-    if text not in _problems and len(_problems) < PROBLEMS_MOST:
+    if text not in _problems and len(_problems) < MAX_PROBLEMS:
         _problems.append(text)
         _capture.problem(text)
 
@@ -128,7 +128,7 @@ class Tasks:
             return None
         try:
             name = getattr(owner.get_coro(), "__qualname__", "?")
-            if self.named < TASKS_MOST:
+            if self.named < MAX_TASKS:
                 self.named += 1
                 name = "%s (%s)" % (name, owner.get_name())
             key = id(owner)

@@ -10,7 +10,7 @@
 
 #include <structmember.h>
 
-#define OPEN_MOST 256u
+#define MAX_OPEN 256u
 
 struct entry {
     uint64_t token;
@@ -53,7 +53,7 @@ void pycapture_of_hook(PyObject *scope, enum nl_rec_hook hook)
 
 bool pycapture_is_reusable(PyObject *scope)
 {
-    return ((struct scope *)scope)->used < OPEN_MOST;
+    return ((struct scope *)scope)->used < MAX_OPEN;
 }
 
 static void scope_dealloc(PyObject *object)

@@ -24,7 +24,7 @@
 
 #define SCOPES      8u
 #define NEEDS_INPUT 10u /* place behind the scopes, of which there are 10 */
-#define SHAPES_MOST 2048u
+#define MAX_SHAPES  2048u
 
 struct record_callback {
     void *start, *end;
@@ -85,7 +85,7 @@ static uint32_t shapes_cut(void)
 /* "[[8, 16], [], [16]]", as Kineto writes it; 0 where no input has a shape. */
 static uint32_t shapes_name(const struct nl_capture_v1 *table, const struct inputs *inputs)
 {
-    char text[SHAPES_MOST];
+    char text[MAX_SHAPES];
     size_t at = 0;
     bool any = false;
     for (const struct sizes *one = inputs->begin; one != inputs->end; one++) {

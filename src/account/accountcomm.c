@@ -8,7 +8,7 @@
 #include "base/median.h"
 #include "timeline/worksweep.h"
 
-#define MOST_SPREAD 0.5 /* of the median length: between the quartiles of differences of ends */
+#define MAX_SPREAD 0.5 /* of the median length: between the quartiles of differences of ends */
 
 /* One kernel of a collective; alike: operation, group and sequence are. */
 struct part {
@@ -233,7 +233,7 @@ static bool two_end_together(const struct nl_account_comm *comm, const struct pa
     int64_t spread = high - low;
     if (one_clock(comm, &parts[first], &parts[second]))
         spread = high > -low ? high : -low;
-    bool together = (double)spread <= MOST_SPREAD * (double)nl_median_upper(lengths, pairs);
+    bool together = (double)spread <= MAX_SPREAD * (double)nl_median_upper(lengths, pairs);
     nl_free(differences);
     nl_free(lengths);
     return together;

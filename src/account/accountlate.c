@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-#define MOST_OF  0.5 /* of all waiting, for this one */
-#define OWN_MOST 0.5 /* of what can be won: what it waits itself for others */
+#define MIN_LATE_SHARE 0.5 /* of all waiting, for this one */
+#define MAX_OWN        0.5 /* of what can be won: what it waits itself for others */
 
 /* Of what the others wait on average: each of them; else another is late, too. */
-#define ALL_LEAST 0.25
+#define MIN_ALL_SHARE 0.25
 
 /* Devices with work, and what they wait. */
 struct crowd {
@@ -97,7 +97,7 @@ static void find(struct crowd *crowd, struct nl_account_late *late)
             most = crowd->waits[i];
             member = i;
         }
-    if (!most || (double)most < MOST_OF * (double)all)
+    if (!most || (double)most < MIN_LATE_SHARE * (double)all)
         return;
     const struct nl_account_device *device = nl_account_member_device(crowd->account, member);
     size_t at = 0;
@@ -106,8 +106,8 @@ static void find(struct crowd *crowd, struct nl_account_late *late)
     if (at == crowd->count)
         return;
     int64_t least = least_wait(crowd, at, member);
-    if ((double)crowd->own[at] > OWN_MOST * (double)least ||
-        (double)least * (double)(crowd->count - 1) < ALL_LEAST * (double)most)
+    if ((double)crowd->own[at] > MAX_OWN * (double)least ||
+        (double)least * (double)(crowd->count - 1) < MIN_ALL_SHARE * (double)most)
         return;
     *late = (struct nl_account_late){.others = crowd->count - 1,
                                      .member = member,

@@ -9,7 +9,7 @@
 #include "timeline/feeder.h"
 #include "timeline/idleclass.h"
 
-#define MOST_DEEP 64
+#define MAX_DEPTH 64
 
 /* ---- Idle time comes in through the sink ---- */
 
@@ -57,7 +57,7 @@ static uint32_t operator_around(struct nl_account_maker *maker, const struct nl_
     if (did->elsewhere || !nl_is_call(trace, did->slice))
         return NL_NO_NAME;
     uint32_t at = trace->slice.parent[did->slice];
-    for (unsigned deep = 0; at != NL_NULL_ROW && deep < MOST_DEEP; deep++) {
+    for (unsigned deep = 0; at != NL_NULL_ROW && deep < MAX_DEPTH; deep++) {
         if (trace->slice.kind[at] == NL_KIND_OP)
             return nl_account_plain(maker, trace->slice.name[at]);
         at = trace->slice.parent[at];

@@ -11,7 +11,7 @@
 #include "timeline/lanesof.h"
 #include "timeline/worksweep.h"
 
-#define NL_ACCOUNT_MOST_ROWS 20000 /* per account; of later ones operator and range are left out */
+#define NL_ACCOUNT_MAX_ROWS 20000 /* per account; of later ones operator and range are left out */
 
 /* Rows of one account under construction, each key once. */
 struct nl_account_rows {

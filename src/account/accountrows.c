@@ -65,8 +65,7 @@ static uint32_t find(struct nl_account_rows *rows, const struct nl_account_row *
     uint32_t found = NL_LOOKUP(&rows->by_key, hash, i, is_key(&rows->items[i], key));
     if (found != NL_NO_ROW)
         return found;
-    if (rows->count >= NL_ACCOUNT_MOST_ROWS &&
-        (key->op != NL_NO_NAME || key->range != NL_NO_NAME)) {
+    if (rows->count >= NL_ACCOUNT_MAX_ROWS && (key->op != NL_NO_NAME || key->range != NL_NO_NAME)) {
         struct nl_account_row less = *key;
         less.op = less.range = NL_NO_NAME;
         return find(rows, &less);

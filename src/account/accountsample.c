@@ -48,7 +48,7 @@ static struct choice *find_choice(struct choice *choices, size_t *count, uint32_
     return &choices[(*count)++];
 }
 
-#define MOST_CHOICES 1024 /* of later ones none is taken */
+#define MAX_CHOICES 1024 /* of later ones none is taken */
 
 /* In samples of the wall clock all threads are there equally long: then the main thread by its name, else not one that mostly
  * waits. */
@@ -75,10 +75,10 @@ static struct choice heaviest(const struct nl_trace *trace, const struct nl_wind
                               uint32_t unit)
 {
     const struct nl_sample_table *sample = &trace->sample;
-    struct choice *choices = nl_alloc((MOST_CHOICES + 1) * sizeof *choices);
+    struct choice *choices = nl_alloc((MAX_CHOICES + 1) * sizeof *choices);
     uint8_t *waits = nl_zalloc((size_t)trace->stack.rows + 1);
     size_t count = 0;
-    for (uint32_t row = 0; row < sample->rows && count < MOST_CHOICES; row++) {
+    for (uint32_t row = 0; row < sample->rows && count < MAX_CHOICES; row++) {
         if (!counts(trace, window, row, unit))
             continue;
         struct choice *it = find_choice(choices, &count, sample->event[row], sample->lane[row]);

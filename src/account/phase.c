@@ -8,13 +8,13 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/median.h"
-#define LEAST_STEPS   4   /* fewer have no usual length */
+#define MIN_STEPS     4   /* fewer have no usual length */
 #define OUTLIER_TIMES 1.5 /* the median, at least */
-#define MOST_Z        3.5 /* Iglewicz and Hoaglin 1993, as stepphase.c */
-#define MOST_OUTLIERS 0.1 /* of the steps: more are no outliers but how the run is */
+#define MAX_Z         3.5 /* Iglewicz and Hoaglin 1993, as stepphase.c */
+#define MAX_OUTLIERS  0.1 /* of the steps: more are no outliers but how the run is */
 #define STEADY_DEVIATION                                                                           \
-    0.2 /* of the median length: such a step is no warm-up, however even the rest is */
-#define MOST_TAIL 0.5 /* of the device work's span */
+    0.2              /* of the median length: such a step is no warm-up, however even the rest is */
+#define MAX_TAIL 0.5 /* of the device work's span */
 #define PAUSE_TIMES                                                                                \
     2.0 /* the median time from step to step: a pause this long belongs to no step */
 
@@ -61,16 +61,16 @@ static double most_length(const struct nl_found_step *steps, size_t count, int64
     for (size_t i = 0; i < count; i++)
         if (steps[i].phase == NL_STEP_STEADY)
             values[kept++] = steps[i].end - steps[i].start;
-    if (kept < LEAST_STEPS)
+    if (kept < MIN_STEPS)
         return INFINITY;
     int64_t median = nl_median_upper(values, kept);
     for (size_t i = 0; i < kept; i++)
         values[i] = llabs(values[i] - median);
-    double most = (double)median + MOST_Z * 1.4826 * (double)nl_median_upper(values, kept);
+    double most = (double)median + MAX_Z * 1.4826 * (double)nl_median_upper(values, kept);
     most = most > OUTLIER_TIMES * (double)median ? most : OUTLIER_TIMES * (double)median;
     for (size_t i = 0; i < count; i++)
         over += steps[i].phase == NL_STEP_STEADY && (double)(steps[i].end - steps[i].start) > most;
-    return (double)over > 1 + MOST_OUTLIERS * (double)kept ? INFINITY : most;
+    return (double)over > 1 + MAX_OUTLIERS * (double)kept ? INFINITY : most;
 }
 
 static double most_pause(const struct nl_found_step *steps, size_t count, int64_t *values)
@@ -157,7 +157,7 @@ static const struct nl_step_group *steps_of(const struct nl_found_steps *steps, 
 static bool stand_for(int64_t end, const struct nl_startup *span)
 {
     return span->start >= span->end ||
-           (double)(span->end - end) <= MOST_TAIL * (double)(span->end - span->start);
+           (double)(span->end - end) <= MAX_TAIL * (double)(span->end - span->start);
 }
 
 /* False when the rank has no steps that stand for its work. */

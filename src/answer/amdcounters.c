@@ -5,8 +5,8 @@
 
 #include "answer/judge.h"
 
-#define MOST_SAID 4
-#define KIB       1024.0
+#define MAX_SAID 4
+#define KIB      1024.0
 
 enum {
     OCCUPANCY,
@@ -99,7 +99,7 @@ static const char *before(unsigned *said)
 static void put_percent(struct nl_buf *out, unsigned *said, const struct meter *meter,
                         const char *words)
 {
-    if (!meter->there || !(meter->ns > 0) || *said == MOST_SAID)
+    if (!meter->there || !(meter->ns > 0) || *said == MAX_SAID)
         return;
     nl_buf_text(out, before(said));
     nl_tell_share(out, words, meter->weighted / meter->ns / 100);
@@ -108,7 +108,7 @@ static void put_percent(struct nl_buf *out, unsigned *said, const struct meter *
 static void put_part(struct nl_buf *out, unsigned *said, double part, double whole,
                      const char *words)
 {
-    if (!(whole > 0) || !(part >= 0) || part > whole || *said == MOST_SAID)
+    if (!(whole > 0) || !(part >= 0) || part > whole || *said == MAX_SAID)
         return;
     nl_buf_text(out, before(said));
     nl_tell_share(out, words, part / whole);
@@ -117,7 +117,7 @@ static void put_part(struct nl_buf *out, unsigned *said, double part, double who
 static void put_bytes(struct nl_buf *out, unsigned *said, double bytes, double ns,
                       const char *words)
 {
-    if (!(bytes >= 1) || bytes > 1e18 || *said == MOST_SAID)
+    if (!(bytes >= 1) || bytes > 1e18 || *said == MAX_SAID)
         return;
     nl_tell_size(out, before(said), (uint64_t)bytes);
     nl_buf_text(out, words);

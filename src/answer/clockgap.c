@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "base/sum.h"
 
-#define LEAST_NS   INT64_C(3600000000000) /* no real profile is empty for an hour */
+#define MIN_NS     INT64_C(3600000000000) /* no real profile is empty for an hour */
 #define TIMES_REST 100                    /* as long as all else, at least */
 
 /* When a lane begins and ends; no events: count is 0. */
@@ -51,7 +51,7 @@ static struct nl_clock_gap widest(const struct extent *lanes, const struct nl_ke
     bool main_is_first = before > all - before;
     gap.span_ns = main_is_first ? head : tail;
     gap.others = main_is_first ? all - before : before;
-    if (gap.gap_ns < LEAST_NS || gap.gap_ns / TIMES_REST < nl_sum(head, tail))
+    if (gap.gap_ns < MIN_NS || gap.gap_ns / TIMES_REST < nl_sum(head, tail))
         gap.gap_ns = 0;
     return gap;
 }
@@ -59,7 +59,7 @@ static struct nl_clock_gap widest(const struct extent *lanes, const struct nl_ke
 struct nl_clock_gap nl_clock_gap_of(const struct nl_trace *trace)
 {
     int64_t span;
-    if (__builtin_sub_overflow(trace->last_ts, trace->first_ts, &span) || span < LEAST_NS)
+    if (__builtin_sub_overflow(trace->last_ts, trace->first_ts, &span) || span < MIN_NS)
         return (struct nl_clock_gap){0};
     struct extent *lanes = extents_of(trace);
     struct nl_keyed *order = nl_alloc(2 * ((size_t)trace->lane.rows + 1) * sizeof *order);

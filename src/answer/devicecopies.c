@@ -13,10 +13,10 @@
 #include "tables/lookup.h"
 #include "tables/memo.h"
 
-#define MOST_DEEP   64
-#define LEAST_KNOWN 0.3 /* of copying, with a known launch: then its ranges speak for all */
-#define MOST_OF_IT  0.6 /* of all copying: then a range is the culprit */
-#define MOST_OF_ALL 0.5 /* of the time: then capturing is the answer */
+#define MAX_DEPTH         64
+#define MIN_KNOWN         0.3 /* of copying, with a known launch: then its ranges speak for all */
+#define MIN_RANGE_SHARE   0.6 /* of all copying: then a range is the culprit */
+#define MIN_CAPTURE_SHARE 0.5 /* of the time: then capturing is the answer */
 
 /* Ranges that frameworks make for each of their operators say less than the program's own. */
 static bool is_own(struct nl_str name)
@@ -53,7 +53,7 @@ static void add_ranges(struct sums *sums, const struct nl_trace *trace,
                        const struct nl_rangetree *tree, uint32_t range, int64_t ns)
 {
     uint32_t last = UINT32_MAX;
-    for (uint32_t deep = MOST_DEEP; range != NL_NULL_ROW && deep;
+    for (uint32_t deep = MAX_DEPTH; range != NL_NULL_ROW && deep;
          range = tree->parents[range], deep--) {
         uint32_t id = nl_fold_id(&sums->fold, trace->slice.name[tree->slices[range]]);
         make_room(sums, id);
@@ -81,7 +81,7 @@ static int64_t sum_ranges(struct nl_judged *judged, enum nl_kind kind, struct su
         whole += trace->slice.dur[work];
         add_ranges(sums, trace, &ranges->tree, ranges->owner[i], trace->slice.dur[work]);
     }
-    return (double)whole < LEAST_KNOWN * (double)all ? INT64_MAX : whole;
+    return (double)whole < MIN_KNOWN * (double)all ? INT64_MAX : whole;
 }
 
 /* The innermost range of the program's own that holds most copying, else of any; NULL none. */
@@ -97,7 +97,7 @@ static const char *copying_range(struct nl_judged *judged, enum nl_kind kind)
     uint32_t best = 0;
     bool best_own = false;
     for (uint32_t id = 1; id < sums.fold.texts.count && id < sums.ns_cap; id++) {
-        if ((double)sums.ns[id] < MOST_OF_IT * (double)whole || !sums.ns[id])
+        if ((double)sums.ns[id] < MIN_RANGE_SHARE * (double)whole || !sums.ns[id])
             continue;
         bool own = is_own(nl_dict_text(&sums.fold.texts, id));
         if (!best || (own && !best_own) || (own == best_own && sums.depth[id] > sums.depth[best])) {
@@ -297,11 +297,12 @@ bool nl_device_tell_capture(struct nl_device_case *it)
     const struct nl_account_device *device = it->parts.account;
     int64_t ns = captured(judged->trace, device->start, device->end, &begin, &graphs);
     int64_t whole = it->in_steps ? device->end - device->start : it->parts.total;
-    if (it->in_steps && (double)ns < MOST_OF_ALL * (double)whole) {
+    if (it->in_steps && (double)ns < MIN_CAPTURE_SHARE * (double)whole) {
         ns = captured(judged->trace, it->first, it->last, &begin, &graphs);
         whole = it->parts.total;
     }
-    if (judged->options->window.has_time || (double)ns < MOST_OF_ALL * (double)whole || ns > whole)
+    if (judged->options->window.has_time || (double)ns < MIN_CAPTURE_SHARE * (double)whole ||
+        ns > whole)
         return false;
     uint32_t range = range_at(judged->trace, judged->trace->slice.ts[begin]);
     struct nl_buf *out = nl_tell_begin(judged);

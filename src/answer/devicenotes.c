@@ -9,9 +9,9 @@
 #include "base/sum.h"
 #include "timeline/profilercalls.h"
 
-#define SHARE_DIFFERENCE_MOST 0.05 /* of the time */
-#define PROFILER_LEAST        0.1  /* of the recording */
-#define WORTH_SAYING          0.02 /* of the time */
+#define MAX_SHARE_DIFFERENCE 0.05 /* of the time */
+#define MIN_PROFILER         0.1  /* of the recording */
+#define WORTH_SAYING         0.02 /* of the time */
 
 static void put_share_of(struct nl_buf *out, const char *word, int64_t ns, int64_t whole)
 {
@@ -26,7 +26,7 @@ static bool differs(const struct nl_device_case *it)
 {
     double steady = (double)it->steady[NL_PART_COMPUTE] / (double)it->steady[NL_PART_WALL];
     double whole = (double)it->row.compute_ns / (double)it->row.wall_ns;
-    return steady - whole > SHARE_DIFFERENCE_MOST || whole - steady > SHARE_DIFFERENCE_MOST;
+    return steady - whole > MAX_SHARE_DIFFERENCE || whole - steady > MAX_SHARE_DIFFERENCE;
 }
 
 static void tell_steady(struct nl_device_case *it)
@@ -135,7 +135,7 @@ static void tell_profiler(struct nl_device_case *it)
     const struct nl_trace *trace = it->judged->trace;
     struct nl_profiler_calls calls = nl_profiler_calls(trace);
     int64_t ns = nl_sum(calls.start_ns, calls.stop_ns), span = trace->last_ts - trace->first_ts;
-    if (nl_judged_in_window(it->judged) || (double)ns < PROFILER_LEAST * (double)span)
+    if (nl_judged_in_window(it->judged) || (double)ns < MIN_PROFILER * (double)span)
         return;
     bool start = calls.start_ns >= calls.stop_ns;
     struct nl_buf *out = nl_tell_begin(it->judged);

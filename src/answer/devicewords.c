@@ -12,8 +12,8 @@
 #include "timeline/quantile.h"
 #include "timeline/waitname.h"
 
-#define INSIDE_SHARE_LEAST 0.05 /* of the time: what a finding about computing can win is named */
-#define SPREAD_SHARE_MOST                                                                          \
+#define MIN_INSIDE_SHARE 0.05 /* of the time: what a finding about computing can win is named */
+#define MAX_SPREAD_SHARE                                                                           \
     0.1 /* of the computing, in the kernel that takes most: its name says little */
 
 /* "GPU 0", "Rank 3 GPU 0", "GPU 0 (1 of 2)". */
@@ -40,7 +40,7 @@ bool nl_device_is_place(const struct nl_device_case *it, const struct nl_finding
     return finding->rank == it->row.rank && finding->device == it->row.ordinal;
 }
 
-#define CATEGORIES_MOST 64
+#define MAX_CATEGORIES 64
 
 /* "cudaLaunchKernel 104 ms in aten::addmm, cudaFree 45 ms (29 ms in aten::mm)". */
 static void put_names(struct nl_device_case *it, struct nl_buf *out, const char *before,
@@ -127,7 +127,7 @@ static void put_kernels(struct nl_device_case *it, struct nl_buf *out)
     if (!top.count)
         top = all_kernels(it);
     if (top.count)
-        nl_buf_text(out, (double)top.ns[0] < SPREAD_SHARE_MOST * (double)top.whole
+        nl_buf_text(out, (double)top.ns[0] < MAX_SPREAD_SHARE * (double)top.whole
                              ? "; spread over many kernels, most in "
                              : "; most in ");
     for (size_t i = 0; i < top.count; i++) {
@@ -152,10 +152,10 @@ static void put_categories(struct nl_device_case *it, struct nl_buf *out, const 
 {
     const struct nl_result *rows = nl_judged_part(it->judged, "kernel_categories");
     int64_t whole = rows ? nl_lookup_sum(rows, "sum_ns") : 0;
-    struct nl_name_sum categories[CATEGORIES_MOST];
+    struct nl_name_sum categories[MAX_CATEGORIES];
     size_t said = 0,
            count =
-               rows ? nl_sum_by_name(rows, "category", "sum_ns", categories, CATEGORIES_MOST) : 0;
+               rows ? nl_sum_by_name(rows, "category", "sum_ns", categories, MAX_CATEGORIES) : 0;
     for (size_t i = 0; i < count && said < 3; i++) {
         struct nl_str name = categories[i].name;
         int64_t ns = categories[i].ns;
@@ -183,7 +183,7 @@ static void put_inside(struct nl_device_case *it, struct nl_buf *out)
         {"layout_copies", "operators that only move data take much of it", NULL},
         {"decode_weight_bound", "decode is bound by reading weights", NULL},
     };
-    if (!it->inside || (double)it->inside_ns < INSIDE_SHARE_LEAST * (double)it->parts.total)
+    if (!it->inside || (double)it->inside_ns < MIN_INSIDE_SHARE * (double)it->parts.total)
         return;
     bool amd = nl_setting_of(it->judged->trace, it->row.device).maker == NL_MAKER_AMD;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -16,7 +16,7 @@
 
 #define SENTENCE_BYTES 2000
 #define NAME_BYTES     64
-#define LEAST_SHARE    0.0005 /* less would read 0.0 % */
+#define MIN_SHARE      0.0005 /* less would read 0.0 % */
 
 struct story {
     const struct nl_report *report;
@@ -90,7 +90,7 @@ static void put_part(struct nl_buf *out, const struct nl_result *breakdown, cons
                      const char *column)
 {
     double share = share_of(breakdown, column);
-    if (share >= LEAST_SHARE)
+    if (share >= MIN_SHARE)
         put_percent(out, before, share);
 }
 
@@ -299,7 +299,7 @@ void nl_headlines(struct nl_report *report, const struct nl_trace *trace)
 {
     add_verdict(report);
     tell_fn *const *story = report->findings ? analyze_story : info_story;
-    for (size_t i = 0; story[i] && report->headline_count < NL_HEADLINES_MAX; i++) {
+    for (size_t i = 0; story[i] && report->headline_count < NL_MAX_HEADLINES; i++) {
         struct nl_buf out;
         nl_buf_init(&out, SENTENCE_BYTES);
         story[i](&(struct story){.report = report, .trace = trace, .out = &out});

@@ -8,7 +8,7 @@
 #include "tables/gaptext.h"
 #include "tables/memo.h"
 
-#define MOST_NAMES 64
+#define MAX_NAMES 64
 
 struct call {
     int64_t start, end;
@@ -26,7 +26,7 @@ struct calls {
     const struct nl_trace *trace;
     struct call *items;
     size_t count, cap;
-    struct tally tallies[MOST_NAMES];
+    struct tally tallies[MAX_NAMES];
     size_t names;
 };
 
@@ -76,7 +76,7 @@ static void count_call(struct calls *calls, const struct call *call, int64_t ns)
     size_t i = 0;
     while (i < calls->names && calls->tallies[i].name != name)
         i++;
-    if (i == MOST_NAMES)
+    if (i == MAX_NAMES)
         return;
     if (i == calls->names)
         calls->tallies[calls->names++] = (struct tally){.name = name};

@@ -7,9 +7,9 @@
 #include "tables/memo.h"
 
 /* Of the late rank's time: what can be won; a scatter of arrivals is less. */
-#define WINS_LEAST 0.05
-#define EXPLAINED  0.5 /* of what the others wait: in one kind of the rank's own time */
-#define NAME_LEAST 0.1 /* of what it does longer */
+#define MIN_WINS            0.05
+#define MIN_EXPLAINED_SHARE 0.5 /* of what the others wait: in one kind of the rank's own time */
+#define MIN_NAME            0.1 /* of what it does longer */
 
 #define KINDS 8
 
@@ -171,7 +171,7 @@ static void find_names(const struct ranks *ranks, struct nl_late_rank *late)
         sum_names(ranks, i, late->class, i == late->device ? own : others);
     for (uint32_t name = 0; name < names; name++) {
         int64_t mean = others[name] / (int64_t)late->others;
-        if ((double)(own[name] - mean) >= NAME_LEAST * (double)late->longer_ns)
+        if ((double)(own[name] - mean) >= MIN_NAME * (double)late->longer_ns)
             put_name(ranks, late, name, own[name], mean);
     }
     nl_free(own);
@@ -188,8 +188,8 @@ bool nl_late_rank_find(struct nl_judged *judged, enum nl_phase phase, struct nl_
     ranks.account = nl_memo_account(memo);
     ranks.rows = nl_memo_breakdown(memo, &ranks.count);
     if (!find_rank(&ranks, late) || !find_kind(&ranks, late) ||
-        (double)late->net_saving_ns < WINS_LEAST * (double)late->total_ns ||
-        (double)late->longer_ns < EXPLAINED * (double)late->waits_ns)
+        (double)late->net_saving_ns < MIN_WINS * (double)late->total_ns ||
+        (double)late->longer_ns < MIN_EXPLAINED_SHARE * (double)late->waits_ns)
         return false;
     if (late->class != NL_VERDICT_COPY && late->class != NL_VERDICT_IDLE)
         find_names(&ranks, late);

@@ -15,7 +15,7 @@
 
 #define STALL_MEDIANS 3
 #define STALL_SHARE   10 /* a tenth of runs */
-#define LEAST_CALLS   3
+#define MIN_CALLS     3
 #define FEW_SHARE     10 /* a tenth of the calls of a run */
 #define ONE_OF        4  /* calls of a run, of which a single one is few, too */
 
@@ -139,7 +139,7 @@ static void add_sum(struct nl_model_sum *sum, uint32_t name, int64_t usual)
 
 static bool has_stalled(const struct nl_model_runs *it, size_t count, int64_t median, int64_t ns)
 {
-    return !it->no_stalls && count >= LEAST_CALLS && ns / STALL_MEDIANS > median &&
+    return !it->no_stalls && count >= MIN_CALLS && ns / STALL_MEDIANS > median &&
            ns - median > it->median_ns / STALL_SHARE;
 }
 

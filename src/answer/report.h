@@ -10,12 +10,12 @@
 #include "answer/verdict.h"
 #include "findings/finding.h"
 
-#define NL_HEADLINES_MAX 8
+#define NL_MAX_HEADLINES 8
 
 struct nl_report {
     const char *name;  /* "analyze": schema neurolens.analyze/1 */
     const char *title; /* heading for eyes */
-    const char *headlines[NL_HEADLINES_MAX];
+    const char *headlines[NL_MAX_HEADLINES];
     size_t headline_count;
     struct nl_result *
         *results; /* every analysis of the plan, also those without rows; fewer when brief */

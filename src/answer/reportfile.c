@@ -12,10 +12,10 @@
 #include "base/file.h"
 #include "store/hostroofs.h"
 
-#define MAGIC     "NLREPORT"
-#define FORMAT    5u
-#define MOST_BODY ((size_t)256 << 20)
-#define TEXTS(n)  ((n) * sizeof(uint64_t)) /* bytes that n texts take at least: their lengths */
+#define MAGIC    "NLREPORT"
+#define FORMAT   5u
+#define MAX_BODY ((size_t)256 << 20)
+#define TEXTS(n) ((n) * sizeof(uint64_t)) /* bytes that n texts take at least: their lengths */
 
 struct header {
     char magic[8];
@@ -344,7 +344,7 @@ static void put_report(struct tape *tape, struct nl_report *report)
     bool judged = report->findings != NULL;
     put_text(tape, &report->name, &report->arena);
     put_text(tape, &report->title, &report->arena);
-    put_count(tape, &report->headline_count, TEXTS(1), NL_HEADLINES_MAX);
+    put_count(tape, &report->headline_count, TEXTS(1), NL_MAX_HEADLINES);
     for (size_t i = 0; i < report->headline_count; i++)
         put_text(tape, &report->headlines[i], &report->arena);
     put_verdict(tape, report);
@@ -464,7 +464,7 @@ bool nl_report_save(const struct nl_report *report, const struct nl_profile *pro
                     struct nl_str question, const char *path, struct nl_err *err)
 {
     struct nl_buf body;
-    nl_buf_init(&body, MOST_BODY);
+    nl_buf_init(&body, MAX_BODY);
     struct tape tape = {.out = &body};
     struct nl_report same = *report;
     struct nl_profile facts = *profile;

@@ -13,7 +13,7 @@
 #include "tables/gaptext.h"
 #include "tables/memo.h"
 
-#define MOST_NAMES 512
+#define MAX_NAMES  512
 #define ALL_PHASES NL_PHASES
 
 /* Time per name of one kind of time. */
@@ -54,7 +54,7 @@ static void add(struct division *division, enum nl_time_what what, const struct 
     while (i < division->count &&
            (division->tallies[i].what != what || division->tallies[i].name != row->name))
         i++;
-    if (i == MOST_NAMES || row->name == NL_NO_NAME)
+    if (i == MAX_NAMES || row->name == NL_NO_NAME)
         return;
     if (i == division->count) {
         division->count++;
@@ -408,7 +408,7 @@ static void add_rows(struct division *division, unsigned phase)
 static void sort_rows(struct division *division, unsigned phase)
 {
     struct nl_time_parts *parts = division->parts;
-    struct tally tallies[MOST_NAMES];
+    struct tally tallies[MAX_NAMES];
     division->tallies = tallies;
     division->count = 0;
     memset(parts->parts, 0, sizeof parts->parts);

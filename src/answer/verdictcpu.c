@@ -15,12 +15,12 @@
 #include "timeline/unseengpu.h"
 #include "timeline/waitname.h"
 
-#define MAIN_SHARE_LEAST 0.5
-#define STARTUP_SHARE    0.2  /* steps that cover less of the profile: start-up dominates */
-#define LEAST_TOLD       0.2  /* of all samples in functions with a name */
-#define OUTLIER          2.0  /* times the median */
-#define LEAST_INSIDE     0.3  /* of the time, with what is called: worth a look */
-#define ALL_OF_IT        0.97 /* the whole program: says nothing */
+#define MIN_MAIN_SHARE  0.5
+#define STARTUP_SHARE   0.2  /* steps that cover less of the profile: start-up dominates */
+#define MIN_NAMED_SHARE 0.2  /* of all samples in functions with a name */
+#define OUTLIER_MEDIANS 2.0  /* times the median */
+#define MIN_INSIDE      0.3  /* of the time, with what is called: worth a look */
+#define ALL_OF_IT       0.97 /* the whole program: says nothing */
 
 struct cpu_case {
     struct nl_judged *judged;
@@ -238,7 +238,7 @@ static bool judge_waiting(struct cpu_case *it)
     struct nl_str name = nl_lookup_text(it->rows, top, "name");
     int64_t self = nl_lookup_i64(it->rows, top, "self_ns");
     if (nl_lookup_text(it->rows, top, "bound").len || !nl_is_wait_name(name) ||
-        (double)self < MAIN_SHARE_LEAST * (double)it->whole)
+        (double)self < MIN_MAIN_SHARE * (double)it->whole)
         return false;
     int64_t whole =
         self <= it->span ? it->span : it->whole; /* of several threads: of all they take */
@@ -287,7 +287,7 @@ static bool judge_messages(struct cpu_case *it)
     for (size_t row = 0; row < it->rows->rows; row++)
         if (is_message(nl_lookup_text(it->rows, row, "name")))
             nl_sum_add(&sum, nl_lookup_i64(it->rows, row, "self_ns"));
-    if (sum <= 0 || (double)sum < MAIN_SHARE_LEAST * (double)it->whole)
+    if (sum <= 0 || (double)sum < MIN_MAIN_SHARE * (double)it->whole)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_unseen_launched(it->judged, out);
@@ -322,7 +322,7 @@ static bool judge_startup(struct cpu_case *it)
     if (it->judged->options->window.has_time)
         return false; /* a window has no start-up; starts of steps are those of the profile */
     if (!steps || sum <= 0 || (double)sum > STARTUP_SHARE * (double)it->span ||
-        (double)first < MAIN_SHARE_LEAST * (double)it->span)
+        (double)first < MIN_MAIN_SHARE * (double)it->span)
         return false;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_unseen_launched(it->judged, out);
@@ -356,7 +356,7 @@ static void tell_outliers(struct cpu_case *it)
     size_t slow = 0, slowest = 0;
     for (size_t row = 0; steps && median > 0 && row < steps->rows; row++) {
         int64_t ns = nl_lookup_i64(steps, row, "dur_ns");
-        slow += (double)ns > OUTLIER * median;
+        slow += (double)ns > OUTLIER_MEDIANS * median;
         if (ns > nl_lookup_i64(steps, slowest, "dur_ns"))
             slowest = row;
     }
@@ -385,7 +385,7 @@ static size_t find_holders(const struct cpu_case *it, size_t *rows, int64_t *tot
     for (size_t row = 0; row < it->rows->rows && count < NL_OUTERMOST_NAMES; row++) {
         uint32_t name = nl_dict_find(&trace->names, nl_lookup_text(it->rows, row, "name"));
         if (!is_work(it, it->rows, row) || name >= trace->names.count ||
-            (double)nl_lookup_i64(it->rows, row, "total_ns") < LEAST_INSIDE * (double)it->whole)
+            (double)nl_lookup_i64(it->rows, row, "total_ns") < MIN_INSIDE * (double)it->whole)
             continue;
         rows[count] = row;
         names[count++] = name;
@@ -403,7 +403,7 @@ static void tell_inclusive(struct cpu_case *it)
     size_t count = find_holders(it, rows, totals);
     struct nl_buf *out = nl_tell_begin(it->judged);
     for (size_t i = 0; i < count; i++)
-        if ((double)totals[i] < LEAST_INSIDE * (double)it->whole ||
+        if ((double)totals[i] < MIN_INSIDE * (double)it->whole ||
             (double)totals[i] > ALL_OF_IT * (double)it->whole ||
             nl_lookup_i64(it->rows, rows[i], "self_ns") > totals[i] / 2)
             totals[i] = -1; /* not to be reported */
@@ -459,7 +459,7 @@ static bool samples_say_more(const struct cpu_case *it)
         if (share == share && name.len && name.ptr[0] != '(')
             told += share;
     }
-    return samples && !trace->op.rows && !trace->python.rows && told > LEAST_TOLD;
+    return samples && !trace->op.rows && !trace->python.rows && told > MIN_NAMED_SHARE;
 }
 
 /* What is reported of a timeline whose table is known. */

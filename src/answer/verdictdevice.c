@@ -19,10 +19,10 @@
 #include "timeline/hostbusy.h"
 #include "timeline/replays.h"
 
-#define CAUSE_SHARE_LEAST 0.25 /* of the time: a cause other than compute */
-#define MOST_COMPUTE      0.75
-#define MOST_STARTUP      0.8 /* of the time: start-up is then the answer, whatever the steps do */
-#define CONFIDENCE_LEAST  0.85
+#define MIN_CAUSE_SHARE   0.25 /* of the time: a cause other than compute */
+#define MIN_COMPUTE_SHARE 0.75
+#define MIN_STARTUP_SHARE 0.8 /* of the time: start-up is then the answer, whatever the steps do */
+#define MIN_CONFIDENCE    0.85
 #define STEPS             5   /* at least this many make a steady phase */
 #define IN_STEPS          0.9 /* of the device's work: one marked step is then enough */
 #define SAME_LENGTH       100 /* durations that differ by less than 1/100 are equal */
@@ -159,7 +159,7 @@ static const struct nl_finding *inside_compute(const struct nl_device_case *it)
     for (size_t i = 0; findings && i < findings->count; i++)
         for (size_t c = 0; c < sizeof causes / sizeof causes[0]; c++)
             if (!strcmp(findings->items[i].cause, causes[c]) &&
-                findings->items[i].confidence >= CONFIDENCE_LEAST &&
+                findings->items[i].confidence >= MIN_CONFIDENCE &&
                 is_of_device(it, &findings->items[i]) &&
                 (!best || findings->items[i].net_saving_ns > best->net_saving_ns))
                 best = &findings->items[i];
@@ -199,9 +199,8 @@ static struct group choose(const struct nl_device_case *it)
                          best.class == NL_VERDICT_IDLE
                      ? best.ns
                      : cpu_late(it);
-    bool weighty = best.class != NL_VERDICT_IDLE &&
-                   (double)ns >= CAUSE_SHARE_LEAST * (double)total &&
-                   (double)compute < MOST_COMPUTE * (double)total;
+    bool weighty = best.class != NL_VERDICT_IDLE && (double)ns >= MIN_CAUSE_SHARE * (double)total &&
+                   (double)compute < MIN_COMPUTE_SHARE * (double)total;
     bool wins_more = won_inside(it, inside_compute(it)) > ns;
     if (compute >= best.ns && (!weighty || wins_more))
         return (struct group){NL_VERDICT_COMPUTE, compute};
@@ -326,7 +325,7 @@ static void narrow(struct nl_device_case *it)
     if (!it->steps ||
         (it->steps < STEPS && (!most || it->steady[NL_PART_WALL] > all.total / 3 * 2)) ||
         !all.account->phase_ns[NL_STEADY] ||
-        (it->steps >= STEPS && (double)startup >= MOST_STARTUP * (double)all.total))
+        (it->steps >= STEPS && (double)startup >= MIN_STARTUP_SHARE * (double)all.total))
         return;
     it->in_steps = take_steady(it);
     if (!it->in_steps)

@@ -32,7 +32,7 @@ static bool is_piece(const struct nl_judged *judged)
            (trace->api.rows && linked(judged) < 0.5);
 }
 
-#define NAMES_MOST 5 /* to be named */
+#define MAX_NAMES 5 /* to be named */
 
 struct name_time {
     struct nl_str name;
@@ -42,18 +42,18 @@ struct name_time {
 /* Keeps the names that take most, the longest first; of equal ones the first. */
 static void keep_longest(struct name_time *best, size_t *kept, struct name_time name)
 {
-    size_t at = *kept < NAMES_MOST ? (*kept)++ : NAMES_MOST;
+    size_t at = *kept < MAX_NAMES ? (*kept)++ : MAX_NAMES;
     for (; at && best[at - 1].ns < name.ns; at--)
-        if (at < NAMES_MOST)
+        if (at < MAX_NAMES)
             best[at] = best[at - 1];
-    if (at < NAMES_MOST)
+    if (at < MAX_NAMES)
         best[at] = name;
 }
 
 static void put_longest(struct nl_judged *judged, struct nl_buf *out)
 {
     static const char *const tables[] = {"nvtx", "ops", "python", "others", "api", "kernels"};
-    struct name_time best[NAMES_MOST];
+    struct name_time best[MAX_NAMES];
     size_t kept = 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *rows = nl_judged_part(judged, tables[i]);

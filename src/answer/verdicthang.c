@@ -14,8 +14,8 @@
 #include "base/utf8.h"
 #include "store/trace.h"
 
-#define MOST_RANKS 4096
-#define MOST_NAMED 8
+#define MAX_RANKS 4096
+#define MAX_NAMED 8
 
 struct entry {
     uint32_t group, operation;
@@ -69,7 +69,7 @@ static void gather(struct hang *hang)
     for (uint32_t i = 0; i < trace->collective.rows; i++) {
         uint32_t slice = trace->collective.slice[i];
         int64_t rank = slice == NL_NULL_ROW ? NL_NULL_I64 : nl_slice_rank(trace, slice);
-        if (rank < 0 || rank >= MOST_RANKS || trace->collective.sequence[i] == NL_NULL_I64)
+        if (rank < 0 || rank >= MAX_RANKS || trace->collective.sequence[i] == NL_NULL_I64)
             continue;
         bool open = trace->slice.flags[slice] & 1;
         hang->open += open;
@@ -99,7 +99,7 @@ static void find_dumps(struct hang *hang)
     const struct nl_trace *trace = hang->judged->trace;
     for (uint32_t i = 0; i < trace->process.rows; i++) {
         int64_t rank = trace->process.rank[i];
-        if (rank < 0 || rank >= MOST_RANKS || hang->dumped[rank])
+        if (rank < 0 || rank >= MAX_RANKS || hang->dumped[rank])
             continue;
         hang->dumped[rank] = 1;
         hang->dumps++;
@@ -124,9 +124,9 @@ static int64_t next_member(struct nl_str list, size_t *at)
     if (*at >= list.len)
         return -1;
     int64_t rank = 0;
-    for (; *at < list.len && nl_is_digit(list.ptr[*at]) && rank < MOST_RANKS; ++*at)
+    for (; *at < list.len && nl_is_digit(list.ptr[*at]) && rank < MAX_RANKS; ++*at)
         rank = rank * 10 + (list.ptr[*at] - '0');
-    return rank < MOST_RANKS ? rank : 0;
+    return rank < MAX_RANKS ? rank : 0;
 }
 
 static void blame(struct hang *hang, uint32_t *count, int64_t rank, const struct entry *entry)
@@ -251,7 +251,7 @@ static size_t put_ranks(const struct hang *hang, struct nl_buf *out, const uint3
     for (int64_t rank = 0; rank < hang->ranks; rank++)
         count += blamed[rank] && (!idle_only || !hang->pending[rank]);
     nl_buf_text(out, count == 1 ? "rank " : "ranks ");
-    for (int64_t rank = 0; rank < hang->ranks && said < MOST_NAMED; rank++) {
+    for (int64_t rank = 0; rank < hang->ranks && said < MAX_NAMED; rank++) {
         if (!blamed[rank] || (idle_only && hang->pending[rank]))
             continue;
         nl_buf_format(out, "%s%lld",
@@ -275,7 +275,7 @@ static void put_places(const struct hang *hang, struct nl_buf *out, const uint32
     size_t said = 0;
     nl_buf_init(&room, 400);
     put_entry(hang, out, hang->first);
-    for (int64_t rank = 0; rank < hang->ranks && said < MOST_NAMED; rank++) {
+    for (int64_t rank = 0; rank < hang->ranks && said < MAX_NAMED; rank++) {
         const struct entry *where = hang->where[rank];
         if (!blamed[rank] || (idle_only && hang->pending[rank]) || !where ||
             where->group == hang->first->group)
@@ -494,12 +494,12 @@ bool nl_judge_hang(struct nl_judged *judged)
     if (!is_flight(judged->trace))
         return false;
     struct hang hang = {.judged = judged, .transfer = {.rank = -1}};
-    uint32_t *counts = nl_zalloc(3 * MOST_RANKS * sizeof *counts);
-    hang.dumped = nl_zalloc(MOST_RANKS);
-    hang.where = nl_zalloc(MOST_RANKS * sizeof *hang.where);
+    uint32_t *counts = nl_zalloc(3 * MAX_RANKS * sizeof *counts);
+    hang.dumped = nl_zalloc(MAX_RANKS);
+    hang.where = nl_zalloc(MAX_RANKS * sizeof *hang.where);
     hang.missing = counts;
-    hang.stuck = counts + MOST_RANKS;
-    hang.pending = counts + 2 * MOST_RANKS;
+    hang.stuck = counts + MAX_RANKS;
+    hang.pending = counts + 2 * MAX_RANKS;
     gather(&hang);
     find_dumps(&hang);
     regard(&hang);

@@ -13,9 +13,9 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-#define MOST_OWNERS 256
-#define MOST_DEEP   200
-#define NAMED       4
+#define MAX_OWNERS 256
+#define MAX_DEPTH  200
+#define NAMED      4
 
 struct owner {
     char *name;
@@ -37,7 +37,7 @@ struct snapshot {
     int64_t live[2];      /* of what was allocated while recording: at the peak, at the end */
     int64_t end, reserved;
     bool unsure; /* events do not name their blocks, or frees are missing */
-    struct owner owners[MOST_OWNERS];
+    struct owner owners[MAX_OWNERS];
     size_t owner_count;
     bool categories;
 };
@@ -107,7 +107,7 @@ static void add_owner(struct snapshot *it, const char *name, int64_t bytes)
     size_t i = 0;
     while (i < it->owner_count && strcmp(it->owners[i].name, name) != 0)
         i++;
-    if (i == MOST_OWNERS)
+    if (i == MAX_OWNERS)
         return;
     if (i == it->owner_count)
         it->owners[it->owner_count++] =
@@ -159,7 +159,7 @@ static bool is_machinery(struct nl_str name)
 static uint32_t native_frame(const struct nl_trace *trace, uint32_t stack)
 {
     uint32_t first = NL_NULL_ROW, frame = stack;
-    for (int deep = 0; frame != NL_NULL_ROW && deep < MOST_DEEP;
+    for (int deep = 0; frame != NL_NULL_ROW && deep < MAX_DEPTH;
          frame = trace->stack.parent[frame], deep++) {
         struct nl_str name = nl_trace_name(trace, trace->stack.name[frame]);
         if (nl_str_contains(name, "autograd::generated") || nl_str_contains(name, "AccumulateGrad"))
@@ -174,7 +174,7 @@ static uint32_t native_frame(const struct nl_trace *trace, uint32_t stack)
 static uint32_t own_frame(const struct nl_trace *trace, uint32_t stack)
 {
     uint32_t python = NL_NULL_ROW, frame = stack;
-    for (int deep = 0; frame != NL_NULL_ROW && deep < MOST_DEEP;
+    for (int deep = 0; frame != NL_NULL_ROW && deep < MAX_DEPTH;
          frame = trace->stack.parent[frame], deep++) {
         struct nl_str file = file_of(trace, frame);
         if (!nl_str_contains(file, ".py"))

@@ -6,9 +6,9 @@
 #include "answer/modelruns.h"
 #include "base/sum.h"
 
-#define KINDS_TOLD    3
-#define NONE_SHARE    0.3 /* of the runs: worth a separate sentence */
-#define BETWEEN_LEAST 0.2 /* of the profile, between runs */
+#define KINDS_TOLD  3
+#define NONE_SHARE  0.3 /* of the runs: worth a separate sentence */
+#define MIN_BETWEEN 0.2 /* of the profile, between runs */
 
 static int64_t usual_of(const struct nl_model_runs *it)
 {
@@ -161,7 +161,7 @@ bool nl_judge_runs(struct nl_judged *judged, struct nl_buf *out, int64_t span)
         tell_stalls(judged, &it);
     if ((double)it.none_ns > NONE_SHARE * runs)
         tell_none(judged, &it);
-    if ((double)it.between_ns > BETWEEN_LEAST * (double)span)
+    if ((double)it.between_ns > MIN_BETWEEN * (double)span)
         tell_between(judged, &it, span);
     nl_model_runs_release(&it);
     return true;

@@ -13,17 +13,17 @@
 #include "timeline/feeder.h"
 #include "timeline/waitname.h"
 
-#define MAIN_SHARE_LEAST 0.5
-#define LEAST_SHARE      0.01
-#define MUCH_NAMELESS    0.25
-#define FLAT_SHARE       0.05
-#define MOST_DEEP        256
-#define LOOKED_AT        60 /* functions with most self time */
-#define CALLERS          4
-#define LINES            3
-#define NEARLY_ALL       0.95
-#define OTHERS           2
-#define OTHERS_LEAST     0.25 /* of what the main thread waits: what other threads work meanwhile */
+#define MIN_MAIN_SHARE 0.5
+#define MIN_SHARE      0.01
+#define MUCH_NAMELESS  0.25
+#define FLAT_SHARE     0.05
+#define MAX_DEPTH      256
+#define LOOKED_AT      60 /* functions with most self time */
+#define CALLERS        4
+#define LINES          3
+#define NEARLY_ALL     0.95
+#define OTHERS         2
+#define MIN_OTHERS     0.25 /* of what the main thread waits: what other threads work meanwhile */
 
 /* Weight per function of the innermost frames of one lane. */
 struct leaves {
@@ -85,7 +85,7 @@ static bool is_library(struct nl_str file)
 static void put_callers(const struct nl_trace *trace, struct nl_buf *out, uint32_t stack)
 {
     uint32_t frame = trace->stack.parent[stack];
-    for (int deep = 0, said = 0; frame != NL_NULL_ROW && deep < MOST_DEEP && said < 3;
+    for (int deep = 0, said = 0; frame != NL_NULL_ROW && deep < MAX_DEPTH && said < 3;
          frame = trace->stack.parent[frame], deep++) {
         struct nl_str file = nl_trace_name(trace, trace->stack.file[frame]);
         bool own = !is_library(file.len ? file : nl_trace_name(trace, trace->stack.module[frame]));
@@ -137,7 +137,7 @@ static void note_others(struct nl_judged *judged, const struct leaves *leaves)
             most[1] = name;
         }
     struct nl_buf *out = nl_tell_begin(judged);
-    if (names[most[0]] && (double)whole >= OTHERS_LEAST * (double)leaves->most) {
+    if (names[most[0]] && (double)whole >= MIN_OTHERS * (double)leaves->most) {
         for (size_t i = 0; i < OTHERS && names[most[i]]; i++) {
             nl_tell_name(out, i ? ", " : "Meanwhile other threads are in ",
                          nl_trace_name(trace, most[i]));
@@ -154,7 +154,7 @@ static bool judge_waiting(struct nl_judged *judged)
     const struct nl_trace *trace = judged->trace;
     struct leaves leaves = {0};
     if (!main_leaves(trace, &leaves) ||
-        (double)leaves.most < MAIN_SHARE_LEAST * (double)leaves.whole ||
+        (double)leaves.most < MIN_MAIN_SHARE * (double)leaves.whole ||
         !is_waiting(trace, leaves.stack))
         return false;
     if (!nl_lane_says_main(trace, leaves.lane) &&
@@ -413,7 +413,7 @@ static bool put_waiting(struct nl_buf *out, const struct nl_result *rows, struct
         share += nl_lookup_f64(rows, row, "share");
         first = first == rows->rows ? row : first;
     }
-    if (!(share >= LEAST_SHARE) || share > NEARLY_ALL)
+    if (!(share >= MIN_SHARE) || share > NEARLY_ALL)
         return false;
     nl_tell_share(out, "", share);
     nl_tell_name(out, " waiting (mostly ", nl_lookup_text(rows, first, "function"));
@@ -430,7 +430,7 @@ static size_t put_most(struct nl_judged *judged, struct nl_buf *out, const struc
         double share = nl_lookup_f64(rows, row, "share");
         bool other = !nl_str_eq(nl_lookup_text(rows, row, "event"), event);
         if (other || says_nothing(nl_lookup_text(rows, row, "function")) ||
-            (waits_apart && is_wait_row(rows, row)) || (said && share < LEAST_SHARE))
+            (waits_apart && is_wait_row(rows, row)) || (said && share < MIN_SHARE))
             continue;
         if (!said) {
             judged->verdict->culprit = nl_keep_name(judged, nl_lookup_text(rows, row, "function"));

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "tables/memo.h"
 
-#define OUTSIDE_LEAST 0.005 /* of the whole: less is not named */
+#define MIN_OUTSIDE 0.005 /* of the whole: less is not named */
 
 static void fill(struct nl_verdict_bar *bar, const struct nl_device_breakdown *row,
                  const struct nl_time_parts *parts)
@@ -30,7 +30,7 @@ static const char *words_of(struct nl_device_case *it)
         return nl_arena_format(&it->judged->report->arena, "%s steady step%s",
                                nl_format_count(text, (uint64_t)it->steps),
                                it->steps == 1 ? "" : "s");
-    if ((double)outside < OUTSIDE_LEAST * (double)parts->total)
+    if ((double)outside < MIN_OUTSIDE * (double)parts->total)
         return "from its first work to the last";
     return parts->after > parts->before ? "with the CPU's work after it"
                                         : "with the CPU's work before it";

@@ -18,7 +18,7 @@
 #include "base/err.h"
 
 #define ORT_API_VERSION 14 /* oldest release that is used: 1.14 */
-#define ORT_TEXT_MOST   480
+#define ORT_MAX_TEXT    480
 
 struct ort_status; /* objects of the library */
 struct ort_env;

@@ -14,7 +14,7 @@
 #else
 #define NPM_MACHINE "x64"
 #endif
-#define UP_MOST 64 /* folders above this one */
+#define MAX_FOLDERS_UP 64 /* folders above this one */
 
 static bool known(const struct ort_places *places, const char *path)
 {
@@ -114,7 +114,7 @@ static void find_modules_above(struct ort_places *places)
     char folder[PATH_MAX];
     if (!getcwd(folder, sizeof folder))
         return;
-    for (int i = 0; i < UP_MOST; i++) {
+    for (int i = 0; i < MAX_FOLDERS_UP; i++) {
         visit_modules(places, nl_arena_format(&places->arena, "%s/node_modules", folder));
         char *slash = strrchr(folder, '/');
         if (!slash || slash == folder)

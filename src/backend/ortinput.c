@@ -6,20 +6,20 @@
 
 #include "base/str.h"
 
-#define TEXT_MOST ((size_t)64 << 10)
+#define MAX_TEXT ((size_t)64 << 10)
 
 /* ---- the signature ---- */
 
 static bool read_shape(struct ort_input *input, const struct ort_api *api,
                        const struct ort_shape *shape, struct nl_arena *arena, struct nl_err *err)
 {
-    const char *symbols[ORT_RANK_MOST] = {0};
+    const char *symbols[ORT_MAX_RANK] = {0};
     if (!ort_ok(api, api->GetTensorElementType(shape, &input->type), input->name, err) ||
         !ort_ok(api, api->GetDimensionsCount(shape, &input->rank), input->name, err))
         return false;
-    if (input->rank > ORT_RANK_MOST)
+    if (input->rank > ORT_MAX_RANK)
         return nl_fail(err, NL_LIMIT, "input '%.80s' has %zu dimensions; at most %d are made",
-                       input->name, input->rank, ORT_RANK_MOST);
+                       input->name, input->rank, ORT_MAX_RANK);
     if (!ort_ok(api, api->GetDimensions(shape, input->size, input->rank), input->name, err) ||
         !ort_ok(api, api->GetSymbolicDimensions(shape, symbols, input->rank), input->name, err))
         return false;
@@ -92,7 +92,7 @@ bool ort_inputs_read(struct ort_inputs *inputs, const struct ort_api *api,
 const char *ort_inputs_text(const struct ort_inputs *inputs, struct nl_arena *arena)
 {
     struct nl_buf text;
-    nl_buf_init(&text, TEXT_MOST);
+    nl_buf_init(&text, MAX_TEXT);
     for (size_t i = 0; i < inputs->count; i++) {
         const struct ort_input *input = &inputs->items[i];
         nl_buf_format(&text, "%s%s: %s[", i ? "; " : "", input->name, ort_type_name(input->type));

@@ -18,8 +18,8 @@ struct ort_input {
     const char *name; /* the library's */
     int type;
     size_t rank;
-    int64_t size[ORT_RANK_MOST];       /* -1 until known */
-    const char *symbol[ORT_RANK_MOST]; /* "" or NULL without */
+    int64_t size[ORT_MAX_RANK];        /* -1 until known */
+    const char *symbol[ORT_MAX_RANK];  /* "" or NULL without */
     const struct ort_input_word *word; /* what was said about it, or NULL */
 };
 

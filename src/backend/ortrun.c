@@ -12,7 +12,7 @@
 #define SETTLE_BELOW    (50 * MS) /* shorter runs feel what ran before them */
 #define PLAIN_BLOCK     (50 * MS)
 #define PROFILED_BLOCK  (25 * MS)
-#define PLAIN_MOST      1000 /* runs of a block */
+#define MAX_PLAIN       1000 /* runs of a block */
 #define PROFILED_BATCH  10
 #define JUDGED_FROM     20 /* runs before an interval is believed */
 #define PROFILED_WARMUP 3
@@ -84,7 +84,7 @@ static bool settle(struct measuring *measuring, bool profiled, struct nl_err *er
 static bool plain_block(struct measuring *measuring, struct nl_err *err)
 {
     struct ort_outcome *outcome = measuring->outcome;
-    size_t most = fit(measuring, PLAIN_BLOCK, PLAIN_MOST);
+    size_t most = fit(measuring, PLAIN_BLOCK, MAX_PLAIN);
     if (outcome->plain_count >= measuring->plan->max_runs)
         return true;
     if (!settle(measuring, false, err))

@@ -17,10 +17,10 @@
 #include "base/medianrange.h"
 #include "backend/ortwords.h"
 
-#define ORT_RUNS_MOST     100000 /* without the profiler */
-#define ORT_PROFILED_MOST 1000
-#define ORT_TIGHT         0.01
-#define ORT_PROVIDERS     8
+#define ORT_MAX_RUNS     100000 /* without the profiler */
+#define ORT_MAX_PROFILED 1000
+#define ORT_TIGHT        0.01
+#define ORT_PROVIDERS    8
 
 struct ort_plan {
     const char *library, *model;
@@ -53,9 +53,9 @@ struct ort_outcome {
     _Atomic uint32_t runs; /* done so far, for progress */
     uint32_t plain_count, profiled_count;
     uint32_t session_runs; /* of the profiled session, with those that do not count */
-    struct ort_run plain[ORT_RUNS_MOST];
-    struct ort_run profiled[ORT_PROFILED_MOST];
-    uint32_t profiled_at[ORT_PROFILED_MOST]; /* its number among the session's runs, from 0 */
+    struct ort_run plain[ORT_MAX_RUNS];
+    struct ort_run profiled[ORT_MAX_PROFILED];
+    uint32_t profiled_at[ORT_MAX_PROFILED]; /* its number among the session's runs, from 0 */
 };
 
 /* Errors: NL_USAGE (words that do not fit the model), NL_FORMAT (the model), NL_ENVIRONMENT. */

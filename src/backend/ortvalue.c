@@ -4,8 +4,8 @@
 #include "base/str.h"
 #include "backend/ortvalue.h"
 
-#define ELEMENTS_MOST ((uint64_t)1 << 36)
-#define WHOLE_MOST    99
+#define MAX_ELEMENTS ((uint64_t)1 << 36)
+#define MAX_WHOLE    99
 
 /* xorshift64 (G. Marsaglia, Xorshift RNGs, 2003): the same values in every run. */
 static uint64_t next_random(uint64_t *state)
@@ -51,7 +51,7 @@ static void fill_whole(struct filling *filling, size_t bytes, void *at)
 
 static struct filling filling_of(const struct ort_input *input)
 {
-    struct filling filling = {.random = 88172645463325252U, .span = WHOLE_MOST};
+    struct filling filling = {.random = 88172645463325252U, .span = MAX_WHOLE};
     if (input->word && input->word->has_range) {
         filling.low = input->word->low;
         filling.span = (uint64_t)input->word->high - (uint64_t)input->word->low;
@@ -101,7 +101,7 @@ bool ort_inputs_fill(struct ort_inputs *inputs, const struct ort_api *api, struc
         uint64_t count = 1;
         for (size_t k = 0; k < input->rank; k++)
             if (__builtin_mul_overflow(count, (uint64_t)input->size[k], &count) ||
-                count > ELEMENTS_MOST)
+                count > MAX_ELEMENTS)
                 return nl_fail(err, NL_USAGE, "input '%.80s' would have over 2^36 elements",
                                input->name);
         if (!ort_ok(api,

@@ -71,7 +71,7 @@ static bool read_part(struct ort_input_word *input, struct nl_str part)
     input->type = find_type(part);
     if (input->type)
         return true;
-    return input->rank < ORT_RANK_MOST && nl_parse_i64(part, &input->size[input->rank]) &&
+    return input->rank < ORT_MAX_RANK && nl_parse_i64(part, &input->size[input->rank]) &&
            input->size[input->rank++] >= 0;
 }
 

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define ORT_RANK_MOST 16
+#define ORT_MAX_RANK 16
 
 /* Element types by their ONNX numbers (onnx.proto, TensorProto.DataType, which OrtTensorElementDataType
  * follows). */
@@ -41,7 +41,7 @@ struct ort_input_word {
     const char *name;
     int type; /* 0 = not said */
     size_t rank;
-    int64_t size[ORT_RANK_MOST];
+    int64_t size[ORT_MAX_RANK];
     bool has_range;
     int64_t low, high;
 };

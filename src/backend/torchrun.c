@@ -225,9 +225,9 @@ static void read_runs(struct ort_outcome *outcome, FILE *file)
     while (fscanf(file, " %c %" SCNd64 " %" SCNd64, &kind, &run.start_ns, &run.dur_ns) == 3) {
         if (run.dur_ns < 0)
             continue;
-        if (kind == 'u' && outcome->plain_count < ORT_RUNS_MOST)
+        if (kind == 'u' && outcome->plain_count < ORT_MAX_RUNS)
             outcome->plain[outcome->plain_count++] = run;
-        else if (kind == 'p' && outcome->profiled_count < ORT_PROFILED_MOST)
+        else if (kind == 'p' && outcome->profiled_count < ORT_MAX_PROFILED)
             outcome->profiled[outcome->profiled_count++] = run;
     }
 }

@@ -14,7 +14,7 @@
 #include "parse/wire.h"
 
 #define USUAL_PLACE "/usr/src/tensorrt/bin/trtexec"
-#define WORDS_MOST  16
+#define MAX_WORDS   16
 
 /* ---- finding ---- */
 
@@ -160,7 +160,7 @@ static bool shapes_of(const struct trtexec_plan *plan, struct nl_arena *arena, c
 
 char **trtexec_command(const struct trtexec_plan *plan, struct nl_arena *arena, struct nl_err *err)
 {
-    char **words = nl_arena_alloc(arena, WORDS_MOST * sizeof *words);
+    char **words = nl_arena_alloc(arena, MAX_WORDS * sizeof *words);
     char *shapes = NULL;
     size_t count = 0;
     if (!shapes_of(plan, arena, &shapes, err))

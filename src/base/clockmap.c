@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define NS_MOST     ((int64_t)1 << 61)
-#define RATE_LEAST  1000000u /* counts per second that a clock can have */
-#define RATE_MOST   100000000000u
+#define MAX_NS      ((int64_t)1 << 61)
+#define MIN_RATE    1000000u /* counts per second that a clock can have */
+#define MAX_RATE    100000000000u
 #define SHORT_NS    20000000 /* shorter axes give a worse rate than the measured one */
 #define FAR_NS      1000000000
 #define RATE_DOUBT  1e-4 /* of counts_per_second, which was measured over a millisecond or more */
@@ -20,7 +20,7 @@ __extension__ typedef __int128 wide;
 
 bool nl_clockmap_read(struct nl_clockmap *map, uint64_t ticks, int64_t ns, uint64_t bracket)
 {
-    if (ns < -NS_MOST || ns > NS_MOST || ticks > INT64_MAX) {
+    if (ns < -MAX_NS || ns > MAX_NS || ticks > INT64_MAX) {
         map->odd++;
         return false;
     }
@@ -34,7 +34,7 @@ bool nl_clockmap_read(struct nl_clockmap *map, uint64_t ticks, int64_t ns, uint6
 static bool clamp(wide value, int64_t *ns)
 {
     *ns = (int64_t)value;
-    return value >= -NS_MOST && value <= NS_MOST;
+    return value >= -MAX_NS && value <= MAX_NS;
 }
 
 static bool on_line(const struct nl_clock_knot *a, const struct nl_clock_knot *b, uint64_t ticks,
@@ -50,7 +50,7 @@ static bool by_rate(const struct nl_clockmap *map, const struct nl_clock_knot *f
                     int64_t *ns)
 {
     wide rate = map->counts_per_second;
-    if (rate < RATE_LEAST || rate > RATE_MOST)
+    if (rate < MIN_RATE || rate > MAX_RATE)
         return false;
     wide part = ((wide)ticks - from->ticks) * 1000000000;
     return clamp(from->ns + part / rate - (part % rate < 0), ns);
@@ -140,7 +140,7 @@ int64_t nl_clockmap_bound(struct nl_clockmap *map, uint64_t ticks)
         return 0;
     double bound = map->knot_count == 1 || outside(map, ticks) ? bound_outside(map, ticks)
                                                                : bound_inside(map, ticks);
-    return bound < (double)NS_MOST ? (int64_t)ceil(bound) + 1 : NS_MOST; /* 1: whole ns */
+    return bound < (double)MAX_NS ? (int64_t)ceil(bound) + 1 : MAX_NS; /* 1: whole ns */
 }
 
 void nl_clockmap_release(struct nl_clockmap *map)

@@ -22,19 +22,19 @@
 #include "base/sum.h"
 #include "base/median.h"
 
-#define CELL_NS             1000000
-#define KNOT_NS             20000000
-#define BRACKET_MOST        4.0 /* times the median bracket around */
-#define BRACKET_MOST_COUNTS 16.0
-#define NEAR_MOST           9u
-#define END_DRIFT           2e-5 /* at a gap with one neighbour: less may be a change of rate */
-#define LONE_DRIFT          1e-4 /* … with none */
-#define UNKNOWN_WANDER      1e-7 /* assumed wander with fewer than four knots */
-#define BEND_MARGIN         4 /* times what one change of rate would hide: both rates change at a gap */
-#define LINE_MARGIN         1.5  /* we do not know where in a gap the rate changed */
-#define STRAIGHT_SPANS      3.5  /* trust a window only if one this many times longer is straight */
-#define SHIFT_MOST          1e15 /* ns that windows move a reading by */
-#define WINDOW_MOST         64u
+#define CELL_NS            1000000
+#define KNOT_NS            20000000
+#define MAX_BRACKET        4.0 /* times the median bracket around */
+#define MAX_BRACKET_COUNTS 16.0
+#define MAX_NEAR           9u
+#define END_DRIFT          2e-5 /* at a gap with one neighbour: less may be a change of rate */
+#define LONE_DRIFT         1e-4 /* … with none */
+#define UNKNOWN_WANDER     1e-7 /* assumed wander with fewer than four knots */
+#define BEND_MARGIN        4 /* times what one change of rate would hide: both rates change at a gap */
+#define LINE_MARGIN        1.5  /* we do not know where in a gap the rate changed */
+#define STRAIGHT_SPANS     3.5  /* trust a window only if one this many times longer is straight */
+#define MAX_SHIFT          1e15 /* ns that windows move a reading by */
+#define MAX_WINDOW         64u
 
 struct point {
     uint64_t ticks;
@@ -46,7 +46,7 @@ struct fit {
     struct nl_clockmap *map;
     struct point *points;
     size_t count;
-    struct nl_bandpoint room[WINDOW_MOST];
+    struct nl_bandpoint room[MAX_WINDOW];
 };
 
 static int by_ticks(const void *a, const void *b)
@@ -112,16 +112,16 @@ static void drop_loose(struct fit *fit)
     for (size_t i = 0; i < fit->count; i++)
         halves[i] = fit->points[i].half;
     for (size_t i = 0; i < fit->count; i++) {
-        double around[NEAR_MOST];
-        size_t from = i < NEAR_MOST / 2 ? 0 : i - NEAR_MOST / 2, count = 0;
-        if (from + NEAR_MOST > fit->count)
-            from = fit->count > NEAR_MOST ? fit->count - NEAR_MOST : 0;
-        while (count < NEAR_MOST && from + count < fit->count) {
+        double around[MAX_NEAR];
+        size_t from = i < MAX_NEAR / 2 ? 0 : i - MAX_NEAR / 2, count = 0;
+        if (from + MAX_NEAR > fit->count)
+            from = fit->count > MAX_NEAR ? fit->count - MAX_NEAR : 0;
+        while (count < MAX_NEAR && from + count < fit->count) {
             around[count] = halves[from + count];
             count++;
         }
         qsort(around, count, sizeof *around, by_value);
-        if (halves[i] <= BRACKET_MOST * around[nl_median_lower_at(count)] + BRACKET_MOST_COUNTS / 2)
+        if (halves[i] <= MAX_BRACKET * around[nl_median_lower_at(count)] + MAX_BRACKET_COUNTS / 2)
             fit->points[kept++] = fit->points[i];
     }
     fit->count = kept;
@@ -267,7 +267,7 @@ static void add_knot(struct fit *fit, const struct part *part, size_t at)
         break;
     }
     double middle = (band.low + band.high) / 2 - point->y, half = (band.high - band.low) / 2;
-    if (!(fabs(middle) < SHIFT_MOST)) { /* nonsense in a damaged file */
+    if (!(fabs(middle) < MAX_SHIFT)) { /* nonsense in a damaged file */
         middle = 0;
         half = point->half;
     }

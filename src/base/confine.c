@@ -217,13 +217,13 @@ static const int deadly[] = {SYS_execve, SYS_execveat, SYS_socket,           SYS
                              SYS_keyctl};
 
 #define CALLS (sizeof allowed / sizeof allowed[0])
-#define MOST_LINES                                                                                 \
+#define MAX_LINES                                                                                  \
     (2 * (CALLS + sizeof changes_folders / sizeof *changes_folders +                               \
           sizeof deadly / sizeof *deadly) +                                                        \
      64)
 
 struct program {
-    struct sock_filter lines[MOST_LINES];
+    struct sock_filter lines[MAX_LINES];
     unsigned short count;
 };
 

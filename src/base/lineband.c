@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define STEPS_MOST 200 /* far more than ever needed: rounding must not make it go on for ever */
+#define MAX_STEPS 200 /* far more than ever needed: rounding must not make it go on for ever */
 
 struct view {
     const struct nl_bandpoint *points;
@@ -64,7 +64,7 @@ static double highest(const struct view *view, enum side side, double from, doub
         return from;
     if (right.slope >= 0)
         return to;
-    for (unsigned i = 0; i < STEPS_MOST; i++) {
+    for (unsigned i = 0; i < MAX_STEPS; i++) {
         double meet = (right.value - left.value + left.slope * from - right.slope * to) /
                       (left.slope - right.slope);
         if (!(meet > from && meet < to))
@@ -86,7 +86,7 @@ static double highest(const struct view *view, enum side side, double from, doub
 /* From `m`, where there is no room, towards `inside`, where there is some: the first slope with room. */
 static double first_with_room(const struct view *view, double m, double inside)
 {
-    for (unsigned i = 0; i < STEPS_MOST; i++) {
+    for (unsigned i = 0; i < MAX_STEPS; i++) {
         struct tangent here = at(view, ROOM, m);
         if (here.value >= 0)
             return m;

@@ -5,13 +5,13 @@
 
 #include "base/median.h"
 
-#define EXACT_MOST   1000 /* 2^-n and its sums are normal doubles up to here */
+#define MAX_EXACT    1000 /* 2^-n and its sums are normal doubles up to here */
 #define SIGNIFICANCE 0.05
 
-/* Above EXACT_MOST the binomial is normal to within a rank: (n - 1.96 sqrt(n)) / 2. */
+/* Above MAX_EXACT the binomial is normal to within a rank: (n - 1.96 sqrt(n)) / 2. */
 size_t nl_median_rank(size_t count)
 {
-    if (count > EXACT_MOST)
+    if (count > MAX_EXACT)
         return (size_t)floor(((double)count - 1.959963984540054 * sqrt((double)count)) / 2);
     double term = ldexp(1, -(int)count), sum = term; /* P(B = k), P(B <= k) */
     size_t rank = 0;

@@ -32,7 +32,7 @@
 #endif
 
 #define BLOCK_BYTES ((size_t)64 << 10)
-#define MOST_WIDER  ((size_t)1 << 30)
+#define MAX_WIDER   ((size_t)1 << 30)
 #define HUGE_PAGE   ((size_t)2 << 20)
 #define HUGE_ARRAY  ((size_t)4 << 20)  /* from here on, huge pages are worth while in the heap */
 #define FEW_ARRAYS  ((size_t)16 << 20) /* under this, fresh pages cost nothing that matters */
@@ -144,7 +144,7 @@ char *nl_strdup(const char *text)
  * nothing. */
 static void widen_heap(size_t bytes)
 {
-    char *room = malloc(bytes < MOST_WIDER ? bytes : MOST_WIDER);
+    char *room = malloc(bytes < MAX_WIDER ? bytes : MAX_WIDER);
     if (!room)
         return;
     uintptr_t from = ((uintptr_t)room + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WORD_MAX 64 /* longer words are not looked at */
+#define MAX_WORD 64 /* longer words are not looked at */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -15,9 +15,9 @@ static size_t smaller(size_t a, size_t b)
 /* Optimal string alignment distance; rows of the classic table, three kept. */
 static size_t edit_distance(const char *a, const char *b)
 {
-    size_t rows[3][WORD_MAX + 1];
+    size_t rows[3][MAX_WORD + 1];
     size_t a_len = strlen(a), b_len = strlen(b);
-    if (a_len > WORD_MAX || b_len > WORD_MAX)
+    if (a_len > MAX_WORD || b_len > MAX_WORD)
         return SIZE_MAX;
     for (size_t j = 0; j <= b_len; j++)
         rows[0][j] = j;

@@ -10,31 +10,31 @@
 #include "base/mem.h"
 
 /* Under this, a fresh mapping is as cheap as the bookkeeping. */
-#define POOLED_BYTES_LEAST ((size_t)256 << 10)
+#define MIN_POOLED_BYTES ((size_t)256 << 10)
 
-/* Arrays up to SHARED_MOST share regions of huge pages, which cost a tenth of small ones to touch;
- * each larger array has separate huge pages. Up to SMALL_PAGE_BYTES_MOST bytes in all, small pages
+/* Arrays up to MAX_SHARED share regions of huge pages, which cost a tenth of small ones to touch;
+ * each larger array has separate huge pages. Up to MAX_SMALL_PAGE_BYTES bytes in all, small pages
  * take less memory. */
-#define SMALL_PAGE_BYTES_MOST ((size_t)4 << 20)
-#define SHARED_MOST           ((size_t)4 << 20)
-#define REGION                ((size_t)32 << 20)
+#define MAX_SMALL_PAGE_BYTES ((size_t)4 << 20)
+#define MAX_SHARED           ((size_t)4 << 20)
+#define REGION               ((size_t)32 << 20)
 
 /* Pages of a pattern: enough that an array needs few mappings, but few compared with it.
- * CHUNKS_MOST limits the mappings of an array. */
-#define CHUNK_LEAST  ((size_t)128 << 10)
-#define CHUNK_MOST   ((size_t)1 << 20)
-#define FEW_CHUNKS   16
-#define CHUNKS_MOST  2048
-#define REPEAT_LEAST ((size_t)1 << 20)
+ * MAX_CHUNKS limits the mappings of an array. */
+#define MIN_CHUNK  ((size_t)128 << 10)
+#define MAX_CHUNK  ((size_t)1 << 20)
+#define FEW_CHUNKS 16
+#define MAX_CHUNKS 2048
+#define MIN_REPEAT ((size_t)1 << 20)
 
 #ifndef MREMAP_DONTUNMAP /* headers before glibc 2.32 */
 #define MREMAP_DONTUNMAP 4
 #endif
 
 /* Parts of an array that are folded, and arrays that are looked at for that. */
-#define FOLDED     ((size_t)64 << 10)
-#define FOLD_LEAST ((size_t)4 << 20)
-#define FOLDS_MOST 16384
+#define FOLDED    ((size_t)64 << 10)
+#define MIN_FOLD  ((size_t)4 << 20)
+#define MAX_FOLDS 16384
 
 static size_t whole_pages(size_t bytes)
 {
@@ -63,7 +63,7 @@ void nl_pagepool_give(struct nl_pagepool *pool, void *memory, size_t bytes)
 {
     if (!memory || !bytes)
         return;
-    if (bytes < POOLED_BYTES_LEAST || nl_spill_started(pool->spill)) {
+    if (bytes < MIN_POOLED_BYTES || nl_spill_started(pool->spill)) {
         nl_pagepool_free(pool, memory, bytes);
         return;
     }
@@ -143,7 +143,7 @@ void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes)
         return memory;
     pthread_mutex_lock(&pool->lock);
     pool->fresh_bytes += whole;
-    if (whole && pool->fresh_bytes > SMALL_PAGE_BYTES_MOST && whole <= SHARED_MOST) {
+    if (whole && pool->fresh_bytes > MAX_SMALL_PAGE_BYTES && whole <= MAX_SHARED) {
         if ((size_t)(pool->fresh_end - pool->fresh) < whole)
             new_region(pool);
         memory = pool->fresh;
@@ -157,15 +157,15 @@ void *nl_pagepool_take(struct nl_pagepool *pool, size_t bytes)
 {
     char *memory = nl_pagepool_fresh(pool, bytes);
     size_t done = 0;
-    if (bytes >= POOLED_BYTES_LEAST)
+    if (bytes >= MIN_POOLED_BYTES)
         nl_pagepool_put_under(pool, memory, &done, bytes);
     return memory;
 }
 
 static size_t chunk_for(size_t bytes)
 {
-    size_t chunk = CHUNK_LEAST;
-    while (chunk < CHUNK_MOST && chunk * FEW_CHUNKS < bytes)
+    size_t chunk = MIN_CHUNK;
+    while (chunk < MAX_CHUNK && chunk * FEW_CHUNKS < bytes)
         chunk *= 2;
     return chunk;
 }
@@ -192,7 +192,7 @@ static int find_pattern(struct nl_pagepool *pool, uint64_t pattern, size_t bytes
     size_t i = 0;
     while (i < pool->patterns && pool->repeated[i].pattern != pattern)
         i++;
-    if (i == pool->patterns && i < NL_PATTERNS_MOST) {
+    if (i == pool->patterns && i < NL_MAX_PATTERNS) {
         int file = memfd_create("pattern", MFD_CLOEXEC);
         if (file >= 0)
             pool->repeated[pool->patterns++] = (struct nl_repeated){pattern, 0, file};
@@ -218,7 +218,7 @@ static bool map_pattern(int file, char *memory, size_t bytes, size_t chunk)
 bool nl_pagepool_repeat(struct nl_pagepool *pool, void *memory, size_t bytes, uint64_t pattern)
 {
     size_t whole = whole_pages(bytes), chunk = chunk_for(whole);
-    if (whole < REPEAT_LEAST || whole / chunk > CHUNKS_MOST)
+    if (whole < MIN_REPEAT || whole / chunk > MAX_CHUNKS)
         return false;
     int file = find_pattern(pool, pattern, chunk);
     if (file >= 0)
@@ -237,7 +237,7 @@ static bool all_equal(const char *part, size_t bytes, unsigned size, uint64_t *p
 static bool may_map(struct nl_pagepool *pool, size_t mappings)
 {
     pthread_mutex_lock(&pool->lock);
-    bool may = pool->folds + mappings <= FOLDS_MOST;
+    bool may = pool->folds + mappings <= MAX_FOLDS;
     if (may)
         pool->folds += mappings;
     pthread_mutex_unlock(&pool->lock);
@@ -249,7 +249,7 @@ bool nl_pagepool_repeat_part(struct nl_pagepool *pool, void *memory, size_t *fro
 {
     size_t first = whole_pages(*from), last = *to - *to % whole_pages(1);
     size_t bytes = first < last ? last - first : 0, chunk = chunk_for(bytes);
-    if (bytes < REPEAT_LEAST || bytes / chunk > CHUNKS_MOST || nl_spill_owns(pool->spill, memory))
+    if (bytes < MIN_REPEAT || bytes / chunk > MAX_CHUNKS || nl_spill_owns(pool->spill, memory))
         return false;
     int file = pattern ? find_pattern(pool, pattern, chunk) : -1;
     if (pattern && (file < 0 || !may_map(pool, bytes / chunk + 2) ||
@@ -289,8 +289,7 @@ void nl_pagepool_fold(struct nl_pagepool *pool, void *memory, size_t bytes, unsi
 {
     char *cells = memory;
     size_t whole = bytes / FOLDED * FOLDED, at = 0, moved = 0;
-    if (bytes < FOLD_LEAST || bytes / CHUNK_MOST > CHUNKS_MOST ||
-        nl_spill_owns(pool->spill, memory))
+    if (bytes < MIN_FOLD || bytes / MAX_CHUNK > MAX_CHUNKS || nl_spill_owns(pool->spill, memory))
         return;
     char *room = nl_pages(whole);
     while (at < whole) {

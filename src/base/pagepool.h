@@ -15,7 +15,7 @@
 
 #include "base/spill.h"
 
-#define NL_PATTERNS_MOST 32
+#define NL_MAX_PATTERNS 32
 
 struct nl_pagepool {
     struct nl_span {
@@ -27,7 +27,7 @@ struct nl_pagepool {
         uint64_t pattern;
         size_t bytes; /* of it, so far */
         int file;     /* in memory */
-    } repeated[NL_PATTERNS_MOST];
+    } repeated[NL_MAX_PATTERNS];
     size_t patterns;
     size_t folds;            /* mappings that nl_pagepool_fold made */
     char *fresh, *fresh_end; /* huge pages that were not given yet */

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/plainlocale.h"
 
-#define MOST_PROCESSORS ((size_t)1 << 20)
+#define MAX_PROCESSORS ((size_t)1 << 20)
 
 struct loop {
     nl_run_fn *run;
@@ -69,7 +69,7 @@ unsigned nl_processors(void)
 {
     int count = 0;
     bool small = true; /* a kernel for more processors than the set has room for says EINVAL */
-    for (size_t room = CPU_SETSIZE; small && room <= MOST_PROCESSORS; room *= 2) {
+    for (size_t room = CPU_SETSIZE; small && room <= MAX_PROCESSORS; room *= 2) {
         cpu_set_t *set = CPU_ALLOC(room);
         size_t size = CPU_ALLOC_SIZE(room);
         bool done = set && sched_getaffinity(0, size, set) == 0;

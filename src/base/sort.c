@@ -7,18 +7,18 @@
 
 #include "base/mem.h"
 
-#define INSERTION_SORT_MOST 64
-#define MOST_RUNS           8 /* with more, radix passes are cheaper than merging */
+#define MAX_INSERTION_SORT 64
+#define MAX_RUNS           8 /* with more, radix passes are cheaper than merging */
 
 /* Starts of ascending runs, then their end. */
 struct runs {
-    size_t bounds[MOST_RUNS + 1], count;
+    size_t bounds[MAX_RUNS + 1], count;
 };
 
 /* Where a new run begins; false when there are too many. */
 static bool add_run(struct runs *runs, size_t start)
 {
-    if (runs->count == MOST_RUNS)
+    if (runs->count == MAX_RUNS)
         return false;
     runs->bounds[runs->count++] = start;
     return true;
@@ -86,7 +86,7 @@ static void merge_runs(struct nl_keyed *items, struct nl_keyed *scratch, struct 
 
 void nl_sort_keyed(struct nl_keyed *items, struct nl_keyed *scratch, size_t count)
 {
-    if (count <= INSERTION_SORT_MOST) {
+    if (count <= MAX_INSERTION_SORT) {
         insertion_sort(items, count);
         return;
     }
@@ -182,7 +182,7 @@ static void merge_runs_i64(int64_t *items, int64_t *scratch, struct runs *runs)
 
 void nl_sort_i64(int64_t *values, size_t count)
 {
-    if (count <= INSERTION_SORT_MOST) {
+    if (count <= MAX_INSERTION_SORT) {
         insertion_sort_i64(values, count);
         return;
     }

@@ -20,7 +20,7 @@
 #include "base/search.h"
 #include "base/units.h"
 
-#define ARRAY_LEAST ((size_t)512 << 10)
+#define MIN_ARRAY ((size_t)512 << 10)
 
 struct array {
     char *at;
@@ -211,7 +211,7 @@ void nl_spill_watch(struct nl_spill *spill, void *map, size_t bytes)
 void *nl_spill_take(struct nl_spill *spill, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1);
-    if (!nl_spill_started(spill) || bytes < ARRAY_LEAST || bytes > SIZE_MAX / 2 ||
+    if (!nl_spill_started(spill) || bytes < MIN_ARRAY || bytes > SIZE_MAX / 2 ||
         atomic_load_explicit(&spill->closed, memory_order_relaxed))
         return NULL;
     int file = make_file(spill->folder, whole);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define OLD_SECONDS 86400
-#define MOST_DEPTH  4
+#define MAX_DEPTH   4
 
 struct sweep {
     struct nl_tempsweep said;
@@ -23,7 +23,7 @@ struct sweep {
 static bool is_old(struct sweep *sweep, int folder, int depth, uint64_t *bytes)
 {
     DIR *dir = fdopendir(folder);
-    bool old = dir && depth < MOST_DEPTH;
+    bool old = dir && depth < MAX_DEPTH;
     if (!dir)
         close(folder);
     for (struct dirent *entry; old && (entry = readdir(dir));) {

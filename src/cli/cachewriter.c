@@ -12,9 +12,9 @@
 
 #include "base/spill.h"
 
-#define LEAST_BYTES  ((uint64_t)32 << 20)
-#define MOST_SECONDS 120
-#define MOST_FILES   65536
+#define MIN_BYTES   ((uint64_t)32 << 20)
+#define MAX_SECONDS 120
+#define MAX_FILES   65536
 
 /* Of ioprio_set(2), which the C library does not have: best effort, last of all. */
 #define IO_WHO_PROCESS 1
@@ -34,7 +34,7 @@ uint64_t nl_cachewriter_least(void)
     const char *way = getenv("NEUROLENS_CACHE_WRITE");
     if (way && strcmp(way, "foreground") == 0)
         return UINT64_MAX;
-    return way && strcmp(way, "background") == 0 ? 0 : LEAST_BYTES;
+    return way && strcmp(way, "background") == 0 ? 0 : MIN_BYTES;
 }
 
 /* First of all, so that no reader of our output waits. The file's descriptor becomes 3. */
@@ -42,10 +42,10 @@ static bool close_others(int file)
 {
     if (file != 3 && dup2(file, 3) < 0)
         return false;
-    struct rlimit limit = {.rlim_cur = MOST_FILES};
+    struct rlimit limit = {.rlim_cur = MAX_FILES};
     if (syscall(SYS_close_range, 4U, ~0U, 0U) != 0) {
         (void)getrlimit(RLIMIT_NOFILE, &limit);
-        for (int fd = 4; fd < MOST_FILES && (rlim_t)fd < limit.rlim_cur; fd++)
+        for (int fd = 4; fd < MAX_FILES && (rlim_t)fd < limit.rlim_cur; fd++)
             (void)close(fd);
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC); /* 4 */
@@ -79,7 +79,7 @@ _Noreturn static void write_and_leave(struct nl_cache_later *later, const struct
     later->file = 3;
     (void)setsid();
     set_signals();
-    (void)alarm(MOST_SECONDS);
+    (void)alarm(MAX_SECONDS);
     (void)setpriority(PRIO_PROCESS, 0, 10);
     (void)syscall(SYS_ioprio_set, IO_WHO_PROCESS, 0, IO_LAST);
     if (chdir("/") != 0)

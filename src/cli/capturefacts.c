@@ -7,8 +7,8 @@
 
 #include "base/mem.h"
 
-#define DOCUMENT_MOST ((size_t)1 << 30)
-#define FACTS_MOST    256
+#define MAX_DOCUMENT ((size_t)1 << 30)
+#define MAX_FACTS    256
 
 /* Parts of a run document that say how it was made; metrics are no facts of that. */
 static const char *const parts[] = {"workload", "software", "hardware", "run"};
@@ -33,7 +33,7 @@ static void take_part(const json_t *document, const char *part, struct nl_arena 
     json_t *value;
     json_object_foreach(json_object_get(document, part), name, value)
     {
-        const char *text = *count < FACTS_MOST ? text_of(arena, value) : NULL;
+        const char *text = *count < MAX_FACTS ? text_of(arena, value) : NULL;
         if (text)
             facts[(*count)++] =
                 (struct nl_diff_fact){nl_arena_format(arena, "%s.%s", part, name), text};
@@ -45,10 +45,10 @@ bool nl_capture_facts(const struct nl_input_words *words, const struct nl_call *
 {
     struct nl_buf text;
     bool is_run = false;
-    nl_buf_init(&text, DOCUMENT_MOST);
+    nl_buf_init(&text, MAX_DOCUMENT);
     bool done = nl_input_document(words, call, &text, &is_run, err);
     json_t *document = done && is_run ? json_loadb(text.ptr, text.len, 0, NULL) : NULL;
-    struct nl_diff_fact *facts = nl_arena_alloc(arena, FACTS_MOST * sizeof *facts);
+    struct nl_diff_fact *facts = nl_arena_alloc(arena, MAX_FACTS * sizeof *facts);
     for (size_t i = 0; document && i < sizeof parts / sizeof parts[0]; i++)
         take_part(document, parts[i], arena, facts, &input->fact_count);
     input->facts = facts;

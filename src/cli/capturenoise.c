@@ -12,13 +12,13 @@
 
 /* Runs of the ledger among captures. */
 struct own {
-    int64_t runs[NL_CAPTURES_MOST * 2];
+    int64_t runs[NL_MAX_CAPTURES * 2];
     size_t count;
 };
 
 static void add_own(struct own *own, const struct nl_captures *captures, const struct nl_call *call)
 {
-    for (size_t i = 0; i < captures->count && own->count < NL_CAPTURES_MOST * 2; i++) {
+    for (size_t i = 0; i < captures->count && own->count < NL_MAX_CAPTURES * 2; i++) {
         struct nl_ledger_run run;
         struct nl_err ignored;
         bool is_run = false;

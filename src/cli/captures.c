@@ -163,7 +163,7 @@ static bool take_apart(struct nl_captures *captures, const struct nl_call *call,
     captures->count--;
     nl_err_clear(err);
     bool done = expand_all(&inputs, whole.words.paths, whole.words.count, call->job, err);
-    while (done && turns < NL_CAPTURES_MOST &&
+    while (done && turns < NL_MAX_CAPTURES &&
            load_turn(captures, whole.trace, &inputs, turns, call, err))
         captures->items[captures->count - 1].words.window = whole.words.window, turns++;
     done = done && err->code == NL_OK;
@@ -216,10 +216,10 @@ static bool load_runs(struct nl_captures *captures, const char *key, const char 
 {
     const char *cut = strrchr(word, '~');
     char *end = NULL;
-    unsigned long most = cut ? strtoul(cut + 1, &end, 10) : NL_CAPTURES_MOST;
-    if (cut && (!cut[1] || *end || !most || most > NL_CAPTURES_MOST))
+    unsigned long most = cut ? strtoul(cut + 1, &end, 10) : NL_MAX_CAPTURES;
+    if (cut && (!cut[1] || *end || !most || most > NL_MAX_CAPTURES))
         return nl_fail(err, NL_USAGE, "%s: after ~ comes how many of the newest runs, 1 to %d",
-                       word, NL_CAPTURES_MOST);
+                       word, NL_MAX_CAPTURES);
     int len = cut ? (int)(cut - word) : (int)strlen(word);
     const char *filter = nl_arena_format(&captures->arena, "%s=%.*s", key, len, word);
     struct nl_list_options options = {
@@ -242,8 +242,8 @@ static bool load_runs(struct nl_captures *captures, const char *key, const char 
 static bool load_part(struct nl_captures *captures, char *word, const struct nl_call *call,
                       struct nl_err *err)
 {
-    if (captures->count >= NL_CAPTURES_MOST)
-        return nl_fail(err, NL_USAGE, "more than %d captures on a side", NL_CAPTURES_MOST);
+    if (captures->count >= NL_MAX_CAPTURES)
+        return nl_fail(err, NL_USAGE, "more than %d captures on a side", NL_MAX_CAPTURES);
     if (!nl_input_plausible(word) && !strncmp(word, "tag:", 4))
         return load_runs(captures, "tag", word + 4, call, err);
     if (!nl_input_plausible(word) && !strncmp(word, "branch:", 7))

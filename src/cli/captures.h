@@ -17,7 +17,7 @@
 #include "cli/input.h"
 #include "compare/diff.h"
 
-#define NL_CAPTURES_MOST 64 /* a side */
+#define NL_MAX_CAPTURES 64 /* a side */
 
 struct nl_captures {
     struct nl_capture_input {

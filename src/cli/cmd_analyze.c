@@ -36,7 +36,7 @@ static bool show(const struct nl_call *call, struct nl_output *output,
                                       .all = call->settings.all,
                                       .brief = !analyze_own(call)->full,
                                       .input = input,
-                                      .bare = call->count <= NL_QUOTED_MOST ? bare : NULL,
+                                      .bare = call->count <= NL_MAX_QUOTED ? bare : NULL,
                                       .rows = (size_t)call->settings.limit};
     nl_output_page(output, call);
     bool done = output->view->render_report(output->stream, profile, report, &options, err);

@@ -29,10 +29,10 @@
 #include "tables/answer.h"
 #include "tables/lookup.h"
 
-#define CAPTURES_LEAST    3
-#define CAPTURES_MOST     20
+#define MIN_CAPTURES      3
+#define MAX_CAPTURES      20
 #define DEFAULT_PRECISION 0.01
-#define LINE_MOST         400 /* of names of captures in a sentence */
+#define MAX_LINE          400 /* of names of captures in a sentence */
 
 static const struct nl_option bench_options[] = {
     {"min-captures", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, least), "N",
@@ -60,16 +60,16 @@ static bool read_limits(const struct nl_bench_options *own, struct nl_bench *ben
                         struct nl_err *err)
 {
     char *end = NULL;
-    bench->least = own->least ? (size_t)own->least : CAPTURES_LEAST;
-    bench->most = own->most                      ? (size_t)own->most
-                  : bench->least > CAPTURES_MOST ? bench->least
-                                                 : CAPTURES_MOST;
-    if (own->least < 0 || own->most < 0 || bench->most > NL_CAPTURES_MOST ||
+    bench->least = own->least ? (size_t)own->least : MIN_CAPTURES;
+    bench->most = own->most                     ? (size_t)own->most
+                  : bench->least > MAX_CAPTURES ? bench->least
+                                                : MAX_CAPTURES;
+    if (own->least < 0 || own->most < 0 || bench->most > NL_MAX_CAPTURES ||
         bench->least > bench->most)
         return nl_fail(err, NL_USAGE,
                        "--min-captures and --max-captures: 1 to %d, and the minimum may not exceed "
                        "the maximum",
-                       NL_CAPTURES_MOST);
+                       NL_MAX_CAPTURES);
     bench->within = DEFAULT_PRECISION;
     if (!own->within)
         return true;
@@ -236,7 +236,7 @@ static const char *sentence(struct nl_bench *bench, const struct nl_gate_typical
                       "; other programs had the processor for %s of the time, which is left out",
                       nl_format_percent(text, t->kept));
     nl_buf_format(&out, ".\nNext: neurolens analyze %s/A1.nlt", bench->folder);
-    if (strlen(bench->side[0].all) < LINE_MOST)
+    if (strlen(bench->side[0].all) < MAX_LINE)
         nl_buf_format(&out, "; compare new captures with these: neurolens check NEW --baseline %s",
                       bench->side[0].all);
     const char *said = nl_arena_text(&bench->arena, out.ptr, out.len);

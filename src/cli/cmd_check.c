@@ -31,7 +31,7 @@ static const struct check_options *check_own(const struct nl_call *call)
 }
 
 #define RULES_FILE "neurolens-check.yaml"
-#define FILE_MOST  ((size_t)64 << 20)
+#define MAX_FILE   ((size_t)64 << 20)
 
 static const struct nl_option check_options[] = {
     {"baseline", 'b', NL_OPTION_LIST, NL_OWN(check_options, baseline), "REF",
@@ -104,7 +104,7 @@ static bool write_files(const struct nl_call *call, const struct nl_report *repo
     const char *rules = own->rules ? own->rules : RULES_FILE;
     struct nl_buf text;
     bool done = true;
-    nl_buf_init(&text, FILE_MOST);
+    nl_buf_init(&text, MAX_FILE);
     if (own->junit) {
         nl_gate_junit(&text, report);
         done = write_file(own->junit, &text, err);
@@ -137,7 +137,7 @@ static bool show(const struct nl_call *call, struct nl_output *output, struct nl
                                       .base = base};
     if (strcmp(output->view->name, "md") == 0 && !s->section) {
         struct nl_buf text;
-        nl_buf_init(&text, FILE_MOST);
+        nl_buf_init(&text, MAX_FILE);
         nl_gate_markdown(&text, report);
         fwrite(text.ptr, 1, text.len, output->stream);
         nl_buf_release(&text);
@@ -251,7 +251,7 @@ static bool write_template(const struct nl_call *call, struct nl_err *err)
         nl_err_at(err, path, -1);
         return nl_fail(err, NL_USAGE, "it already exists; edit it, or name another file");
     }
-    nl_buf_init(&text, FILE_MOST);
+    nl_buf_init(&text, MAX_FILE);
     nl_buf_text(&text, nl_gate_template);
     bool done = write_file(path, &text, err);
     nl_buf_release(&text);

@@ -118,13 +118,13 @@ static bool reads_input_twice(const struct nl_call *call)
 static bool open_output(const struct nl_call *call, struct nl_output *output, struct nl_err *err)
 {
     struct nl_arena arena;
-    const char **paths = nl_alloc(((size_t)call->count + 1) * sizeof *paths * NL_CAPTURES_MOST);
+    const char **paths = nl_alloc(((size_t)call->count + 1) * sizeof *paths * NL_MAX_CAPTURES);
     size_t count = 0;
     nl_arena_init(&arena);
     for (int i = 0; i < call->count; i++) {
         char **parts;
         size_t n = nl_captures_split(&arena, call->argument[i], &parts);
-        for (size_t k = 0; k < n && k < NL_CAPTURES_MOST; k++)
+        for (size_t k = 0; k < n && k < NL_MAX_CAPTURES; k++)
             paths[count++] = parts[k];
     }
     bool done = nl_output_open(output, call, paths, count, err);

@@ -12,7 +12,7 @@
 #include "tables/analyze.h"
 #include "rundoc/rundoc.h"
 
-#define NAMES_MAX ((size_t)1 << 20)
+#define MAX_NAMES ((size_t)1 << 20)
 #define NEWEST    200 /* runs that are offered by their ids */
 
 static bool help_run(struct nl_call *call, struct nl_err *err)
@@ -59,7 +59,7 @@ static bool run_names(const struct nl_call *call, struct nl_err *err)
     struct nl_buf text;
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
-    nl_buf_init(&text, NAMES_MAX);
+    nl_buf_init(&text, MAX_NAMES);
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
     bool done = ledger && nl_ledger_names(ledger, NEWEST, &text, err);
     if (done && text.len)

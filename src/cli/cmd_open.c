@@ -38,8 +38,8 @@ static const struct open_options *open_own(const struct nl_call *call)
 }
 
 #define PERFETTO_UI "https://ui.perfetto.dev/"
-#define UI_MOST     2000000000 /* bytes of a trace */
-#define PAGE_MOST   ((size_t)1 << 20)
+#define MAX_UI      2000000000 /* bytes of a trace */
+#define MAX_PAGE    ((size_t)1 << 20)
 
 extern const char nl_handover_page[];
 extern char **environ;
@@ -203,7 +203,7 @@ static bool serve_trace(const struct nl_call *call, const char *path, FILE *trac
              "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
              nonce, nonce);
     trace_name(path, title, file, sizeof title);
-    nl_buf_init(&page, PAGE_MOST);
+    nl_buf_init(&page, MAX_PAGE);
     fill_page(&page, (struct page_value[]){{"TITLE", title},
                                            {"FILE", file},
                                            {"UI", ui},
@@ -218,7 +218,7 @@ static bool serve_trace(const struct nl_call *call, const char *path, FILE *trac
     bool done = nl_loopback_open(&server, err);
     if (done) {
         nl_progress_quiet(call->progress);
-        if (info.st_size > UI_MOST)
+        if (info.st_size > MAX_UI)
             nl_message_note(call,
                             "the trace has %.1f GB, browsers take about 2; limit it with a "
                             "window, such as '%s[step=10:20]'",

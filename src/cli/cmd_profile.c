@@ -97,9 +97,9 @@ static bool read_settings(struct profiling *profiling, struct nl_err *err)
     const struct nl_profile_options *own = nl_profile_own(profiling->work->call);
     const struct nl_settings *settings = &profiling->work->call->settings;
     struct ort_plan *plan = &profiling->plan;
-    if (!in_range("max-runs", own->max_runs, ORT_RUNS_MOST, err) ||
-        !in_range("warmup", own->warm_up, ORT_RUNS_MOST, err) ||
-        !in_range("profiled-runs", own->profiled_runs, ORT_PROFILED_MOST, err) ||
+    if (!in_range("max-runs", own->max_runs, ORT_MAX_RUNS, err) ||
+        !in_range("warmup", own->warm_up, ORT_MAX_RUNS, err) ||
+        !in_range("profiled-runs", own->profiled_runs, ORT_MAX_PROFILED, err) ||
         !in_range("threads", settings->threads, 1024, err) ||
         !in_range("provider: number of providers", (int64_t)own->providers.count, ORT_PROVIDERS,
                   err))

@@ -79,8 +79,8 @@ static bool read_options(struct nl_rank_options *options, const struct nl_call *
 static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_output *output,
                  const struct nl_rank_options *options, struct nl_err *err)
 {
-    struct nl_diff_input inputs[NL_RANK_MOST];
-    struct nl_captures *all[NL_RANK_MOST];
+    struct nl_diff_input inputs[NL_MAX_RANK];
+    struct nl_captures *all[NL_MAX_RANK];
     bool comparable;
     for (int i = 0; i < call->count; i++) {
         all[i] = &sides[i];
@@ -104,12 +104,12 @@ static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_outp
 
 static bool rank_run(struct nl_call *call, struct nl_err *err)
 {
-    struct nl_captures sides[NL_RANK_MOST] = {0};
+    struct nl_captures sides[NL_MAX_RANK] = {0};
     struct nl_rank_options options;
     struct nl_output output;
     struct nl_arena arena;
-    if (call->count > NL_RANK_MOST)
-        return nl_fail(err, NL_USAGE, "at most %d candidates at once", NL_RANK_MOST);
+    if (call->count > NL_MAX_RANK)
+        return nl_fail(err, NL_USAGE, "at most %d candidates at once", NL_MAX_RANK);
     nl_arena_init(&arena);
     bool done = read_options(&options, call, &arena, err) &&
                 nl_output_open(&output, call, (const char *const *)call->argument,

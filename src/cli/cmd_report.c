@@ -78,7 +78,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
                            .command = call->line,
                            .template = added,
                            .input = words,
-                           .bare = call->count <= NL_QUOTED_MOST ? bare : NULL};
+                           .bare = call->count <= NL_MAX_QUOTED ? bare : NULL};
     struct nl_view_options view = {
         .rows = (size_t)call->settings.limit, .input = page.input, .bare = page.bare};
     nl_progress_quiet(call->progress);

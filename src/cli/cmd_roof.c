@@ -34,7 +34,7 @@ static const struct roof_options *roof_own(const struct nl_call *call)
 }
 
 #define MILLISECONDS 40 /* per loop and round */
-#define ROWS_MOST    1024
+#define MAX_ROWS     1024
 
 static const char *const only_names[] = {"all", "cpu", "gpu", NULL}; /* enum roof_only */
 static const struct nl_option roof_options[] = {
@@ -60,7 +60,7 @@ NL_COLUMNS(COLUMNS);
 
 struct measuring {
     struct nl_result *table;
-    struct nl_host_roofs *roofs; /* with room for ROWS_MOST */
+    struct nl_host_roofs *roofs; /* with room for MAX_ROWS */
     const struct nl_call *call;
     size_t cpu_rows;
     char line[256]; /* of a GPU, the last one, not yet printed: it may become the error */
@@ -75,7 +75,7 @@ static int64_t now_ns(void)
 
 static void keep(struct measuring *measuring, const struct nl_host_roof *roof)
 {
-    if (measuring->roofs->count == ROWS_MOST)
+    if (measuring->roofs->count == MAX_ROWS)
         return;
     struct nl_host_roof *item = &measuring->roofs->items[measuring->roofs->count++];
     *item = *roof;
@@ -263,7 +263,7 @@ static bool roof_run(struct nl_call *call, struct nl_err *err)
     struct measuring measuring = {
         .table = nl_result_new("roof", "Roofs of this machine", columns,
                                sizeof columns / sizeof columns[0]),
-        .roofs = nl_zalloc(sizeof *measuring.roofs + ROWS_MOST * sizeof *measuring.roofs->items),
+        .roofs = nl_zalloc(sizeof *measuring.roofs + MAX_ROWS * sizeof *measuring.roofs->items),
         .call = call};
     name_host(measuring.roofs);
     bool done = measure(&measuring, call, err);

@@ -36,13 +36,13 @@
 #define LIBRARY       "libneurolens-capture.so"
 #define DEFAULT_BYTES ((uint64_t)1 << 30)
 #define NATIVE_OFF    1 /* of the words of --native */
-#define LEAST_BYTES   ((uint64_t)1 << 20)
-#define MOST_BYTES    ((uint64_t)1 << 36)
+#define MIN_BYTES     ((uint64_t)1 << 20)
+#define MAX_BYTES     ((uint64_t)1 << 36)
 #define NATIVE_HZ     99u /* out of step with what programs do 100 times a second */
 #define STACK_BYTES   8192
-#define STACK_LEAST   512
-#define STACK_MOST    65528
-#define MOST_HZ       20000
+#define MIN_STACK     512
+#define MAX_STACK     65528
+#define MAX_HZ        20000
 
 /* ---- where things are ---- */
 
@@ -133,12 +133,12 @@ static bool read_rates(const struct nl_run_options *own, struct source_options *
 {
     int64_t rate = own->sample_rate;
     bool given = rate != NL_NULL_I64;
-    if (given && (rate < 0 || rate > MOST_HZ))
-        return nl_fail(err, NL_USAGE, "--sample-rate: from 0 (none) to %d a second", MOST_HZ);
+    if (given && (rate < 0 || rate > MAX_HZ))
+        return nl_fail(err, NL_USAGE, "--sample-rate: from 0 (none) to %d a second", MAX_HZ);
     asked->stacks = (enum perf_stacks)own->stacks;
     asked->stack_bytes = (uint32_t)(own->stack_bytes ? own->stack_bytes : STACK_BYTES);
-    if (own->stack_bytes > STACK_MOST || asked->stack_bytes < STACK_LEAST)
-        return nl_fail(err, NL_USAGE, "--stack-size: from %d to %d bytes", STACK_LEAST, STACK_MOST);
+    if (own->stack_bytes > MAX_STACK || asked->stack_bytes < MIN_STACK)
+        return nl_fail(err, NL_USAGE, "--stack-size: from %d to %d bytes", MIN_STACK, MAX_STACK);
     asked->stack_bytes &= ~7u; /* as the kernel wants it */
     asked->switches = (enum nl_switches)own->switches;
     asked->cpu_hz = given ? (uint32_t)rate : NATIVE_HZ;
@@ -164,7 +164,7 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     if (call->settings.format > NL_FORMAT_JSON)
         return nl_fail(err, NL_USAGE, "run reports as text or json, not as %s",
                        nl_format_names[call->settings.format]);
-    if (options->cap_bytes < LEAST_BYTES || options->cap_bytes > MOST_BYTES)
+    if (options->cap_bytes < MIN_BYTES || options->cap_bytes > MAX_BYTES)
         return nl_fail(err, NL_USAGE, "--buffer: from 1MiB to 64GiB");
     if (own->trigger && strlen(own->trigger) > 255)
         return nl_fail(err, NL_USAGE, "--trigger: a name of at most 255 bytes");

@@ -10,7 +10,7 @@
 #include "cli/shell.h"
 #include "findings/claims.h"
 
-#define SCRIPT_MAX       ((size_t)64 << 20)
+#define MAX_SCRIPT       ((size_t)64 << 20)
 #define TALK_ROWS        1000 /* rows of an answer in the shell unless --limit */
 #define NS_PER_MS        1000000
 #define QUERY_CHARACTERS " \t\n;"
@@ -39,7 +39,7 @@ static bool run_script(struct nl_shell *shell, struct nl_err *err)
     struct nl_buf script;
     char part[4096];
     size_t got;
-    nl_buf_init(&script, SCRIPT_MAX);
+    nl_buf_init(&script, MAX_SCRIPT);
     while ((got = fread(part, 1, sizeof part, stdin)) > 0)
         nl_buf_add(&script, part, got);
     bool done = script.overflow

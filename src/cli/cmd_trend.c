@@ -18,9 +18,9 @@
 #include "tables/answer.h"
 #include "view/plot.h"
 
-#define PLOT_LINES  10
-#define LEAST_LEVEL 4 /* points: fewer are a spike */
-#define NOTHING     "no run of the ledger has this metric; `neurolens show @` lists those of the newest"
+#define PLOT_LINES 10
+#define MIN_LEVEL  4 /* points: fewer are a spike */
+#define NOTHING    "no run of the ledger has this metric; `neurolens show @` lists those of the newest"
 
 enum by { BY_RUN, BY_COMMIT, BY_DAY };
 static const char *const by_names[] = {"run", "commit", "day", NULL};
@@ -360,7 +360,7 @@ static bool find(struct trend *trend, struct nl_call *call, struct nl_ledger *le
                  struct nl_err *err)
 {
     struct nl_change_options options = NL_CHANGE_DEFAULTS;
-    options.least = LEAST_LEVEL;
+    options.least = MIN_LEVEL;
     if (!read_magnitude(nl_trend_own(call)->magnitude, &options.magnitude, err) ||
         !nl_ledger_series(ledger, call->argument[0], (const char *const *)call->argument + 1,
                           (size_t)call->count - 1, &trend->series, err))

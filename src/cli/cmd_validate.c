@@ -13,7 +13,7 @@
 #include "view/jsonview.h"
 #include "tables/answer.h"
 
-#define READ_MAX ((size_t)1 << 30) /* of a document that cannot be mapped */
+#define MAX_READ ((size_t)1 << 30) /* of a document that cannot be mapped */
 
 /* A document as it is on disk or was read from standard input. */
 struct document {
@@ -45,7 +45,7 @@ static bool is_packed(const char *name)
 static bool open_document(struct document *document, const char *name, struct nl_err *err)
 {
     *document = (struct document){.name = name};
-    nl_buf_init(&document->buf, READ_MAX);
+    nl_buf_init(&document->buf, MAX_READ);
     if (strcmp(name, "-") == 0 || is_packed(name))
         return read_all(document, name, err);
     if (!nl_map_open(&document->map, name, err))

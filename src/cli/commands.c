@@ -89,8 +89,8 @@ static bool holds(const struct nl_option *const *tables, const struct nl_option 
 
 const struct nl_option *const *nl_command_all_options(void)
 {
-    enum { MOST = 64 };
-    static const struct nl_option *tables[MOST + 1];
+    enum { MAX_TABLES = 64 };
+    static const struct nl_option *tables[MAX_TABLES + 1];
     size_t count = 0;
     if (tables[0])
         return tables;
@@ -98,7 +98,7 @@ const struct nl_option *const *nl_command_all_options(void)
         for (size_t i = 0; (*command)->tables[i]; i++) {
             if (holds(tables, (*command)->tables[i]))
                 continue;
-            if (count == MOST)
+            if (count == MAX_TABLES)
                 NL_BUG("more tables of options than there is room for");
             tables[count++] = (*command)->tables[i];
         }

@@ -9,7 +9,7 @@
 #include "ingest/ingest.h"
 #include "view/notes.h"
 
-#define PAGE_MAX     ((size_t)1 << 20)
+#define MAX_PAGE     ((size_t)1 << 20)
 #define HELP_COLUMNS 96
 #define OPTION_WIDTH 26 /* columns of an option before what it does */
 
@@ -74,8 +74,8 @@ static void option_words(char *text, size_t room, const struct nl_option *option
 static void put_row(FILE *out, const char *words, size_t wide, const char *meaning)
 {
     struct nl_buf row, text;
-    nl_buf_init(&row, PAGE_MAX);
-    nl_buf_init(&text, PAGE_MAX);
+    nl_buf_init(&row, MAX_PAGE);
+    nl_buf_init(&text, MAX_PAGE);
     size_t length = strlen(words);
     nl_buf_format(&row, "%-*s %s", (int)wide, words, meaning);
     if (length > wide) {
@@ -207,8 +207,8 @@ static const struct {
 static bool cause_page(FILE *out, const char *id)
 {
     struct nl_buf page, wrapped;
-    nl_buf_init(&page, PAGE_MAX);
-    nl_buf_init(&wrapped, PAGE_MAX);
+    nl_buf_init(&page, MAX_PAGE);
+    nl_buf_init(&wrapped, MAX_PAGE);
     bool known = nl_causebook_page(&page, id);
     struct nl_str left = {page.ptr ? page.ptr : "", page.len};
     while (left.len > 0) {

@@ -22,15 +22,15 @@
 #include "base/mem.h"
 
 #define CONNECTIONS 32
-#define HEAD_MOST   8192
+#define MAX_HEAD    8192
 #define POLL_MS     100
 #define SILENT_MS   15000
-#define SEND_MOST   ((size_t)1 << 20)
+#define MAX_SEND    ((size_t)1 << 20)
 
 struct connection {
     int socket; /* -1 = free */
     int64_t since;
-    char request[HEAD_MOST + 1];
+    char request[MAX_HEAD + 1];
     size_t got;
     char head[1024]; /* of the answer */
     size_t head_len, head_sent;
@@ -181,7 +181,7 @@ static void hang_up(struct serving *serving, struct connection *connection)
 static void take_in(struct serving *serving, struct connection *connection)
 {
     ssize_t got = recv(connection->socket, connection->request + connection->got,
-                       HEAD_MOST - connection->got, 0);
+                       MAX_HEAD - connection->got, 0);
     if (got <= 0) {
         if (got == 0 || (errno != EAGAIN && errno != EINTR))
             hang_up(serving, connection);
@@ -191,7 +191,7 @@ static void take_in(struct serving *serving, struct connection *connection)
     connection->request[connection->got] = '\0';
     if (strstr(connection->request, "\r\n\r\n"))
         understand(serving, connection);
-    else if (connection->got == HEAD_MOST)
+    else if (connection->got == MAX_HEAD)
         answer(connection, "431 Request Header Fields Too Large", NULL, false);
 }
 
@@ -203,7 +203,7 @@ static ssize_t give_piece(struct connection *connection)
         return send(connection->socket, connection->head + connection->head_sent,
                     connection->head_len - connection->head_sent, MSG_NOSIGNAL);
     uint64_t left = item->size - connection->sent;
-    size_t some = left < SEND_MOST ? (size_t)left : SEND_MOST;
+    size_t some = left < MAX_SEND ? (size_t)left : MAX_SEND;
     if (item->file < 0)
         return send(connection->socket, (const char *)item->bytes + connection->sent, some,
                     MSG_NOSIGNAL);

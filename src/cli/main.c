@@ -25,13 +25,13 @@
 #include "cli/message.h"
 #include "cli/progress.h"
 
-#define LINE_MAX_BYTES ((size_t)64 << 10)
+#define MAX_LINE_BYTES ((size_t)64 << 10)
 
 /* A worker's windows on the input, and blocks for its rows. Fewer work when the budget is small. */
 #define BYTES_PER_THREAD ((uint64_t)16 << 20)
 
 /* With less, the reader alone takes what there is. */
-#define SPILL_LEAST ((uint64_t)24 << 20)
+#define MIN_SPILL ((uint64_t)24 << 20)
 
 static struct nl_job the_job;
 static volatile sig_atomic_t the_signal;
@@ -108,7 +108,7 @@ static void set_job(struct nl_call *call)
     the_job.apart = apart && strcmp(apart, "off") == 0   ? NL_APART_NEVER
                     : apart && strcmp(apart, "all") == 0 ? NL_APART_ALL
                                                          : NL_APART_RISKY;
-    the_job.spill = the_job.memory_bytes < SPILL_LEAST ? NULL : nl_spill_new();
+    the_job.spill = the_job.memory_bytes < MIN_SPILL ? NULL : nl_spill_new();
     the_job.guard = nl_memguard_alone;
     uint64_t fitting = the_job.memory_bytes / BYTES_PER_THREAD;
     if (processors > fitting)
@@ -220,7 +220,7 @@ static bool run_words(struct nl_call *call, struct nl_words *words, struct nl_er
 static char *whole_line(const struct nl_words *words)
 {
     struct nl_buf line;
-    nl_buf_init(&line, LINE_MAX_BYTES);
+    nl_buf_init(&line, MAX_LINE_BYTES);
     nl_buf_text(&line, "neurolens");
     for (int i = 0; i < words->count; i++)
         nl_buf_format(&line, " %s", words->word[i]);

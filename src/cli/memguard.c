@@ -18,17 +18,17 @@
 #define MS_NS             ((int64_t)1000 * 1000)
 
 /* Less of files than this in memory is not worth taking out. */
-#define TRIMMED_LEAST ((uint64_t)8 << 20)
+#define MIN_TRIMMED ((uint64_t)8 << 20)
 
 /* What was spilled leaves memory when it and the rest of the process come near the budget. Returns what is in
  * memory then, files and all. */
 static uint64_t trim(struct nl_job *job, uint64_t held, uint64_t mapped, uint64_t most)
 {
-    if (held + mapped <= most - most / 4 || mapped < TRIMMED_LEAST)
+    if (held + mapped <= most - most / 4 || mapped < MIN_TRIMMED)
         return held + mapped;
     nl_spill_trim(job->spill);
     held = nl_memory_resident(&mapped);
-    return held + (mapped < TRIMMED_LEAST ? mapped : TRIMMED_LEAST);
+    return held + (mapped < MIN_TRIMMED ? mapped : MIN_TRIMMED);
 }
 
 static void look_at_work(struct nl_job *job)

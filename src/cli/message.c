@@ -9,12 +9,12 @@
 #include "cli/progress.h"
 #include "view/celltext.h"
 
-#define MESSAGE_MAX 2048
+#define MAX_MESSAGE 2048
 
 static void write_line(struct nl_buf *line)
 {
     struct nl_buf safe; /* names of files and kernels stand in it: three bytes at most for one */
-    nl_buf_init(&safe, 3 * MESSAGE_MAX + 8);
+    nl_buf_init(&safe, 3 * MAX_MESSAGE + 8);
     nl_celltext_safe(&safe, (struct nl_str){line->ptr, line->len});
     fprintf(stderr, "neurolens: %s\n", safe.ptr ? safe.ptr : "");
     nl_buf_release(&safe);
@@ -26,7 +26,7 @@ void nl_message_error(const struct nl_err *err, unsigned verbose)
     struct nl_buf line;
     if (err->code == NL_INTERRUPTED && !verbose)
         return;
-    nl_buf_init(&line, MESSAGE_MAX);
+    nl_buf_init(&line, MAX_MESSAGE);
     if (err->file[0])
         nl_buf_format(&line, "%s: ", err->file);
     if (err->offset >= 0)
@@ -40,11 +40,11 @@ void nl_message_error(const struct nl_err *err, unsigned verbose)
 
 static void say(const struct nl_call *call, const char *format, va_list args)
 {
-    char text[MESSAGE_MAX];
+    char text[MAX_MESSAGE];
     struct nl_buf line;
     vsnprintf(text, sizeof text, format, args);
     nl_progress_clear(call->progress);
-    nl_buf_init(&line, MESSAGE_MAX);
+    nl_buf_init(&line, MAX_MESSAGE);
     nl_buf_text(&line, text);
     write_line(&line);
 }

@@ -8,12 +8,12 @@
 #include "base/str.h"
 #include "base/units.h"
 
-#define WORD_MAX 64 /* characters of an option or of a time that are looked at */
+#define MAX_WORD 64 /* characters of an option or of a time that are looked at */
 
 static bool unknown_option(const struct nl_option *const *tables, const char *word,
                            struct nl_err *err)
 {
-    char name[WORD_MAX + 1];
+    char name[MAX_WORD + 1];
     size_t len = strcspn(word, "=");
     snprintf(name, sizeof name, "%.*s", (int)len, word);
     struct nl_nearest nearest;
@@ -83,7 +83,7 @@ static bool set_time(const struct nl_option *option, int64_t *target, const char
 {
     int64_t time;
     bool bare = value[strspn(value, "0123456789.")] == '\0';
-    char seconds[WORD_MAX];
+    char seconds[MAX_WORD];
     snprintf(seconds, sizeof seconds, "%s%s", value, bare ? "s" : "");
     if (!nl_parse_ns(nl_str(seconds), &time) || time < 0)
         return bad_value(option, value, "a time such as 30s or 500ms", err);

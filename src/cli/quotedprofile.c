@@ -18,13 +18,13 @@ char *nl_quoted_profile(const struct nl_call *call, bool bare)
 {
     struct nl_buf out;
     nl_buf_init(&out, 4096);
-    for (int i = 0; i < call->count && i < NL_QUOTED_MOST; i++) {
+    for (int i = 0; i < call->count && i < NL_MAX_QUOTED; i++) {
         const char *word = call->argument[i];
         size_t len = bare ? without_window(word) : strlen(word);
         nl_buf_text(&out, i ? " " : "");
         nl_buf_shell_word(&out, (struct nl_str){word, len});
     }
-    nl_buf_text(&out, call->count > NL_QUOTED_MOST ? " …" : "");
+    nl_buf_text(&out, call->count > NL_MAX_QUOTED ? " …" : "");
     char *text = nl_strdup(out.len ? out.ptr : "");
     nl_buf_release(&out);
     return text;

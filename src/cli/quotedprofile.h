@@ -7,7 +7,7 @@
 #include "cli/command.h"
 
 /* More profiles than these are reported with "…". */
-#define NL_QUOTED_MOST 4
+#define NL_MAX_QUOTED 4
 
 /* What the user called the profile, so that a shell reads it as the same words; `bare`: without windows.
  * nl_free it. */

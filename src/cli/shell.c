@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "cli/statement.h"
 
-#define TEXT_MAX ((size_t)16 << 20)
+#define MAX_TEXT ((size_t)16 << 20)
 
 static bool show(struct nl_shell *shell, const struct nl_result *result, bool sql,
                  struct nl_err *err)
@@ -230,7 +230,7 @@ static void talk(struct nl_shell *shell, struct nl_line *line)
 {
     struct nl_buf typed;
     char *text;
-    nl_buf_init(&typed, TEXT_MAX);
+    nl_buf_init(&typed, MAX_TEXT);
     while (!shell->quit) {
         enum nl_line_what what = nl_line_read(line, typed.len ? "   ...> " : "neurolens> ", &text);
         if (what == NL_LINE_END)

@@ -10,12 +10,12 @@
 #include "base/str.h"
 #include "view/celltext.h"
 
-#define KEPT_MOST 32 /* no colour of ours is as long */
+#define MAX_KEPT 32 /* no colour of ours is as long */
 
 struct shown {
     int descriptor;
     size_t kept_len;
-    char kept[KEPT_MOST];
+    char kept[MAX_KEPT];
 };
 
 /* Letters of the colour that `text` begins with; 0 = it is none, text.len + 1 = more must come. */
@@ -27,7 +27,7 @@ static size_t colour_length(struct nl_str text)
     while (at < text.len && (nl_is_digit(text.ptr[at]) || text.ptr[at] == ';'))
         at++;
     if (at >= text.len)
-        return text.len < KEPT_MOST ? text.len + 1 : 0;
+        return text.len < MAX_KEPT ? text.len + 1 : 0;
     return text.ptr[at] == 'm' ? at + 1 : 0;
 }
 

@@ -16,23 +16,23 @@
 #include "cli/message.h"
 
 #define TOLD_FILE  "trend-alerts"
-#define LINE_MOST  512
-#define TEXT_MOST  ((size_t)1 << 16)
+#define MAX_LINE   512
+#define MAX_TEXT   ((size_t)1 << 16)
 #define TIMEOUT_NS ((int64_t)30 * 1000000000)
 
 /* ---- what was reported before ---- */
 
 /* "METRIC RUN" without what would end the line. */
-static void line_of(const struct nl_trend_alert *alert, char line[LINE_MOST])
+static void line_of(const struct nl_trend_alert *alert, char line[MAX_LINE])
 {
-    (void)snprintf(line, LINE_MOST, "%.400s %.64s", alert->metric, alert->run);
+    (void)snprintf(line, MAX_LINE, "%.400s %.64s", alert->metric, alert->run);
     for (char *c = line; *c; c++)
         *c = (unsigned char)*c < ' ' ? ' ' : *c;
 }
 
 static bool was_told(const char *path, const char *line)
 {
-    char text[LINE_MOST + 2];
+    char text[MAX_LINE + 2];
     bool found = false;
     FILE *file = fopen(path, "re");
     while (file && !found && fgets(text, sizeof text, file)) {
@@ -122,7 +122,7 @@ static bool send_text(const struct nl_trend_alert *alert, const struct nl_call *
                       struct nl_err *err)
 {
     struct nl_buf out;
-    nl_buf_init(&out, TEXT_MOST);
+    nl_buf_init(&out, MAX_TEXT);
     put_alert(&out, alert);
     int text = memfd_create("alert", MFD_CLOEXEC);
     bool done = text >= 0 && write(text, out.ptr, out.len) == (ssize_t)out.len;
@@ -138,7 +138,7 @@ static bool send_text(const struct nl_trend_alert *alert, const struct nl_call *
 bool nl_trend_alert_send(const struct nl_trend_alert *alert, const struct nl_call *call,
                          struct nl_err *err)
 {
-    char line[LINE_MOST];
+    char line[MAX_LINE];
     if (!nl_trend_own(call)->alert && !nl_trend_own(call)->webhook)
         return true;
     const char *url = nl_trend_own(call)->webhook;

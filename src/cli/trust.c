@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "cli/folders.h"
 
-#define LIST_MAX ((size_t)1 << 20)
+#define MAX_LIST ((size_t)1 << 20)
 
 /* ---- the list ---- */
 
@@ -72,7 +72,7 @@ static bool is_listed(uid_t owner, const char *folder)
     if (!real)
         return false;
     char *line = line_of(owner, real);
-    nl_buf_init(&text, LIST_MAX);
+    nl_buf_init(&text, MAX_LIST);
     bool listed = read_list(&text, &ignored) && find_line(&text, line);
     nl_buf_release(&text);
     nl_free(line);
@@ -125,7 +125,7 @@ bool nl_trust_change(const char *folder, bool remove, char **real, bool *changed
             "a folder with a line break in its name cannot be added to the trusted ones");
     }
     char *line = line_of(info.st_uid, *real);
-    nl_buf_init(&text, LIST_MAX);
+    nl_buf_init(&text, MAX_LIST);
     bool done = read_list(&text, err);
     char *at = done ? find_line(&text, line) : NULL;
     *changed = done && (remove ? at != NULL : at == NULL);

@@ -251,9 +251,9 @@ static void count_memory(struct counting *c)
     if (!most)
         return;
     c->largest = true;
-    put(c, DIFF_MOST_MEMORY, "bytes", NL_T_memory, most);
+    put(c, DIFF_PEAK_MEMORY, "bytes", NL_T_memory, most);
     c->largest = false;
-    count_of(c, DIFF_MOST_MEMORY, "bytes", NL_T_memory)->level = true;
+    count_of(c, DIFF_PEAK_MEMORY, "bytes", NL_T_memory)->level = true;
 }
 
 static void count_side(struct counting *c, struct diff_side *side, int which)

@@ -7,7 +7,7 @@
 
 #include "compare/diffside.h"
 
-#define DIFF_MOST_MEMORY "most memory allocated at once"
+#define DIFF_PEAK_MEMORY "most memory allocated at once"
 
 /* Table "counts": over the time compared, and per step of a rank. Sides may be without a unit. */
 struct nl_result *diff_counts(struct diff_side *base, struct diff_side *changed);

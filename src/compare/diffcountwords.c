@@ -15,7 +15,7 @@
 static size_t memory_alone(const struct diff_doc *doc, const struct nl_result *counts)
 {
     for (size_t row = 0; doc->base.unit == DIFF_UNITS && row < counts->rows; row++)
-        if (nl_str_is(nl_lookup_text(counts, row, "what"), DIFF_MOST_MEMORY) &&
+        if (nl_str_is(nl_lookup_text(counts, row, "what"), DIFF_PEAK_MEMORY) &&
             nl_lookup_f64(counts, row, "base") > 0 && nl_lookup_f64(counts, row, "new") > 0)
             return row;
     return SIZE_MAX;

@@ -9,7 +9,7 @@
 #include "compare/diffcounts.h"
 #include "rundoc/runfacts.h"
 
-#define FACTS_MOST 500
+#define MAX_FACTS 500
 
 #define FACT_LIST(C, P)                                                                            \
     C(P, fact, NULL, TEXT)                                                                         \
@@ -20,7 +20,7 @@ NL_TABLE_COLUMNS(columns, FACT, FACT_LIST);
 static void put(struct nl_result *result, struct nl_str fact, struct nl_str base,
                 struct nl_str changed)
 {
-    if (result->rows == FACTS_MOST) {
+    if (result->rows == MAX_FACTS) {
         result->truncated = true;
         result->note = "further differences of metadata are left out";
         return;

@@ -45,7 +45,7 @@ static bool is_most(const struct diff_pace *pace, const struct diff_side *base,
         a += row->base_count != NL_NULL_U64 ? per_unit(row->base_count, base) : 0;
         b += row->changed_count != NL_NULL_U64 ? per_unit(row->changed_count, changed) : 0;
     }
-    return pace->base_pieces >= DIFF_PACE_LEAST && pace->changed_pieces >= DIFF_PACE_LEAST &&
+    return pace->base_pieces >= DIFF_MIN_PACE && pace->changed_pieces >= DIFF_MIN_PACE &&
            pace->base_pieces >= DIFF_PACE_ALIKE * a && pace->changed_pieces >= DIFF_PACE_ALIKE * b;
 }
 

@@ -14,7 +14,7 @@
 
 #define DIFF_PACE_APART 0.02 /* least change of the work that counts as one */
 #define DIFF_PACE_ALIKE 0.8  /* share of the pieces that both must have, and must change alike */
-#define DIFF_PACE_LEAST 8    /* fewer pieces on a side say nothing */
+#define DIFF_MIN_PACE   8    /* fewer pieces on a side say nothing */
 #define DIFF_PACE_LONG  0.01 /* lengths of recordings this near are the same */
 
 struct diff_pace {

@@ -13,7 +13,7 @@
 #include "compare/diffwork.h"
 #include "timeline/owner.h"
 
-#define FOLDED_MOST ((size_t)1 << 20)
+#define MAX_FOLDED ((size_t)1 << 20)
 
 void diff_parts_release(struct diff_parts *parts)
 {
@@ -27,7 +27,7 @@ void diff_parts_release(struct diff_parts *parts)
 struct diff_part *diff_part_add(struct diff_parts *parts, enum diff_group group, struct nl_str name)
 {
     struct nl_buf folded;
-    nl_buf_init(&folded, FOLDED_MOST);
+    nl_buf_init(&folded, MAX_FOLDED);
     if (!parts->fold) {
         parts->fold = nl_alloc(sizeof *parts->fold);
         nl_fold_starts_init(parts->fold, NL_FOLD_EYES);

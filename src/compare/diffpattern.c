@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "compare/diffdoc.h"
 
-#define CLOCKS_LEAST  0.015 /* least common change of all kernels, as a logarithm */
+#define MIN_CLOCKS    0.015 /* least common change of all kernels, as a logarithm */
 #define CLOCKS_APART  0.01  /* of one kernel from the common change */
 #define CLOCKS_SHARE  0.8   /* of the kernels' time that must have changed so */
 #define CLOCKS_NAMES  3
@@ -40,7 +40,7 @@ static double weighted_median(const struct kernel *kernels, size_t count)
 static bool may_be_clocks(const struct diff_doc *doc)
 {
     double mean = fabs(log((double)doc->changed.mean / (double)doc->base.mean));
-    bool single = doc->base.by_step && mean > CLOCKS_LEAST && isfinite(mean) &&
+    bool single = doc->base.by_step && mean > MIN_CLOCKS && isfinite(mean) &&
                   fabs(log(doc->sureness.ratio)) < mean / 2;
     return doc->sureness.verdict != DIFF_INCOMPARABLE && !single;
 }
@@ -71,7 +71,7 @@ struct diff_clocks diff_find_clocks(const struct diff_doc *doc)
         }
     clocks.ratio = exp(common);
     clocks.found = may_be_clocks(doc) && clocks.alike >= CLOCKS_NAMES &&
-                   fabs(common) > CLOCKS_LEAST && alike >= CLOCKS_SHARE * all;
+                   fabs(common) > MIN_CLOCKS && alike >= CLOCKS_SHARE * all;
     nl_free(kernels);
     return clocks;
 }

@@ -8,8 +8,8 @@
 #include "compare/diffdoc.h"
 #include "timeline/interval.h"
 
-#define RANGE_NAME_MOST 60
-#define RANGE_COVERS    0.5 /* more than this share of the compared time of either side */
+#define MAX_RANGE_NAME 60
+#define RANGE_COVERS   0.5 /* more than this share of the compared time of either side */
 
 /* The ranges of one capture by name: those of name n are rows[first[n]] … rows[first[n + 1] - 1]. */
 struct named {
@@ -81,7 +81,7 @@ static double covered(const struct named *named, uint32_t id)
 /* Whether a range's name can stand in a window as it is. */
 static bool is_plain_range(struct nl_str name)
 {
-    bool plain = name.len && name.len <= RANGE_NAME_MOST;
+    bool plain = name.len && name.len <= MAX_RANGE_NAME;
     for (size_t i = 0; i < name.len && plain; i++)
         plain = name.ptr[i] >= ' ' && name.ptr[i] != 127 && !strchr("\"\\*?[],", name.ptr[i]);
     return plain;

@@ -50,8 +50,8 @@ enum diff_group {
     DIFF_GROUPS
 };
 
-#define DIFF_ORDER_MOST 200000 /* of one step */
-#define DIFF_BLOCKS     10     /* of more captures, those beyond share the last */
+#define DIFF_MAX_ORDER 200000 /* of one step */
+#define DIFF_BLOCKS    10     /* of more captures, those beyond share the last */
 
 /* What parts are named after: the work itself, or what launched it (the innermost of its kind). Of the last three
  * a part is one operator (without operators: one kernel) inside one operator, module or range: the names of both

@@ -14,7 +14,7 @@
 #include "compare/diffparts.h"
 #include "tables/analyses.h"
 
-#define NAME_MOST ((size_t)4096) /* of an operation; the rest of a longer one is cut */
+#define MAX_NAME ((size_t)4096) /* of an operation; the rest of a longer one is cut */
 
 /* ---- ranges on threads ---- */
 
@@ -120,7 +120,7 @@ static void put_operation(struct nl_buf *out, const struct nl_trace *trace, uint
     struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->collective.slice[row]]);
     char size[NL_UNIT_TEXT];
     nl_buf_clear(out);
-    nl_buf_add(out, name.ptr, nl_utf8_cut(name.ptr, name.len, NAME_MOST));
+    nl_buf_add(out, name.ptr, nl_utf8_cut(name.ptr, name.len, MAX_NAME));
     if (trace->collective.bytes[row] != NL_NULL_U64)
         nl_buf_format(out, ", %s", nl_format_bytes(size, trace->collective.bytes[row]));
 }
@@ -133,7 +133,7 @@ static void add_operations(struct host *host)
     struct nl_buf name;
     uint32_t *parts = nl_zalloc((trace->collective.rows + (size_t)2) * sizeof *parts);
     nl_dict_init(&names);
-    nl_buf_init(&name, NAME_MOST + NL_UNIT_TEXT + 2);
+    nl_buf_init(&name, MAX_NAME + NL_UNIT_TEXT + 2);
     for (uint32_t row = 0; row < trace->collective.rows; row++) {
         uint32_t slice = trace->collective.slice[row];
         size_t span;

@@ -10,7 +10,7 @@
 #include "compare/diffinner.h"
 #include "compare/diffparts.h"
 
-#define SUM_MOST (INT64_MAX / 2) /* so that differences of two sums are numbers, too */
+#define MAX_SUM (INT64_MAX / 2) /* so that differences of two sums are numbers, too */
 
 /* ---- joining parts ---- */
 
@@ -180,7 +180,7 @@ bool diff_side_measure(struct diff_side *side, enum diff_unit unit, struct diff_
         measure_captures(side, unit, parts);
     else
         diff_capture_measure(side, parts);
-    if (side->sum > SUM_MOST) {
+    if (side->sum > MAX_SUM) {
         side->too_long = true;
         side->unit = DIFF_UNITS;
         side->sum = 0;

@@ -15,7 +15,7 @@
 #include "compare/diffplain.h"
 
 #define MEAN_APART 0.05 /* of the typical step: the mean says something else */
-#define KEPT_LEAST 0.01
+#define MIN_KEPT   0.01
 #define MEAN_SAME  0.002 /* of the typical step: the mean need not be reported as well */
 
 /* ---- numbers ---- */
@@ -23,7 +23,7 @@
 static void add_headline(struct diff_doc *doc, struct nl_buf *text)
 {
     struct nl_report *report = doc->report;
-    if (report->headline_count < NL_HEADLINES_MAX && text->len)
+    if (report->headline_count < NL_MAX_HEADLINES && text->len)
         report->headlines[report->headline_count++] =
             nl_arena_text(&report->arena, text->ptr, text->len);
     nl_buf_clear(text);
@@ -300,7 +300,7 @@ static void say_kept(struct nl_buf *text, const struct diff_side *a, const struc
 {
     double shares[2] = {diff_kept_share(a), diff_kept_share(b)};
     char first[NL_UNIT_TEXT], second[NL_UNIT_TEXT];
-    if (!(shares[0] >= KEPT_LEAST || shares[1] >= KEPT_LEAST))
+    if (!(shares[0] >= MIN_KEPT || shares[1] >= MIN_KEPT))
         return;
     nl_buf_format(text,
                   "; other programs had the processor for %s and %s of the time, which is left out",

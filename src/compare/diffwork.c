@@ -275,7 +275,7 @@ static void begin_work(struct sharing *s, const struct nl_work *work)
         struct diff_part *of = &s->sink->parts->items[part];
         of->count++;
         of->gross = diff_sum(of->gross, work->end - work->start);
-        if (at == s->told && s->sink->parts->order_count < DIFF_ORDER_MOST) {
+        if (at == s->told && s->sink->parts->order_count < DIFF_MAX_ORDER) {
             struct diff_parts *parts = s->sink->parts;
             nl_grow(&parts->order, &parts->order_cap, parts->order_count + 1);
             parts->order[parts->order_count++] = part;

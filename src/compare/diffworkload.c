@@ -12,7 +12,7 @@
 #include "rundoc/runfacts.h"
 
 #define SHARE_ALIKE 0.5 /* of the operators with shapes that must differ by one factor */
-#define LEAST_OPS   1
+#define MIN_OPS     1
 #define NUMBERS     64 /* of one text of shapes */
 
 static const struct {
@@ -196,7 +196,7 @@ static void put_shapes(struct diff_workload *w, const struct nl_trace *base,
     }
     size_t most = most_frequent(all, votes, &best);
     struct nl_arena *arena = &w->arena;
-    if (most >= LEAST_OPS && (double)most >= SHARE_ALIKE * (double)both) {
+    if (most >= MIN_OPS && (double)most >= SHARE_ALIKE * (double)both) {
         put(w, "batch or length (input shapes)", nl_arena_format(arena, "%.0f", best.first[0]),
             nl_arena_format(arena, "%.0f", best.first[1]), DIFF_DECIDES);
     } else if (both) {

@@ -90,7 +90,7 @@ static double to_rule_out(const struct nl_rule *rule, const struct nl_gate_answe
     double share = NL_GATE_RESOLVED * floor_of(rule) / answer->base;
     double floor = !less ? log1p(share) : share < 1 ? -log1p(-share) : INFINITY;
     double most = fmax(NL_GATE_RESOLVED * over, floor);
-    return fmax(most, log1p(NL_GATE_LEAST));
+    return fmax(most, log1p(NL_MIN_GATE));
 }
 
 /* By the distance of the captures and its certainty. */

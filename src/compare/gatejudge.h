@@ -17,7 +17,7 @@
 
 #define NL_GATE_TAIL      0.01 /* one-sided: chance of failing without any change, at most */
 #define NL_GATE_RESOLVED  2.5
-#define NL_GATE_LEAST     0.05
+#define NL_MIN_GATE       0.05
 #define NL_TOLERANCE_FEW  0.05 /* with fewer than 3 captures on a side */
 #define NL_TOLERANCE_MANY 0.02
 

@@ -8,7 +8,7 @@
 #include "base/nearest.h"
 #include "tables/analyze.h"
 
-#define NAME_MOST 64
+#define MAX_NAME 64
 
 #define LESS_more false
 #define LESS_less true
@@ -133,12 +133,12 @@ static bool take_column(struct nl_metric *metric, const char *word, struct nl_er
 }
 
 /* Reads name characters into `word`; false when there are too many. */
-static bool take_word(const char *text, size_t *at, char word[NAME_MOST], bool dots,
+static bool take_word(const char *text, size_t *at, char word[MAX_NAME], bool dots,
                       struct nl_err *err)
 {
     size_t len = 0;
     while (in_name(text[*at]) && (dots || text[*at] != '.')) {
-        if (len + 1 == NAME_MOST)
+        if (len + 1 == MAX_NAME)
             return nl_fail(err, NL_USAGE, "expected a metric; this name is too long");
         word[len++] = text[(*at)++];
     }
@@ -191,7 +191,7 @@ static bool find_document(struct nl_metric *metric, const char *word)
 /* "gpu_busy.share" is the member gpu_busy_share. */
 static const char *member_of(const char *name, struct nl_arena *arena)
 {
-    char member[NAME_MOST];
+    char member[MAX_NAME];
     if (strcmp(name, "memory.peak") == 0)
         return "peak_memory_bytes";
     snprintf(member, sizeof member, "%s", name);
@@ -218,9 +218,9 @@ static bool find_name(struct nl_metric *metric, const char *word, struct nl_aren
 
 /* TABLE.COLUMN, or TABLE[ROW].COLUMN: `word` is what stands from `from` to *at. */
 static bool take_cell(struct nl_metric *metric, const char *text, size_t *at, size_t from,
-                      char word[NAME_MOST], struct nl_arena *arena, struct nl_err *err)
+                      char word[MAX_NAME], struct nl_arena *arena, struct nl_err *err)
 {
-    char column[NAME_MOST] = "", whole[NAME_MOST];
+    char column[MAX_NAME] = "", whole[MAX_NAME];
     char *dot = strchr(word, '.');
     bool row = text[*at] == '[';
     snprintf(whole, sizeof whole, "%s", word);
@@ -247,7 +247,7 @@ static bool take_cell(struct nl_metric *metric, const char *text, size_t *at, si
 bool nl_metric_parse(const char *text, size_t *at, struct nl_metric *metric, struct nl_arena *arena,
                      struct nl_err *err)
 {
-    char word[NAME_MOST];
+    char word[MAX_NAME];
     *metric = (struct nl_metric){0};
     while (text[*at] == ' ')
         ++*at;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "tables/scope.h"
 
-#define NAME_MOST 1024
+#define MAX_NAME 1024
 
 static const struct {
     const char *column;
@@ -29,7 +29,7 @@ struct spans {
 
 bool nl_metric_fits(struct nl_str name, const char *pattern)
 {
-    char text[NAME_MOST];
+    char text[MAX_NAME];
     if (!pattern)
         return true;
     if (name.len >= sizeof text)

@@ -18,9 +18,9 @@
 #include "tables/plainruns.h"
 #include "tables/steptime.h"
 
-#define DOCUMENT_MOST ((size_t)1 << 28)
-#define DEVICE_LAST   5    /* of metricnames.def: kernels, launches, calls that wait, copies */
-#define TABLE_SE      0.01 /* of one row's statistics, besides how captures differ */
+#define MAX_DOCUMENT ((size_t)1 << 28)
+#define DEVICE_LAST  5    /* of metricnames.def: kernels, launches, calls that wait, copies */
+#define TABLE_SE     0.01 /* of one row's statistics, besides how captures differ */
 
 static struct nl_metric_value unknown(const char *missing)
 {
@@ -264,7 +264,7 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
                 (struct nl_rundoc_setting){input->facts[i].key, input->facts[i].value};
     struct nl_rundoc_options options = {
         .settings = settings, .setting_count = count, .event_limit = 1, .brief = true};
-    nl_buf_init(&text, DOCUMENT_MOST);
+    nl_buf_init(&text, MAX_DOCUMENT);
     double number = nl_rundoc_write(capture->trace, &options, NULL, &text, &err)
                         ? document_number(&text, metric->column)
                         : NAN;

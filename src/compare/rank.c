@@ -22,7 +22,7 @@ const char *const nl_rank_sections[] = {
 
 static bool all_allow(struct ranking *r, enum diff_unit unit)
 {
-    struct diff_side *sides[NL_RANK_MOST];
+    struct diff_side *sides[NL_MAX_RANK];
     for (size_t i = 0; i < r->count; i++)
         sides[i] = &r->items[i].side;
     return diff_all_allow(sides, r->count, unit);
@@ -272,7 +272,7 @@ static void release(struct ranking *r)
 
 static bool run(struct ranking *r, const struct nl_rank_options *options, struct nl_err *err)
 {
-    struct diff_side *sides[NL_RANK_MOST];
+    struct diff_side *sides[NL_MAX_RANK];
     for (size_t i = 0; i < r->count; i++)
         sides[i] = &r->items[i].side;
     diff_find_plain(sides, r->count);
@@ -307,7 +307,7 @@ struct nl_report *nl_rank_new(const struct nl_diff_input *inputs, size_t count,
     report->results =
         nl_arena_alloc(&report->arena, sizeof nl_rank_sections / sizeof nl_rank_sections[0] *
                                            sizeof *report->results);
-    for (size_t i = 0; i < count && i < NL_RANK_MOST; i++) {
+    for (size_t i = 0; i < count && i < NL_MAX_RANK; i++) {
         r->items[i].input = &inputs[i];
         diff_team_open(&r->items[r->count++].side, &inputs[i]);
     }

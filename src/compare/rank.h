@@ -11,7 +11,7 @@
 
 #include "compare/diff.h"
 
-#define NL_RANK_MOST 12
+#define NL_MAX_RANK 12
 
 /* Tables of the report, NULL-terminated. */
 extern const char *const nl_rank_sections[];
@@ -29,7 +29,7 @@ struct nl_rank_options {
     const char *section; /* that table alone; NULL = all */
 };
 
-/* 2 to NL_RANK_MOST candidates. NULL with err on NL_INTERRUPTED, and NL_USAGE when nothing was recorded that all
+/* 2 to NL_MAX_RANK candidates. NULL with err on NL_INTERRUPTED, and NL_USAGE when nothing was recorded that all
  * have, or a price is of none of them. */
 NL_MUST_CHECK struct nl_report *nl_rank_new(const struct nl_diff_input *inputs, size_t count,
                                             const struct nl_rank_options *options, bool *comparable,

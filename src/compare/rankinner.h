@@ -34,8 +34,8 @@ struct rank_candidate {
 struct rank_row {
     struct nl_str name;
     enum diff_group group;
-    int64_t times[NL_RANK_MOST]; /* by candidate; NL_NULL_I64 = has none */
-    int64_t blocks[NL_RANK_MOST][DIFF_BLOCKS];
+    int64_t times[NL_MAX_RANK]; /* by candidate; NL_NULL_I64 = has none */
+    int64_t blocks[NL_MAX_RANK][DIFF_BLOCKS];
     int64_t lead; /* slowest less fastest, of those that have it */
     bool alone;   /* one candidate has it */
     size_t fastest, slowest;
@@ -46,18 +46,18 @@ struct rank_row {
 
 struct rank_level {
     const char *name;
-    struct diff_parts parts[NL_RANK_MOST]; /* empty where not all have it */
-    uint32_t *row_of[NL_RANK_MOST];        /* per part: id of its row */
-    struct rank_row *rows;                 /* largest lead first */
+    struct diff_parts parts[NL_MAX_RANK]; /* empty where not all have it */
+    uint32_t *row_of[NL_MAX_RANK];        /* per part: id of its row */
+    struct rank_row *rows;                /* largest lead first */
     size_t count;
 };
 
 enum { RANK_TYPES, RANK_OPERATORS, RANK_MODULES, RANK_RANGES, RANK_KERNELS, RANK_LEVELS };
 
 struct ranking {
-    struct rank_candidate items[NL_RANK_MOST];
+    struct rank_candidate items[NL_MAX_RANK];
     size_t count;
-    struct rank_candidate *order[NL_RANK_MOST]; /* fastest first */
+    struct rank_candidate *order[NL_MAX_RANK]; /* fastest first */
     enum diff_unit unit;
     bool comparable;
     bool unlike_steps;   /* steps of candidates were found in different ways */

@@ -18,7 +18,7 @@
 #include "compare/diffparts.h"
 #include "compare/diffteam.h"
 
-#define JOINED_MOST 6 /* parts of two candidates, where both have several: more is no pair */
+#define MAX_JOINED 6 /* parts of two candidates, where both have several: more is no pair */
 
 static const struct {
     const char *name, *title;
@@ -45,7 +45,7 @@ struct node {
 struct nodes {
     struct node *items;
     size_t count;
-    size_t first[NL_RANK_MOST + 1]; /* of each candidate */
+    size_t first[NL_MAX_RANK + 1]; /* of each candidate */
 };
 
 static size_t top_of(struct nodes *nodes, size_t i)
@@ -82,7 +82,7 @@ static void list_nodes(struct nodes *nodes, struct rank_level *level, size_t can
     nodes->first[candidates] = nodes->count;
 }
 
-/* A row that joins several parts of both sides, more than JOINED_MOST in all, is too vague: each part keeps its own row. */
+/* A row that joins several parts of both sides, more than MAX_JOINED in all, is too vague: each part keeps its own row. */
 static bool *rows_too_wide(const struct nodes *nodes, size_t base, size_t other, size_t rows)
 {
     bool *wide = nl_zalloc((rows + 1) * sizeof *wide);
@@ -93,7 +93,7 @@ static bool *rows_too_wide(const struct nodes *nodes, size_t base, size_t other,
             counts[2 * nodes->items[i].part->row + side]++;
     for (size_t i = 0; i <= rows; i++)
         wide[i] = counts[2 * i] > 1 && counts[2 * i + 1] > 1 &&
-                  counts[2 * i] + counts[2 * i + 1] > JOINED_MOST;
+                  counts[2 * i] + counts[2 * i + 1] > MAX_JOINED;
     nl_free(counts);
     return wide;
 }
@@ -475,13 +475,13 @@ static bool is_nothing(const struct rank_row *row)
 
 struct nl_result *rank_level_table(const struct ranking *r, size_t at)
 {
-    static const char *const names[NL_RANK_MOST] = {
+    static const char *const names[NL_MAX_RANK] = {
         "time_1_ns", "time_2_ns", "time_3_ns", "time_4_ns",  "time_5_ns",  "time_6_ns",
         "time_7_ns", "time_8_ns", "time_9_ns", "time_10_ns", "time_11_ns", "time_12_ns"};
-    static const char *const heads[NL_RANK_MOST] = {
+    static const char *const heads[NL_MAX_RANK] = {
         "1st place", "2nd place", "3rd place", "4th place",  "5th place",  "6th place",
         "7th place", "8th place", "9th place", "10th place", "11th place", "12th place"};
-    struct nl_result_column columns[NL_RANK_MOST + FIXED] = {
+    struct nl_result_column columns[NL_MAX_RANK + FIXED] = {
         [BY_NAME] = {"name", NULL, NL_MEANS_TEXT},
         [BY_FASTEST] = {"fastest", NULL, NL_MEANS_TEXT},
         [BY_LEAD] = {"lead_ns", "lead", NL_MEANS_NS},

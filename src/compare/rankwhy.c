@@ -14,11 +14,11 @@
 #include "compare/diffparts.h"
 #include "compare/diffteam.h"
 
-#define SENTENCE      ((size_t)1 << 12)
-#define EXPLAINED     50    /* rows of a level */
-#define LEAST_LEAD    0.002 /* of the fastest candidate's time */
-#define REASONS       2
-#define MATTERS_SHARE 0.1 /* of the lead */
+#define SENTENCE           ((size_t)1 << 12)
+#define MAX_EXPLAINED_ROWS 50    /* rows of a level */
+#define MIN_LEAD           0.002 /* of the fastest candidate's time */
+#define REASONS            2
+#define MATTERS_SHARE      0.1 /* of the lead */
 
 /* Names of a candidate's parts that are in a row. */
 static struct nl_str *names_in(const struct rank_level *level, const struct rank_row *row,
@@ -124,12 +124,12 @@ static const char *reason_of(struct ranking *r, const struct rank_level *level,
 
 void rank_level_explain(struct ranking *r, struct rank_level *level, enum diff_lens inner)
 {
-    struct diff_parts inside[NL_RANK_MOST] = {0};
+    struct diff_parts inside[NL_MAX_RANK] = {0};
     bool known = inner != DIFF_LENSES;
     for (size_t i = 0; i < r->count && known; i++)
         known = diff_parts_make(&inside[i], &r->items[i].side, inner);
-    double least = LEAST_LEAD * r->order[0]->time;
-    for (size_t i = 0; i < level->count && i < EXPLAINED && known; i++) {
+    double least = MIN_LEAD * r->order[0]->time;
+    for (size_t i = 0; i < level->count && i < MAX_EXPLAINED_ROWS && known; i++) {
         struct rank_row *row = &level->rows[i];
         if (row->group != DIFF_IDLE && row->lead > 0 && (double)row->lead >= least)
             row->because = reason_of(r, level, row, inside);

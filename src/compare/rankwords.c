@@ -17,7 +17,7 @@
 static void add_headline(struct ranking *r, struct nl_buf *text)
 {
     struct nl_report *report = r->report;
-    if (text->len && report->headline_count < NL_HEADLINES_MAX)
+    if (text->len && report->headline_count < NL_MAX_HEADLINES)
         report->headlines[report->headline_count++] =
             nl_arena_text(&report->arena, text->ptr, text->len);
     nl_buf_clear(text);
@@ -155,9 +155,9 @@ static void say_beaten(struct ranking *r, struct nl_buf *text)
 
 struct choice {
     const char *aim, *unit;
-    double values[NL_RANK_MOST]; /* by candidate; NaN not known */
-    size_t best, next;           /* next: the one after it; count = there is none */
-    size_t unknown;              /* candidates */
+    double values[NL_MAX_RANK]; /* by candidate; NaN not known */
+    size_t best, next;          /* next: the one after it; count = there is none */
+    size_t unknown;             /* candidates */
     bool tie;
 };
 

@@ -13,18 +13,18 @@
 #include "compare/statdist.h"
 #include "compare/stattest.h"
 
-#define NORMAL_MAD  1.4826022185056018 /* deviation of a normal distribution / its MAD */
-#define MEDIAN_COST 1.5707963267948966 /* variance of a median / that of a mean: π/2 */
-#define LEAST_STEPS 4
-#define LEAST_FREE  1.0
-#define TAIL_95     0.025
-#define ROBUST_Z    3.5
-#define LEAST_APART 0.05
-#define LEAST_DF    4   /* so few captures refute nothing */
-#define REFUTED     4.0 /* times the variance that was believed */
-#define MOST_MORE   1000
-#define STRICTER    5.0 /* times the spread: so many powers less of false alarms */
-#define STRICTEST   1e-4
+#define NORMAL_MAD        1.4826022185056018 /* deviation of a normal distribution / its MAD */
+#define MEDIAN_COST       1.5707963267948966 /* variance of a median / that of a mean: π/2 */
+#define MIN_STEPS         4
+#define MIN_FREE          1.0
+#define TAIL_95           0.025
+#define ROBUST_Z          3.5
+#define MIN_APART         0.05
+#define MIN_DF            4   /* so few captures refute nothing */
+#define MIN_REFUTED_TIMES 4.0 /* times the variance that was believed */
+#define MAX_MORE_CAPTURES 1000
+#define STRICTNESS_POWER  5.0 /* times the spread: so many powers less of false alarms */
+#define MIN_FALSE_ALARMS  1e-4
 
 /* ---- within a capture ---- */
 
@@ -73,7 +73,7 @@ static void find_errors(struct nl_capture *c, const double *lengths, const doubl
     double deviation = robust > 0 ? robust : plain;
     double r = following(logs, count, middle, deviation);
     double free = (double)count * (1 - r) / (1 + r);
-    c->independent = free > LEAST_FREE ? free : LEAST_FREE;
+    c->independent = free > MIN_FREE ? free : MIN_FREE;
     double typical = MEDIAN_COST * deviation * deviation / c->independent;
     double blocks = blocks_variance(logs, count);
     double blocks_share = plain > 0 ? deviation * deviation / (plain * plain) : 1;
@@ -96,11 +96,11 @@ double nl_mean_error(const double *values, size_t count, double *spread)
     double deviation = robust > 0 ? robust : sqrt(variance);
     if (spread)
         *spread = deviation;
-    if (count < LEAST_STEPS)
+    if (count < MIN_STEPS)
         return NAN;
     double r = following(values, count, middle, deviation);
     double free = (double)count * (1 - r) / (1 + r);
-    double mean = variance / (free > LEAST_FREE ? free : LEAST_FREE);
+    double mean = variance / (free > MIN_FREE ? free : MIN_FREE);
     double blocks = blocks_variance(values, count);
     return sqrt(mean > blocks ? mean : blocks);
 }
@@ -126,7 +126,7 @@ struct nl_capture nl_capture_of(const double *lengths, size_t count)
                             : copy[low];
     for (size_t i = 0; i < count; i++)
         c.slow += copy[i] > NL_SLOW_STEP * c.median;
-    if (count >= LEAST_STEPS) {
+    if (count >= MIN_STEPS) {
         for (size_t i = 0; i < count; i++)
             copy[i] = log(lengths[i]);
         find_errors(&c, lengths, copy, count);
@@ -172,8 +172,8 @@ static void by_captures(struct nl_apart *apart, const struct nl_value *a, size_t
     if (!isnan(inner))
         prior += inner;
     double squares = squares_of(a, n) + squares_of(b, m);
-    if (df >= LEAST_DF &&
-        squares > REFUTED * df * prior) /* they refute what was believed of them */
+    if (df >= MIN_DF &&
+        squares > MIN_REFUTED_TIMES * df * prior) /* they refute what was believed of them */
         df0 = 0;
     double s2 = (df0 * prior + squares) / (df0 + df);
     apart->spread = sqrt(s2);
@@ -221,8 +221,8 @@ double nl_apart_tail(const struct nl_apart *apart, double tail)
 {
     if (!(apart->spread > NL_NOISE_BUSY))
         return tail;
-    double strict = tail * pow(NL_NOISE_BUSY / apart->spread, STRICTER);
-    return strict > STRICTEST ? strict : STRICTEST;
+    double strict = tail * pow(NL_NOISE_BUSY / apart->spread, STRICTNESS_POWER);
+    return strict > MIN_FALSE_ALARMS ? strict : MIN_FALSE_ALARMS;
 }
 
 double nl_apart_above(const struct nl_apart *apart, double tail)
@@ -248,7 +248,7 @@ size_t nl_captures_needed(const struct nl_apart *apart, size_t a_count, size_t b
     if (isnan(apart->se) || !(change > 0))
         return SIZE_MAX;
     size_t now = a_count < b_count ? a_count : b_count;
-    size_t least = now > 1 ? 0 : 1, most = MOST_MORE;
+    size_t least = now > 1 ? 0 : 1, most = MAX_MORE_CAPTURES;
     if (!would_tell(apart, a_count, b_count, most, change, tail))
         return SIZE_MAX;
     /* More captures never show less. */
@@ -263,7 +263,7 @@ size_t nl_outlying(const double *values, size_t count, bool *outlying)
     double middle = nl_median_f64(copy, count), mad = nl_mad(copy, count);
     for (size_t i = 0; i < count; i++) {
         double apart = fabs(values[i] - middle);
-        outlying[i] = count > 2 && apart > LEAST_APART && apart > ROBUST_Z * NORMAL_MAD * mad;
+        outlying[i] = count > 2 && apart > MIN_APART && apart > ROBUST_Z * NORMAL_MAD * mad;
         found += outlying[i];
     }
     nl_free(copy);

@@ -148,8 +148,8 @@ bool nl_rule_floor(struct nl_rule *rule, const char *text, struct nl_err *err)
 
 bool nl_rules_put(struct nl_rules *rules, const struct nl_rule *rule, struct nl_err *err)
 {
-    if (rules->count == NL_RULES_MOST)
-        return nl_fail(err, NL_USAGE, "more than %d rules", NL_RULES_MOST);
+    if (rules->count == NL_MAX_RULES)
+        return nl_fail(err, NL_USAGE, "more than %d rules", NL_MAX_RULES);
     nl_grow(&rules->items, &rules->cap, rules->count + 1);
     rules->items[rules->count++] = *rule;
     return true;

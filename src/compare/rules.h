@@ -26,8 +26,8 @@
 
 #include "compare/metricexpr.h"
 
-#define NL_RULES_MOST 500
-#define NL_ALLOW_MOST 40
+#define NL_MAX_RULES  500
+#define NL_MAX_ALLOW  40
 #define NL_ALLOW_WORK "amount of work" /* the fact that one side did less of the same work */
 
 enum nl_rule_op { NL_RULE_MORE, NL_RULE_AT_LEAST, NL_RULE_LESS, NL_RULE_AT_MOST, NL_RULE_OTHER };
@@ -49,7 +49,7 @@ enum nl_inconclusive { NL_INCONCLUSIVE_WARN, NL_INCONCLUSIVE_FAIL, NL_INCONCLUSI
 struct nl_rules {
     struct nl_rule *items;
     size_t count, cap;
-    const char *allow[NL_ALLOW_MOST]; /* facts that may differ */
+    const char *allow[NL_MAX_ALLOW]; /* facts that may differ */
     size_t allow_count;
     enum nl_inconclusive on_inconclusive;
     double tolerance; /* NaN = 2 % with three captures a side, 5 % with fewer */

@@ -28,8 +28,8 @@ bool nl_rules_allow(struct nl_rules *rules, const char *fact, struct nl_err *err
             nl_nearest_offer(&nearest, facts[i]);
             continue;
         }
-        if (rules->allow_count == NL_ALLOW_MOST)
-            return nl_fail(err, NL_USAGE, "more than %d facts to allow", NL_ALLOW_MOST);
+        if (rules->allow_count == NL_MAX_ALLOW)
+            return nl_fail(err, NL_USAGE, "more than %d facts to allow", NL_MAX_ALLOW);
         rules->allow[rules->allow_count++] = facts[i];
         return true;
     }

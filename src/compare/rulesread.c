@@ -13,15 +13,15 @@
 
 #include "base/mem.h"
 
-#define FILE_MOST ((size_t)1 << 20)
-#define KEY_MOST  64
+#define MAX_FILE ((size_t)1 << 20)
+#define MAX_KEY  64
 
 enum place { TOP, IN_RULES, IN_RULE, IN_ALLOW, OUTSIDE };
 
 struct reader {
     struct nl_rules *rules;
     enum place place;
-    char key[KEY_MOST]; /* whose value comes next; "" = a key comes */
+    char key[MAX_KEY]; /* whose value comes next; "" = a key comes */
     struct nl_rule rule;
     bool has_rule;
     const char *floor; /* of the rule, until the metric is known */
@@ -112,7 +112,7 @@ static bool take_allowed(struct reader *r, const yaml_event_t *event)
 
 static bool take_value(struct reader *r, const yaml_event_t *event)
 {
-    char key[KEY_MOST];
+    char key[MAX_KEY];
     memcpy(key, r->key, sizeof key);
     r->key[0] = '\0';
     if (strcmp(key, "metric") == 0 || strcmp(key, "fail_on") == 0)
@@ -258,7 +258,7 @@ bool nl_rules_read(struct nl_rules *rules, const char *text, size_t size, struct
 {
     yaml_parser_t parser;
     struct reader r = {.rules = rules, .place = OUTSIDE, .text = text, .size = size, .err = err};
-    if (size > FILE_MOST)
+    if (size > MAX_FILE)
         return nl_fail(err, NL_LIMIT, "a rules file has at most 1 MiB");
     if (!yaml_parser_initialize(&parser))
         return nl_fail(err, NL_MEMORY, "no memory");

@@ -3,13 +3,13 @@
 
 #include <math.h>
 
-#define NONZERO_LEAST 1e-300
-#define CONVERGED     1e-16
-#define TERMS         10000
+#define MIN_NONZERO 1e-300
+#define CONVERGED   1e-16
+#define TERMS       10000
 
 static double away_from_zero(double value)
 {
-    return fabs(value) < NONZERO_LEAST ? NONZERO_LEAST : value;
+    return fabs(value) < MIN_NONZERO ? MIN_NONZERO : value;
 }
 
 /* The fraction for x below (a + 1) / (a + b + 2), where it converges quickly. */

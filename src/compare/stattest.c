@@ -14,8 +14,8 @@
 #include "base/median.h"
 #include "compare/statdist.h"
 
-#define EXACT_MOST    8 /* values of the smaller sample for an exact p, as SciPy's "auto" */
-#define KS_EXACT_MOST 10000
+#define MAX_EXACT    8 /* values of the smaller sample for an exact p, as SciPy's "auto" */
+#define KS_MAX_EXACT 10000
 
 static int ascending(const void *left, const void *right)
 {
@@ -97,7 +97,7 @@ struct nl_mann_whitney nl_mann_whitney(double *a, size_t a_count, double *b, siz
     test.p = test.asymptotic;
     test.less = normal_at_least(other, n, m, ties);
     size_t small = a_count < b_count ? a_count : b_count, large = a_count + b_count - small;
-    if (ties == 0 && small <= EXACT_MOST && large <= 100000) {
+    if (ties == 0 && small <= MAX_EXACT && large <= 100000) {
         test.p = twice(exact_at_most(small, large, n * m - larger));
         test.less = exact_at_most(small, large, test.u);
     }
@@ -183,7 +183,7 @@ struct nl_kolmogorov nl_kolmogorov(double *a, size_t a_count, double *b, size_t 
     double n = (double)a_count, m = (double)b_count;
     uint64_t distance = largest_distance(a, a_count, b, b_count);
     test.d = (double)distance / n / m;
-    if (a_count > KS_EXACT_MOST || b_count > KS_EXACT_MOST)
+    if (a_count > KS_MAX_EXACT || b_count > KS_MAX_EXACT)
         test.p = limit_above(test.d * sqrt(n * m / (n + m)));
     else
         test.p = 1 - inside(a_count, b_count, distance);

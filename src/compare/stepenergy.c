@@ -111,7 +111,7 @@ static struct told tell_device(const struct diff_side *capture, const struct dif
         struct nl_readings r = nl_readings_new(capture->trace, series, kinds[kind].scale);
         struct told told = integrate(&r, spans, device->spans, kinds[kind].is_energy);
         nl_readings_release(&r);
-        if (told.ns >= DIFF_ENERGY_LEAST_SHARE * all)
+        if (told.ns >= DIFF_MIN_ENERGY_SHARE * all)
             return told;
         best = told.ns > best.ns ? told : best;
     }
@@ -141,7 +141,7 @@ struct diff_energy diff_energy_of(struct diff_side *side)
     if (!(all > 0) || !(known > 0))
         return energy;
     energy.share = known / all;
-    if (energy.share < DIFF_ENERGY_LEAST_SHARE || energy.devices < energy.of)
+    if (energy.share < DIFF_MIN_ENERGY_SHARE || energy.devices < energy.of)
         return energy;
     double devices = (double)energy.of;
     energy.watts = joules / (known / 1e9) * devices;

@@ -13,7 +13,7 @@
 
 #include "compare/diffside.h"
 
-#define DIFF_ENERGY_LEAST_SHARE 0.8
+#define DIFF_MIN_ENERGY_SHARE 0.8
 
 struct diff_energy {
     double

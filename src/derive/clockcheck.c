@@ -14,9 +14,9 @@
 #include "base/search.h"
 #include "store/builder.h"
 
-#define PARTS      256u /* of the profile's time, each with its tightest bounds, for the drift */
-#define DRIFT_MOST 1e-3
-#define PAIRS_MOST 4000000u /* waits × streams compared; of more waits every n-th is taken */
+#define PARTS     256u /* of the profile's time, each with its tightest bounds, for the drift */
+#define MAX_DRIFT 1e-3
+#define MAX_PAIRS 4000000u /* waits × streams compared; of more waits every n-th is taken */
 
 struct bounds {
     int64_t least[PARTS], most[PARTS];
@@ -233,7 +233,7 @@ static void check_waits(struct checker *checker)
             uint32_t place = place_of(checker, nl_slice_device(trace, trace->sync.slice[row]));
             pairs += checker->first[place + 1] - checker->first[place];
         }
-    uint64_t stride = pairs / PAIRS_MOST + 1;
+    uint64_t stride = pairs / MAX_PAIRS + 1;
     for (uint32_t row = 0; row < trace->sync.rows; row++)
         if (is_wait(trace, row) && number++ % stride == 0)
             check_wait(checker, row);
@@ -279,7 +279,7 @@ static void fit_line(const struct checker *checker, const struct bounds *bounds,
         if (bounds->most[i] != INT64_MAX)
             points[count++] = (struct nl_bandpoint){x, -INFINITY, (double)bounds->most[i]};
     }
-    if (nl_lineband(points, count, 0, DRIFT_MOST, &band))
+    if (nl_lineband(points, count, 0, MAX_DRIFT, &band))
         check->drift = band.slope;
 }
 

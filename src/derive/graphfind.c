@@ -11,8 +11,8 @@ enum lookup { IN_ORDER, SET_OF_FORKED, SET_OF_OTHERS, FIRST_ONES };
 
 /* ROCm's profilers do not record the last kernel of some graphs. A replay that is a capture but for its last kernels is of it, where
  * it is long enough to be like no other one by chance, and little is missing. */
-#define FIRST_NAMES  20   /* kernels that are looked up */
-#define MISSING_MOST 0.02 /* of the capture's kernels; one always */
+#define FIRST_NAMES 20   /* kernels that are looked up */
+#define MAX_MISSING 0.02 /* of the capture's kernels; one always */
 
 /* A capture in by_names; those of equal hashes are a list. */
 struct nl_graph_entry {
@@ -107,7 +107,7 @@ static bool same_beginning(const struct nl_graph_finder *finder, const struct nl
     if (capture->count <= replay->count)
         return false;
     double missing = (double)(capture->count - replay->count);
-    if (missing > 1 && missing > MISSING_MOST * (double)capture->count)
+    if (missing > 1 && missing > MAX_MISSING * (double)capture->count)
         return false;
     for (uint32_t i = 0; i < replay->count; i++)
         if (name_of(finder, replay, i) != side->launches[capture->first + i].name)

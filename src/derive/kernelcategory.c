@@ -8,7 +8,7 @@
 
 #include "base/chars.h"
 
-#define NAME_MAX_BYTES 4096 /* of a name that are looked at: mangled templates run longer */
+#define MAX_NAME_BYTES 4096 /* of a name that are looked at: mangled templates run longer */
 
 enum how { START, HAS, WORD, ONLY };
 
@@ -234,7 +234,7 @@ static enum nl_tensorcore tensor_core_of(const struct name *name, enum nl_catego
 
 struct nl_kernel_facts nl_kernel_facts(struct nl_str name, enum nl_class class)
 {
-    char lower[NAME_MAX_BYTES];
+    char lower[MAX_NAME_BYTES];
     if (nl_str_starts(name, "void ")) {
         name.ptr += 5;
         name.len -= 5;

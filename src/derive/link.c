@@ -106,7 +106,7 @@ static uint32_t *find(struct call_table *table, uint64_t correlation, uint32_t s
     return &table->slots[at];
 }
 
-#define MOST_HOLES 4 /* slots for each call: no more memory than the table by hashes takes */
+#define MAX_HOLES 4 /* slots for each call: no more memory than the table by hashes takes */
 
 /* Slots by id where these are dense; else for all calls, half of them at least free. */
 static void make_slots(struct call_table *table)
@@ -121,7 +121,7 @@ static void make_slots(struct call_table *table)
         last = correlation > last ? correlation : last;
     }
     table->dense =
-        table->scopes->one && first <= last && last - first < (uint64_t)t->api.rows * MOST_HOLES;
+        table->scopes->one && first <= last && last - first < (uint64_t)t->api.rows * MAX_HOLES;
     table->first = first;
     while (size < (uint64_t)t->api.rows * 2)
         size *= 2;

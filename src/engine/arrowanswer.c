@@ -12,7 +12,7 @@
 #include "view/view.h"
 #include "view/jsonview.h"
 
-#define MOST_BUFFERS 3
+#define MAX_BUFFERS 3
 
 struct column {
     char *name;
@@ -178,7 +178,7 @@ static int get_schema(struct ArrowArrayStream *from, struct ArrowSchema *schema)
 
 struct given {
     struct nlens_answer *answer;
-    const void *buffers[MOST_BUFFERS];
+    const void *buffers[MAX_BUFFERS];
 };
 
 static void release_array(struct ArrowArray *array)

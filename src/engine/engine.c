@@ -23,15 +23,15 @@
 #include "timeline/window.h"
 #include "view/view.h"
 
-#define MOST_TEXT        2048
-#define CACHE_BYTES      ((uint64_t)20 << 30)
-#define MOST_WORDS       4 /* files named in them */
-#define MOST_THREADS     1024
-#define OPTIONS_AT_LEAST offsetof(struct nlens_options, task)
+#define MAX_TEXT          2048
+#define CACHE_BYTES       ((uint64_t)20 << 30)
+#define MAX_WORDS         4 /* files named in them */
+#define MAX_THREADS       1024
+#define MIN_OPTIONS_BYTES offsetof(struct nlens_options, task)
 
 struct nlens_error {
     struct nl_err err;
-    char text[MOST_TEXT];
+    char text[MAX_TEXT];
 };
 
 struct nlens_task {
@@ -189,17 +189,17 @@ static void keep_names(struct opened *opened, const char *const *paths, size_t c
 {
     opened->first = nl_strdup(paths[0]);
     nl_buf_init(&opened->rest, SIZE_MAX);
-    for (size_t i = 1; i < count && i < MOST_WORDS; i++) {
+    for (size_t i = 1; i < count && i < MAX_WORDS; i++) {
         nl_buf_text(&opened->rest, " ");
         nl_buf_shell_word(&opened->rest, nl_str(paths[i]));
     }
-    nl_buf_text(&opened->rest, count > MOST_WORDS ? " …" : "");
+    nl_buf_text(&opened->rest, count > MAX_WORDS ? " …" : "");
 }
 
 static bool read_options(struct nlens_options *to, const struct nlens_options *given)
 {
     *to = (struct nlens_options){0};
-    if (given && given->size < OPTIONS_AT_LEAST)
+    if (given && given->size < MIN_OPTIONS_BYTES)
         return false;
     if (given)
         memcpy(to, given, given->size < sizeof *to ? given->size : sizeof *to);
@@ -260,7 +260,7 @@ NL_PUBLIC struct nlens_profile *nlens_open(const char *const *paths, size_t coun
     struct opened *opened = nl_zalloc(sizeof *opened);
     opened->memory_bytes = options.memory_bytes ? options.memory_bytes : nl_memory_available() / 2;
     opened->threads =
-        options.threads && options.threads <= MOST_THREADS ? options.threads : nl_processors();
+        options.threads && options.threads <= MAX_THREADS ? options.threads : nl_processors();
     atomic_init(&opened->holders, 1);
     begin(&call, opened, options.task);
     opened->trace = load(paths, count, &options, &call.job, &call.err);

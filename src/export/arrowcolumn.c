@@ -1,7 +1,7 @@
 /* Buffers of one column. Texts that are not in the dictionary of names are written out. */
 #include "export/arrowcolumn.h"
 
-#define ROOM_MOST ((size_t)64 << 20)
+#define MAX_ROOM ((size_t)64 << 20)
 
 /* ---- texts one after the other ---- */
 
@@ -73,7 +73,7 @@ void arrow_column_open(struct arrow_column *column, const struct nl_table_view *
                        const struct nl_view_column *of)
 {
     *column = (struct arrow_column){.view = view, .column = of};
-    nl_buf_init(&column->room, ROOM_MOST);
+    nl_buf_init(&column->room, MAX_ROOM);
     if (of->form != NL_FORM_NAME && of->form != NL_FORM_WORD)
         return;
     column->dictionary = nl_zalloc(sizeof *column->dictionary);

@@ -38,7 +38,7 @@ static void add_columns(struct nl_attributes *attributes, enum nl_table_id table
         name[len] = '\0';
         at += len + (at[len] == ' ');
         const struct nl_column_def *column = nl_table_column(table, name);
-        if (!column || column->hop != NL_HOP_NONE || attributes->count == NL_ATTRIBUTES_MAX)
+        if (!column || column->hop != NL_HOP_NONE || attributes->count == NL_MAX_ATTRIBUTES)
             NL_BUG("an attribute is not a stored column");
         attributes->items[attributes->count++] = (struct nl_attribute){
             column->name, column->type, column->enumeration,

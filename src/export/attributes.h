@@ -12,7 +12,7 @@
 
 #include "store/trace.h"
 
-#define NL_ATTRIBUTES_MAX 96
+#define NL_MAX_ATTRIBUTES 96
 
 struct nl_attribute {
     const char *name;
@@ -31,7 +31,7 @@ union nl_value {
 };
 
 struct nl_attributes {
-    struct nl_attribute items[NL_ATTRIBUTES_MAX];
+    struct nl_attribute items[NL_MAX_ATTRIBUTES];
     unsigned count;
     uint8_t first[NL_KIND_COUNT + 1];          /* by kind of slice */
     uint8_t collective_first, collective_last; /* of rows of table collective */

@@ -156,7 +156,7 @@ static void render_slices(const struct writer *writer, const struct piece *piece
     struct nl_walk walk;
     uint32_t slice;
     enum nl_walk_what what;
-    nl_buf_init(&room, NL_MOST_FILLED);
+    nl_buf_init(&room, NL_MAX_FILLED);
     nl_walk_open(&walk, writer->trace, piece->walk);
     while ((what = nl_walk_next(&walk, &slice)) != NL_WALK_DONE)
         if (what == NL_WALK_BEGIN && nl_export_picks(writer->export, slice))

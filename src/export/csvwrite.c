@@ -100,7 +100,7 @@ static void render_rows(const void *context, size_t piece, struct bytes *out)
 {
     const struct nl_table_view *view = context;
     struct nl_buf room;
-    nl_buf_init(&room, NL_MOST_FILLED);
+    nl_buf_init(&room, NL_MAX_FILLED);
     size_t first = piece * PIECE_ROWS, left = view->row_count - first;
     for (size_t i = 0; i < left && i < PIECE_ROWS; i++)
         for (unsigned c = 0; c < view->count; c++) {

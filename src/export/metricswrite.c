@@ -11,7 +11,7 @@
 #include "export/export.h"
 #include "tables/lookup.h"
 
-#define KERNELS_MOST 100
+#define MAX_KERNELS 100
 
 static const int64_t step_bounds[] = {1000000,    2000000,    5000000,     10000000,   20000000,
                                       50000000,   100000000,  200000000,   500000000,  1000000000,
@@ -166,7 +166,7 @@ static void put_steps(struct writer *writer, const struct nl_result *steps)
 static void put_kernels(struct writer *writer, const struct nl_result *kernels)
 {
     struct bytes *out = &writer->out;
-    size_t rows = kernels->rows < KERNELS_MOST ? kernels->rows : KERNELS_MOST;
+    size_t rows = kernels->rows < MAX_KERNELS ? kernels->rows : MAX_KERNELS;
     if (!rows)
         return;
     put_family(out, "neurolens_kernel_seconds", "summary", "seconds",

@@ -5,9 +5,9 @@
 #include "export/otlp.h"
 #include "tables/lookup.h"
 
-#define KERNELS_MOST 1000
-#define POINTS       4096 /* values of a counter in one message */
-#define CUMULATIVE   2
+#define MAX_KERNELS 1000
+#define POINTS      4096 /* values of a counter in one message */
+#define CUMULATIVE  2
 
 enum { GAUGE = 5, HISTOGRAM = 9, SUMMARY = 11 };
 
@@ -160,7 +160,7 @@ static void put_quantile(struct otlp_out *out, double quantile, int64_t value)
 static void put_kernels(struct otlp_writer *writer, const struct nl_result *kernels)
 {
     struct otlp_out *out = &writer->out;
-    size_t rows = kernels->rows < KERNELS_MOST ? kernels->rows : KERNELS_MOST;
+    size_t rows = kernels->rows < MAX_KERNELS ? kernels->rows : MAX_KERNELS;
     if (!rows)
         return;
     open_metric(out, nl_str("neurolens.kernel.duration"),

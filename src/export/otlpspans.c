@@ -1,16 +1,16 @@
 /*
  * Spans. Tracing back ends are made for thousands of spans, not millions: kinds of slices are taken in an order of
- * worth (ranges and layers, operators, device work, API calls, the rest) as long as they are fewer than SPANS_MOST
+ * worth (ranges and layers, operators, device work, API calls, the rest) as long as they are fewer than MAX_SPANS
  * together; of the first kind that does not fit, the outermost depths. A window leaves room for more. Parents are the
  * enclosing spans; of device work, the launch's.
  */
 #include "export/attributes.h"
 #include "export/otlp.h"
 
-#define SPANS_MOST 200000u
-#define GROUP      2048 /* spans of one message */
-#define DEPTHS     1024
-#define INTERNAL   1
+#define MAX_SPANS 200000u
+#define GROUP     2048 /* spans of one message */
+#define DEPTHS    1024
+#define INTERNAL  1
 
 enum level { RANGES, OPERATORS, DEVICE, CALLS, OTHERS, LEVELS };
 
@@ -75,8 +75,8 @@ static void choose(struct spans *spans)
         for (unsigned depth = 0; depth < DEPTHS; depth++) {
             uint64_t count = counts[level][depth];
             /* once something was left out, so is everything after it */
-            bool fits = total + count <= SPANS_MOST && total <= SPANS_MOST;
-            total = fits ? total + count : SPANS_MOST + (uint64_t)1;
+            bool fits = total + count <= MAX_SPANS && total <= MAX_SPANS;
+            total = fits ? total + count : MAX_SPANS + (uint64_t)1;
             spans->lost[level] += fits ? 0 : count;
             if (fits) {
                 spans->level = level;
@@ -297,7 +297,7 @@ static void tell_lost(const struct spans *spans)
         nl_export_lost(export, spans->lost[level],
                        nl_arena_format(&export->arena,
                                        "%s beyond %u spans (a window has room for more)",
-                                       names[level], SPANS_MOST));
+                                       names[level], MAX_SPANS));
 }
 
 bool otlp_spans(struct otlp_writer *writer, struct nl_err *err)

@@ -8,11 +8,11 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#define PAGE_ROWS       131072u
-#define LEVEL           1
-#define DICTIONARY_MOST ((size_t)16 << 20) /* bytes; a larger one is not worth it */
-#define RANGE_TEXT_MOST 64                 /* bytes of a text in statistics */
-#define WORDS_MOST      64
+#define PAGE_ROWS      131072u
+#define LEVEL          1
+#define MAX_DICTIONARY ((size_t)16 << 20) /* bytes; a larger one is not worth it */
+#define MAX_RANGE_TEXT 64                 /* bytes of a text in statistics */
+#define MAX_WORDS      64
 
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 
@@ -98,7 +98,7 @@ static bool gather_names(struct maker *maker)
         maker->valid[i] = nl_view_value(maker->view, maker->column, maker->first + i, &value);
         if (!maker->valid[i])
             continue;
-        good = value.name < names && maker->plain.len < DICTIONARY_MOST;
+        good = value.name < names && maker->plain.len < MAX_DICTIONARY;
         if (good && !index[value.name])
             index[value.name] = add_entry(maker, name_text(maker, value.name)) + 1;
         if (good)
@@ -110,7 +110,7 @@ static bool gather_names(struct maker *maker)
 
 static void gather_words(struct maker *maker)
 {
-    const char *words[WORDS_MOST];
+    const char *words[MAX_WORDS];
     size_t count = 0;
     union nl_view_cell value;
     for (uint32_t i = 0; i < maker->count; i++) {
@@ -121,7 +121,7 @@ static void gather_words(struct maker *maker)
         while (at < count && words[at] != value.text)
             at++;
         if (at == count) {
-            if (count == WORDS_MOST)
+            if (count == MAX_WORDS)
                 NL_BUG("an enumeration with more words than a dictionary of them");
             words[count++] = value.text;
             (void)add_entry(maker, nl_str(value.text));
@@ -191,7 +191,7 @@ static void range_of_texts(struct maker *maker)
         least = compare(text, least) < 0 ? text : least;
         most = compare(text, most) > 0 ? text : most;
     }
-    if (least.len > RANGE_TEXT_MOST || most.len > RANGE_TEXT_MOST)
+    if (least.len > MAX_RANGE_TEXT || most.len > MAX_RANGE_TEXT)
         return;
     maker->chunk->has_range = true;
     bytes_add(&maker->chunk->least, least.ptr, least.len);
@@ -329,7 +329,7 @@ void parquet_chunk_make(struct parquet_chunk *chunk, const struct nl_table_view 
         .chunk = chunk, .view = view, .column = column, .first = first, .count = count};
     bool texts = parquet_type_of(column->form) == PARQUET_BYTES;
     parquet_chunk_release(chunk);
-    nl_buf_init(&maker.room, NL_MOST_FILLED);
+    nl_buf_init(&maker.room, NL_MAX_FILLED);
     maker.valid = nl_alloc((count + (size_t)1) * sizeof *maker.valid);
     maker.numbers = texts ? NULL : nl_alloc((count + (size_t)1) * sizeof *maker.numbers);
     maker.indexes = texts ? nl_alloc((count + (size_t)1) * sizeof *maker.indexes) : NULL;

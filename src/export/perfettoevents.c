@@ -91,7 +91,7 @@ static void put_argument(struct render *render, unsigned name, enum nl_type type
     bytes_tag_message(&render->event, EVENT_ARGUMENT, argument);
 }
 
-_Static_assert(NL_ATTRIBUTES_MAX < 127, "names of arguments take a byte");
+_Static_assert(NL_MAX_ATTRIBUTES < 127, "names of arguments take a byte");
 
 static void put_attributes(struct render *render, unsigned first, unsigned last, uint32_t row)
 {
@@ -232,7 +232,7 @@ void perfetto_render(const struct perfetto_writer *writer, const struct perfetto
                      struct bytes *out)
 {
     struct render render = {.writer = writer};
-    nl_buf_init(&render.text, NL_MOST_FILLED);
+    nl_buf_init(&render.text, NL_MAX_FILLED);
     switch (part->kind) {
     case PERFETTO_PART_SLICES: render_slices(&render, part, out); break;
     case PERFETTO_PART_COUNTERS: render_counters(&render, part, out); break;

@@ -7,8 +7,8 @@
 #include "base/sum.h"
 #include "export/stackgrow.h"
 
-#define MOST_OPEN   512 /* slices open on a thread at a time, over all its lanes */
-#define MOST_KINDS  64
+#define MAX_OPEN    512 /* slices open on a thread at a time, over all its lanes */
+#define MAX_KINDS   64
 #define KINDS_BYTES 4096
 
 /* ---- trees ---- */
@@ -146,7 +146,7 @@ static void fold_samples(struct nl_stackgrow *grow)
 {
     struct nl_export *export = grow->export;
     const struct nl_sample_table *sample = &export->trace->sample;
-    struct sample_kind kinds[MOST_KINDS];
+    struct sample_kind kinds[MAX_KINDS];
     size_t count = 0;
     uint64_t bare = 0, others = 0;
     for (uint32_t i = 0; i < sample->rows; i++) {
@@ -157,9 +157,9 @@ static void fold_samples(struct nl_stackgrow *grow)
         while (k < count &&
                (kinds[k].event != sample->event[i] || kinds[k].unit != sample->unit[i]))
             k++;
-        if (k == count && count < MOST_KINDS)
+        if (k == count && count < MAX_KINDS)
             kinds[count++] = (struct sample_kind){sample->event[i], sample->unit[i]};
-        others += k == MOST_KINDS;
+        others += k == MAX_KINDS;
     }
     nl_export_lost(export, bare, "samples without a stack");
     nl_export_lost(export, others, "samples of further events");
@@ -229,7 +229,7 @@ static unsigned open_slices(struct device_fold *work, uint32_t launch, uint32_t 
     const struct nl_trace *trace = work->trace;
     uint32_t own = trace->slice.lane[launch], thread = trace->lane.thread[own];
     unsigned count = 0;
-    for (uint32_t at = launch; at != NL_NULL_ROW && count < MOST_OPEN; at = trace->slice.parent[at])
+    for (uint32_t at = launch; at != NL_NULL_ROW && count < MAX_OPEN; at = trace->slice.parent[at])
         open[count++] = at;
     if (thread != NL_NULL_ROW)
         for (uint32_t i = work->first[thread]; i < work->first[thread + 1]; i++) {
@@ -240,7 +240,7 @@ static unsigned open_slices(struct device_fold *work, uint32_t launch, uint32_t 
                 continue;
             uint32_t at =
                 nl_lane_slice_at(trace, &work->cursors[lane], lane, trace->slice.ts[launch]);
-            for (; at != NL_NULL_ROW && count < MOST_OPEN; at = trace->slice.parent[at])
+            for (; at != NL_NULL_ROW && count < MAX_OPEN; at = trace->slice.parent[at])
                 open[count++] = at;
         }
     for (unsigned i = 1; i < count; i++) /* nearly in order: insertion */
@@ -255,7 +255,7 @@ static unsigned open_slices(struct device_fold *work, uint32_t launch, uint32_t 
 static void fold_work(struct device_fold *work, struct nl_stacktree *tree, uint32_t slice)
 {
     const struct nl_trace *trace = work->trace;
-    uint32_t launch = trace->slice.link[slice], open[MOST_OPEN], node = 0;
+    uint32_t launch = trace->slice.link[slice], open[MAX_OPEN], node = 0;
     unsigned count = 0;
     if (launch != NL_NULL_ROW)
         count = open_slices(work, launch, open);

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-#define META_MOST ((size_t)16 << 20)
+#define MAX_META ((size_t)16 << 20)
 
 static void columns_text(struct nl_buf *text, const struct nl_table_view *view)
 {
@@ -44,8 +44,8 @@ static void coverage_text(struct nl_buf *text, const struct nl_trace *trace)
 void nl_table_meta_make(struct nl_table_meta *meta, const struct nl_table_view *view)
 {
     const struct nl_trace *trace = view->export->trace;
-    nl_buf_init(&meta->columns, META_MOST);
-    nl_buf_init(&meta->coverage, META_MOST);
+    nl_buf_init(&meta->columns, MAX_META);
+    nl_buf_init(&meta->coverage, MAX_META);
     columns_text(&meta->columns, view);
     coverage_text(&meta->coverage, trace);
     snprintf(meta->first, sizeof meta->first, "%" PRId64, trace->first_ts);

@@ -13,7 +13,7 @@
 #include "tables/lookup.h"
 #include "view/view.h"
 
-#define REPORT_MOST ((size_t)8 << 20)
+#define MAX_REPORT ((size_t)8 << 20)
 
 /* Numbers of fields, by message: tensorflow/core/util/event.proto; tensorflow/core/framework: summary.proto, tensor.proto,
  * tensor_shape.proto, types.proto. */
@@ -183,11 +183,11 @@ static bool write_report(struct writer *writer, struct nl_err *err)
     bool done = memory && nl_view_md.render_report(memory, profile, report, &view, err);
     if (memory)
         fclose(memory);
-    if (done && len > REPORT_MOST)
-        nl_export_lost(export, len - nl_utf8_cut(text, len, REPORT_MOST),
+    if (done && len > MAX_REPORT)
+        nl_export_lost(export, len - nl_utf8_cut(text, len, MAX_REPORT),
                        "bytes at the end of the report");
     if (done)
-        write_text(writer, "report", (struct nl_str){text, nl_utf8_cut(text, len, REPORT_MOST)});
+        write_text(writer, "report", (struct nl_str){text, nl_utf8_cut(text, len, MAX_REPORT)});
     nl_free(text);
     nl_profile_free(profile);
     nl_report_free(report);

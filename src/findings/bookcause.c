@@ -11,8 +11,8 @@
 #include "base/utf8.h"
 #include "timeline/feeder.h"
 
-#define NAME_MOST  60
-#define PROVE_MOST 2048
+#define MAX_NAME  60
+#define MAX_PROVE 2048
 
 struct nl_booked nl_booked_sum(const struct nl_scene *scene, nl_booked_test *wanted)
 {
@@ -93,7 +93,7 @@ struct nl_booked_by_name nl_booked_by_name(const struct nl_scene *scene, nl_book
 const char *nl_booked_text(const struct nl_scene *scene, uint32_t id)
 {
     struct nl_str name = nl_account_name(scene->account, id);
-    return nl_say(scene, "%.*s", NL_UP_TO(NAME_MOST, name));
+    return nl_say(scene, "%.*s", NL_UP_TO(MAX_NAME, name));
 }
 
 bool nl_booked_own_before(const struct nl_account_device *device, const struct nl_account_row *row)
@@ -124,7 +124,7 @@ int64_t nl_booked_late(const struct nl_scene *scene)
 const char *nl_booked_member(const struct nl_scene *scene, uint32_t member)
 {
     struct nl_buf text;
-    nl_buf_init(&text, PROVE_MOST);
+    nl_buf_init(&text, MAX_PROVE);
     nl_account_put_member(scene->account, member, &text);
     const char *name = nl_say(scene, "%.*s", (int)text.len, text.ptr);
     nl_buf_release(&text);
@@ -296,7 +296,7 @@ const char *nl_scene_keep_idle_sql(const struct nl_scene *scene, const char *set
 struct nl_evidence *nl_prove(const struct nl_scene *scene, struct nl_finding *finding,
                              struct nl_evidence evidence, const char *format, ...)
 {
-    char text[PROVE_MOST];
+    char text[MAX_PROVE];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);

@@ -80,7 +80,7 @@ struct nl_cause {
     const char *id;
     enum nl_cause_on on;
     const char *doc; /* signal, thresholds, formula and source: docs/findings.md */
-    struct nl_need needs[NL_NEEDS_MAX];
+    struct nl_need needs[NL_MAX_NEEDS];
     unsigned need_count;
     bool of_gaps; /* judges times in which nothing was recorded: not where events were taken out */
     enum nl_cause_saves saves;

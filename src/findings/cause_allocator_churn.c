@@ -11,7 +11,7 @@
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.05
 #define WARM_UP        5  /* a fifth of the time */
-#define LEAST_GAPS     10 /* fewer are no loop */
+#define MIN_GAPS       10 /* fewer are no loop */
 
 static bool is_allocation(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
@@ -45,7 +45,7 @@ static enum nl_verdict allocator_churn_evaluate(struct nl_scene *scene, struct n
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, is_allocation, &gaps, &finding->where), called;
-    if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < LEAST_GAPS)
+    if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < MIN_GAPS)
         return NL_CAUSE_ABSENT;
     int64_t since = scene->device->start_ns + scene->wall_ns / WARM_UP;
     int64_t first = since - scene->trace->first_ts;

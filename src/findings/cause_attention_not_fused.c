@@ -8,7 +8,7 @@
 #include "base/sum.h"
 #include "findings/workcause.h"
 
-#define LEAST_SHARE    0.03
+#define MIN_SHARE      0.03
 #define CRITICAL_SHARE 0.15
 #define LOOK           12 /* operators to either side */
 
@@ -85,7 +85,7 @@ static enum nl_verdict attention_not_fused_evaluate(struct nl_scene *scene,
     struct nl_evidence longest = {0};
     struct found found = look(scene, &finding->where, &longest);
     struct nl_work_sum products = nl_work_add_up(scene, is_product, NULL, NULL);
-    if (nl_scene_share(scene, found.between) < LEAST_SHARE || found.softmax * 2 < found.all_softmax)
+    if (nl_scene_share(scene, found.between) < MIN_SHARE || found.softmax * 2 < found.all_softmax)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, found.between, CRITICAL_SHARE, 1);
     nl_title(

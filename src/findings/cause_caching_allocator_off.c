@@ -12,7 +12,7 @@
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.10
 #define WARM_UP        5
-#define LEAST_CALLS    100
+#define MIN_CALLS      100
 #define KERNELS        5
 
 static int64_t since(const struct nl_scene *scene)
@@ -79,7 +79,7 @@ static enum nl_verdict caching_allocator_off_evaluate(struct nl_scene *scene,
         return NL_CAUSE_ABSENT;
     count_calls(scene, &mallocs, &frees);
     int64_t cost = nl_scene_sum_gaps(scene, is_allocation, NULL, &finding->where);
-    if (mallocs < LEAST_CALLS || frees < mallocs / 2 || mallocs * KERNELS < kernels ||
+    if (mallocs < MIN_CALLS || frees < mallocs / 2 || mallocs * KERNELS < kernels ||
         nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     int64_t first = scene->trace->first_ts, from = since(scene) - first,

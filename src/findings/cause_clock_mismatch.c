@@ -10,7 +10,7 @@
 #include "base/sum.h"
 #include "timeline/quantile.h"
 
-#define MOST_ERROR 0.01
+#define MAX_ERROR 0.01
 
 /* Kernels and copies of the scene that start before their launch. */
 static int64_t count_early(const struct nl_scene *scene)
@@ -137,7 +137,7 @@ static enum nl_verdict clock_mismatch_evaluate(struct nl_scene *scene, struct nl
 {
     int64_t error = nl_clock_error(scene->trace, NL_NULL_ROW);
     double median = median_kernel(scene);
-    bool large = error != NL_NULL_I64 && median > 0 && (double)error > MOST_ERROR * median;
+    bool large = error != NL_NULL_I64 && median > 0 && (double)error > MAX_ERROR * median;
     if (!scene->trace->api.rows && !large)
         return nl_abstain(finding, "no calls were recorded");
     if (!scene->clock && !large)

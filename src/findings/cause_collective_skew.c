@@ -14,7 +14,7 @@
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.20
-#define LEAST_COUNT    10
+#define MIN_COUNT      10
 
 static bool is_wait(const struct nl_scene *scene, const struct nl_account_row *row)
 {
@@ -108,7 +108,7 @@ static struct beyond find_beyond(const struct nl_scene *scene)
     for (size_t i = 0; i < count; i++) {
         int64_t excess = nl_sum_near((double)sizes[i].total_ns -
                                      (double)sizes[i].shortest_ns * (double)sizes[i].count);
-        if (sizes[i].count < LEAST_COUNT)
+        if (sizes[i].count < MIN_COUNT)
             continue;
         nl_sum_add(&beyond.ns, excess);
         beyond.count += sizes[i].count;
@@ -145,7 +145,7 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
             .query = nl_say(scene,
                             "%s SELECT sum(t) FROM (SELECT sum(dur - shortest) AS t FROM calls "
                             "GROUP BY operation, bytes, group_name HAVING count(*) >= %d)",
-                            nl_collective_calls_sql(scene, nl_collectives_sql(scene)), LEAST_COUNT),
+                            nl_collective_calls_sql(scene, nl_collectives_sql(scene)), MIN_COUNT),
             .meaning = NL_MEANS_NS,
             .value = (double)beyond.ns},
         "%s beyond the shortest collective of the same operation, size and group",

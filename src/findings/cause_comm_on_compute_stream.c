@@ -10,7 +10,7 @@
 #include "base/sum.h"
 
 #define SAME_SHARE     0.5
-#define LEAST_SHARE    0.05
+#define MIN_SHARE      0.05
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.20
 
@@ -49,7 +49,7 @@ static void add_up(const struct nl_scene *scene, struct stream_time *lanes, uint
 
 static bool is_shared(const struct stream_time *lane)
 {
-    return lane->comm && (double)lane->comm >= LEAST_SHARE * (double)(lane->comm + lane->compute) &&
+    return lane->comm && (double)lane->comm >= MIN_SHARE * (double)(lane->comm + lane->compute) &&
            lane->compute >= lane->comm;
 }
 

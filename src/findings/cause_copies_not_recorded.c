@@ -10,8 +10,8 @@
 #include "findings/bookcause.h"
 #include "base/sum.h"
 
-#define LEAST_SHARE 0.01
-#define LEAST_IDLE  0.10
+#define MIN_SHARE 0.01
+#define MIN_IDLE  0.10
 
 static bool is_copying(const struct nl_scene *scene, const struct nl_account_row *row)
 {
@@ -22,7 +22,7 @@ static bool is_copying(const struct nl_scene *scene, const struct nl_account_row
 static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t idle = scene->parts->idle_ns;
-    if (nl_scene_share(scene, idle) <= LEAST_IDLE || scene->parts->starts_unknown ||
+    if (nl_scene_share(scene, idle) <= MIN_IDLE || scene->parts->starts_unknown ||
         nl_scene_was_counted(scene)) /* counting runs kernels one by one: the pauses are its own */
         return NL_CAUSE_ABSENT;
     finding->validity = true;
@@ -67,7 +67,7 @@ static enum nl_verdict copies_not_recorded_evaluate(struct nl_scene *scene,
     if (copied >= calls) /* or nothing copies */
         return NL_CAUSE_ABSENT;
     struct nl_booked idle = nl_booked_sum(scene, is_copying);
-    if (nl_scene_share(scene, idle.ns) <= LEAST_SHARE)
+    if (nl_scene_share(scene, idle.ns) <= MIN_SHARE)
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_WARNING;

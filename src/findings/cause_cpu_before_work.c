@@ -9,7 +9,7 @@
 #include "findings/bookcause.h"
 
 #define WARN_SHARE 0.05
-#define LEAST_NS   NL_ACCOUNT_LONG_NS /* less is how long the first launch takes */
+#define MIN_NS     NL_ACCOUNT_LONG_NS /* less is how long the first launch takes */
 
 static bool is_own(const struct nl_scene *scene, const struct nl_account_row *row)
 {
@@ -26,7 +26,7 @@ static enum nl_verdict cpu_before_work_evaluate(struct nl_scene *scene, struct n
 {
     struct nl_booked own = nl_booked_sum(scene, is_own);
     int64_t whole = nl_booked_sum(scene, is_step).ns;
-    if (!own.top || whole <= 0 || own.ns < LEAST_NS || (double)own.ns <= WARN_SHARE * (double)whole)
+    if (!own.top || whole <= 0 || own.ns < MIN_NS || (double)own.ns <= WARN_SHARE * (double)whole)
         return NL_CAUSE_ABSENT;
     struct nl_booked_by_name most = nl_booked_by_name(scene, is_own);
     nl_find(scene, finding, own.ns, 1, 1);

@@ -12,9 +12,9 @@
 #include "timeline/waitname.h"
 #include "base/sum.h"
 
-#define LEAST_SHARE    0.40
+#define MIN_SHARE      0.40
 #define CRITICAL_SHARE 0.80
-#define LEAST_COUNT    10 /* slices or samples in all: fewer are an example, not a profile */
+#define MIN_COUNT      10 /* slices or samples in all: fewer are an example, not a profile */
 
 static bool recorded_by(const struct nl_trace *trace, const char *const *tools)
 {
@@ -127,9 +127,9 @@ static enum nl_verdict cpu_hotspot_evaluate(struct nl_scene *scene, struct nl_fi
 {
     struct nl_booked_by_name work = nl_booked_by_name(scene, is_work);
     struct nl_booked all = nl_booked_sum(scene, any);
-    if (!work.top || nl_scene_share(scene, work.top_ns) <= LEAST_SHARE ||
+    if (!work.top || nl_scene_share(scene, work.top_ns) <= MIN_SHARE ||
         (uint64_t)scene->trace->slice.rows + scene->trace->sample.rows + scene->trace->call.rows <
-            LEAST_COUNT)
+            MIN_COUNT)
         return NL_CAUSE_ABSENT;
     if (scene->trace->op.rows && nl_gpu_is_unseen(scene->trace))
         return NL_CAUSE_ABSENT; /* its operators launch, and wait for what was not recorded */

@@ -9,7 +9,7 @@
 
 #include "base/search.h"
 
-#define LEAST_STEPS    3
+#define MIN_STEPS      3
 #define SAME_SHARE     0.9
 #define PER_STEP       200
 #define WARN_SHARE     0.10
@@ -88,7 +88,7 @@ static enum nl_verdict cuda_graph_absent_evaluate(struct nl_scene *scene,
     hash_kernels(scene, steps, count);
     size_t alike = most_alike(steps, count, &kernels);
     nl_free(steps);
-    if (count < LEAST_STEPS)
+    if (count < MIN_STEPS)
         return nl_abstain(finding, "fewer than three steps are known");
     if ((double)alike < SAME_SHARE * (double)count || kernels <= PER_STEP)
         return NL_CAUSE_ABSENT;

@@ -13,7 +13,7 @@
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.20
-#define LEAST_GAPS     10
+#define MIN_GAPS       10
 
 /* Launches of graphs that gaps wait for, ascending, and when the first work of each began. */
 struct replays {
@@ -128,7 +128,7 @@ static enum nl_verdict cuda_graph_partial_evaluate(struct nl_scene *scene,
     struct waits waits = look(scene, &finding->where);
     int64_t cost = waits.front;
     nl_sum_add(&cost, waits.inside);
-    if (waits.gaps < LEAST_GAPS || nl_scene_share(scene, cost) <= WARN_SHARE)
+    if (waits.gaps < MIN_GAPS || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     const char *from =
         nl_say(scene,

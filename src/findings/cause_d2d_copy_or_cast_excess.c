@@ -9,14 +9,14 @@
 
 #define WARN_SHARE     0.10
 #define CRITICAL_SHARE 0.30
-#define KERNELS_LEAST  20 /* kernels: fewer are no pattern */
+#define MIN_KERNELS    20 /* kernels: fewer are no pattern */
 
 static enum nl_verdict d2d_copy_or_cast_excess_evaluate(struct nl_scene *scene,
                                                         struct nl_finding *finding)
 {
     struct nl_kind_facts facts = nl_kind_facts(scene, NL_CATEGORY_COPY_LIKE);
     int64_t busy = nl_kind_busy(scene);
-    if (busy <= 0 || facts.count < KERNELS_LEAST ||
+    if (busy <= 0 || facts.count < MIN_KERNELS ||
         (double)facts.total_ns <= WARN_SHARE * (double)busy)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, facts.total_ns, CRITICAL_SHARE, 1);

@@ -9,11 +9,11 @@
 #include "base/sum.h"
 #include "findings/llmcause.h"
 
-#define LEAST_SHARE    0.10
+#define MIN_SHARE      0.10
 #define CRITICAL_SHARE 0.40
-#define LEAST_OF_STEP  0.50
-#define LEAST_KNOWN    0.50
-#define MOST_SMALLER   0.75 /* of 16-bit weights, that 4-bit weights leave out */
+#define MIN_STEP_SHARE 0.50
+#define MIN_KNOWN      0.50
+#define MAX_SMALLER    0.75 /* of 16-bit weights, that 4-bit weights leave out */
 
 static void tell(struct nl_scene *scene, struct nl_finding *finding, const struct nl_llm_sum *sum)
 {
@@ -58,7 +58,7 @@ static void tell(struct nl_scene *scene, struct nl_finding *finding, const struc
 static int64_t most_saved(const struct nl_llm_sum *sum, double beyond)
 {
     double reading = sum->weights_s * 1e9;
-    double most = (double)sum->known_ns - reading / NL_ROOF_TARGET + MOST_SMALLER * reading;
+    double most = (double)sum->known_ns - reading / NL_ROOF_TARGET + MAX_SMALLER * reading;
     most = most < beyond ? most : beyond;
     return nl_sum_near(most > 0 ? most : 0);
 }
@@ -67,9 +67,9 @@ static enum nl_verdict decode_weight_bound_evaluate(struct nl_scene *scene,
                                                     struct nl_finding *finding)
 {
     struct nl_llm_sum sum = nl_llm_add_up(scene, NL_LLM_DECODE, &finding->where);
-    if (!sum.steps || sum.span_ns <= 0 || nl_scene_share(scene, sum.span_ns) < LEAST_SHARE)
+    if (!sum.steps || sum.span_ns <= 0 || nl_scene_share(scene, sum.span_ns) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
-    if ((double)sum.known_ns < LEAST_KNOWN * (double)sum.product_ns || !sum.product_ns)
+    if ((double)sum.known_ns < MIN_KNOWN * (double)sum.product_ns || !sum.product_ns)
         return nl_abstain(
             finding, sum.graph_ns > sum.kernel_ns / 2
                          ? "decode steps are replayed graphs, which have no sizes of operators: "
@@ -81,7 +81,7 @@ static enum nl_verdict decode_weight_bound_evaluate(struct nl_scene *scene,
         return nl_abstain(finding, "the peaks of the device are not known");
     double of_step = sum.weights_s * 1e9 / (double)sum.span_ns;
     double beyond = (double)sum.known_ns - sum.compute_s / NL_ROOF_TARGET * 1e9;
-    if (of_step < LEAST_OF_STEP || of_step > NL_ROOF_BROKEN || sum.compute_s >= sum.weights_s ||
+    if (of_step < MIN_STEP_SHARE || of_step > NL_ROOF_BROKEN || sum.compute_s >= sum.weights_s ||
         beyond <= 0)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, nl_sum_near(beyond), CRITICAL_SHARE, sum.confidence);

@@ -15,12 +15,12 @@
 #include "findings/kernelkinds.h"
 #include "findings/workcause.h"
 
-#define LEAST_SHARE    0.05
-#define CRITICAL_SHARE 0.20
-#define OF_BUSY        0.25 /* by names alone */
-#define KERNELS_LEAST  100
-#define LEAST_LINKED   0.95 /* else work between two operators may not be seen */
-#define CHAINED        3    /* at least the third part of their time follows another one directly */
+#define MIN_SHARE        0.05
+#define CRITICAL_SHARE   0.20
+#define OF_BUSY          0.25 /* by names alone */
+#define MIN_KERNELS      100
+#define MIN_LINKED       0.95 /* else work between two operators may not be seen */
+#define MIN_CHAINED_PART 3 /* at least the third part of their time follows another one directly */
 
 struct chains {
     int64_t all, chained, spare; /* time: of elementwise operators, in chains, won by fusing */
@@ -65,9 +65,9 @@ static enum nl_verdict evaluate_names(struct nl_scene *scene, struct nl_finding 
 {
     struct nl_kind_facts facts = nl_kind_facts(scene, NL_CATEGORY_ELEMENTWISE);
     int64_t busy = nl_kind_busy(scene);
-    if (busy <= 0 || facts.count < KERNELS_LEAST ||
+    if (busy <= 0 || facts.count < MIN_KERNELS ||
         (double)facts.total_ns <= OF_BUSY * (double)busy ||
-        facts.chained_ns < facts.total_ns / CHAINED)
+        facts.chained_ns < facts.total_ns / MIN_CHAINED_PART)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, facts.total_ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = facts.spare_ns / 2;
@@ -82,11 +82,11 @@ static enum nl_verdict evaluate_names(struct nl_scene *scene, struct nl_finding 
 static enum nl_verdict elementwise_not_fused_evaluate(struct nl_scene *scene,
                                                       struct nl_finding *finding)
 {
-    if (nl_work_lacks(scene, false) || scene->linked < LEAST_LINKED)
+    if (nl_work_lacks(scene, false) || scene->linked < MIN_LINKED)
         return evaluate_names(scene, finding);
     struct nl_evidence longest = {0};
     struct chains chains = find_chains(scene, &finding->where, &longest);
-    if (nl_scene_share(scene, chains.spare) < LEAST_SHARE)
+    if (nl_scene_share(scene, chains.spare) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, chains.spare, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "Elementwise operators on %s are not fused: %s in %s chains",

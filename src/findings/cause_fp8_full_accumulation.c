@@ -9,8 +9,8 @@
 #include "base/sum.h"
 #include "findings/workcause.h"
 
-#define LEAST_SHARE 0.10
-#define MOST_FAST   0.1 /* of the time of those without */
+#define MIN_SHARE 0.10
+#define MAX_FAST  0.1 /* of the time of those without */
 
 static bool is_full(const struct nl_op_work *work, struct nl_least_time least)
 {
@@ -74,8 +74,8 @@ static enum nl_verdict fp8_full_accumulation_evaluate(struct nl_scene *scene,
     struct nl_evidence longest = {0};
     struct nl_work_sum full = nl_work_add_up(scene, is_full, &finding->where, &longest);
     struct nl_work_sum fast = nl_work_add_up(scene, is_fast, NULL, NULL);
-    if (nl_scene_share(scene, full.ns) < LEAST_SHARE || full.headroom_ns <= 0 ||
-        (double)fast.ns > MOST_FAST * (double)full.ns)
+    if (nl_scene_share(scene, full.ns) < MIN_SHARE || full.headroom_ns <= 0 ||
+        (double)fast.ns > MAX_FAST * (double)full.ns)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, full.headroom_ns, 2, 1);
     finding->severity = NL_SEVERITY_INFO;

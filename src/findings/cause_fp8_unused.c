@@ -8,9 +8,9 @@
 #include "base/sum.h"
 #include "findings/workcause.h"
 
-#define LEAST_SHARE 0.40
-#define LEAST_RATIO 1.5
-#define MOST_FP8    0.1
+#define MIN_SHARE 0.40
+#define MIN_RATIO 1.5
+#define MAX_FP8   0.1
 
 static bool is_wide(const struct nl_op_work *work, struct nl_least_time least)
 {
@@ -32,13 +32,12 @@ static enum nl_verdict fp8_unused_evaluate(struct nl_scene *scene, struct nl_fin
         return nl_abstain(finding, lacks ? lacks : "the peaks of the device are not known");
     double ratio =
         nl_nominal_flops(peaks, WORK_FP8, true) / nl_nominal_flops(peaks, WORK_BF16, true);
-    if (!(ratio >= LEAST_RATIO))
+    if (!(ratio >= MIN_RATIO))
         return NL_CAUSE_ABSENT;
     struct nl_evidence longest = {0};
     struct nl_work_sum wide = nl_work_add_up(scene, is_wide, &finding->where, &longest);
     struct nl_work_sum narrow = nl_work_add_up(scene, is_fp8, NULL, NULL);
-    if (nl_scene_share(scene, wide.ns) < LEAST_SHARE ||
-        (double)narrow.ns > MOST_FP8 * (double)wide.ns)
+    if (nl_scene_share(scene, wide.ns) < MIN_SHARE || (double)narrow.ns > MAX_FP8 * (double)wide.ns)
         return NL_CAUSE_ABSENT;
     int64_t cost = nl_sum_near((double)wide.ns * (1 - 1 / ratio));
     nl_find(scene, finding, cost, 2, 1);

@@ -6,9 +6,9 @@
  */
 #include "findings/workcause.h"
 
-#define LEAST_SHARE    0.10
+#define MIN_SHARE      0.10
 #define CRITICAL_SHARE 0.30
-#define MOST_OF_ROOF   0.50
+#define MAX_ROOF_SHARE 0.50
 
 static bool is_gather(const struct nl_op_work *work, struct nl_least_time least)
 {
@@ -24,7 +24,7 @@ static enum nl_verdict gather_bound_evaluate(struct nl_scene *scene, struct nl_f
     struct nl_evidence longest = {0};
     struct nl_work_sum sum = nl_work_add_up(scene, is_gather, &finding->where, &longest);
     double reached = sum.judged_ns > 0 ? sum.least_s * 1e9 / (double)sum.judged_ns : 1;
-    if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || reached >= MOST_OF_ROOF)
+    if (nl_scene_share(scene, sum.ns) < MIN_SHARE || reached >= MAX_ROOF_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, sum.headroom_ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;

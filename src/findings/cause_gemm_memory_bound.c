@@ -9,9 +9,9 @@
 #include "findings/workcause.h"
 #include "base/sum.h"
 
-#define LEAST_SHARE    0.10
+#define MIN_SHARE      0.10
 #define CRITICAL_SHARE 0.40
-#define LEAST_OF_ROOF  0.50
+#define MIN_ROOF_SHARE 0.50
 
 static bool is_starved(const struct nl_op_work *work, struct nl_least_time least)
 {
@@ -28,7 +28,7 @@ static enum nl_verdict gemm_memory_bound_evaluate(struct nl_scene *scene,
     struct nl_work_sum sum = nl_work_add_up(scene, is_starved, &finding->where, &longest);
     double reached = sum.ns > 0 ? sum.least_s * 1e9 / (double)sum.ns : 0;
     double beyond = (double)sum.ns - sum.compute_s / NL_ROOF_TARGET * 1e9;
-    if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || reached < LEAST_OF_ROOF || beyond <= 0 ||
+    if (nl_scene_share(scene, sum.ns) < MIN_SHARE || reached < MIN_ROOF_SHARE || beyond <= 0 ||
         reached > NL_ROOF_BROKEN)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, nl_sum_near(beyond), CRITICAL_SHARE, 1);

@@ -7,9 +7,9 @@
  */
 #include "findings/workcause.h"
 
-#define LEAST_SHARE    0.05
+#define MIN_SHARE      0.05
 #define CRITICAL_SHARE 0.20
-#define MOST_OF_ROOF   0.50
+#define MAX_ROOF_SHARE 0.50
 
 static bool is_misaligned(const struct nl_op_work *work, struct nl_least_time least)
 {
@@ -25,7 +25,7 @@ static enum nl_verdict gemm_misaligned_evaluate(struct nl_scene *scene, struct n
     struct nl_evidence longest = {0};
     struct nl_work_sum sum = nl_work_add_up(scene, is_misaligned, &finding->where, &longest);
     double reached = sum.ns > 0 ? sum.least_s * 1e9 / (double)sum.ns : 1;
-    if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || reached >= MOST_OF_ROOF)
+    if (nl_scene_share(scene, sum.ns) < MIN_SHARE || reached >= MAX_ROOF_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, sum.headroom_ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;

@@ -15,7 +15,7 @@
 #define WARN_SHARE     0.15
 #define CRITICAL_SHARE 0.30
 #define ONE_GAP        0.8 /* one gap with more of all idle time than this is no pattern */
-#define LEAST_WALL_NS  1000000
+#define MIN_WALL_NS    1000000
 #define SLOW_LAUNCH_NS 1000000
 
 static bool every_gap(const struct nl_scene *scene, const struct nl_idle_gap *gap)
@@ -423,7 +423,7 @@ static enum nl_verdict gpu_idle_evaluate(struct nl_scene *scene, struct nl_findi
     if (nl_scene_only_kernels(scene))
         return nl_abstain(finding, "only kernels were recorded: whether the device copies or idles "
                                    "between them is not known");
-    if (scene->wall_ns < LEAST_WALL_NS)
+    if (scene->wall_ns < MIN_WALL_NS)
         return nl_abstain(finding, "under 1 ms from the first work to the last: no pattern shows");
     nl_scene_sum_gaps(scene, every_gap, NULL, &finding->where);
     for (size_t i = 0; i < finding->where.count; i++)

@@ -10,7 +10,7 @@
 #define WARN_SHARE     0.005
 #define CRITICAL_SHARE 0.10
 #define WARM_UP        5
-#define LEAST_NS       1000000
+#define MIN_NS         1000000
 
 static bool is_compile_name(struct nl_str name)
 {
@@ -52,7 +52,7 @@ static enum nl_verdict jit_compile_in_loop_evaluate(struct nl_scene *scene,
     if (!has_compiling(scene))
         return NL_CAUSE_ABSENT;
     int64_t cost = nl_scene_sum_gaps(scene, is_compile, &count, &finding->where), most = 0;
-    if (nl_scene_share(scene, cost) <= WARN_SHARE || cost < LEAST_NS)
+    if (nl_scene_share(scene, cost) <= WARN_SHARE || cost < MIN_NS)
         return NL_CAUSE_ABSENT;
     for (size_t i = 0; i < finding->where.count; i++) {
         int64_t length = finding->where.items[i].end - finding->where.items[i].start;

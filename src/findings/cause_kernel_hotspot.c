@@ -7,7 +7,7 @@
 #include "tables/groups.h"
 #include "base/sum.h"
 
-#define MOST_SHARE 0.5
+#define MAX_SHARE 0.5
 
 /* Kernels that work: one of communication runs while it waits for others (exposed_communication), and some are waits. */
 static void group_work(const struct nl_scene *scene, struct nl_groups *groups)
@@ -35,7 +35,7 @@ static enum nl_verdict kernel_hotspot_evaluate(struct nl_scene *scene, struct nl
     double median = groups.count ? groups.items[0].stats.median_ns : 0;
     nl_groups_release(&groups);
     int64_t busy = scene->wall_ns - scene->parts->idle_ns;
-    if (busy <= 0 || (double)total <= MOST_SHARE * (double)busy)
+    if (busy <= 0 || (double)total <= MAX_SHARE * (double)busy)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, total, 2, 1);
     finding->severity = NL_SEVERITY_INFO;

@@ -11,7 +11,7 @@
 #define SLOW_MEDIAN_NS 20000
 #define SLOW_SHARE     0.05
 #define LONGEST_NS     1000000 /* longer calls load code or set up something: once */
-#define LEAST_GAPS     20
+#define MIN_GAPS       20
 #define WARN_SHARE     0.02
 #define CRITICAL_SHARE 0.10
 
@@ -25,7 +25,7 @@ static enum nl_verdict launch_api_slow_evaluate(struct nl_scene *scene, struct n
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, in_launch, &gaps, &finding->where);
-    if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < LEAST_GAPS)
+    if (nl_scene_share(scene, cost) <= WARN_SHARE || gaps < MIN_GAPS)
         return NL_CAUSE_ABSENT;
     struct nl_launch_facts facts = nl_launch_facts(scene);
     double slow = facts.calls ? (double)facts.slow_calls / (double)facts.calls : 0;

@@ -7,7 +7,7 @@
 #include "findings/workcause.h"
 #include "base/sum.h"
 
-#define LEAST_SHARE    0.05
+#define MIN_SHARE      0.05
 #define CRITICAL_SHARE 0.20
 
 static bool is_copy(const struct nl_op_work *work, struct nl_least_time least)
@@ -23,7 +23,7 @@ static enum nl_verdict layout_copies_evaluate(struct nl_scene *scene, struct nl_
         return nl_abstain(finding, lacks);
     struct nl_evidence longest = {0};
     struct nl_work_sum sum = nl_work_add_up(scene, is_copy, &finding->where, &longest);
-    if (nl_scene_share(scene, sum.ns) < LEAST_SHARE || !(sum.bytes > 0))
+    if (nl_scene_share(scene, sum.ns) < MIN_SHARE || !(sum.bytes > 0))
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, sum.ns, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = sum.ns / 4;

@@ -10,7 +10,7 @@
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.30
-#define LEAST_GAPS     3
+#define MIN_GAPS       3
 
 static bool is_loading(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
@@ -26,7 +26,7 @@ static enum nl_verdict lazy_loading_evaluate(struct nl_scene *scene, struct nl_f
 {
     size_t gaps;
     int64_t cost = nl_scene_sum_gaps(scene, is_loading, &gaps, &finding->where);
-    if (gaps < LEAST_GAPS || nl_scene_share(scene, cost) <= WARN_SHARE)
+    if (gaps < MIN_GAPS || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     const char *from = nl_say(
         scene,

@@ -16,12 +16,12 @@
 #include "tables/bus_bandwidth.h"
 #include "tables/memo.h"
 
-#define WARN_SHARE     0.05
-#define CRITICAL_SHARE 0.20
-#define LEAST_BYTES    ((uint64_t)16 << 20)
-#define LEAST_COUNT    3
-#define SLOW           0.5
-#define REACHABLE      0.8
+#define WARN_SHARE      0.05
+#define CRITICAL_SHARE  0.20
+#define MIN_BYTES       ((uint64_t)16 << 20)
+#define MIN_COUNT       3
+#define MAX_SLOW_SHARE  0.5
+#define REACHABLE_SHARE 0.8
 
 struct slow {
     double lost_ns;
@@ -37,9 +37,9 @@ static void add_size(const struct nl_scene *scene, const struct nl_collective_si
     double bus = rate * nl_bus_factor(nl_trace_name(scene->trace, table->operation[size->row]),
                                       table->ranks[size->row]);
     double share = bus / link;
-    if (table->bytes[size->row] < LEAST_BYTES || size->count < LEAST_COUNT || !(share < SLOW))
+    if (table->bytes[size->row] < MIN_BYTES || size->count < MIN_COUNT || !(share < MAX_SLOW_SHARE))
         return;
-    double lost = (double)size->total_ns * (1 - share / REACHABLE);
+    double lost = (double)size->total_ns * (1 - share / REACHABLE_SHARE);
     slow->lost_ns += lost;
     if (lost > slow->worst_ns) {
         slow->worst_ns = lost;

@@ -9,10 +9,10 @@
 #include "findings/copycause.h"
 #include "base/sum.h"
 
-#define LARGE_BYTES      4000000
-#define RATE_SHARE_LEAST 0.5
-#define WARN_SHARE       0.02
-#define CRITICAL_SHARE   0.20
+#define LARGE_BYTES    4000000
+#define MIN_RATE_SHARE 0.5
+#define WARN_SHARE     0.02
+#define CRITICAL_SHARE 0.20
 
 static bool is_large(const struct nl_trace *trace, uint32_t copy)
 {
@@ -59,7 +59,7 @@ static enum nl_verdict low_copy_bandwidth_evaluate(struct nl_scene *scene,
     struct nl_copy_sums sums = nl_copy_sum(scene, is_large);
     double rate = sums.timed_ns ? (double)sums.bytes * 1e9 / (double)sums.timed_ns : 0;
     double practical = link_rate(scene, &link);
-    if (!sums.count || rate >= RATE_SHARE_LEAST * practical)
+    if (!sums.count || rate >= MIN_RATE_SHARE * practical)
         return NL_CAUSE_ABSENT;
     int64_t exposed = nl_scene_exposed(scene, is_large, &finding->where);
     int64_t cost = nl_sum_near((double)exposed * (1 - rate / practical));

@@ -11,9 +11,9 @@
 #include "findings/cause.h"
 #include "work/launchfit.h"
 
-#define LEAST_SHARE    0.10
+#define MIN_SHARE      0.10
 #define CRITICAL_SHARE 0.30
-#define MOST_OCCUPANCY 0.25
+#define MAX_OCCUPANCY  0.25
 #define BUSY_MEMORY    0.5
 
 struct few_warps {
@@ -44,7 +44,7 @@ static void add_kernel(struct nl_scene *scene, uint32_t kernel, struct few_warps
     if (!nl_launch_fit(trace, scene->device->device, kernel, &fit))
         return;
     nl_sum_add(&few->fitted, ns);
-    if (fit.occupancy >= MOST_OCCUPANCY || fit.waves < 1 ||
+    if (fit.occupancy >= MAX_OCCUPANCY || fit.waves < 1 ||
         (fit.limit != NL_LIMIT_REGISTERS && fit.limit != NL_LIMIT_SHARED) ||
         is_acquitted(trace, kernel))
         return;
@@ -70,7 +70,7 @@ static enum nl_verdict low_occupancy_evaluate(struct nl_scene *scene, struct nl_
     if (!few.fitted)
         return nl_abstain(finding, "registers of kernels, or the size of the device, were not "
                                    "recorded or are not known");
-    if (nl_scene_share(scene, few.ns) < LEAST_SHARE)
+    if (nl_scene_share(scene, few.ns) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, few.ns / 2, CRITICAL_SHARE, (double)few.fitted / (double)few.all);
     finding->saving_ns[0] = 0;

@@ -7,8 +7,8 @@
 #include "findings/bookcause.h"
 #include "findings/memorypools.h"
 
-#define LEAST_SHARE 0.20
-#define LEAST_BYTES ((uint64_t)64 << 20)
+#define MIN_SHARE 0.20
+#define MIN_BYTES ((uint64_t)64 << 20)
 
 static enum nl_verdict memory_fragmentation_evaluate(struct nl_scene *scene,
                                                      struct nl_finding *finding)
@@ -18,7 +18,7 @@ static enum nl_verdict memory_fragmentation_evaluate(struct nl_scene *scene,
         return nl_abstain(finding, "the allocator's reserve was not recorded");
     uint64_t spare =
         pool.peak_reserved > pool.peak_allocated ? pool.peak_reserved - pool.peak_allocated : 0;
-    if (spare < LEAST_BYTES || (double)spare <= LEAST_SHARE * (double)pool.peak_reserved)
+    if (spare < MIN_BYTES || (double)spare <= MIN_SHARE * (double)pool.peak_reserved)
         return NL_CAUSE_ABSENT;
     const char *from = nl_say(scene, "FROM memory WHERE %s", nl_memory_pool_sql(scene, &pool));
     nl_find_bytes(finding);

@@ -9,9 +9,9 @@
 #include "findings/memorypools.h"
 #include "findings/seriesgrowth.h"
 
-#define LEAST_GROWTH 0.10
-#define LEAST_STEPS  4
-#define LEAST_BYTES  ((int64_t)16 << 20)
+#define MIN_GROWTH 0.10
+#define MIN_STEPS  4
+#define MIN_BYTES  ((int64_t)16 << 20)
 
 static const char *least_sql(const struct nl_scene *scene, const struct nl_memory_pool *pool,
                              const struct nl_growth *growth, unsigned part)
@@ -29,7 +29,7 @@ static enum nl_verdict memory_leak_evaluate(struct nl_scene *scene, struct nl_fi
     const struct nl_memory_table *memory = &scene->trace->memory;
     struct nl_memory_pool pool;
     struct nl_growth growth;
-    if (scene->steps < LEAST_STEPS)
+    if (scene->steps < MIN_STEPS)
         return nl_abstain(finding, "fewer than four steps: within a step memory grows by nature");
     if (!nl_memory_pool(scene, &pool))
         return nl_abstain(finding, "the allocator's totals were not recorded");
@@ -38,8 +38,8 @@ static enum nl_verdict memory_leak_evaluate(struct nl_scene *scene, struct nl_fi
         if (nl_memory_in_pool(scene, &pool, row) && memory->total_allocated[row] <= INT64_MAX)
             nl_growth_add(&growth, memory->ts[row], (int64_t)memory->total_allocated[row]);
     int64_t before = growth.least[NL_GROWTH_START], after = growth.least[NL_GROWTH_PARTS - 1];
-    if (!nl_growth_rises(&growth) || after - before < LEAST_BYTES ||
-        (double)(after - before) < LEAST_GROWTH * (double)before)
+    if (!nl_growth_rises(&growth) || after - before < MIN_BYTES ||
+        (double)(after - before) < MIN_GROWTH * (double)before)
         return NL_CAUSE_ABSENT;
     nl_find_bytes(finding);
     nl_title(scene, finding,

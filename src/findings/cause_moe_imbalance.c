@@ -14,12 +14,12 @@
 #include "derive/kernelcategory.h"
 #include "findings/cause.h"
 
-#define LEAST_SHARE    0.05
+#define MIN_SHARE      0.05
 #define CRITICAL_SHARE 0.20
-#define LEAST_TIMES    1.2
+#define MIN_TIMES      1.2
 #define DENSE_TIMES    1.1
 #define COUNT_TIMES    1.1
-#define LEAST_OF_WALL  0.05 /* expert kernels, that the question arises */
+#define MIN_WALL_SHARE 0.05 /* expert kernels, that the question arises */
 
 static struct nl_expert_sums sums_of(const struct nl_scene *scene)
 {
@@ -145,7 +145,7 @@ static void claim(const struct nl_scene *scene, struct nl_intervals *where)
 static enum nl_verdict moe_imbalance_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     const struct nl_expert_sums *all = all_sums(scene), *own = &all[scene - scene->peers];
-    if (!own->moe || nl_scene_share(scene, own->moe_ns) < LEAST_OF_WALL || !own->comm_ns)
+    if (!own->moe || nl_scene_share(scene, own->moe_ns) < MIN_WALL_SHARE || !own->comm_ns)
         return NL_CAUSE_ABSENT;
     if (scene->peer_count < 2)
         return nl_abstain(finding,
@@ -156,9 +156,9 @@ static enum nl_verdict moe_imbalance_evaluate(struct nl_scene *scene, struct nl_
     size_t ranks = scene->experts->ranks;
     int64_t more = own->moe_ns - medians.moe_ns, waits = medians.comm_ns - own->comm_ns;
     int64_t cost = more < waits ? more : waits;
-    if (ranks < 2 || (double)own->moe_ns < LEAST_TIMES * (double)medians.moe_ns ||
+    if (ranks < 2 || (double)own->moe_ns < MIN_TIMES * (double)medians.moe_ns ||
         (double)own->dense_ns > DENSE_TIMES * (double)medians.dense_ns || cost <= 0 ||
-        nl_scene_share(scene, cost) < LEAST_SHARE)
+        nl_scene_share(scene, cost) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     claim(scene, &finding->where);
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);

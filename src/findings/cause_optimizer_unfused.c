@@ -10,10 +10,10 @@
 #include "findings/cause.h"
 #include "tables/memo.h"
 
-#define LEAST_SHARE    0.03
+#define MIN_SHARE      0.03
 #define CRITICAL_SHARE 0.15
-#define LEAST_KERNELS  100 /* per call */
-#define MOST_OTHERS    0.2
+#define MIN_KERNELS    100 /* per call */
+#define MAX_OTHERS     0.2
 
 struct updates {
     uint64_t kernels, joined; /* one tensor at a time; foreach or fused */
@@ -94,9 +94,9 @@ static enum nl_verdict optimizer_unfused_evaluate(struct nl_scene *scene,
         "o.outer_op_name NOT LIKE '%fused%' AND";
     struct nl_evidence longest = {0};
     struct updates sum = add_up(scene, finding, &longest);
-    if (!sum.calls || sum.kernels / sum.calls < LEAST_KERNELS ||
-        (double)sum.joined > MOST_OTHERS * (double)sum.kernels ||
-        nl_scene_share(scene, sum.ns) < LEAST_SHARE)
+    if (!sum.calls || sum.kernels / sum.calls < MIN_KERNELS ||
+        (double)sum.joined > MAX_OTHERS * (double)sum.kernels ||
+        nl_scene_share(scene, sum.ns) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, sum.ns / 2, CRITICAL_SHARE, 1);
     nl_title(scene, finding, "The optimizer on %s updates one tensor at a time: %s kernels a step",

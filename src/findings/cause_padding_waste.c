@@ -20,9 +20,9 @@
 #include "findings/llmcause.h"
 #include "tables/memo.h"
 
-#define LEAST_SHARE    0.05
+#define MIN_SHARE      0.05
 #define CRITICAL_SHARE 0.20
-#define LEAST_PADDING  0.20
+#define MIN_PADDING    0.20
 #define MULTIPLE_NEAR  0.05 /* rows over tokens, from a whole number */
 
 struct padding {
@@ -94,8 +94,8 @@ static enum nl_verdict padding_waste_evaluate(struct nl_scene *scene, struct nl_
                           "the rows that were computed");
     double padding = sum.rows > 0 ? 1 - sum.tokens / sum.rows : 0;
     int64_t cost = nl_sum_near(sum.cost);
-    bool much = sum.tokens <= (1 - LEAST_PADDING) * sum.rows; /* 1 - 0.8 is under 0.2 */
-    if (!much || nl_scene_share(scene, cost) < LEAST_SHARE)
+    bool much = sum.tokens <= (1 - MIN_PADDING) * sum.rows; /* 1 - 0.8 is under 0.2 */
+    if (!much || nl_scene_share(scene, cost) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     if (gathers(scene, &sum))
         return nl_abstain(finding, "ranks gather or exchange rows in these steps: those beyond the "

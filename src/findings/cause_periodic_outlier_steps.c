@@ -18,8 +18,8 @@
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.20
-#define LEAST_STEPS    8
-#define MOST_OUTLIERS  4 /* one of that many steps */
+#define MIN_STEPS      8
+#define MAX_OUTLIERS   4 /* one of that many steps */
 
 struct outliers {
     int64_t median, excess;
@@ -123,8 +123,8 @@ static enum nl_verdict periodic_outlier_steps_evaluate(struct nl_scene *scene,
                                                        struct nl_finding *finding)
 {
     struct outliers found = find_outliers(scene, &finding->where);
-    if (found.of < LEAST_STEPS || !found.count || found.median <= 0 ||
-        found.count * MOST_OUTLIERS > found.of || nl_scene_share(scene, found.excess) <= WARN_SHARE)
+    if (found.of < MIN_STEPS || !found.count || found.median <= 0 ||
+        found.count * MAX_OUTLIERS > found.of || nl_scene_share(scene, found.excess) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     uint32_t name = explain(scene, &found);
     struct nl_str text = nl_trace_name(scene->trace, name);

@@ -7,9 +7,9 @@
  */
 #include "findings/bookcause.h"
 
-#define LEAST_SHARE  0.10
-#define LEAST_FRAMES 200
-#define FRAMES       2 /* for an operator */
+#define MIN_SHARE  0.10
+#define MIN_FRAMES 200
+#define FRAMES     2 /* for an operator */
 
 static bool is_late(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
@@ -31,8 +31,8 @@ static enum nl_verdict profiler_overhead_evaluate(struct nl_scene *scene,
     const struct nl_trace *trace = scene->trace;
     uint32_t frames = trace->python.rows, ops = trace->op.rows;
     int64_t late = scene->cpu ? scene->wall_ns : nl_scene_sum_gaps(scene, is_late, NULL, NULL);
-    if (!is_torch(trace) || frames < LEAST_FRAMES || !ops || frames / FRAMES < ops ||
-        nl_scene_share(scene, late) <= LEAST_SHARE)
+    if (!is_torch(trace) || frames < MIN_FRAMES || !ops || frames / FRAMES < ops ||
+        nl_scene_share(scene, late) <= MIN_SHARE)
         return NL_CAUSE_ABSENT;
     finding->validity = true;
     finding->severity = NL_SEVERITY_INFO;

@@ -14,7 +14,7 @@
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.10
 #define WARM_UP        5
-#define LEAST_TIMES    3
+#define MIN_TIMES      3
 
 static const char *const marks[] = {"compile_fx",      "_compile.compile_inner", "triton.compile",
                                     "backend_compile", "inductor_compile",       "CompilePTX",
@@ -106,7 +106,7 @@ static enum nl_verdict recompilation_evaluate(struct nl_scene *scene, struct nl_
     nl_scene_keep_idle(scene, &again.all, &finding->where);
     nl_intervals_release(&again.all);
     int64_t cost = nl_intervals_length(&finding->where);
-    if (again.times < LEAST_TIMES || nl_scene_share(scene, cost) <= WARN_SHARE)
+    if (again.times < MIN_TIMES || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     struct nl_str name = nl_trace_name(scene->trace, again.name);
     finding->culprit = nl_say(scene, "%.*s", NL_UP_TO(60, name));

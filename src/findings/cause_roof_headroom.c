@@ -9,7 +9,7 @@
 #include "findings/workcause.h"
 #include "tables/memo.h"
 
-#define LEAST_SHARE 0.30
+#define MIN_SHARE 0.30
 
 static const struct nl_roof *most_of(const struct nl_scene *scene)
 {
@@ -36,7 +36,7 @@ static enum nl_verdict roof_headroom_evaluate(struct nl_scene *scene, struct nl_
         return nl_abstain(finding, lacks);
     struct nl_work_sum sum = nl_work_add_up(scene, is_any, &finding->where, NULL);
     const struct nl_roof *most = most_of(scene);
-    if (!most || nl_scene_share(scene, sum.headroom_ns) < LEAST_SHARE)
+    if (!most || nl_scene_share(scene, sum.headroom_ns) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, sum.headroom_ns, 2, 1);
     finding->severity = NL_SEVERITY_INFO;

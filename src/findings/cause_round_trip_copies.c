@@ -14,8 +14,8 @@
 
 #define WARN_SHARE     0.02
 #define CRITICAL_SHARE 0.20
-#define LEAST_BYTES    65536
-#define LEAST_PAIRS    10
+#define MIN_BYTES      65536
+#define MIN_PAIRS      10
 
 struct trips {
     uint64_t pairs, bytes;
@@ -47,7 +47,7 @@ static struct trips find_trips(const struct nl_scene *scene)
     for (size_t i = 0; i < scene->copy_count; i++) {
         uint32_t copy = scene->copies[i];
         if ((!nl_copy_is_htod(trace, copy) && !nl_copy_is_dtoh(trace, copy)) ||
-            trace->copy.bytes[copy] == NL_NULL_U64 || trace->copy.bytes[copy] < LEAST_BYTES)
+            trace->copy.bytes[copy] == NL_NULL_U64 || trace->copy.bytes[copy] < MIN_BYTES)
             continue;
         rows[count++] = (struct by_size){trace->copy.bytes[copy],
                                          trace->slice.ts[trace->copy.slice[copy]], copy};
@@ -91,7 +91,7 @@ static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
     struct trips trips = find_trips(scene);
     int64_t cost = claim(scene, &trips, &finding->where);
     nl_free(trips.is_part);
-    if (trips.pairs < LEAST_PAIRS || nl_scene_share(scene, cost) <= WARN_SHARE)
+    if (trips.pairs < MIN_PAIRS || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     const char *pairs = nl_say(scene,
                                "FROM (SELECT kind, bytes, lead(kind) OVER w AS then_kind, "
@@ -99,7 +99,7 @@ static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
                                "('HtoD', 'DtoH') AND bytes >= %d AND dur IS NOT NULL AND %s WINDOW "
                                "w AS (ORDER BY bytes, ts, slice)) WHERE kind = 'DtoH' AND "
                                "then_kind = 'HtoD' AND bytes = then_bytes",
-                               LEAST_BYTES, nl_scene_on(scene, ""));
+                               MIN_BYTES, nl_scene_on(scene, ""));
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(
         scene, finding,

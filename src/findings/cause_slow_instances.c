@@ -16,12 +16,12 @@
 #include "base/median.h"
 #include "findings/cause.h"
 
-#define LEAST_SHARE          0.05
-#define CRITICAL_SHARE       0.20
-#define LEAST_COUNT          20
-#define LEAST_STEPS          4
-#define MEDIANS_LEAST        5 /* times the median */
-#define SIBLING_MEDIANS_MOST 2
+#define MIN_SHARE           0.05
+#define CRITICAL_SHARE      0.20
+#define MIN_COUNT           20
+#define MIN_STEPS           4
+#define MIN_MEDIANS         5 /* times the median */
+#define MAX_SIBLING_MEDIANS 2
 
 struct slow {
     int64_t excess, worst_excess, median; /* of all groups; of the worst, and its median */
@@ -94,8 +94,8 @@ static void make_groups(struct groups *groups, const struct nl_scene *scene)
 /* Whether the mean lets anything be five times the median: saves sorting the rest. */
 static bool may_be(const struct group *group)
 {
-    return group->count >= LEAST_COUNT &&
-           group->most / SIBLING_MEDIANS_MOST > group->sum / (int64_t)group->count;
+    return group->count >= MIN_COUNT &&
+           group->most / MAX_SIBLING_MEDIANS > group->sum / (int64_t)group->count;
 }
 
 /* Whether slow calls come in more than half of the steps. */
@@ -131,9 +131,9 @@ static void judge_group(struct nl_scene *scene, const uint32_t *kernels, size_t 
         values[i] = length(trace, kernels[i]);
     qsort(values, count, sizeof *values, by_value);
     int64_t median = values[nl_median_lower_at(count)];
-    bool tight = median > 0 && values[(count - 1) * 9 / 10] / SIBLING_MEDIANS_MOST <= median;
+    bool tight = median > 0 && values[(count - 1) * 9 / 10] / MAX_SIBLING_MEDIANS <= median;
     for (size_t i = 0; i < count && tight; i++)
-        if (length(trace, kernels[i]) / MEDIANS_LEAST > median) {
+        if (length(trace, kernels[i]) / MIN_MEDIANS > median) {
             nl_sum_add(&excess, length(trace, kernels[i]) - median);
             values[far++] = trace->slice.ts[trace->kernel.slice[kernels[i]]];
         }
@@ -145,7 +145,7 @@ static void judge_group(struct nl_scene *scene, const uint32_t *kernels, size_t 
         return;
     nl_sum_add(&slow->excess, excess);
     for (size_t i = 0; i < count; i++)
-        if (length(trace, kernels[i]) / MEDIANS_LEAST > median) {
+        if (length(trace, kernels[i]) / MIN_MEDIANS > median) {
             uint32_t slice = trace->kernel.slice[kernels[i]];
             nl_intervals_add(&finding->where, trace->slice.ts[slice], nl_slice_end(trace, slice));
             nl_example_slice(scene, longest, slice);
@@ -220,17 +220,17 @@ static const char *same_kernel(const struct nl_scene *scene, uint32_t kernel)
 static enum nl_verdict slow_instances_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     struct nl_evidence longest = {0};
-    if (scene->steps < LEAST_STEPS)
+    if (scene->steps < MIN_STEPS)
         return nl_abstain(finding, "four steps at least tell whether slow calls are rare");
     struct slow slow = find(scene, finding, &longest);
-    if (!slow.slow || nl_scene_share(scene, slow.excess) < LEAST_SHARE)
+    if (!slow.slow || nl_scene_share(scene, slow.excess) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, slow.excess, CRITICAL_SHARE, 1);
     uint32_t slice = scene->trace->kernel.slice[slow.kernel];
     const char *name =
         nl_say_kernel(scene, nl_trace_name(scene->trace, scene->trace->slice.name[slice]));
     nl_title(scene, finding, "Some calls of %s on %s take over %d times as long as the others",
-             name, nl_scene_name(scene), MEDIANS_LEAST);
+             name, nl_scene_name(scene), MIN_MEDIANS);
     const char *from = same_kernel(scene, slow.kernel);
     longest.metric = "slow_calls_excess_ns";
     longest.says =
@@ -238,7 +238,7 @@ static enum nl_verdict slow_instances_evaluate(struct nl_scene *scene, struct nl
                nl_say_ns(scene, slow.worst_excess), nl_say_ns(scene, slow.median));
     longest.threshold = "all such calls > 5 % of wall";
     longest.query = nl_say(scene, "SELECT sum(k.dur - %lld) %s AND k.dur / %d > %lld",
-                           (long long)slow.median, from, MEDIANS_LEAST, (long long)slow.median);
+                           (long long)slow.median, from, MIN_MEDIANS, (long long)slow.median);
     longest.meaning = NL_MEANS_NS;
     longest.value = (double)slow.worst_excess;
     nl_evidence(finding, longest);

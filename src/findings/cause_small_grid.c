@@ -11,7 +11,7 @@
 
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.30
-#define LEAST_NS       20000
+#define MIN_NS         20000
 
 struct few {
     int64_t ns;
@@ -36,7 +36,7 @@ static bool is_few(const struct nl_trace *trace, uint32_t kernel, uint32_t sms)
 {
     uint64_t blocks = blocks_of(trace, kernel);
     return trace->kernel.class[kernel] == NL_CLASS_COMPUTE && blocks && blocks < sms &&
-           trace->slice.dur[trace->kernel.slice[kernel]] > LEAST_NS;
+           trace->slice.dur[trace->kernel.slice[kernel]] > MIN_NS;
 }
 
 /* What few-block kernels have for themselves goes into the finding's time. */
@@ -106,7 +106,7 @@ static enum nl_verdict small_grid_evaluate(struct nl_scene *scene, struct nl_fin
         scene,
         "FROM kernels WHERE class = 'compute' AND dur > %d AND grid_x * grid_y * grid_z > 0 AND "
         "grid_x * grid_y * grid_z < %u AND %s",
-        LEAST_NS, sms, nl_scene_on(scene, ""));
+        MIN_NS, sms, nl_scene_on(scene, ""));
     longest.metric = "small_grid_kernel_ns";
     longest.says =
         nl_say(scene, "%s in %s such kernels of over 20 µs, %s of it with no other kernel beside",

@@ -10,11 +10,11 @@
 #include "base/sum.h"
 #include "findings/workcause.h"
 
-#define LEAST_SHARE    0.10
+#define MIN_SHARE      0.10
 #define CRITICAL_SHARE 0.40
-#define LEAST_CALLS    20
+#define MIN_CALLS      20
 #define SMALL_S        5e-6
-#define MOST_OF_ROOF   0.50
+#define MAX_ROOF_SHARE 0.50
 #define LONGEST_NS     30000
 #define SHORTEST_NS    2000
 
@@ -51,8 +51,8 @@ static enum nl_verdict small_products_evaluate(struct nl_scene *scene, struct nl
     struct nl_work_sum sum = nl_work_add_up(scene, is_small, &finding->where, &longest);
     double reached = sum.ns > 0 ? sum.least_s * 1e9 / (double)sum.ns : 1;
     int64_t spare = spare_ns(scene);
-    if (sum.calls < LEAST_CALLS || spare <= 0 || nl_scene_share(scene, sum.ns) < LEAST_SHARE ||
-        reached >= MOST_OF_ROOF)
+    if (sum.calls < MIN_CALLS || spare <= 0 || nl_scene_share(scene, sum.ns) < MIN_SHARE ||
+        reached >= MAX_ROOF_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, spare, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;

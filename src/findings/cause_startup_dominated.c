@@ -11,8 +11,8 @@
 #include "base/sum.h"
 #include "timeline/profilercalls.h"
 
-#define LEAST_SHARE 0.5
-#define LEAST_NS    100000000
+#define MIN_SHARE 0.5
+#define MIN_NS    100000000
 
 static bool is_startup(const struct nl_scene *scene, const struct nl_account_row *row)
 {
@@ -60,7 +60,7 @@ static enum nl_verdict startup_dominated_evaluate(struct nl_scene *scene,
     struct nl_booked all = nl_booked_sum(scene, is_startup);
     struct nl_booked_by_name most = nl_booked_by_name(scene, is_cpus);
     int64_t total = nl_booked_total(scene);
-    if (total <= 0 || all.ns < LEAST_NS || (double)all.ns <= LEAST_SHARE * (double)total)
+    if (total <= 0 || all.ns < MIN_NS || (double)all.ns <= MIN_SHARE * (double)total)
         return NL_CAUSE_ABSENT;
     double share = (double)all.ns / (double)total;
     finding->cost_ns = all.ns; /* paid once, and mostly needed: nothing is promised of it */

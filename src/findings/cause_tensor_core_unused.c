@@ -15,7 +15,7 @@
 #include "base/sum.h"
 #include "derive/kernelcategory.h"
 
-#define LEAST_SHARE    0.10
+#define MIN_SHARE      0.10
 #define FIRST_MAJOR    7 /* compute capability with tensor cores */
 #define CRITICAL_SHARE 0.20
 
@@ -264,10 +264,10 @@ static enum nl_verdict tensor_core_unused_evaluate(struct nl_scene *scene,
     if (time.unknown == time.all)
         return nl_abstain(finding, "the names of the matrix kernels do not tell");
     double share = (double)time.without / (double)time.all;
-    if (share <= LEAST_SHARE)
+    if (share <= MIN_SHARE)
         return NL_CAUSE_ABSENT;
     int64_t cost = time.without / 4 * 3;
-    nl_find(scene, finding, cost, CRITICAL_SHARE, share > 2 * LEAST_SHARE ? 1 : NL_DOUBT_NEAR);
+    nl_find(scene, finding, cost, CRITICAL_SHARE, share > 2 * MIN_SHARE ? 1 : NL_DOUBT_NEAR);
     finding->saving_ns[0] = time.without / 4;
     name_it(scene, finding, time, amd, major);
     tell(scene, finding, time, longest);

@@ -9,9 +9,9 @@
 #include "findings/workcause.h"
 #include "base/sum.h"
 
-#define LEAST_SHARE    0.10
+#define MIN_SHARE      0.10
 #define CRITICAL_SHARE 0.40
-#define LEAST_RATIO    1.5
+#define MIN_RATIO      1.5
 
 static bool is_tf32(const struct nl_op_work *work, struct nl_least_time least)
 {
@@ -32,12 +32,12 @@ static enum nl_verdict tf32_products_evaluate(struct nl_scene *scene, struct nl_
         return nl_abstain(finding, lacks ? lacks : "the peaks of the device are not known");
     double ratio =
         nl_nominal_flops(peaks, WORK_BF16, true) / nl_nominal_flops(peaks, WORK_TF32, true);
-    if (!(ratio >= LEAST_RATIO))
+    if (!(ratio >= MIN_RATIO))
         return NL_CAUSE_ABSENT;
     struct nl_evidence longest = {0};
     struct nl_work_sum wide = nl_work_add_up(scene, is_tf32, &finding->where, &longest);
     struct nl_work_sum all = nl_work_add_up(scene, is_product, NULL, NULL);
-    if (nl_scene_share(scene, wide.ns) < LEAST_SHARE)
+    if (nl_scene_share(scene, wide.ns) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     int64_t cost = nl_sum_near((double)wide.ns * (1 - 1 / ratio));
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);

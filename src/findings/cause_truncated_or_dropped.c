@@ -7,7 +7,7 @@
  */
 #include "findings/cause.h"
 
-#define MOST_UNLINKED 0.05
+#define MAX_UNLINKED 0.05
 
 /* Some tools leave out what joins work to its launch; then nothing was dropped. */
 static bool tells_launches(const struct nl_scene *scene)
@@ -24,7 +24,7 @@ static enum nl_verdict truncated_or_dropped_evaluate(struct nl_scene *scene,
 {
     const struct nl_trace *trace = scene->trace;
     double missing = 1 - scene->linked;
-    bool many = scene->linked < 1 - MOST_UNLINKED; /* 1 - 0.95 is over 0.05 */
+    bool many = scene->linked < 1 - MAX_UNLINKED; /* 1 - 0.95 is over 0.05 */
     bool cut = nl_trace_is_cut(trace);
     if (!trace->api.rows && !cut)
         return nl_abstain(finding, "no calls were recorded");

@@ -14,9 +14,9 @@
 #include "findings/cause.h"
 #include "work/launchfit.h"
 
-#define LEAST_SHARE    0.05
+#define MIN_SHARE      0.05
 #define CRITICAL_SHARE 0.20
-#define MOST_USE       0.8
+#define MAX_USE        0.8
 
 struct tails {
     int64_t ns, lost, products,
@@ -47,7 +47,7 @@ static void add_kernel(struct nl_scene *scene, uint32_t kernel, struct tails *ta
     if (!nl_launch_fit(trace, scene->device->device, kernel, &fit))
         return;
     nl_sum_add(&tails->fitted, ns);
-    if (fit.waves <= 1 || use_of(fit.waves) >= MOST_USE) /* four waves and more are used so */
+    if (fit.waves <= 1 || use_of(fit.waves) >= MAX_USE) /* four waves and more are used so */
         return;
     tails->kernels++;
     nl_sum_add(&tails->ns, ns);
@@ -73,7 +73,7 @@ static enum nl_verdict wave_quantisation_evaluate(struct nl_scene *scene,
     if (!tails.fitted)
         return nl_abstain(finding, "registers of kernels, or the size of the device, were not "
                                    "recorded or are not known");
-    if (nl_scene_share(scene, tails.lost) < LEAST_SHARE)
+    if (nl_scene_share(scene, tails.lost) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, tails.lost, CRITICAL_SHARE,
             (double)tails.fitted / (double)tails.products);

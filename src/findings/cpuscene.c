@@ -31,7 +31,7 @@ static void add_scene(struct nl_scenes *scenes, const struct nl_scene *like,
 
 /* Every cause looks at every scene, and at all of the account: of very many processes those with the longest
  * account are judged, and none that was there for a small part of the time: what it lost is little of the whole. */
-#define MOST_SCENES   64
+#define MAX_SCENES    64
 #define LONGEST_SHARE 10 /* of the longest account, one in so many at least */
 
 /* Numbers of the account's processes to judge, ascending; nl_free them. */
@@ -40,13 +40,13 @@ static size_t *choose(const struct nl_account *account, size_t *count)
     size_t all = account->device_count;
     struct nl_keyed *order = nl_alloc((2 * all + 1) * sizeof *order);
     uint8_t *chosen = nl_zalloc(all + 1);
-    size_t *numbers = nl_alloc((MOST_SCENES + 1) * sizeof *numbers), found = 0;
+    size_t *numbers = nl_alloc((MAX_SCENES + 1) * sizeof *numbers), found = 0;
     for (size_t i = 0; i < all; i++)
         if (account->devices[i].device == NL_NULL_ROW && account->devices[i].wall_ns > 0)
             order[found++] =
                 (struct nl_keyed){UINT64_MAX - (uint64_t)account->devices[i].wall_ns, (uint32_t)i};
     nl_sort_keyed(order, order + all, found);
-    for (size_t i = 0; i < found && i < MOST_SCENES; i++) {
+    for (size_t i = 0; i < found && i < MAX_SCENES; i++) {
         int64_t longest = account->devices[order[0].row].wall_ns;
         if (account->devices[order[i].row].wall_ns < longest / LONGEST_SHARE)
             break;

@@ -7,8 +7,8 @@
 #include "findings/bookcause.h"
 #include "findings/bound.h"
 
-#define CULPRIT_SHARE_LEAST 0.3 /* of the rows' time: a name with less is not the culprit */
-#define MOST_SEEN           64
+#define MIN_CULPRIT_SHARE 0.3 /* of the rows' time: a name with less is not the culprit */
+#define MAX_SEEN          64
 
 enum about {
     ABOUT_HTOD,
@@ -99,7 +99,7 @@ static struct share largest(const struct nl_account *account,
                             const struct nl_account_device *device, enum about about,
                             int64_t *whole)
 {
-    struct share shares[MOST_SEEN] = {{0, 0}}, best = {0, 0};
+    struct share shares[MAX_SEEN] = {{0, 0}}, best = {0, 0};
     size_t count = 0;
     *whole = 0;
     for (size_t i = 0; i < device->rows; i++) {
@@ -111,7 +111,7 @@ static struct share largest(const struct nl_account *account,
         *whole += row->ns;
         while (at < count && shares[at].name != name)
             at++;
-        if (at == MOST_SEEN)
+        if (at == MAX_SEEN)
             continue;
         count = at == count ? count + 1 : count;
         shares[at].name = name;
@@ -145,7 +145,7 @@ void nl_culprit_name(struct nl_finding *finding, const struct nl_scene *scene,
         bound_by_waits(finding, account, device);
     struct share best = largest(account, device, rows[i].about, &whole);
     struct nl_str name = best.name ? nl_account_name(account, best.name) : (struct nl_str){"", 0};
-    if (!name.len || says_copy(name) || (double)best.ns < CULPRIT_SHARE_LEAST * (double)whole)
+    if (!name.len || says_copy(name) || (double)best.ns < MIN_CULPRIT_SHARE * (double)whole)
         return;
     finding->culprit = nl_booked_text(scene, best.name);
     finding->title = nl_say(scene, "%s%s%s", finding->title, rows[i].words, finding->culprit);

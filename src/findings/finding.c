@@ -257,8 +257,8 @@ bool nl_finding_weighs(const struct nl_finding *finding)
 {
     if (finding->validity || finding->timeless)
         return finding->evidence_count;
-    return finding->evidence_count >= 2 && finding->cost_ns >= NL_FINDING_LEAST_NS &&
-           !(finding->cost_share < NL_FINDING_LEAST_SHARE); /* NaN: not known */
+    return finding->evidence_count >= 2 && finding->cost_ns >= NL_FINDING_MIN_NS &&
+           !(finding->cost_share < NL_FINDING_MIN_SHARE); /* NaN: not known */
 }
 
 /* Drops what is not to be printed. */

@@ -17,8 +17,8 @@
 #include "tables/analyze.h"
 
 #define NL_FINDING_CONFIDENCE   0.8
-#define NL_FINDING_LEAST_NS     50000
-#define NL_FINDING_LEAST_SHARE  0.005
+#define NL_FINDING_MIN_NS       50000
+#define NL_FINDING_MIN_SHARE    0.005
 #define NL_FINDING_EVIDENCE     8
 #define NL_FINDING_SUGGESTIONS  4
 #define NL_FINDING_EXAMPLES     3

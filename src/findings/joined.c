@@ -10,7 +10,7 @@
 #include "findings/joined.h"
 #include "findings/ranking.h"
 
-#define COMMON_SHARE_LEAST 0.5
+#define MIN_COMMON_SHARE 0.5
 
 static struct nl_finding *find(struct nl_findings *findings, const char *cause)
 {
@@ -108,7 +108,7 @@ static void join_directions(struct nl_findings *findings, struct nl_finding *to,
 static bool is_mostly(const struct nl_finding *part, const struct nl_finding *whole)
 {
     int64_t common = nl_intervals_overlap(&part->where, &whole->where);
-    return (double)common >= COMMON_SHARE_LEAST * (double)nl_intervals_length(&part->where) &&
+    return (double)common >= MIN_COMMON_SHARE * (double)nl_intervals_length(&part->where) &&
            part->rank == whole->rank && part->device == whole->device;
 }
 

@@ -5,7 +5,7 @@
 
 #include "tables/scope.h"
 
-#define MOST_POOLS 64
+#define MAX_POOLS 64
 
 static bool is_of_scene(const struct nl_scene *scene, uint32_t row)
 {
@@ -39,7 +39,7 @@ static void add(struct nl_memory_pool *pool, const struct nl_memory_table *memor
 bool nl_memory_pool(const struct nl_scene *scene, struct nl_memory_pool *pool)
 {
     const struct nl_memory_table *memory = &scene->trace->memory;
-    struct nl_memory_pool pools[MOST_POOLS];
+    struct nl_memory_pool pools[MAX_POOLS];
     size_t count = 0, at, best = 0;
     for (uint32_t row = 0; row < memory->rows; row++) {
         if (!is_of_scene(scene, row))
@@ -48,7 +48,7 @@ bool nl_memory_pool(const struct nl_scene *scene, struct nl_memory_pool *pool)
             if (pools[at].device_type == memory->device_type[row] &&
                 pools[at].device == memory->device[row])
                 break;
-        if (at == MOST_POOLS)
+        if (at == MAX_POOLS)
             continue;
         if (at == count)
             pools[count++] = (struct nl_memory_pool){.device_type = memory->device_type[row],

@@ -8,9 +8,9 @@
 
 #include "base/sum.h"
 
-#define OWN_SHARE        0.2 /* a finding that keeps less of its saving is explained by another */
-#define TIED_SHARE_LEAST 0.9
-#define CRITICAL_SHARE   0.2 /* of the time: from here on a finding's own saving is critical */
+#define OWN_SHARE      0.2 /* a finding that keeps less of its saving is explained by another */
+#define MIN_TIED_SHARE 0.9
+#define CRITICAL_SHARE 0.2 /* of the time: from here on a finding's own saving is critical */
 
 static bool same_place(const struct nl_finding *a, const struct nl_finding *b)
 {
@@ -32,7 +32,7 @@ static size_t next_claim(const struct nl_finding *items, size_t from, size_t cou
     bool found = false;
     for (size_t i = from; i < count; i++) {
         if (items[i].level != level ||
-            (double)items[i].saving_ns[1] < TIED_SHARE_LEAST * (double)most)
+            (double)items[i].saving_ns[1] < MIN_TIED_SHARE * (double)most)
             continue;
         if (!found || items[i].order < items[best].order)
             best = i;

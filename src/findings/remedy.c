@@ -6,7 +6,7 @@
 #include "base/str.h"
 
 #define WORDS_DEEP 4
-#define TEXT_MOST  4096
+#define MAX_TEXT   4096
 #define ROWS_LOOK  4096 /* calls and operators searched for a telling name */
 
 enum {
@@ -77,7 +77,7 @@ static const char *worded(const char *text, struct nl_setting setting, struct nl
     struct nl_buf out;
     if (!strchr(text, '{'))
         return text;
-    nl_buf_init(&out, TEXT_MOST);
+    nl_buf_init(&out, MAX_TEXT);
     write(&out, text, setting, 0);
     const char *made = nl_arena_text(arena, out.ptr, out.len);
     nl_buf_release(&out);

@@ -1,8 +1,8 @@
 /* seriesgrowth — see seriesgrowth.h. */
 #include "findings/seriesgrowth.h"
 
-#define LEAST_VALUES 4 /* of a part: of fewer the lowest is chance */
-#define LEAST_RISES  4 /* of five */
+#define MIN_VALUES 4 /* of a part: of fewer the lowest is chance */
+#define MIN_RISES  4 /* of five */
 
 void nl_growth_begin(struct nl_growth *growth, int64_t start, int64_t end)
 {
@@ -30,7 +30,7 @@ bool nl_growth_rises(const struct nl_growth *growth)
 {
     unsigned rises = 0;
     for (unsigned part = NL_GROWTH_START; part < NL_GROWTH_PARTS; part++) {
-        if (growth->values[part] < LEAST_VALUES)
+        if (growth->values[part] < MIN_VALUES)
             return false;
         if (part == NL_GROWTH_START)
             continue;
@@ -38,5 +38,5 @@ bool nl_growth_rises(const struct nl_growth *growth)
             return false;
         rises += growth->least[part] > growth->least[part - 1];
     }
-    return rises >= LEAST_RISES;
+    return rises >= MIN_RISES;
 }

@@ -11,7 +11,7 @@
 #include "fingerprint/fingerprint_gather.h"
 #include "derive/kernelname.h"
 
-#define NAME_MAX_BYTES ((size_t)1 << 20)
+#define MAX_NAME_BYTES ((size_t)1 << 20)
 
 /* CUTLASS launches every kernel through one of these: what runs is its first template argument. */
 static bool is_wrapper(struct nl_str base)
@@ -52,7 +52,7 @@ static void fold_into(struct nl_buf *out, const struct nl_buf *text)
 void fingerprint_kernel_signature(struct nl_buf *out, struct nl_buf *family, struct nl_str name)
 {
     struct nl_buf form;
-    nl_buf_init(&form, NAME_MAX_BYTES);
+    nl_buf_init(&form, MAX_NAME_BYTES);
     nl_kernel_name_form(&form, name, NL_NAME_BASE);
     if (form.len && is_wrapper((struct nl_str){form.ptr, form.len})) {
         struct nl_str inner = first_argument(name, (struct nl_str){form.ptr, form.len});
@@ -188,8 +188,8 @@ void fingerprint_gather_device(const struct fingerprint_gather *gather,
     struct kernels k = {.gather = gather, .tally = tally};
     k.items = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *k.items);
     k.flops = nl_counted_flops_find(trace);
-    nl_buf_init(&k.text, NAME_MAX_BYTES);
-    nl_buf_init(&k.family, NAME_MAX_BYTES);
+    nl_buf_init(&k.text, MAX_NAME_BYTES);
+    nl_buf_init(&k.family, MAX_NAME_BYTES);
     add_kernels(&k);
     add_copies(gather, tally);
     add_fills(gather, tally);

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "fingerprint/fingerprint_gather.h"
 
-#define NAME_MOST ((size_t)1 << 20)
+#define MAX_NAME ((size_t)1 << 20)
 
 /* Own lengths of the ranges of a tree. */
 static int64_t *own_times(const struct nl_rangetree *tree)
@@ -250,7 +250,7 @@ void fingerprint_gather_ops(const struct fingerprint_gather *gather,
     nl_gputime_init(&gpu, gather->trace, &gather->options, NL_KIND_OP);
     struct ops ops = {.gather = gather, .tree = gpu.tree, .launched = launched, .own = own};
     nl_fold_init(&ops.fold, gather->trace, NL_FOLD_INSTANCES);
-    nl_buf_init(&ops.text, NAME_MOST);
+    nl_buf_init(&ops.text, MAX_NAME);
     ops.nodes = nodes_of(gather->trace);
     ops.own_ns = own_times(gpu.tree);
     ops.launched_ns = launched_times(gather, &gpu);

@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define MAGIC     0x50464c4eu /* "NLFP" */
-#define TEXT_MOST 1000        /* bytes of a name that are kept; hashes are of the whole */
+#define MAGIC    0x50464c4eu /* "NLFP" */
+#define MAX_TEXT 1000        /* bytes of a name that are kept; hashes are of the whole */
 
 _Static_assert(NL_FINGERPRINT_VALUES <= 16, "known values are bits of 16");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -22,7 +22,7 @@ static void put(struct nl_buf *out, const void *bytes, size_t size)
 static void put_text(struct nl_buf *out, const char *text)
 {
     struct nl_str whole = nl_str(text);
-    uint16_t len = (uint16_t)nl_utf8_cut(whole.ptr, whole.len, TEXT_MOST);
+    uint16_t len = (uint16_t)nl_utf8_cut(whole.ptr, whole.len, MAX_TEXT);
     put(out, &len, sizeof len);
     put(out, whole.ptr ? whole.ptr : "", len);
 }
@@ -164,10 +164,10 @@ void nl_fingerprint_view_release(struct nl_fingerprint_view *view)
 /* NULL for an empty text. */
 static const char *get_text(struct reader *reader, struct nl_arena *arena)
 {
-    char text[TEXT_MOST];
+    char text[MAX_TEXT];
     uint16_t len;
     get(reader, &len, sizeof len);
-    if (len > TEXT_MOST) {
+    if (len > MAX_TEXT) {
         reader->short_ = true;
         return NULL;
     }

@@ -15,7 +15,7 @@
 
 #include "fingerprint/fingerprint.h"
 
-#define NL_FINGERPRINT_PACK_MAX ((size_t)16 << 20) /* either of both is less */
+#define NL_MAX_FINGERPRINT_PACK ((size_t)16 << 20) /* either of both is less */
 
 struct nl_packed_item {
     uint64_t hash, family;

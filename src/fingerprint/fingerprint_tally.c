@@ -79,12 +79,12 @@ void fingerprint_tally_add(struct fingerprint_tally *tally, uint32_t item, struc
     fingerprint_tally_sum(tally, item, category, 1, ns, (double)ns);
 }
 
-#define MOST_VALUE 1e30 /* of rates and shares; sums of them stay numbers */
+#define MAX_VALUE 1e30 /* of rates and shares; sums of them stay numbers */
 
 void fingerprint_tally_value(struct fingerprint_tally *tally, uint32_t item,
                              enum nl_fingerprint_value value, double x, double weight)
 {
-    if (!(x >= 0 && x < MOST_VALUE))
+    if (!(x >= 0 && x < MAX_VALUE))
         return; /* unknown, or a wrong trace file */
     tally->items[item].sums[value] += x * weight;
     tally->items[item].weights[value] += weight;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-#define LEAST_SHOWN 0.001 /* of the time: smaller agreements and differences are not listed */
+#define MIN_SHOWN 0.001 /* of the time: smaller agreements and differences are not listed */
 
 struct pages {
     const struct nl_fingerprint_view *view;
@@ -137,10 +137,10 @@ static void add_items(struct pages *pages, const struct nl_similar_run *run, uns
     struct nl_likeness_item *items =
         nl_likeness_items(pages->view, &run->view, (enum nl_fingerprint_part)part, &count);
     qsort(items, count, sizeof *items, by_difference);
-    for (size_t i = 0; i < count && i < NL_SIMILAR_ITEMS && items[i].differs > LEAST_SHOWN; i++)
+    for (size_t i = 0; i < count && i < NL_SIMILAR_ITEMS && items[i].differs > MIN_SHOWN; i++)
         add_item(pages, pages->differences, run, part, &items[i]);
     qsort(items, count, sizeof *items, by_agreement);
-    for (size_t i = 0; i < count && i < NL_SIMILAR_ITEMS && items[i].agrees > LEAST_SHOWN; i++)
+    for (size_t i = 0; i < count && i < NL_SIMILAR_ITEMS && items[i].agrees > MIN_SHOWN; i++)
         add_item(pages, pages->agreements, run, part, &items[i]);
     nl_free(items);
 }

@@ -24,7 +24,7 @@
 
 #define TICK_MS      20
 #define SAID_BYTES   400
-#define MOST_HANDLES 65536
+#define MAX_HANDLES  65536
 #define SPARE_MEMORY ((uint64_t)512 << 20) /* stacks of threads, what is mapped and not touched */
 #define SPARE_FILE   ((uint64_t)64 << 20)
 #define SIGNALS      65
@@ -113,7 +113,7 @@ static void mark_spools(const struct nl_inputs *inputs, bool *kept)
     for (size_t i = 0; inputs && i < inputs->count; i++) {
         int fd = -1;
         if (sscanf(inputs->items[i].path, "/proc/self/fd/%d", &fd) == 1 && fd > 2 &&
-            fd < MOST_HANDLES)
+            fd < MAX_HANDLES)
             kept[fd] = true;
     }
 }
@@ -122,7 +122,7 @@ static void mark_spools(const struct nl_inputs *inputs, bool *kept)
 static void close_others(const struct run *run)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC), most = 2;
-    bool *kept = nl_zalloc(MOST_HANDLES * sizeof *kept);
+    bool *kept = nl_zalloc(MAX_HANDLES * sizeof *kept);
     (void)dup2(null, STDIN_FILENO);
     (void)dup2(null, STDOUT_FILENO);
     (void)dup2(run->said, STDERR_FILENO);
@@ -131,13 +131,13 @@ static void close_others(const struct run *run)
     kept[run->trace] = kept[run->alive[1]] = true;
     if (run->messages[1] >= 0)
         kept[run->messages[1]] = true;
-    for (int fd = 3; fd < MOST_HANDLES; fd++)
+    for (int fd = 3; fd < MAX_HANDLES; fd++)
         most = kept[fd] ? fd : most;
     for (int fd = 3; fd <= most; fd++)
         if (!kept[fd])
             (void)close(fd);
     if (syscall(SYS_close_range, (unsigned)most + 1, ~0U, 0U) != 0)
-        for (int fd = most + 1; fd < MOST_HANDLES; fd++)
+        for (int fd = most + 1; fd < MAX_HANDLES; fd++)
             (void)close(fd);
     nl_free(kept);
 }
@@ -420,7 +420,7 @@ static bool make_channel(struct run *run)
     run->message = nl_alloc(APART_MESSAGE);
     return run->folder &&
            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, run->messages) == 0 &&
-           run->messages[1] < MOST_HANDLES;
+           run->messages[1] < MAX_HANDLES;
 }
 
 static bool make_ready(struct run *run)
@@ -434,9 +434,9 @@ static bool make_ready(struct run *run)
         mmap(NULL, sizeof *run->verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (!dbspool_folder(&run->folder, &ignored))
         run->folder = NULL;
-    return make_channel(run) && run->trace >= 0 && run->trace < MOST_HANDLES && run->said >= 0 &&
+    return make_channel(run) && run->trace >= 0 && run->trace < MAX_HANDLES && run->said >= 0 &&
            run->verdict != MAP_FAILED && pipe2(run->alive, O_CLOEXEC) == 0 &&
-           run->alive[1] < MOST_HANDLES;
+           run->alive[1] < MAX_HANDLES;
 }
 
 static void clean_up(struct run *run)

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "base/units.h"
 
-#define BLOCK     512u
-#define NAME_MOST 4096u
-#define META_MOST ((uint64_t)1 << 20) /* of "L" and "x" */
-#define STEP      65536u
+#define BLOCK    512u
+#define MAX_NAME 4096u
+#define MAX_META ((uint64_t)1 << 20) /* of "L" and "x" */
+#define STEP     65536u
 
 /* Fields of a head (POSIX ustar): where they begin, and their bytes. */
 #define NAME_BYTES   100
@@ -28,8 +28,8 @@
 struct tar {
     struct nl_unpack *unpack;
     struct nl_stream *stream;
-    char name[NAME_MOST + 1]; /* for the next file, "" = as its head says */
-    int64_t size;             /* likewise; -1 */
+    char name[MAX_NAME + 1]; /* for the next file, "" = as its head says */
+    int64_t size;            /* likewise; -1 */
     unsigned char *buffer;
 };
 
@@ -80,7 +80,7 @@ static bool read_all(struct tar *tar, void *bytes, size_t len, struct nl_err *er
 static void take_name(struct tar *tar, const char *text, size_t len)
 {
     len = strnlen(text, len);
-    len = len < NAME_MOST ? len : NAME_MOST;
+    len = len < MAX_NAME ? len : MAX_NAME;
     memcpy(tar->name, text, len);
     tar->name[len] = 0;
 }
@@ -210,7 +210,7 @@ static bool take_entry(struct tar *tar, bool *ended, struct nl_err *err)
         return true;
     }
     char type = (char)head[TYPE_AT];
-    if ((type == 'L' || type == 'x') && size <= META_MOST) {
+    if ((type == 'L' || type == 'x') && size <= MAX_META) {
         *ended = !take_meta(tar, type, size, err);
         tar->unpack->told.cut += *ended;
         return err->code == NL_OK;

@@ -21,8 +21,8 @@
 
 #define LOOK_NS       ((long)1000 * 1000)
 #define STALLED_LOOKS 500   /* at a part that does not grow: its writer has not begun, or waits */
-#define LOOKS_MOST    20000 /* looks at all */
-#define MOST_TRY      8
+#define MAX_LOOKS     20000 /* looks at all */
+#define MAX_TRY       8
 
 static char *part_of(const char *path)
 {
@@ -43,7 +43,7 @@ static bool is_named(int file, const char *path)
 /* The part, locked and empty; -1 when another writer has it, or none can be made. */
 static int lock_part(const char *part)
 {
-    for (int tries = 0; tries < MOST_TRY; tries++) {
+    for (int tries = 0; tries < MAX_TRY; tries++) {
         int file = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (file < 0)
             return -1;
@@ -116,7 +116,7 @@ static void wait_for(int file, struct nl_job *job)
     struct stat info = {0};
     off_t size = -1;
     int still = 0;
-    for (int looks = 0; looks < LOOKS_MOST && still < STALLED_LOOKS && !nl_job_cancelled(job);
+    for (int looks = 0; looks < MAX_LOOKS && still < STALLED_LOOKS && !nl_job_cancelled(job);
          looks++) {
         if (flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK)
             return;

@@ -27,15 +27,15 @@
 #define WINDOWS      7 /* places of a plain file that are sampled */
 
 /* Peak memory while loading, relative to the finished columns. */
-#define WHILE_LOADING     1.35
-#define MAPPED_LEAST      (1.0 * (1 << 20)) /* of a column that repeats one mapped page */
-#define FIXED_BYTES       (4.0 * (1 << 20)) /* of any profile, however small */
-#define ROW_BYTES         100.0             /* if no part was loaded */
-#define BYTES_A_ROW       60.0              /* likewise, bytes of the decompressed file */
-#define ROW_IN_FILE       40.0              /* bytes of a database's row */
-#define LEAST_ROW_IN_FILE 8.0               /* the shortest row with its header */
-#define ARCHIVE_START     512               /* bytes needed to recognise a tar */
-#define UNPACKED          8.0               /* assumed compression ratio if nothing is unpacked */
+#define WHILE_LOADING   1.35
+#define MIN_MAPPED      (1.0 * (1 << 20)) /* of a column that repeats one mapped page */
+#define FIXED_BYTES     (4.0 * (1 << 20)) /* of any profile, however small */
+#define ROW_BYTES       100.0             /* if no part was loaded */
+#define BYTES_A_ROW     60.0              /* likewise, bytes of the decompressed file */
+#define ROW_IN_FILE     40.0              /* bytes of a database's row */
+#define MIN_ROW_IN_FILE 8.0               /* the shortest row with its header */
+#define ARCHIVE_START   512               /* bytes needed to recognise a tar */
+#define UNPACKED        8.0               /* assumed compression ratio if nothing is unpacked */
 
 const char *nl_estimate_how_text(enum nl_estimate_how how)
 {
@@ -258,7 +258,7 @@ static double varying_bytes(const struct nl_trace *trace, double factor)
         if (column->hop != NL_HOP_NONE || rows < 2)
             continue;
         const char *cells = nl_trace_column(trace, column);
-        if ((double)(rows * size) * factor < MAPPED_LEAST ||
+        if ((double)(rows * size) * factor < MIN_MAPPED ||
             memcmp(cells, cells + size, (rows - 1) * size) != 0)
             bytes += (double)(rows * size) * factor;
     }
@@ -293,7 +293,7 @@ static void by_part(struct nl_file_estimate *file, const struct nl_format *forma
 static void by_tables(struct nl_file_estimate *file, double rows)
 {
     double bytes = (double)file->bytes, sure = fmin(rows, bytes / ROW_IN_FILE);
-    if (rows > bytes / LEAST_ROW_IN_FILE) {
+    if (rows > bytes / MIN_ROW_IN_FILE) {
         by_size(file, bytes);
         return;
     }

@@ -11,7 +11,7 @@
 
 #include "ingest/apart.h"
 
-#define NAME_MOST 65535u
+#define MAX_NAME 65535u
 
 /* ---- in the child ---- */
 
@@ -51,7 +51,7 @@ static bool send_item(int to, char *bytes, const struct nl_path *item, const str
     size_t len = 0;
     if (fd >= 0) {
         const char *name = item->where + strlen(from->path) + 1;
-        len = strlen(name) < NAME_MOST ? strlen(name) : NAME_MOST;
+        len = strlen(name) < MAX_NAME ? strlen(name) : MAX_NAME;
         memcpy(bytes + sizeof head, name, len);
     }
     memcpy(bytes, &head, sizeof head);
@@ -111,7 +111,7 @@ static bool take_told(struct unpack_taking *taking, struct nl_str rest)
 static bool is_member(const struct unpack_taking *taking, struct nl_str name, int fd)
 {
     struct stat info;
-    return fd >= 0 && name.len && name.len <= NAME_MOST && !memchr(name.ptr, 0, name.len) &&
+    return fd >= 0 && name.len && name.len <= MAX_NAME && !memchr(name.ptr, 0, name.len) &&
            fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && taking->members < NL_ARCHIVE_MEMBERS;
 }
 

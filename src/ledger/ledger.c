@@ -20,7 +20,7 @@
 #include "ledger/ledgerours.h"
 #include "ledger/ledgershare.h"
 
-#define LEAST_HEX   6
+#define MIN_HEX     6
 #define SHORT_ID    8
 #define CANDIDATES  6
 #define RETRY_NS    (20 * 1000 * 1000)
@@ -271,7 +271,7 @@ bool nl_ledger_may_name(const char *word)
 bool nl_ledger_begins_id(const char *word)
 {
     size_t len = strspn(word, "0123456789abcdefABCDEF");
-    return word[len] == '\0' && len >= LEAST_HEX && len < NL_RUNDOC_ID;
+    return word[len] == '\0' && len >= MIN_HEX && len < NL_RUNDOC_ID;
 }
 
 /* Takes the row (run, id, binned) when there is one. */

@@ -12,7 +12,7 @@
 #include "ledger/ledgergc.h"
 #include "ledger/runcard.h"
 
-#define FAULTS_MAX 1000
+#define MAX_FAULTS 1000
 
 struct checking {
     struct nl_ledger *ledger;
@@ -26,7 +26,7 @@ struct checking {
 static void fault(struct checking *checking, const char *what, const char *run, const char *next,
                   const char *detail)
 {
-    if (checking->result->rows == FAULTS_MAX) {
+    if (checking->result->rows == MAX_FAULTS) {
         checking->result->truncated = true;
         return;
     }

@@ -85,7 +85,7 @@ static json_t *read_document(struct merging *merging, const struct nl_ledger_run
                              struct nl_err *err)
 {
     struct nl_buf text;
-    nl_buf_init(&text, NL_DOCUMENT_MAX);
+    nl_buf_init(&text, NL_MAX_DOCUMENT);
     json_t *document = nl_ledger_document(merging->from, run, &text, err) && text.len
                            ? nl_runrows_parse(text.ptr, text.len, err)
                            : NULL;

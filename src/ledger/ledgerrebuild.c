@@ -100,7 +100,7 @@ static json_t *read_document(struct rebuilding *rebuilding, const char *sha256, 
 {
     struct nl_buf text;
     json_t *document = NULL;
-    nl_buf_init(&text, NL_DOCUMENT_MAX);
+    nl_buf_init(&text, NL_MAX_DOCUMENT);
     if (nl_artefact_read(rebuilding->folder, sha256, &text, err) && text.len &&
         nl_runpatch_check(text.ptr, text.len, err))
         document = nl_runrows_parse(text.ptr, text.len, err);

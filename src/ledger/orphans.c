@@ -13,7 +13,7 @@
 #include "ledger/runrows.h"
 #include "store/tracefile.h"
 
-#define FILES_MAX ((size_t)1 << 20)
+#define MAX_FILES ((size_t)1 << 20)
 
 static bool see(void *context, const struct nl_artefact_file *file, struct nl_err *err)
 {
@@ -53,7 +53,7 @@ static void describe(struct nl_orphans *orphans, struct nl_orphan *orphan,
                      const struct nl_trace *trace)
 {
     struct nl_buf files;
-    nl_buf_init(&files, FILES_MAX);
+    nl_buf_init(&files, MAX_FILES);
     for (uint32_t row = 0; row < trace->source.rows; row++) {
         struct nl_str name = nl_trace_name(trace, trace->source.file[row]);
         nl_buf_add(&files, name.ptr, name.len);
@@ -130,7 +130,7 @@ static struct nl_orphan *find_trace(struct nl_orphans *orphans, const json_t *do
     const json_t *sources = nl_runrows_value(document, "run.sources");
     struct nl_orphan *found = NULL;
     struct nl_buf files;
-    nl_buf_init(&files, FILES_MAX);
+    nl_buf_init(&files, MAX_FILES);
     for (size_t i = 0; i < json_array_size(sources); i++)
         nl_buf_format(&files, "%s\n",
                       json_string_value(json_object_get(json_array_get(sources, i), "name")));

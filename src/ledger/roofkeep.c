@@ -71,9 +71,9 @@ static struct nl_host_roof take_row(sqlite3_stmt *rows, int column)
     return roof;
 }
 
-#define OF_HOST   "host = ?1 AND (?2 = '' OR cpu = ?2) AND (?3 = 0 OR processors = ?3)"
-#define FIGURES   "device, type, threads, flops_per_s, bytes_per_s, made_with, measured_ns"
-#define ROWS_MOST 4096 /* rows of one host: a ledger with more was not written by this program */
+#define OF_HOST  "host = ?1 AND (?2 = '' OR cpu = ?2) AND (?3 = 0 OR processors = ?3)"
+#define FIGURES  "device, type, threads, flops_per_s, bytes_per_s, made_with, measured_ns"
+#define MAX_ROWS 4096 /* rows of one host: a ledger with more was not written by this program */
 
 /* How many machines these facts fit. */
 static bool count_machines(struct nl_ledger *ledger, const struct nl_host_roofs *facts,
@@ -99,7 +99,7 @@ bool nl_roofkeep_get(struct nl_ledger *ledger, const struct nl_host_roofs *facts
         !nl_ledgerdb_number(ledger, &count, 0, err, "SELECT count(*) FROM roofs WHERE " OF_HOST,
                             "tti", facts->host, facts->cpu, (int64_t)facts->processors))
         return false;
-    if (machines != 1 || count > ROWS_MOST)
+    if (machines != 1 || count > MAX_ROWS)
         return true;
     nl_free(*roofs);
     *roofs = nl_zalloc(sizeof **roofs + (size_t)count * sizeof *(*roofs)->items);

@@ -16,7 +16,7 @@
 #include "ledger/runrows.h"
 #include "redact/redact.h"
 
-#define WORKERS_MAX   16
+#define MAX_WORKERS   16
 #define SMALL_WORKERS 8
 #define SMALL_BYTES   ((uint64_t)4 << 20)
 #define ATTEMPTS      3 /* when others work on the same run at the same moment */
@@ -29,7 +29,7 @@ struct adding {
     struct nl_job *job;
     size_t count;
     unsigned workers;
-    struct nl_ledger *ledgers[WORKERS_MAX]; /* one per worker, opened with its first word */
+    struct nl_ledger *ledgers[MAX_WORKERS]; /* one per worker, opened with its first word */
     size_t next;                            /* whose turn to write it is */
     pthread_mutex_t lock;
     pthread_cond_t turn;
@@ -361,8 +361,8 @@ static unsigned choose_workers(const struct adding *adding)
     }
     if (small && workers > 1 && workers < SMALL_WORKERS)
         workers = SMALL_WORKERS;
-    if (workers > WORKERS_MAX)
-        workers = WORKERS_MAX;
+    if (workers > MAX_WORKERS)
+        workers = MAX_WORKERS;
     return workers < adding->count ? workers : (unsigned)adding->count;
 }
 
@@ -391,7 +391,7 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
     if (shared)
         repeat_alone(&adding);
     /* The last one to close a ledger puts its log into the database, which syncs both: once, at the end. */
-    for (unsigned i = WORKERS_MAX; i-- > 0;)
+    for (unsigned i = MAX_WORKERS; i-- > 0;)
         nl_ledger_close(adding.ledgers[i]);
     bool done = nl_ledger_sync(folder, err);
     pthread_cond_destroy(&adding.turn);

@@ -15,21 +15,21 @@
 #include "ledger/runhistory.h"
 #include "ledger/runseason.h"
 
-#define NORMAL_MAD   1.4826022185056018 /* deviation of a normal distribution / its MAD */
-#define ROBUST_Z     3.5
-#define LEAST_CHANGE 0.05
-#define LEAST_SHARE  0.01 /* of metrics that are shares themselves */
-#define LEAST_SPREAD 0.01 /* of the median */
-#define METRICS_MOST 64
-#define TOLD_MOST    3 /* in the sentence */
-#define BATCH        500
+#define NORMAL_MAD  1.4826022185056018 /* deviation of a normal distribution / its MAD */
+#define ROBUST_Z    3.5
+#define MIN_CHANGE  0.05
+#define MIN_SHARE   0.01 /* of metrics that are shares themselves */
+#define MIN_SPREAD  0.01 /* of the median */
+#define MAX_METRICS 64
+#define MAX_TOLD    3 /* in the sentence */
+#define BATCH       500
 
 /* ---- one metric ---- */
 
 struct nl_anomaly nl_anomaly_of(double value, double *history, size_t count, bool is_share)
 {
     struct nl_anomaly a = {NAN, NAN, NAN, NAN, false};
-    if (count < NL_HISTORY_LEAST)
+    if (count < NL_MIN_HISTORY)
         return a;
     a.usual = nl_median_f64(history, count);
     double *apart = nl_alloc(count * sizeof *apart);
@@ -37,15 +37,15 @@ struct nl_anomaly nl_anomaly_of(double value, double *history, size_t count, boo
         apart[i] = fabs(history[i] - a.usual);
     double by_history = NORMAL_MAD * nl_median_f64(apart, count);
     nl_free(apart);
-    double least = LEAST_SPREAD * fabs(a.usual), differs = value - a.usual;
+    double least = MIN_SPREAD * fabs(a.usual), differs = value - a.usual;
     a.spread = by_history > least ? by_history : least;
     if (a.spread > 0)
         a.z = differs / a.spread;
     if (a.usual != 0)
         a.change = differs / fabs(a.usual);
     bool far = isnan(a.z) ? differs != 0 : fabs(a.z) > ROBUST_Z;
-    bool much = isnan(a.change) || fabs(a.change) > LEAST_CHANGE;
-    a.unusual = far && much && (!is_share || fabs(differs) > LEAST_SHARE);
+    bool much = isnan(a.change) || fabs(a.change) > MIN_CHANGE;
+    a.unusual = far && much && (!is_share || fabs(differs) > MIN_SHARE);
     return a;
 }
 
@@ -82,7 +82,7 @@ static bool read_metrics(struct nl_ledger *ledger, int64_t run, struct metric *m
         "'timeline.duration_ns') ORDER BY f.key",
         "i", run);
     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
-        if (*count == METRICS_MOST) {
+        if (*count == MAX_METRICS) {
             sqlite3_reset(rows);
             break;
         }
@@ -102,7 +102,7 @@ static bool read_metrics(struct nl_ledger *ledger, int64_t run, struct metric *m
 static bool hold_against(struct nl_ledger *ledger, const struct nl_history *history,
                          struct metric *metric, struct nl_err *err)
 {
-    double values[NL_HISTORY_MOST];
+    double values[NL_MAX_HISTORY];
     size_t count = 0;
     for (size_t i = 0; i < history->count; i++) {
         bool ok = true;
@@ -198,7 +198,7 @@ static bool keep_season(struct nl_ledger *ledger, int64_t run, struct nl_history
             earlier[i].value = NAN;
     }
     enum nl_season season = nl_season_find(&mine, earlier, history->count, alike);
-    for (size_t i = 0; i < history->count && kept < NL_HISTORY_MOST; i++)
+    for (size_t i = 0; i < history->count && kept < NL_MAX_HISTORY; i++)
         if (alike[i])
             history->runs[kept++] = history->runs[i];
     history->count = kept;
@@ -212,7 +212,7 @@ static bool judge(struct nl_ledger *ledger, int64_t run, struct nl_arena *arena,
 {
     struct nl_history_who who;
     struct nl_history history;
-    struct metric metrics[METRICS_MOST];
+    struct metric metrics[MAX_METRICS];
     size_t count = 0;
     const char *season = NULL;
     bool done =
@@ -223,7 +223,7 @@ static bool judge(struct nl_ledger *ledger, int64_t run, struct nl_arena *arena,
         nl_ledgerdb_do(ledger, err, "INSERT OR REPLACE INTO histories VALUES(?1, ?2, ?3, ?4, ?5)",
                        "iittt", run, (int64_t)history.count, nl_runhistory_workload(&who),
                        nl_runhistory_host(&who), season);
-    if (!done || history.count < NL_HISTORY_LEAST)
+    if (!done || history.count < NL_MIN_HISTORY)
         return done;
     done = read_metrics(ledger, run, metrics, &count, arena, err);
     for (size_t i = 0; i < count && done; i++)
@@ -302,7 +302,7 @@ static bool put_unusual(struct nl_ledger *ledger, int64_t run, struct nl_buf *ou
                                          "i", run);
     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         const char *name = (const char *)sqlite3_column_text(rows, 0);
-        if (count++ >= TOLD_MOST)
+        if (count++ >= MAX_TOLD)
             continue;
         nl_buf_format(out, "%s%s ", count > 1 ? "; " : "Unusual: ", name);
         put_value(out, name, sqlite3_column_double(rows, 1));
@@ -311,8 +311,8 @@ static bool put_unusual(struct nl_ledger *ledger, int64_t run, struct nl_buf *ou
         if (sqlite3_column_type(rows, 3) != SQLITE_NULL)
             nl_buf_format(out, " (%+.1f %%)", 100 * sqlite3_column_double(rows, 3));
     }
-    if (count > TOLD_MOST)
-        nl_buf_format(out, "; %zu more", count - TOLD_MOST);
+    if (count > MAX_TOLD)
+        nl_buf_format(out, "; %zu more", count - MAX_TOLD);
     if (count)
         nl_buf_char(out, '.');
     return rows && ok;
@@ -342,15 +342,15 @@ static bool put_sentence(struct nl_ledger *ledger, int64_t run, struct nl_buf *o
         if (out->len)
             nl_buf_format(out, " Against the newest %lld runs of this workload before it",
                           (long long)count);
-        else if (count >= NL_HISTORY_LEAST)
+        else if (count >= NL_MIN_HISTORY)
             nl_buf_format(out, "Nothing unusual against %lld earlier runs of this workload",
                           (long long)count);
         else
             nl_buf_format(out, "History: %lld earlier run%s of this workload", (long long)count,
                           count == 1 ? "" : "s");
         put_where(out, host, season);
-        if (count < NL_HISTORY_LEAST)
-            nl_buf_format(out, "; %d are needed to say what is unusual", NL_HISTORY_LEAST);
+        if (count < NL_MIN_HISTORY)
+            nl_buf_format(out, "; %d are needed to say what is unusual", NL_MIN_HISTORY);
         nl_buf_char(out, '.');
         sqlite3_reset(rows);
     }

@@ -13,7 +13,7 @@
 #include "ledger/ledgerdb.h"
 #include "ledger/ledgershare.h"
 
-#define CARD_MAX ((size_t)64 << 20)
+#define MAX_CARD ((size_t)64 << 20)
 #define HEX      "0123456789abcdef"
 #define ENDING   ".json"
 
@@ -194,7 +194,7 @@ json_t *nl_runcard_read(const char *folder, const char *id, struct nl_err *err)
     json_t *card = NULL;
     char *path = path_of(folder, id, ENDING);
     if (nl_map_open(&map, path, err)) {
-        if (map.size && map.size <= CARD_MAX)
+        if (map.size && map.size <= MAX_CARD)
             card = json_loadb((const char *)map.bytes, map.size, JSON_REJECT_DUPLICATES, &wrong);
         nl_err_at(err, path, -1);
         bool good = card && nl_runcard_check(card, err) &&

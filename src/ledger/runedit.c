@@ -11,8 +11,8 @@
 #include "ledger/runkeep.h"
 #include "redact/redact.h"
 
-#define TAG_MAX  100 /* bytes */
-#define NOTE_MAX ((size_t)64 << 10)
+#define MAX_TAG  100 /* bytes */
+#define MAX_NOTE ((size_t)64 << 10)
 
 static bool is_utf8(const char *text)
 {
@@ -30,7 +30,7 @@ static bool is_utf8(const char *text)
 static bool fits_tag(const char *tag)
 {
     size_t len = strlen(tag);
-    bool fits = len >= 1 && len <= TAG_MAX &&
+    bool fits = len >= 1 && len <= MAX_TAG &&
                 (nl_is_alnum(tag[0]) || (unsigned char)tag[0] >= 0x80) && is_utf8(tag) &&
                 tag[len - 1] != '/' && !strstr(tag, "..") && !strstr(tag, "//");
     for (size_t i = 0; fits && i < len; i++)
@@ -46,7 +46,7 @@ bool nl_ledger_tag_check(const char *tag, struct nl_err *err)
             err, NL_USAGE,
             "'%s' is not a tag: 1 to %d letters, digits and . _ + : / # - beginning with a "
             "letter or digit",
-            tag, TAG_MAX);
+            tag, MAX_TAG);
     if (len >= 6 && strspn(tag, "0123456789abcdefABCDEF") == len)
         return nl_fail(err, NL_USAGE, "'%s' could be an id; add a letter after f to it", tag);
     return true;
@@ -160,7 +160,7 @@ bool nl_ledger_note(struct nl_ledger *ledger, const struct nl_ledger_run *run, c
                     int64_t start_ns, int64_t end_ns, const char *command, struct nl_err *err)
 {
     struct nl_buf safe;
-    nl_buf_init(&safe, NOTE_MAX);
+    nl_buf_init(&safe, MAX_NOTE);
     nl_redact_text(&safe, nl_str(text));
     bool done = safe.len && !safe.overflow;
     if (!done)

@@ -71,7 +71,7 @@ static bool find_facts(struct nl_ledger *ledger, const char *name, const char *c
     return rows && ok;
 }
 
-#define NAMES_SHOWN_MOST 8 /* names in a message */
+#define MAX_NAMES_SHOWN 8 /* names in a message */
 
 static bool refuse(const char *name, const char *why, const struct nl_field *fields, size_t count,
                    struct nl_err *err)
@@ -81,7 +81,7 @@ static bool refuse(const char *name, const char *why, const struct nl_field *fie
     for (size_t i = 0; i < count; i++)
         nl_buf_format(&list, "%s%s", i ? ", " : "", fields[i].name);
     (void)nl_fail(err, NL_USAGE, "'%s' %s%s%s%s", name, why, count ? ": " : "",
-                  list.ptr ? list.ptr : "", count == NAMES_SHOWN_MOST ? ", …" : "");
+                  list.ptr ? list.ptr : "", count == MAX_NAMES_SHOWN ? ", …" : "");
     nl_buf_release(&list);
     return false;
 }
@@ -98,16 +98,16 @@ static bool find_named(struct nl_ledger *ledger, const char *name, struct nl_fie
                        size_t *count, struct nl_arena *arena, struct nl_err *err)
 {
     static const char exact[] = "SELECT key, name, unit FROM keys WHERE name = ?1";
-    if (!find_facts(ledger, name, exact, some, NAMES_SHOWN_MOST, count, arena, err))
+    if (!find_facts(ledger, name, exact, some, MAX_NAMES_SHOWN, count, arena, err))
         return false;
     if (!*count && !find_facts(ledger, name,
                                "SELECT key, name, unit FROM keys "
                                "WHERE substr(name, -length(?1) - 1) = '.' || ?1 ORDER BY name",
-                               some, NAMES_SHOWN_MOST, count, arena, err))
+                               some, MAX_NAMES_SHOWN, count, arena, err))
         return false;
     for (size_t i = 0; i < sizeof short_words / sizeof short_words[0] && !*count; i++)
         if (strcmp(name, short_words[i].word) == 0 &&
-            !find_facts(ledger, short_words[i].fact, exact, some, NAMES_SHOWN_MOST, count, arena,
+            !find_facts(ledger, short_words[i].fact, exact, some, MAX_NAMES_SHOWN, count, arena,
                         err))
             return false;
     return true;
@@ -116,7 +116,7 @@ static bool find_named(struct nl_ledger *ledger, const char *name, struct nl_fie
 bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_field *field,
                       bool *known, struct nl_arena *arena, struct nl_err *err)
 {
-    struct nl_field some[NAMES_SHOWN_MOST];
+    struct nl_field some[MAX_NAMES_SHOWN];
     size_t count;
     int64_t facts;
     *known = true;
@@ -140,7 +140,7 @@ bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_fiel
         return true;
     if (!find_facts(ledger, name,
                     "SELECT key, name, unit FROM keys WHERE instr(name, ?1) ORDER BY name", some,
-                    NAMES_SHOWN_MOST, &count, arena, err))
+                    MAX_NAMES_SHOWN, &count, arena, err))
         return false;
     return refuse(name,
                   count ? "is nothing that a run has; near it are"

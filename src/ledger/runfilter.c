@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SQL_MAX           NL_FILTER_SQL
-#define LISTED_ROWS_MOST  2000  /* up to this many matching rows, always list them */
-#define WALKED_ROWS_LEAST 30000 /* rows over which listing costs more than walking the runs */
+#define MAX_SQL         NL_FILTER_SQL
+#define MAX_LISTED_ROWS 2000  /* up to this many matching rows, always list them */
+#define MIN_WALKED_ROWS 30000 /* rows over which listing costs more than walking the runs */
 
 /* In the order in which they are looked for: longer ones first. */
 enum op { OP_NOT, OP_LEAST, OP_MOST, OP_EQUAL, OP_MORE, OP_LESS, OP_CONTAINS };
@@ -173,16 +173,16 @@ sqlite3_stmt *nl_runfilter_prepare(struct nl_runfilter *filter, const char *sql,
     return rows;
 }
 
-/* How many rows of `table` the condition matches; counting stops at WALKED_ROWS_LEAST. Its values are
+/* How many rows of `table` the condition matches; counting stops at MIN_WALKED_ROWS. Its values are
  * those from `first` on. */
 static bool count_matches(struct nl_runfilter *filter, const char *table,
                           const struct nl_buf *inner, size_t first, int64_t *count,
                           struct nl_err *err)
 {
     struct nl_buf sql;
-    nl_buf_init(&sql, SQL_MAX);
+    nl_buf_init(&sql, MAX_SQL);
     nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s LIMIT %d)", table,
-                  inner->ptr, WALKED_ROWS_LEAST);
+                  inner->ptr, MIN_WALKED_ROWS);
     sqlite3_stmt *rows = nl_runfilter_prepare(filter, sql.ptr, first, err);
     nl_buf_release(&sql);
     if (!rows)
@@ -217,7 +217,7 @@ static bool fact_condition(struct nl_runfilter *filter, const struct nl_field *f
                             "IS NOT NULL LIMIT 1)",
                             "i", field->key))
         return false;
-    nl_buf_init(&inner, SQL_MAX);
+    nl_buf_init(&inner, MAX_SQL);
     nl_buf_format(&inner, "key = %" PRId64 " AND ", field->key);
     bool by_text = !numeric || ops[op].op == OP_CONTAINS || has_pattern(text);
     bool done = true;
@@ -237,7 +237,7 @@ static bool set_condition(struct nl_runfilter *filter, const char *table, const 
     struct nl_buf inner;
     size_t first = filter->value_count;
     bool without = ops[op].op == OP_NOT;
-    nl_buf_init(&inner, SQL_MAX);
+    nl_buf_init(&inner, MAX_SQL);
     text_condition(filter, &inner, column, without ? OP_EQUAL : op, text);
     bool done = add_inner(filter, table, &inner, first, without, err);
     nl_buf_release(&inner);
@@ -313,14 +313,13 @@ static void place_inners(struct nl_runfilter *filter)
     for (size_t i = 1; i < filter->inner_count; i++)
         if (!filter->inners[i].without && filter->inners[i].count < filter->inners[least].count)
             least = i;
-    nl_buf_init(&whole, SQL_MAX);
+    nl_buf_init(&whole, MAX_SQL);
     for (size_t i = 0; i < filter->inner_count; i++) {
         const struct nl_filter_inner *inner = &filter->inners[i];
         nl_buf_add(&whole, filter->where.ptr + at, inner->mark - at);
         at = inner->mark;
         put_inner(&whole, inner,
-                  inner->count < LISTED_ROWS_MOST ||
-                      (i == least && inner->count < WALKED_ROWS_LEAST));
+                  inner->count < MAX_LISTED_ROWS || (i == least && inner->count < MIN_WALKED_ROWS));
     }
     nl_buf_add(&whole, filter->where.ptr + at, filter->where.len - at);
     nl_buf_release(&filter->where);
@@ -331,7 +330,7 @@ void nl_runfilter_init(struct nl_runfilter *filter, struct nl_ledger *ledger)
 {
     *filter = (struct nl_runfilter){.ledger = ledger};
     nl_arena_init(&filter->arena);
-    nl_buf_init(&filter->where, SQL_MAX);
+    nl_buf_init(&filter->where, MAX_SQL);
 }
 
 void nl_runfilter_release(struct nl_runfilter *filter)
@@ -344,8 +343,8 @@ bool nl_runfilter_add(struct nl_runfilter *filter, const char *const *words, siz
                       struct nl_err *err)
 {
     nl_buf_format(&filter->where, "r.removed_ns IS %sNULL", bin ? "NOT " : "");
-    if (count > NL_FILTERS_MOST)
-        return nl_fail(err, NL_USAGE, "more than %d filters", NL_FILTERS_MOST);
+    if (count > NL_MAX_FILTERS)
+        return nl_fail(err, NL_USAGE, "more than %d filters", NL_MAX_FILTERS);
     for (size_t i = 0; i < count; i++)
         if (!add_filter(filter, words[i], err))
             return false;

@@ -13,7 +13,7 @@
 #include "ledger/runfield.h"
 
 #define NL_FILTER_SQL    ((size_t)64 << 10)
-#define NL_FILTERS_MOST  32
+#define NL_MAX_FILTERS   32
 #define NL_FILTER_VALUES 256 /* of all filters: alternatives and ends of ranges are values, too */
 
 struct nl_filter_value {
@@ -36,7 +36,7 @@ struct nl_runfilter {
     struct nl_buf where; /* conditions, "… AND …" */
     struct nl_filter_value values[NL_FILTER_VALUES];
     size_t value_count;
-    struct nl_filter_inner inners[NL_FILTERS_MOST];
+    struct nl_filter_inner inners[NL_MAX_FILTERS];
     size_t inner_count;
     struct nl_arena arena;
 };

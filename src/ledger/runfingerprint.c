@@ -4,13 +4,13 @@
 #include "fingerprint/fingerprint_pack.h"
 #include "ledger/ledgerdb.h"
 
-#define PRINT_MAX ((size_t)16 << 20)
+#define MAX_PRINT ((size_t)16 << 20)
 
 void nl_ledger_fingerprint_init(struct nl_ledger_fingerprint *print, int64_t form)
 {
     print->form = form;
-    nl_buf_init(&print->items, PRINT_MAX);
-    nl_buf_init(&print->names, PRINT_MAX);
+    nl_buf_init(&print->items, MAX_PRINT);
+    nl_buf_init(&print->names, MAX_PRINT);
 }
 
 void nl_ledger_fingerprint_release(struct nl_ledger_fingerprint *print)
@@ -43,7 +43,7 @@ bool nl_ledger_fingerprint_put(struct nl_ledger *ledger, int64_t run,
     struct nl_str items = {print->items.ptr, print->items.len};
     struct nl_str names = {print->names.ptr, print->names.len};
     if (print->items.overflow || print->names.overflow)
-        return nl_fail(err, NL_LIMIT, "the fingerprint is over %zu bytes", PRINT_MAX);
+        return nl_fail(err, NL_LIMIT, "the fingerprint is over %zu bytes", MAX_PRINT);
     return nl_ledgerdb_do(ledger, err,
                           "INSERT OR REPLACE INTO fingerprints SELECT ?1, ?2, ?3, ?4 "
                           "WHERE EXISTS (SELECT 1 FROM runs WHERE run = ?1)",

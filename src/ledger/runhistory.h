@@ -14,9 +14,9 @@
 
 #include "ledger/ledger.h"
 
-#define NL_HISTORY_MOST  30  /* runs; the newest */
+#define NL_MAX_HISTORY   30  /* runs; the newest */
 #define NL_HISTORY_WIDE  120 /* that are looked at for seasons (runseason.h) */
-#define NL_HISTORY_LEAST 8   /* so many make a history */
+#define NL_MIN_HISTORY   8   /* so many make a history */
 #define NL_HISTORY_FACTS 11
 
 struct nl_history_who {

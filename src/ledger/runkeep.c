@@ -15,7 +15,7 @@
 #include "redact/redact.h"
 #include "store/tracefile.h"
 
-#define COMMAND_MAX ((size_t)64 << 10)
+#define MAX_COMMAND ((size_t)64 << 10)
 
 /* ---- artefacts ---- */
 
@@ -146,7 +146,7 @@ bool nl_runkeep_event(struct nl_ledger *ledger, int64_t run, const char *command
                       struct nl_err *err)
 {
     struct nl_buf safe;
-    nl_buf_init(&safe, COMMAND_MAX);
+    nl_buf_init(&safe, MAX_COMMAND);
     nl_redact_text(&safe, nl_str(command));
     nl_ledgerdb_touch(ledger, run);
     bool done =

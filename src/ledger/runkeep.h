@@ -7,7 +7,7 @@
 
 #include "ledger/runload.h"
 
-#define NL_KEPT_MAX 3 /* kinds of artefacts */
+#define NL_MAX_KEPT 3 /* kinds of artefacts */
 
 /* What is on the disk for a run before its rows are written. */
 struct nl_runkept {

@@ -13,8 +13,8 @@
 #include "ledger/runhistory.h"
 #include "ledger/runfingerprint.h"
 
-#define SQL_MAX     NL_FILTER_SQL
-#define COLUMNS_MAX 40
+#define MAX_SQL     NL_FILTER_SQL
+#define MAX_COLUMNS 40
 #define COUNTED     10000 /* runs beyond the limit */
 
 /* Shown when nothing else is asked for; columns that no run has a value for are left out of text. */
@@ -27,8 +27,8 @@ struct list {
     struct nl_ledger *ledger;
     const struct nl_list_options *options;
     struct nl_runfilter filter;
-    struct nl_field columns[COLUMNS_MAX];
-    bool column_known[COLUMNS_MAX];
+    struct nl_field columns[MAX_COLUMNS];
+    bool column_known[MAX_COLUMNS];
     size_t column_count;
     struct nl_field sort;
     bool sorts, descends;
@@ -45,8 +45,8 @@ static bool add_columns(struct list *list, const char *names, bool must_be, stru
         names += len + (names[len] == ',');
         if (!*name)
             continue;
-        if (list->column_count == COLUMNS_MAX)
-            return nl_fail(err, NL_USAGE, "more than %d columns", COLUMNS_MAX);
+        if (list->column_count == MAX_COLUMNS)
+            return nl_fail(err, NL_USAGE, "more than %d columns", MAX_COLUMNS);
         struct nl_field *field = &list->columns[list->column_count];
         bool *known = &list->column_known[list->column_count];
         struct nl_err wrong;
@@ -170,7 +170,7 @@ static bool anomaly_cell(struct list *list, struct nl_result *result, int64_t ru
         "AND ordinal = 0), 'none') || coalesce((SELECT ', ' || (count(*) - 1) || ' more' FROM "
         "anomalies a WHERE a.run = ?1 HAVING count(*) > 1), '') END FROM histories h WHERE h.run "
         "= ?1",
-        "ii", run, (int64_t)NL_HISTORY_LEAST);
+        "ii", run, (int64_t)NL_MIN_HISTORY);
     if (rows && nl_ledgerdb_next(err, list->ledger, rows, &ok)) {
         if (sqlite3_column_type(rows, 0) != SQLITE_NULL)
             *cell = cell_of(result, rows, 0, 0);
@@ -228,7 +228,7 @@ static bool add_row(struct list *list, struct nl_result *result, sqlite3_stmt *r
 
 static struct nl_result *start_result(const struct list *list)
 {
-    struct nl_result_column columns[COLUMNS_MAX] = {0};
+    struct nl_result_column columns[MAX_COLUMNS] = {0};
     struct nl_result *result = nl_result_new("ls", "", columns, list->column_count);
     for (size_t i = 0; i < list->column_count; i++) {
         const struct nl_field *field = &list->columns[i];
@@ -246,7 +246,7 @@ static bool count_rest(struct list *list, struct nl_result *result, struct nl_er
 {
     struct nl_buf sql;
     char count[NL_UNIT_TEXT];
-    nl_buf_init(&sql, SQL_MAX);
+    nl_buf_init(&sql, MAX_SQL);
     nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM runs r WHERE %s LIMIT %zu)",
                   list->filter.where.ptr, result->rows + COUNTED + 1);
     sqlite3_stmt *rows = nl_runfilter_prepare(&list->filter, sql.ptr, 0, err);
@@ -266,7 +266,7 @@ static bool fill(struct list *list, struct nl_result *result, struct nl_err *err
 {
     struct nl_buf sql;
     uint64_t limit = list->options->limit;
-    nl_buf_init(&sql, SQL_MAX);
+    nl_buf_init(&sql, MAX_SQL);
     nl_buf_text(&sql, "SELECT r.run, r.id, r.name, r.added_ns FROM runs r");
     if (list->sorts && list->sort.kind == NL_FIELD_FACT)
         nl_buf_format(&sql, " LEFT JOIN facts s ON s.run = r.run AND s.key = %" PRId64,
@@ -332,7 +332,7 @@ static bool see_all(struct list *list, int64_t form, nl_ledger_fingerprint_see *
                     struct nl_err *err)
 {
     struct nl_buf sql;
-    nl_buf_init(&sql, SQL_MAX);
+    nl_buf_init(&sql, MAX_SQL);
     nl_buf_format(&sql,
                   "SELECT r.run, r.id, f.items FROM runs r LEFT JOIN fingerprints f "
                   "ON f.run = r.run AND f.form = %" PRId64 " WHERE %s ORDER BY r.run DESC",

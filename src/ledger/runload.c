@@ -12,7 +12,7 @@
 #include "ledger/runrows.h"
 #include "redact/redact.h"
 
-#define SETTING_MAX ((size_t)1 << 20)
+#define MAX_SETTING ((size_t)1 << 20)
 
 /* ---- files ---- */
 
@@ -44,7 +44,7 @@ bool nl_runload_identify(struct nl_runload *load, const char *word,
                          struct nl_err *err)
 {
     *load = (struct nl_runload){.word = word};
-    nl_buf_init(&load->text, NL_DOCUMENT_MAX);
+    nl_buf_init(&load->text, NL_MAX_DOCUMENT);
     nl_ledger_fingerprint_init(&load->print, 0);
     nl_arena_init(&load->yaml.arena);
     if (!expand(load, options, err))
@@ -71,7 +71,7 @@ static void add_setting(struct nl_runload *load, const char *key, const char *va
                         const char *origin)
 {
     struct nl_buf safe;
-    nl_buf_init(&safe, SETTING_MAX);
+    nl_buf_init(&safe, MAX_SETTING);
     nl_redact_text(&safe, nl_str(value));
     size_t at = 0;
     while (at < load->setting_count && strcmp(load->settings[at].key, key) != 0)
@@ -252,7 +252,7 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
 static bool read_text(struct nl_runload *load, struct nl_err *err)
 {
     struct nl_buf raw;
-    nl_buf_init(&raw, NL_DOCUMENT_MAX);
+    nl_buf_init(&raw, NL_MAX_DOCUMENT);
     bool done = nl_stream_read_all(&raw, load->inputs.items[0].path, err);
     load->redacted = done && nl_redact_name(&load->text, (struct nl_str){raw.ptr, raw.len}) > 0;
     if (done && !load->redacted) {

@@ -18,7 +18,7 @@
 #include "ledger/runfingerprint.h"
 #include "ledger/runyaml.h"
 
-#define NL_DOCUMENT_MAX ((size_t)1 << 30)
+#define NL_MAX_DOCUMENT ((size_t)1 << 30)
 
 struct nl_runload {
     const char *word;

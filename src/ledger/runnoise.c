@@ -8,28 +8,28 @@
 #include "base/median.h"
 #include "ledger/ledgerdb.h"
 
-#define NORMAL_MAD   1.4826022185056018 /* deviation of a normal distribution / median distance */
-#define CUT          3.5                /* robust deviations */
-#define LEAST_SD     0.001              /* clocks and rounding are no better */
-#define LEAST_SPREAD 1e-9
+#define NORMAL_MAD     1.4826022185056018 /* deviation of a normal distribution / median distance */
+#define MAX_DEVIATIONS 3.5                /* robust deviations */
+#define MIN_SD         0.001              /* clocks and rounding are no better */
+#define MIN_SPREAD     1e-9
 
 struct nl_runnoise nl_runnoise_of(const double *logs, size_t count)
 {
     struct nl_runnoise noise = {NAN, NAN, count};
     double squares = 0, n = (double)count;
-    if (count < NL_RUNNOISE_LEAST)
+    if (count < NL_MIN_RUNNOISE)
         return noise;
     double *apart = nl_alloc(count * sizeof *apart);
     for (size_t i = 0; i + 1 < count; i++)
         apart[i] = fabs(logs[i + 1] - logs[i]);
-    double most = CUT * NORMAL_MAD * nl_median_f64(apart, count - 1);
+    double most = MAX_DEVIATIONS * NORMAL_MAD * nl_median_f64(apart, count - 1);
     for (size_t i = 0; i + 1 < count; i++) {
-        double d = most > LEAST_SPREAD && apart[i] > most ? most : apart[i];
+        double d = most > MIN_SPREAD && apart[i] > most ? most : apart[i];
         squares += d * d;
     }
     nl_free(apart);
     noise.sd = sqrt(squares / (2 * (n - 1)));
-    noise.sd = noise.sd > LEAST_SD ? noise.sd : LEAST_SD;
+    noise.sd = noise.sd > MIN_SD ? noise.sd : MIN_SD;
     noise.df = 2 * (n - 1) * (n - 1) / (3 * n - 4);
     return noise;
 }
@@ -65,10 +65,10 @@ bool nl_runnoise_learn(struct nl_ledger *ledger, const struct nl_history_who *wh
                        struct nl_err *err)
 {
     struct nl_history history;
-    double logs[NL_HISTORY_MOST], typical;
+    double logs[NL_MAX_HISTORY], typical;
     size_t count = 0;
     *noise = (struct nl_runnoise){NAN, NAN, 0};
-    if (!nl_runhistory_find(ledger, who, INT64_MAX, NL_HISTORY_MOST, &history, err))
+    if (!nl_runhistory_find(ledger, who, INT64_MAX, NL_MAX_HISTORY, &history, err))
         return false;
     for (size_t i = 0; i < history.count; i++) {
         if (is_among(except, except_count, history.runs[i]))

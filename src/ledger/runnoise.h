@@ -11,7 +11,7 @@
 
 #include "ledger/runhistory.h"
 
-#define NL_RUNNOISE_LEAST 6 /* runs */
+#define NL_MIN_RUNNOISE 6 /* runs */
 
 struct nl_runnoise {
     double sd, df; /* of logarithms; NaN where there are too few runs */

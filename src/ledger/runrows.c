@@ -10,7 +10,7 @@
 #include "ledger/ledgerdb.h"
 #include "redact/redact.h"
 
-#define TEXT_MAX ((size_t)1 << 20) /* of one value */
+#define MAX_TEXT ((size_t)1 << 20) /* of one value */
 
 json_t *nl_runrows_parse(const char *text, size_t size, struct nl_err *err)
 {
@@ -73,7 +73,7 @@ static bool put_text(struct nl_ledger *ledger, int64_t run, int64_t key, const c
                      struct nl_err *err)
 {
     struct nl_buf safe;
-    nl_buf_init(&safe, TEXT_MAX);
+    nl_buf_init(&safe, MAX_TEXT);
     nl_redact_text(&safe, nl_str(value));
     bool done = nl_ledgerdb_do(ledger, err, "INSERT INTO facts VALUES(?1, ?2, NULL, ?3)", "iit",
                                run, key, safe.len ? safe.ptr : "");

@@ -81,7 +81,7 @@ bool nl_ledger_document_said(struct nl_ledger *ledger, const struct nl_ledger_ru
 {
     struct nl_buf text;
     bool any;
-    nl_buf_init(&text, NL_DOCUMENT_MAX);
+    nl_buf_init(&text, NL_MAX_DOCUMENT);
     bool done = nl_ledger_document(ledger, run, &text, err) && said(ledger, run->run, &any, err) &&
                 patch(ledger, run->run, any, &text, err);
     if (done)
@@ -105,7 +105,7 @@ static bool take_note(struct nl_ledger *ledger, int64_t run, const json_t *note,
     int64_t made = time_of(note, "made_epoch_ns");
     if (!text || !*text)
         return true;
-    nl_buf_init(&safe, NL_DOCUMENT_MAX);
+    nl_buf_init(&safe, NL_MAX_DOCUMENT);
     nl_redact_text(&safe, nl_str(text));
     bool done = nl_ledgerdb_do(ledger, err,
                                "INSERT INTO notes(run, made_ns, start_ns, end_ns, text) "

@@ -13,7 +13,7 @@
 #define NS_PER_HOUR  INT64_C(3600000000000)
 #define HOURS_APART  3
 #define SURE_Z       3.29 /* of no season: 1 in 1000 */
-#define LEAST_CHANGE 0.05
+#define MIN_CHANGE   0.05
 #define STRETCHES    3
 #define BRANCH_BYTES 100
 
@@ -121,12 +121,12 @@ static double shows(enum nl_season season, const struct nl_season_run *runs, siz
         sorted[kept++] = (struct ranked){runs[i].value, alike[i]};
         in += alike[i];
     }
-    bool enough = in >= NL_SEASON_LEAST && kept - in >= NL_SEASON_LEAST;
+    bool enough = in >= NL_MIN_SEASON && kept - in >= NL_MIN_SEASON;
     bool returns = season == NL_SEASON_BRANCH || stretches_of(runs, count, alike) >= STRETCHES;
     if (enough && returns) {
         qsort(sorted, kept, sizeof *sorted, by_value);
         double mine = median_of(sorted, kept, true), others = median_of(sorted, kept, false);
-        z = fabs(mine - others) > LEAST_CHANGE * fabs(others) ? mann_whitney(sorted, kept) : 0;
+        z = fabs(mine - others) > MIN_CHANGE * fabs(others) ? mann_whitney(sorted, kept) : 0;
     }
     nl_free(sorted);
     return z > SURE_Z ? z : 0;

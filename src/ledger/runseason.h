@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NL_SEASON_LEAST 8   /* runs, in it and outside */
-#define NL_SEASON_TEXT  128 /* room for nl_season_text */
+#define NL_MIN_SEASON  8   /* runs, in it and outside */
+#define NL_SEASON_TEXT 128 /* room for nl_season_text */
 
 enum nl_season { NL_SEASON_NONE, NL_SEASON_BRANCH, NL_SEASON_HOUR, NL_SEASON_WEEKEND, NL_SEASONS };
 

@@ -12,7 +12,7 @@
 #include "ledger/runlist.h"
 #include "tables/lookup.h"
 
-#define NAME_MOST 512
+#define MAX_NAME 512
 
 /* Words of rules for what the ledger has under another name; of runs without steps, where `whole` is given, that. */
 static const struct {
@@ -156,7 +156,7 @@ static bool row_values(struct nl_ledger *ledger, const char *metric, struct nl_s
          NL_MEANS_NS},
         {"count", "SELECT run, sum(count) FROM ops WHERE name = ?1 AND kind = ?2 GROUP BY run",
          NL_MEANS_NUMBER}};
-    char kind[16], name[NAME_MOST], column[16];
+    char kind[16], name[MAX_NAME], column[16];
     *known = sscanf(metric, "%15[a-z][\"%511[^\"]\"].%15[a-z0-9_]", kind, name, column) == 3;
     if (!*known)
         return true;

@@ -13,11 +13,11 @@
 #include "ledger/runanomaly.h"
 #include "ledger/runfield.h"
 
-#define COLUMNS_MAX 9
+#define MAX_COLUMNS 9
 
 struct part {
     const char *name, *title;
-    struct nl_result_column columns[COLUMNS_MAX]; /* ends with a NULL name */
+    struct nl_result_column columns[MAX_COLUMNS]; /* ends with a NULL name */
     const char *sql;                              /* of run ?1 */
 };
 
@@ -180,7 +180,7 @@ static struct nl_result *make_part(struct nl_ledger *ledger, const struct part *
 {
     size_t count = 0;
     bool ok = true;
-    while (count < COLUMNS_MAX && part->columns[count].name &&
+    while (count < MAX_COLUMNS && part->columns[count].name &&
            !(eyes && strcmp(part->columns[count].name, "unit") == 0))
         count++;
     sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err, part->sql, "i", run);

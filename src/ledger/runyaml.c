@@ -8,15 +8,15 @@
 
 #include "base/file.h"
 
-#define FILE_MAX_BYTES ((size_t)1 << 20)
-#define DEPTH_MAX      8
-#define SETTINGS_MAX   1000
-#define KEY_MAX        200
+#define MAX_FILE_BYTES ((size_t)1 << 20)
+#define MAX_DEPTH      8
+#define MAX_SETTINGS   1000
+#define MAX_KEY        200
 
 struct place {
     struct nl_runyaml *yaml;
-    char key[KEY_MAX];
-    size_t starts[DEPTH_MAX + 1]; /* length of `key` before each open mapping's own key */
+    char key[MAX_KEY];
+    size_t starts[MAX_DEPTH + 1]; /* length of `key` before each open mapping's own key */
     unsigned depth;
     bool wants_value;
     struct nl_err *err;
@@ -30,9 +30,9 @@ static bool refuse(struct place *place, const yaml_event_t *event, const char *w
 static bool take_key(struct place *place, const yaml_event_t *event)
 {
     size_t start = place->starts[place->depth];
-    int len = snprintf(place->key + start, KEY_MAX - start, "%s%s", start ? "." : "",
+    int len = snprintf(place->key + start, MAX_KEY - start, "%s%s", start ? "." : "",
                        (const char *)event->data.scalar.value);
-    if (len < 0 || (size_t)len >= KEY_MAX - start)
+    if (len < 0 || (size_t)len >= MAX_KEY - start)
         return refuse(place, event, "this name is too long");
     place->wants_value = true;
     return true;
@@ -50,7 +50,7 @@ static bool take_value(struct place *place, const yaml_event_t *event)
 {
     struct nl_runyaml *yaml = place->yaml;
     const char *value = plain_value(event);
-    if (yaml->count == SETTINGS_MAX)
+    if (yaml->count == MAX_SETTINGS)
         return refuse(place, event, "more than 1000 values");
     for (size_t i = 0; i < yaml->count; i++)
         if (strcmp(yaml->items[i].key, place->key) == 0)
@@ -69,7 +69,7 @@ static bool take_value(struct place *place, const yaml_event_t *event)
 
 static bool open_mapping(struct place *place, const yaml_event_t *event)
 {
-    if (place->depth == DEPTH_MAX)
+    if (place->depth == MAX_DEPTH)
         return refuse(place, event, "mappings are nested too deeply");
     if (place->depth && !place->wants_value)
         return refuse(place, event, "a name is expected here");
@@ -126,7 +126,7 @@ bool nl_runyaml_read(struct nl_runyaml *yaml, const char *path, struct nl_err *e
     if (!nl_map_open(&map, path, err))
         return false;
     nl_err_at(err, path, -1);
-    bool done = map.size <= FILE_MAX_BYTES || nl_fail(err, NL_LIMIT, "over 1 MiB");
+    bool done = map.size <= MAX_FILE_BYTES || nl_fail(err, NL_LIMIT, "over 1 MiB");
     if (done && map.size) {
         done = yaml_parser_initialize(&parser) || nl_fail(err, NL_MEMORY, "no memory");
         if (done) {

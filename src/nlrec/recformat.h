@@ -36,7 +36,7 @@
 #define NL_REC_BLOCK_BYTES 65536u /* what is written; readers take any power of two from 256 */
 #define NL_REC_BLOCK_MAGIC 0x4b4c424eu
 #define NL_REC_PAIRS       64u
-#define NL_REC_NAME_MOST   4095u /* bytes of a name; longer ones are cut and end in "…" */
+#define NL_REC_MAX_NAME    4095u /* bytes of a name; longer ones are cut and end in "…" */
 #define NL_REC_UNKNOWN     INT64_MIN
 
 /* The recorder writes into the files too. Its names have ids from the top downwards; its blocks begin
@@ -146,7 +146,7 @@ enum nl_rec_kind {
     NL_REC_END = 128,   /* + class: id is the low half of the time of its BEGIN, depth likewise */
     NL_REC_MARK = 192   /* + class */
 };
-#define NL_REC_CLASSES_MOST 64u
+#define NL_REC_MAX_CLASSES 64u
 
 /*
  * Cells: struct nl_rec_cell, then as many struct nl_rec_more as `cells` says. Of BEGIN and MARK the

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define NL_REC_HOOKS_MOST 8u /* room in recordings */
+#define NL_REC_MAX_HOOKS 8u /* room in recordings */
 
 #define NL_REC_HOOK(identifier, word, what) NL_REC_HOOK_##identifier,
 enum nl_rec_hook {
@@ -19,8 +19,8 @@ enum nl_rec_hook {
 
 /* In the head of a recording; written by its process, read by anybody. */
 struct nl_rec_hooks {
-    uint64_t ran[NL_REC_HOOKS_MOST]; /* while the window was open */
-    uint64_t start_ns;               /* processor time that installing them took */
+    uint64_t ran[NL_REC_MAX_HOOKS]; /* while the window was open */
+    uint64_t start_ns;              /* processor time that installing them took */
 };
 
 #endif

@@ -78,7 +78,7 @@ struct cursor {
 
 static inline void keep_cell(struct csvread *csv, const char *from, const char *to)
 {
-    if (csv->count >= CSVREAD_CELLS_MAX)
+    if (csv->count >= CSVREAD_MAX_CELLS)
         return;
     if (csv->count == csv->cell_cap)
         nl_grow(&csv->cells, &csv->cell_cap, csv->count + 1);
@@ -147,7 +147,7 @@ static enum scan closing_quote(const struct csvread *csv, const char *quote, con
 
 static void keep_escaped(struct csvread *csv)
 {
-    if (csv->count >= CSVREAD_CELLS_MAX)
+    if (csv->count >= CSVREAD_MAX_CELLS)
         return;
     nl_grow(&csv->escaped, &csv->escaped_cap, csv->escaped_count + 1);
     csv->escaped[csv->escaped_count++] = csv->count;

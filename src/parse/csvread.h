@@ -24,7 +24,7 @@
 #include "base/stream.h"
 #include "base/str.h"
 
-#define CSVREAD_CELLS_MAX 65536
+#define CSVREAD_MAX_CELLS 65536
 
 struct csvread_options {
     char delimiter;     /* 0: the one of , ; tab | that the first row has most of */

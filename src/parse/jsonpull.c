@@ -8,7 +8,7 @@
 #include "parse/jsonpull.h"
 
 #define WINDOW_BYTES ((size_t)256 << 10)
-#define TOKEN_MOST   ((size_t)256 << 20)
+#define MAX_TOKEN    ((size_t)256 << 20)
 
 enum expect { WANT_VALUE, WANT_FIRST, WANT_NEXT, WANT_DONE };
 
@@ -18,7 +18,7 @@ void jsonpull_memory(struct jsonpull *reader, const void *bytes, size_t len, uns
     reader->start = reader->at = len ? bytes : "";
     reader->end = reader->at + len;
     reader->options = options;
-    nl_buf_init(&reader->decoded, TOKEN_MOST);
+    nl_buf_init(&reader->decoded, MAX_TOKEN);
 }
 
 void jsonpull_stream(struct jsonpull *reader, struct nl_stream *stream, unsigned options,
@@ -69,7 +69,7 @@ static bool more(struct jsonpull *reader)
         return false;
     const char *first = reader->hold ? reader->hold : reader->at;
     size_t kept = (size_t)(reader->end - first), ahead = (size_t)(reader->at - first);
-    if (kept == reader->room && reader->room >= TOKEN_MOST) {
+    if (kept == reader->room && reader->room >= MAX_TOKEN) {
         fail(reader, "a value is over 256 MiB");
         return false;
     }

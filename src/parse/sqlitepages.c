@@ -138,14 +138,14 @@ uint32_t sqlitepages_leaf_rows(const struct sqlitepages *pages, uint32_t page)
 static const uint8_t small_size[SERIALS] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
 
 /* Bytes before any value that may be read: there are always that many, see gather and PAGE_1_GAP. */
-#define NUMBER_BYTES_MOST 8
+#define MAX_NUMBER_BYTES 8
 
 /* A big-endian integer of 1 to 8 bytes that ends at `end`. It is taken out of the eight bytes there, so
  * that its size, which changes from row to row, needs no branch. */
 static inline int64_t integer_before(const unsigned char *end, unsigned size)
 {
     unsigned shift = 64 - 8 * size;
-    return (int64_t)(big64(end - NUMBER_BYTES_MOST) << shift) >> shift;
+    return (int64_t)(big64(end - MAX_NUMBER_BYTES) << shift) >> shift;
 }
 
 /* The value that ends at `end`, of any type. */
@@ -239,10 +239,10 @@ static const unsigned char *gather(const struct sqlitepages *pages, const unsign
     scratch->gathered += size;
     if (size > pages->size || scratch->gathered / 8 > pages->size)
         return NULL;
-    if (scratch->payload_cap < size + NUMBER_BYTES_MOST)
-        nl_grow(&scratch->payload, &scratch->payload_cap, (size_t)size + NUMBER_BYTES_MOST);
-    unsigned char *payload = scratch->payload + NUMBER_BYTES_MOST;
-    memset(scratch->payload, 0, NUMBER_BYTES_MOST);
+    if (scratch->payload_cap < size + MAX_NUMBER_BYTES)
+        nl_grow(&scratch->payload, &scratch->payload_cap, (size_t)size + MAX_NUMBER_BYTES);
+    unsigned char *payload = scratch->payload + MAX_NUMBER_BYTES;
+    memset(scratch->payload, 0, MAX_NUMBER_BYTES);
     memcpy(payload, local, (size_t)local_bytes);
     uint64_t done = local_bytes;
     uint32_t next = big32(local + local_bytes);

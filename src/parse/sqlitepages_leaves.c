@@ -8,7 +8,7 @@
 #include "base/pool.h"
 #include "parse/sqlitepage.h"
 
-#define DEPTH_MAX      64
+#define MAX_DEPTH      64
 #define PREFETCH_PAGES 8    /* children whose first bytes are fetched before they are looked at */
 #define DONE_LEAVES    8192 /* leaves whose headers were read: the kernel may have them back */
 #define LOOKED_AT      1024 /* leaves that a thread looks at, one task */
@@ -20,7 +20,7 @@ struct walk {
     struct sqlitepages_damage *damage;
     struct {
         uint32_t page, next, cells; /* next child to visit; child number `cells` is the last */
-    } level[DEPTH_MAX];
+    } level[MAX_DEPTH];
     int depth;         /* levels in use */
     int leaf_level;    /* children of that many levels are taken for leaves; 0 = none are */
     bool odd;          /* it is no such tree */
@@ -66,9 +66,9 @@ static void enter(struct walk *walk, uint32_t page)
         return;
     }
     uint32_t cells = type == INTERIOR ? cell_count(walk->pages, page, start, 12) : UINT32_MAX;
-    if (cells == UINT32_MAX || walk->depth == DEPTH_MAX) {
+    if (cells == UINT32_MAX || walk->depth == MAX_DEPTH) {
         lost_page(walk, page,
-                  walk->depth == DEPTH_MAX ? "the tree is too deep" : "not a page of a table");
+                  walk->depth == MAX_DEPTH ? "the tree is too deep" : "not a page of a table");
         return;
     }
     walk->level[walk->depth].page = page;
@@ -133,7 +133,7 @@ static void walk_on(struct walk *walk)
 static int levels_of(const struct sqlitepages *pages, uint32_t root)
 {
     uint32_t page = root;
-    for (int level = 0; level < DEPTH_MAX; level++) {
+    for (int level = 0; level < MAX_DEPTH; level++) {
         const unsigned char *start = page_bytes(pages, page);
         uint32_t cells = start ? cell_count(pages, page, start, 12) : UINT32_MAX;
         if (start && start[header_gap(page)] == LEAF)

@@ -15,9 +15,9 @@
 #include "redact/secrettoken.h"
 #include "redact/secretvalue.h"
 
-#define REDACTED     "(redacted)"
-#define ADDRESS_MOST ((size_t)1024) /* its user part is longer nowhere */
-#define HOST_MOST    ((size_t)128)
+#define REDACTED    "(redacted)"
+#define MAX_ADDRESS ((size_t)1024) /* its user part is longer nowhere */
+#define MAX_HOST    ((size_t)128)
 #define TEXT(text)                                                                                 \
     {                                                                                              \
         text, sizeof(text) - 1                                                                     \
@@ -173,7 +173,7 @@ static bool ends_address(char c)
 /* Where the address at `at` ends; a quote ends it, too. */
 static size_t address_end(struct nl_str text, size_t at)
 {
-    size_t most = text.len - at < ADDRESS_MOST ? text.len : at + ADDRESS_MOST;
+    size_t most = text.len - at < MAX_ADDRESS ? text.len : at + MAX_ADDRESS;
     while (at < most && !ends_address(text.ptr[at]))
         at++;
     return at;
@@ -225,7 +225,7 @@ static void secret_in_address(struct nl_str text, size_t at, bool web, size_t *f
     size_t len = user_length(text, at, web), end = address_end(text, at);
     *from = at;
     *to = len ? at + len : 0;
-    struct nl_str rest = {text.ptr + at, end - at < HOST_MOST ? end - at : HOST_MOST};
+    struct nl_str rest = {text.ptr + at, end - at < MAX_HOST ? end - at : MAX_HOST};
     for (size_t i = 0; !len && i < sizeof secret_paths / sizeof secret_paths[0]; i++) {
         ptrdiff_t found = nl_str_find_nocase(rest, secret_paths[i].ptr);
         size_t begin = at + (size_t)found + secret_paths[i].len;
@@ -312,7 +312,7 @@ static void token_within(struct nl_str text, size_t at, size_t end, bool name, s
 /* The end of a secret in a text whose end was not looked for any further. */
 static size_t far_end(struct nl_str text, size_t from, size_t to)
 {
-    while (to - from >= NL_SECRETVALUE_MOST && to < text.len && !nl_is_space(text.ptr[to]))
+    while (to - from >= NL_MAX_SECRETVALUE && to < text.len && !nl_is_space(text.ptr[to]))
         to++;
     return to;
 }

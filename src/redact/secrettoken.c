@@ -24,9 +24,9 @@ static const struct shape {
 #include "redact/secretshapes.def"
 };
 
-#define SHORTEST  19 /* hf_ and 16 letters */
-#define WORD_MOST 64 /* no shape below has a longer first word */
-#define BODY_MOST 4096
+#define SHORTEST 19 /* hf_ and 16 letters */
+#define MAX_WORD 64 /* no shape below has a longer first word */
+#define MAX_BODY 4096
 
 /* Not isalnum: this is asked of each letter of each text, and must not hang on a locale. */
 bool nl_token_is_word(char c)
@@ -94,11 +94,11 @@ static size_t length_of(const struct shape *shape, struct nl_str text)
     size_t start = shape->start.len, len = start;
     if (text.len < start || memcmp(text.ptr, shape->start.ptr, start) != 0)
         return 0;
-    while (len < text.len && len < BODY_MOST && is_of(shape->letters, text.ptr[len]))
+    while (len < text.len && len < MAX_BODY && is_of(shape->letters, text.ptr[len]))
         len++;
     if (len - start < shape->least || !is_proved(shape, text.ptr + start, len - start))
         return 0;
-    while (len < text.len && (nl_token_is_word(text.ptr[len]) || len >= BODY_MOST) &&
+    while (len < text.len && (nl_token_is_word(text.ptr[len]) || len >= MAX_BODY) &&
            is_of(FULL, text.ptr[len]))
         len++; /* what belongs to the word, if not to the token */
     return len;
@@ -107,7 +107,7 @@ static size_t length_of(const struct shape *shape, struct nl_str text)
 static size_t count(struct nl_str text, size_t at, enum letters letters)
 {
     size_t from = at;
-    while (at < text.len && at - from < BODY_MOST && is_of(letters, text.ptr[at]))
+    while (at < text.len && at - from < MAX_BODY && is_of(letters, text.ptr[at]))
         at++;
     return at - from;
 }
@@ -133,7 +133,7 @@ static size_t azure_length(struct nl_str text, size_t word)
 /* Told by their whole shape: the above, a key of Mailchimp: 32 digits, -us12; a token of HCP: 14 letters, .atlasv1.… */
 static size_t shaped_length(struct nl_str text)
 {
-    struct nl_str start = {text.ptr, text.len < WORD_MOST ? text.len : WORD_MOST};
+    struct nl_str start = {text.ptr, text.len < MAX_WORD ? text.len : MAX_WORD};
     size_t word = count(start, 0, WORD), more = telegram_length(text, word);
     struct nl_str rest = {text.ptr + word, text.len - word};
     more = more ? more : azure_length(text, word);

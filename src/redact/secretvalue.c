@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#define MARKS_MOST  16  /* one after the other; more are none */
-#define BEFORE_MOST 256 /* letters between a quote and the name in it */
+#define MAX_MARKS  16  /* one after the other; more are none */
+#define MAX_BEFORE 256 /* letters between a quote and the name in it */
 
 static bool is_quote(char c)
 {
@@ -17,7 +17,7 @@ static bool is_quote(char c)
 
 static size_t window_end(struct nl_str text, size_t at)
 {
-    return text.len - at < NL_SECRETVALUE_MOST ? text.len : at + NL_SECRETVALUE_MOST;
+    return text.len - at < NL_MAX_SECRETVALUE ? text.len : at + NL_MAX_SECRETVALUE;
 }
 
 static size_t skip(struct nl_str text, size_t at, const char *set)
@@ -68,7 +68,7 @@ static bool is_mark(char c)
 /* Behind these marks the value is over: a new setting, a space, a quote or nothing follows. */
 static bool is_over(struct nl_str text, size_t at)
 {
-    struct nl_str near = {text.ptr, text.len - at < MARKS_MOST ? text.len : at + MARKS_MOST};
+    struct nl_str near = {text.ptr, text.len - at < MAX_MARKS ? text.len : at + MAX_MARKS};
     size_t next = at;
     while (next < near.len && is_mark(near.ptr[next]))
         next++;
@@ -76,7 +76,7 @@ static bool is_over(struct nl_str text, size_t at)
         is_quote(text.ptr[next]) || text.ptr[next] == '\\')
         return true;
     size_t end = next;
-    while (end < text.len && end - next < MARKS_MOST &&
+    while (end < text.len && end - next < MAX_MARKS &&
            (nl_is_alnum(text.ptr[end]) || strchr("_-.", text.ptr[end])))
         end++;
     return end > next && end < text.len && strchr("=:", text.ptr[end]);
@@ -105,7 +105,7 @@ static size_t bare_end(struct nl_str text, size_t at, bool name)
 static size_t quote_around(struct nl_str text, size_t start, size_t value)
 {
     size_t at = start;
-    while (at && start - at < BEFORE_MOST && !nl_is_space(text.ptr[at - 1]) &&
+    while (at && start - at < MAX_BEFORE && !nl_is_space(text.ptr[at - 1]) &&
            !is_quote(text.ptr[at - 1]))
         at--;
     if (!at || !is_quote(text.ptr[at - 1]) || memchr(text.ptr + at, text.ptr[at - 1], value - at))

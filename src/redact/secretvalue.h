@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 /* So many letters are looked at for the end of a value, so that a text takes time in proportion to its length. */
-#define NL_SECRETVALUE_MOST ((size_t)4096)
+#define NL_MAX_SECRETVALUE ((size_t)4096)
 
 struct nl_secretvalue {
     size_t from, to;

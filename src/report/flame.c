@@ -9,8 +9,8 @@
 #include "view/celltext.h"
 
 #define FIRST_SLOTS  1024
-#define MOST_NODES   2000000 /* then further names become one: growth from input has a ceiling */
-#define MOST_TEXT    400
+#define MAX_NODES    2000000 /* then further names become one: growth from input has a ceiling */
+#define MAX_TEXT     400
 #define DROPPED_NAME "(further frames)"
 
 void nl_flame_init(struct nl_flame *flame, const struct nl_flame_source *source)
@@ -30,7 +30,7 @@ void nl_flame_release(struct nl_flame *flame)
 
 uint32_t nl_flame_below(struct nl_flame *flame, uint32_t parent, struct nl_str text)
 {
-    bool full = flame->count >= MOST_NODES;
+    bool full = flame->count >= MAX_NODES;
     uint32_t name = nl_dict_add(&flame->names, full ? nl_str(DROPPED_NAME) : text);
     uint64_t hash = nl_hash_number((uint64_t)parent << 32 | name);
     uint32_t found = NL_LOOKUP(&flame->children, hash, i,
@@ -87,7 +87,7 @@ void nl_flame_text(struct nl_buf *out, const struct nl_flame *flame, uint32_t no
     struct nl_buf safe;
     nl_buf_init(&safe, (size_t)1 << 20);
     nl_celltext_safe(&safe, text.len ? text : nl_str("(no name)"));
-    nl_celltext_elide(out, (struct nl_str){safe.ptr, safe.len}, MOST_TEXT);
+    nl_celltext_elide(out, (struct nl_str){safe.ptr, safe.len}, MAX_TEXT);
     nl_buf_release(&safe);
 }
 

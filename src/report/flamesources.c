@@ -7,7 +7,7 @@
 #include "tables/scope.h"
 #include "tables/shortname.h"
 
-#define MOST_DEPTH 256
+#define MAX_DEPTH 256
 
 static struct nl_str folded(struct nl_fold *fold, uint32_t name)
 {
@@ -42,14 +42,14 @@ static bool has_device(const struct nl_trace *trace)
 
 /* Ranges around a launch, of all kinds, outermost first. */
 struct chain {
-    uint32_t slices[MOST_DEPTH];
+    uint32_t slices[MAX_DEPTH];
     size_t count;
 };
 
 static void add_chain(struct chain *chain, const struct nl_memo_ranges *ranges, uint32_t work)
 {
     uint32_t at = ranges->owner ? ranges->owner[work] : NL_NULL_ROW;
-    for (; at != NL_NULL_ROW && chain->count < MOST_DEPTH; at = ranges->tree.parents[at])
+    for (; at != NL_NULL_ROW && chain->count < MAX_DEPTH; at = ranges->tree.parents[at])
         chain->slices[chain->count++] = ranges->tree.slices[at];
 }
 
@@ -188,9 +188,9 @@ static void build_host(struct nl_flame *flame, const struct nl_trace *trace,
 static uint32_t node_of_stack(struct nl_flame *flame, const struct nl_trace *trace, uint32_t stack,
                               uint32_t root)
 {
-    uint32_t rows[MOST_DEPTH], node = root;
+    uint32_t rows[MAX_DEPTH], node = root;
     size_t count = 0;
-    for (; stack != NL_NULL_ROW && count < MOST_DEPTH; stack = trace->stack.parent[stack])
+    for (; stack != NL_NULL_ROW && count < MAX_DEPTH; stack = trace->stack.parent[stack])
         rows[count++] = stack;
     while (count--) {
         struct nl_str name = nl_trace_name(trace, trace->stack.name[rows[count]]);

@@ -12,8 +12,8 @@
 #include "view/palette.h"
 #include "view/plot.h"
 
-#define MOST_SHOWN 10000
-#define LEAST_PART 4000
+#define MAX_SHOWN 10000
+#define MIN_PART  4000
 
 /* ---- JSON ---- */
 
@@ -33,15 +33,15 @@ static int by_weight(const void *a, const void *b)
 /* The weight below which nodes are left out. */
 static int64_t threshold(const struct nl_flame *flame)
 {
-    int64_t least = nl_flame_weight(&flame->nodes[0]) / LEAST_PART;
-    if (flame->count <= MOST_SHOWN)
+    int64_t least = nl_flame_weight(&flame->nodes[0]) / MIN_PART;
+    if (flame->count <= MAX_SHOWN)
         return least;
     int64_t *weights = nl_alloc(flame->count * sizeof *weights);
     for (uint32_t id = 0; id < flame->count; id++)
         weights[id] = nl_flame_weight(&flame->nodes[id]);
     if (flame->count)
         qsort(weights, flame->count, sizeof *weights, by_weight);
-    int64_t bound = weights[MOST_SHOWN - 1] + 1;
+    int64_t bound = weights[MAX_SHOWN - 1] + 1;
     nl_free(weights);
     return bound > least ? bound : least;
 }
@@ -200,7 +200,7 @@ void nl_flame_folded(FILE *out, const struct nl_flame *flame)
 #define SVG_WIDTH 1200
 #define SVG_ROW   18
 #define SVG_HEAD  30
-#define SVG_LEAST 0.4 /* narrower boxes are not drawn */
+#define MIN_SVG   0.4 /* narrower boxes are not drawn */
 #define SVG_CHAR  6.2 /* width of a character */
 #define SVG_PAD   3   /* from the edge of a box to its text */
 #define SVG_BASE  13  /* from the top of a box to the base line of its text */
@@ -280,7 +280,7 @@ static size_t levels_of(const struct nl_flame *flame, double scale)
     for (uint32_t id = 1; id < flame->count; id++) {
         unsigned below = depth[flame->nodes[id].parent] + 1u;
         depth[id] = (uint16_t)(below < SVG_DEPTH ? below : SVG_DEPTH);
-        if ((double)flame->nodes[id].total * scale >= SVG_LEAST && depth[id] > most)
+        if ((double)flame->nodes[id].total * scale >= MIN_SVG && depth[id] > most)
             most = depth[id];
     }
     nl_free(depth);
@@ -308,7 +308,7 @@ void nl_flame_svg(FILE *out, const struct nl_flame *flame, const char *heading)
     fprintf(out, "</text>\n");
     for (;;) {
         double width = (double)flame->nodes[at].total * scale;
-        bool wide = width >= SVG_LEAST && depth < SVG_DEPTH;
+        bool wide = width >= MIN_SVG && depth < SVG_DEPTH;
         if (wide)
             put_box(out, flame, at, left[depth], width, depth);
         if (wide && first[at]) {

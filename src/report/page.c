@@ -8,8 +8,8 @@
 #include "view/viewfinish.h"
 #include "view/palette.h"
 
-#define MOST_ROWS       200
-#define MOST_DRAWN_ROWS 1500
+#define MAX_ROWS       200
+#define MAX_DRAWN_ROWS 1500
 
 extern const char nl_page_script[], nl_page_style[]; /* web/dist, embedded by the build */
 
@@ -271,7 +271,7 @@ static void cut_tables(struct shorter *shorter, const struct nl_report *report)
     shorter->report.results = shorter->places;
     for (size_t i = 0; i < count; i++) {
         struct nl_result *result = &shorter->results[i];
-        size_t most = is_drawn(report->results[i]->name) ? MOST_DRAWN_ROWS : MOST_ROWS;
+        size_t most = is_drawn(report->results[i]->name) ? MAX_DRAWN_ROWS : MAX_ROWS;
         *result = *report->results[i];
         shorter->places[i] = result;
         shorter->rows[i] = result->rows;

@@ -13,7 +13,7 @@
 #include "tables/shortname.h"
 #include "timeline/groupstats.h"
 
-#define MOST_KERNELS 40
+#define MAX_KERNELS  40
 #define BINS         256 /* 2^64 ns */
 #define PER_DOUBLING 4
 
@@ -29,7 +29,7 @@ static void put_kernel(struct nl_json *json, const struct nl_trace *trace,
     struct nl_buf name;
     unsigned first = bin_of(stats->min_ns), last = bin_of(stats->max_ns);
     nl_buf_init(&name, 4096);
-    nl_elide_name(&name, nl_short_kernel(nl_trace_name(trace, stats->name)), NL_PAGE_NAME_MOST);
+    nl_elide_name(&name, nl_short_kernel(nl_trace_name(trace, stats->name)), NL_MAX_PAGE_NAME);
     nl_json_open(json, '{');
     nl_json_key(json, "name");
     nl_json_str(json, (struct nl_str){name.ptr ? name.ptr : "", name.len});
@@ -54,7 +54,7 @@ void nl_page_kernels(struct nl_json *json, const struct nl_page_source *source)
     const struct nl_trace *trace = source->trace;
     size_t count = 0;
     struct nl_group_stats *stats = nl_name_stats(trace, source->window, NL_KIND_KERNEL, &count);
-    size_t shown = count < MOST_KERNELS ? count : MOST_KERNELS;
+    size_t shown = count < MAX_KERNELS ? count : MAX_KERNELS;
     uint32_t *places = nl_zalloc((trace->names.count + (size_t)1) * sizeof *places);
     uint32_t *bins = nl_zalloc((shown * BINS + 1) * sizeof *bins);
     struct nl_scope scope;

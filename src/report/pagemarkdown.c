@@ -9,10 +9,10 @@
 #include "view/viewfinish.h"
 #include "view/plot.h"
 
-#define WIDTH        96
-#define MOST_STEPS   4000
-#define MOST_DEVICES 16
-#define MOST_BARS    12
+#define WIDTH       96
+#define MAX_STEPS   4000
+#define MAX_DEVICES 16
+#define MAX_BARS    12
 
 static const struct nl_plot_style style = {.width = WIDTH, .height = 10};
 
@@ -37,7 +37,7 @@ static void plot_devices(FILE *out, struct nl_memo *memo, struct nl_buf *plot)
                                                  {NULL, 0, NL_INK_idle}};
     size_t count = 0, shown = 0;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(memo, &count);
-    for (size_t i = 0; i < count && shown < MOST_DEVICES; i++) {
+    for (size_t i = 0; i < count && shown < MAX_DEVICES; i++) {
         struct nl_device_breakdown row = nl_breakdown_shown(&rows[i]);
         const struct nl_plot_part parts[] = {{NULL, (double)row.compute_ns, NL_INK_compute},
                                              {NULL, (double)row.exposed_comm_ns, NL_INK_comm},
@@ -69,10 +69,10 @@ static void plot_steps(FILE *out, struct nl_memo *memo, const struct nl_window *
                        struct nl_buf *plot)
 {
     const struct nl_found_steps *found = nl_memo_steps(memo);
-    double *lengths = nl_alloc(MOST_STEPS * sizeof *lengths);
+    double *lengths = nl_alloc(MAX_STEPS * sizeof *lengths);
     size_t count = 0;
     const struct nl_step_group *group = found->group_count ? &found->groups[0] : NULL;
-    for (size_t i = 0; group && i < group->count && count < MOST_STEPS; i++) {
+    for (size_t i = 0; group && i < group->count && count < MAX_STEPS; i++) {
         const struct nl_found_step *step = &found->items[group->first + i];
         if (nl_step_in_window(group, step, window))
             lengths[count++] = (double)(step->end - step->start);
@@ -107,13 +107,13 @@ static double cell_number(const struct nl_cell *cell)
 static void plot_bars(FILE *out, const struct nl_result *result, ptrdiff_t name, ptrdiff_t number,
                       enum nl_ink ink, struct nl_buf *plot)
 {
-    struct nl_plot_part parts[MOST_BARS];
+    struct nl_plot_part parts[MAX_BARS];
     size_t count = 0;
     struct nl_arena arena;
     if (name < 0 || number < 0 || result->rows < 2)
         return;
     nl_arena_init(&arena);
-    for (size_t row = 0; row < result->rows && count < MOST_BARS; row++) {
+    for (size_t row = 0; row < result->rows && count < MAX_BARS; row++) {
         const struct nl_cell *text = nl_result_cell(result, row, (size_t)name);
         const struct nl_cell *cell = nl_result_cell(result, row, (size_t)number);
         double value = cell_number(cell);

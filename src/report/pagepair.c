@@ -5,7 +5,7 @@
 #include "report/pagepart.h"
 #include "tables/steptime.h"
 
-#define MOST_STEPS 2000 /* of a side; of more, the longest of every few */
+#define MAX_STEPS 2000 /* of a side; of more, the longest of every few */
 
 static const struct nl_step_group *first_with_steady(const struct nl_found_steps *found,
                                                      const struct nl_page_source *side)
@@ -26,7 +26,7 @@ static void put_side(struct nl_json *json, const char *key, const struct nl_page
 {
     const struct nl_found_steps *found = nl_memo_steps(side->memo);
     const struct nl_step_group *group = first_with_steady(found, side);
-    size_t count = group ? group->count : 0, join = (count + MOST_STEPS - 1) / MOST_STEPS;
+    size_t count = group ? group->count : 0, join = (count + MAX_STEPS - 1) / MAX_STEPS;
     int64_t longest = -1;
     nl_json_key(json, key);
     nl_json_open(json, '{');

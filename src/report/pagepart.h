@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "tables/memo.h"
 
-#define NL_PAGE_NAME_MOST 300 /* characters shown of a name */
+#define NL_MAX_PAGE_NAME 300 /* characters shown of a name */
 
 /* What the script takes a slice's colour from: its kind (enum nl_kind), but of device work this + its class
  * (enum nl_class). */

@@ -8,10 +8,10 @@
 #include "tables/lanelabel.h"
 #include "tables/scope.h"
 
-#define MOST_POINTS   1200
-#define MOST_CELLS    60000 /* of ranks × steps */
-#define MOST_SERIES   48
-#define MOST_DEVICES  64
+#define MAX_POINTS    1200
+#define MAX_CELLS     60000 /* of ranks × steps */
+#define MAX_SERIES    48
+#define MAX_DEVICES   64
 #define BUSY_BINS     600
 #define SERIES_POINTS 400
 
@@ -89,11 +89,11 @@ void nl_page_steps(struct nl_json *json, const struct nl_page_source *source)
 {
     const struct nl_found_steps *found = nl_memo_steps(source->memo);
     int64_t first = source->trace->first_ts;
-    size_t join = found->count / MOST_CELLS + 1, longest = 0;
+    size_t join = found->count / MAX_CELLS + 1, longest = 0;
     for (size_t i = 0; i < found->group_count; i++)
         longest = found->groups[i].count > longest ? found->groups[i].count : longest;
-    if (longest / MOST_POINTS + 1 > join)
-        join = longest / MOST_POINTS + 1;
+    if (longest / MAX_POINTS + 1 > join)
+        join = longest / MAX_POINTS + 1;
     nl_json_key(json, "steps");
     nl_json_open(json, '{');
     nl_json_put_u64(json, "joined", join, true);
@@ -187,7 +187,7 @@ void nl_page_busy(struct nl_json *json, const struct nl_page_source *source)
     nl_json_put_i64(json, "dur_ns", end - start, true);
     nl_json_key(json, "devices");
     nl_json_open(json, '[');
-    for (size_t i = 0; end > start && i < count && i < MOST_DEVICES; i++)
+    for (size_t i = 0; end > start && i < count && i < MAX_DEVICES; i++)
         if (rows[i].wall_ns > 0 && !rows[i].starts_unknown)
             put_device(json, source, &rows[i], start, end);
     nl_json_close(json, ']');
@@ -212,7 +212,7 @@ static bool same_pool(const struct nl_trace *trace, const struct pool *pool, uin
            memory->device[row] == pool->device && memory->kind[row] == pool->kind;
 }
 
-static size_t find_pools(const struct nl_trace *trace, struct pool pools[MOST_SERIES])
+static size_t find_pools(const struct nl_trace *trace, struct pool pools[MAX_SERIES])
 {
     size_t count = 0, at = 0;
     for (uint32_t row = 0; row < trace->memory.rows; row++) {
@@ -221,7 +221,7 @@ static size_t find_pools(const struct nl_trace *trace, struct pool pools[MOST_SE
             continue;
         for (at = 0; at < count && !same_pool(trace, &pools[at], row); at++)
             continue;
-        if (at < count || count == MOST_SERIES)
+        if (at < count || count == MAX_SERIES)
             continue;
         pools[count++] =
             (struct pool){.rank = lane == NL_NULL_ROW ? NL_NULL_I64 : nl_lane_rank(trace, lane),
@@ -280,14 +280,14 @@ static bool put_pool(struct nl_json *json, const struct nl_page_source *source,
                      pool->reserved  ? "reserved"
                      : pool->counted ? "net"
                                      : "allocated");
-    nl_page_points(json, points, count, MOST_POINTS, source->trace->first_ts);
+    nl_page_points(json, points, count, MAX_POINTS, source->trace->first_ts);
     nl_json_close(json, '}');
     return true;
 }
 
 void nl_page_memory(struct nl_json *json, const struct nl_page_source *source)
 {
-    struct pool pools[MOST_SERIES];
+    struct pool pools[MAX_SERIES];
     size_t count = find_pools(source->trace, pools);
     struct nl_page_point *points =
         nl_alloc((source->trace->memory.rows + (size_t)1) * sizeof *points);
@@ -371,7 +371,7 @@ void nl_page_counters(struct nl_json *json, const struct nl_page_source *source)
     nl_scope_init(&scope, trace, source->window);
     nl_json_key(json, "counters");
     nl_json_open(json, '[');
-    for (uint32_t i = 0; i < count && shown < MOST_SERIES; i++) {
+    for (uint32_t i = 0; i < count && shown < MAX_SERIES; i++) {
         size_t from = i ? ends[i - 1] : 0;
         shown += put_counter(json, source, &scope, i, points + from, ends[i] - from);
     }

@@ -15,10 +15,10 @@
 #include "tables/scope.h"
 #include "tables/shortname.h"
 
-#define MOST_SLICES 30000
-#define MOST_LANES  96
+#define MAX_SLICES 30000
+#define MAX_LANES  96
 /* When there are too many slices, those shorter than this part of the window go first. */
-#define LEAST_PARTS 20000
+#define MIN_PARTS 20000
 
 /* The part of the trace that is shown. */
 struct excerpt {
@@ -133,12 +133,12 @@ static void narrow(struct excerpt *excerpt, const struct nl_page_source *source)
             middle = rows[i].start_ns + rows[i].wall_ns / 2;
             break;
         }
-    if (count_slices(excerpt) <= MOST_SLICES)
+    if (count_slices(excerpt) <= MAX_SLICES)
         return;
     for (int64_t half = (excerpt->end - excerpt->start) / 2; half > 1000; half /= 2) {
         excerpt->start = middle - half;
         excerpt->end = middle + half;
-        if (count_slices(excerpt) <= MOST_SLICES)
+        if (count_slices(excerpt) <= MAX_SLICES)
             break;
     }
     char length[NL_UNIT_TEXT];
@@ -150,12 +150,12 @@ static void narrow(struct excerpt *excerpt, const struct nl_page_source *source)
 static void bound_lengths(struct excerpt *excerpt)
 {
     excerpt->least = 0;
-    for (int64_t least = (excerpt->end - excerpt->start) / LEAST_PARTS + 1;; least *= 2) {
+    for (int64_t least = (excerpt->end - excerpt->start) / MIN_PARTS + 1;; least *= 2) {
         uint64_t count = 0;
         for (uint32_t slice = 0; slice < excerpt->trace->slice.rows; slice++)
             count += overlaps(excerpt, slice) && length_of(excerpt, slice) >= excerpt->least &&
                      nl_scope_lane(&excerpt->scope, excerpt->trace->slice.lane[slice]);
-        if (count <= MOST_SLICES)
+        if (count <= MAX_SLICES)
             break;
         excerpt->least = least;
     }
@@ -224,7 +224,7 @@ static void choose_lanes(struct excerpt *excerpt)
     }
     if (count)
         qsort(keys, count, sizeof *keys, by_place);
-    excerpt->lane_count = count < MOST_LANES ? count : MOST_LANES;
+    excerpt->lane_count = count < MAX_LANES ? count : MAX_LANES;
     excerpt->lanes_left_out = count - excerpt->lane_count;
     excerpt->lanes = nl_alloc((excerpt->lane_count + 1) * sizeof *excerpt->lanes);
     for (uint32_t i = 0; i < excerpt->lane_count; i++)
@@ -365,7 +365,7 @@ static void put_slice_names(struct nl_json *json, const struct nl_trace *trace,
     nl_json_open(json, '[');
     for (uint32_t i = 0; i < names->count; i++) {
         nl_buf_clear(&text);
-        nl_elide_name(&text, nl_trace_name(trace, (uint32_t)names->keys[i]), NL_PAGE_NAME_MOST);
+        nl_elide_name(&text, nl_trace_name(trace, (uint32_t)names->keys[i]), NL_MAX_PAGE_NAME);
         nl_json_str(json, (struct nl_str){text.ptr ? text.ptr : "", text.len});
     }
     nl_json_close(json, ']');

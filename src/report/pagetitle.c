@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 
-#define LEAST_COMMON 4 /* letters that all names have; fewer say nothing */
+#define MIN_COMMON 4 /* letters that all names have; fewer say nothing */
 
 static struct nl_str base_name(const struct nl_result *files, size_t row)
 {
@@ -52,7 +52,7 @@ const char *nl_page_title(const struct nl_profile *profile, struct nl_arena *are
     if (head == name.len)
         return nl_arena_format(arena, "%.*s (%u %s)", (int)name.len, name.ptr, profile->file_count,
                                word);
-    if (head + tail < LEAST_COMMON || !head)
+    if (head + tail < MIN_COMMON || !head)
         return nl_arena_format(arena, "%u %s", profile->file_count, word);
     return nl_arena_format(arena, "%.*s*%.*s (%u %s)", (int)head, name.ptr, (int)tail,
                            name.ptr + name.len - tail, profile->file_count, word);

@@ -9,8 +9,8 @@
 #include "report/markup.h"
 #include "sql/db.h"
 
-#define FILE_MOST    ((size_t)1 << 20)
-#define LOGO_MOST    ((size_t)256 << 10)
+#define MAX_FILE     ((size_t)1 << 20)
+#define MAX_LOGO     ((size_t)256 << 10)
 #define SECTION_NAME "section_"
 
 /* What can be left out: the parts of a page (web/src/report.ts), whose tables go with them. */
@@ -179,7 +179,7 @@ bool nl_template_read(struct nl_template *template, const char *text, size_t siz
     yaml_parser_t parser;
     *template = (struct nl_template){0};
     nl_arena_init(&template->arena);
-    if (size > FILE_MOST)
+    if (size > MAX_FILE)
         return nl_fail(err, NL_LIMIT, "a template has at most 1 MiB");
     if (!yaml_parser_initialize(&parser))
         return nl_fail(err, NL_MEMORY, "no memory");
@@ -228,11 +228,11 @@ static bool read_logo(struct nl_template *template, struct nl_err *err)
                        template->logo);
     if (!nl_map_open(&map, path, err))
         return false;
-    if (map.size > LOGO_MOST) {
+    if (map.size > MAX_LOGO) {
         nl_map_close(&map);
         return nl_fail(err, NL_LIMIT, "logo: '%s' has more than 256 KiB", template->logo);
     }
-    nl_buf_init(&data, LOGO_MOST * 2);
+    nl_buf_init(&data, MAX_LOGO * 2);
     nl_buf_format(&data, "data:%s;base64,", type);
     nl_markup_base64(&data, map.bytes, map.size);
     template->logo = nl_arena_text(&template->arena, data.ptr, data.len);

@@ -34,7 +34,7 @@ bool nl_context_room(sqlite3_context *context, uint64_t bytes);
 
 /* ---- Table functions ---- */
 
-#define NL_MOST_ARGUMENTS 4
+#define NL_MAX_ARGUMENTS 4
 
 struct nl_tf_column {
     const char *name, *type, *doc; /* type as nl_column_sql_type gives it */

@@ -9,10 +9,10 @@
 #include "sql/functions.h"
 #include "sql/vtab.h"
 
-#define NAMES_MOST 800
+#define MAX_NAMES 800
 
 struct names {
-    const char *items[NAMES_MOST];
+    const char *items[MAX_NAMES];
     size_t count;
 };
 
@@ -21,7 +21,7 @@ static void add_name(struct names *names, const char *name)
     for (size_t i = 0; i < names->count; i++)
         if (strcmp(names->items[i], name) == 0)
             return;
-    if (names->count < NAMES_MOST)
+    if (names->count < MAX_NAMES)
         names->items[names->count++] = name;
 }
 

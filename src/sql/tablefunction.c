@@ -88,7 +88,7 @@ static int disconnect(sqlite3_vtab *base)
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct table *table = (const struct table *)base;
-    int at[NL_MOST_ARGUMENTS] = {-1, -1, -1, -1}, given = 0;
+    int at[NL_MAX_ARGUMENTS] = {-1, -1, -1, -1}, given = 0;
     for (int i = 0; i < info->nConstraint; i++) {
         int argument = info->aConstraint[i].iColumn - table->columns;
         if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
@@ -97,7 +97,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
             return SQLITE_CONSTRAINT; /* argument not bound yet: ask for another plan */
         at[argument] = i;
     }
-    for (int argument = 0; argument < NL_MOST_ARGUMENTS; argument++) {
+    for (int argument = 0; argument < NL_MAX_ARGUMENTS; argument++) {
         if (at[argument] < 0)
             continue;
         info->aConstraintUsage[at[argument]].argvIndex = ++given;
@@ -140,14 +140,14 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *text, int ar
     struct cursor *cursor = (struct cursor *)base;
     struct table *table = (struct table *)base->pVtab;
     const struct nl_table_function *function = table->module->function;
-    sqlite3_value *args[NL_MOST_ARGUMENTS] = {NULL};
+    sqlite3_value *args[NL_MAX_ARGUMENTS] = {NULL};
     unsigned first_missing = 0;
     (void)text;
     close_call(cursor);
-    for (int argument = 0, next = 0; argument < NL_MOST_ARGUMENTS && next < argc; argument++)
+    for (int argument = 0, next = 0; argument < NL_MAX_ARGUMENTS && next < argc; argument++)
         if (given >> argument & 1)
             args[argument] = argv[next++];
-    while (first_missing < NL_MOST_ARGUMENTS && args[first_missing])
+    while (first_missing < NL_MAX_ARGUMENTS && args[first_missing])
         first_missing++;
     if (first_missing < function->required)
         sqlite3_snprintf(sizeof cursor->call.message, cursor->call.message,

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "sql/tablecells.h"
 
-#define MOST_TEXT (1 << 20)
+#define MAX_TEXT (1 << 20)
 
 /* What a statement reads; claims are made when they are first asked for. */
 struct opened {
@@ -53,7 +53,7 @@ static void show_culprit(const struct nl_account *account, const struct nl_accou
                          sqlite3_context *context)
 {
     struct nl_buf text;
-    nl_buf_init(&text, MOST_TEXT);
+    nl_buf_init(&text, MAX_TEXT);
     nl_account_culprit(account, row, &text);
     sqlite3_result_text64(context, text.ptr ? text.ptr : "", text.len, SQLITE_TRANSIENT,
                           SQLITE_UTF8);

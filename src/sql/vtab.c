@@ -14,8 +14,8 @@ struct cursor {
     sqlite3_vtab_cursor base;
     const char *plan_text; /* the idxStr that `plan` was read from */
     struct nl_plan plan;
-    struct nl_filter filters[NL_MOST_TERMS]; /* one per term; kept, for what they cache */
-    bool active[NL_MOST_TERMS];
+    struct nl_filter filters[NL_MAX_TERMS]; /* one per term; kept, for what they cache */
+    bool active[NL_MAX_TERMS];
     uint32_t next, last;          /* rows still to be scanned, or ... */
     const struct nl_keyed *found; /* ... what an index gave */
     size_t found_count;
@@ -98,7 +98,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
     struct cursor *cursor = (struct cursor *)base;
-    for (unsigned i = 0; i < NL_MOST_TERMS; i++)
+    for (unsigned i = 0; i < NL_MAX_TERMS; i++)
         nl_filter_release(&cursor->filters[i]);
     nl_free(cursor->ordered);
     nl_free(cursor);
@@ -123,7 +123,7 @@ static bool look_up(struct cursor *cursor, struct nl_vtab *vtab)
         return false;
     struct nl_vcolumn *column = &vtab->columns[cursor->plan.lookup];
     uint64_t low = 0, high = UINT64_MAX;
-    bool usable[NL_MOST_TERMS] = {false}, any = false;
+    bool usable[NL_MAX_TERMS] = {false}, any = false;
     for (unsigned i = 0; i < cursor->plan.term_count; i++) {
         const struct nl_filter *filter = &cursor->filters[i];
         if (!cursor->active[i] || filter->column != column || filter->test != NL_TEST_RANGE ||

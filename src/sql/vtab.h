@@ -20,8 +20,8 @@
 #include "store/columnpath.h"
 
 #define NL_BLOCK_ROWS 1024
-#define NL_MOST_TERMS 24 /* constraints taken over per scan; SQLite checks the others */
-#define NL_MOST_ORDER 8
+#define NL_MAX_TERMS  24 /* constraints taken over per scan; SQLite checks the others */
+#define NL_MAX_ORDER  8
 
 enum nl_shown {
     NL_SHOWN_INTEGER,
@@ -35,7 +35,7 @@ enum nl_shown {
 struct nl_vcolumn {
     const struct nl_column_def *def; /* NULL for the row's own number (`id`, rowid) */
     const void *array;
-    const uint32_t *hops[NL_MOST_HOPS];
+    const uint32_t *hops[NL_MAX_HOPS];
     unsigned hop_count;
     enum nl_shown shown;
     int64_t origin;        /* what is subtracted when shown */
@@ -144,11 +144,11 @@ struct nl_plan {
     struct {
         enum nl_op op;
         unsigned column;
-    } terms[NL_MOST_TERMS];
+    } terms[NL_MAX_TERMS];
     struct {
         char direction;
         unsigned column;
-    } order[NL_MOST_ORDER];
+    } order[NL_MAX_ORDER];
     int lookup; /* column, -1 = scan */
 };
 int nl_plan_best(struct nl_vtab *vtab, sqlite3_index_info *info);

@@ -129,7 +129,7 @@ static void show_text(const struct nl_vtab *vtab, const struct nl_vcolumn *colum
     }
     if (key & NL_FILLED) {
         struct nl_buf room;
-        nl_buf_init(&room, NL_MOST_FILLED);
+        nl_buf_init(&room, NL_MAX_FILLED);
         struct nl_str filled = nl_trace_text(vtab->db->trace, (uint32_t)key, &room);
         sqlite3_result_text(context, filled.ptr, (int)filled.len, SQLITE_TRANSIENT);
         nl_buf_release(&room);

@@ -94,7 +94,7 @@ static double share(const struct nl_vtab *vtab, const struct nl_vcolumn *column,
 }
 
 struct choice {
-    char text[3 * NL_MOST_TERMS + 3 * NL_MOST_ORDER + 8];
+    char text[3 * NL_MAX_TERMS + 3 * NL_MAX_ORDER + 8];
     size_t len;
     unsigned terms;
     double share;
@@ -169,7 +169,7 @@ static void consider_lookup(struct choice *choice, const struct nl_vtab *vtab, u
 
 static void take_constraints(struct nl_vtab *vtab, sqlite3_index_info *info, struct choice *choice)
 {
-    for (int i = 0; i < info->nConstraint && choice->terms < NL_MOST_TERMS; i++) {
+    for (int i = 0; i < info->nConstraint && choice->terms < NL_MAX_TERMS; i++) {
         int number = info->aConstraint[i].iColumn;
         unsigned at = number < 0 ? vtab->column_count : (unsigned)number;
         const struct nl_vcolumn *column = &vtab->columns[at];
@@ -198,7 +198,7 @@ static bool order_fits(const struct nl_vtab *vtab)
 /* Terms that are ours to sort by: not too many, and none that only SQLite can compare. */
 static bool can_order(const struct nl_vtab *vtab, const sqlite3_index_info *info)
 {
-    if (info->nOrderBy <= 0 || info->nOrderBy > NL_MOST_ORDER)
+    if (info->nOrderBy <= 0 || info->nOrderBy > NL_MAX_ORDER)
         return false;
     for (int i = 0; i < info->nOrderBy; i++)
         if (info->aOrderBy[i].iColumn >= 0 &&

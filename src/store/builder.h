@@ -161,9 +161,9 @@ void nl_stage_pack(struct nl_stage *stage, enum nl_table_id table);
 /* Rows of table instance, many at once: values of metrics of one kernel. What they are of is staged once
  * and serves any number of runs of values of the same unit; it must serve one at least. NULL arrays:
  * unknown. Arrays are copied. These rows are not to be staged one by one. */
-#define NL_KEYS_MOST 8192u
+#define NL_MAX_KEYS 8192u
 struct nl_instance_keys {
-    uint32_t count; /* NL_KEYS_MOST at most */
+    uint32_t count; /* NL_MAX_KEYS at most */
     const int64_t *number, *offset;
     const uint32_t *file, *line, *opcode, *ptx; /* names, a number, names */
 };

@@ -23,7 +23,7 @@ static void add_hop(struct nl_column_path *path, const struct nl_trace *trace,
                     enum nl_table_id table, const char *name)
 {
     const struct nl_column_def *def = nl_table_column(table, name);
-    if (!def || path->hop_count == NL_MOST_HOPS)
+    if (!def || path->hop_count == NL_MAX_HOPS)
         NL_BUG("schema.def has a hop that columnpath does not know");
     path->hops[path->hop_count++] = nl_trace_column(trace, def);
 }

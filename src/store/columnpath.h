@@ -7,12 +7,12 @@
 
 #include "store/trace.h"
 
-#define NL_MOST_HOPS 3
+#define NL_MAX_HOPS 3
 
 struct nl_column_path {
     const struct nl_column_def *def;
     const void *array; /* of the table that stores the values */
-    const uint32_t *hops[NL_MOST_HOPS];
+    const uint32_t *hops[NL_MAX_HOPS];
     unsigned hop_count;
 };
 

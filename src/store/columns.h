@@ -7,7 +7,7 @@
 
 #include "store/build.h"
 
-#define NL_TIME_LIMIT NL_TIME_MAX
+#define NL_TIME_LIMIT NL_MAX_TIME
 
 /* Under this many rows, starting threads costs more than it saves, and so do mapped patterns. */
 #define NL_FEW_ROWS 20000

@@ -19,7 +19,7 @@
 #define NL_FILLED_I64    '\1'
 #define NL_FILLED_F64    '\2'
 #define NL_FILLED_DIGITS 32u               /* bytes that a number takes in the text, at most */
-#define NL_MOST_FILLED   ((size_t)1 << 20) /* bytes of a text; the rest is cut */
+#define NL_MAX_FILLED    ((size_t)1 << 20) /* bytes of a text; the rest is cut */
 
 struct nl_filled {
     uint64_t *offsets; /* count + 1 of them, when count > 0 */

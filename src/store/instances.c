@@ -35,9 +35,9 @@ struct nl_run {
 
 /* ---- Staging ---- */
 
-#define MOST_KEYS (sizeof(struct nl_staged_keys) + NL_KEYS_MOST * (2 * 8 + 4 * 4))
-#define MOST_RUN  (sizeof(struct nl_run) + NL_KEYS_MOST * (8 + 3 * 4))
-_Static_assert(MOST_KEYS <= LAST_BLOCK && MOST_RUN <= LAST_BLOCK,
+#define MAX_KEYS (sizeof(struct nl_staged_keys) + NL_MAX_KEYS * (2 * 8 + 4 * 4))
+#define MAX_RUN  (sizeof(struct nl_run) + NL_MAX_KEYS * (8 + 3 * 4))
+_Static_assert(MAX_KEYS <= LAST_BLOCK && MAX_RUN <= LAST_BLOCK,
                "what is staged at once fits in a block");
 
 /* Memory of the last block or a new one, 8-byte aligned. */
@@ -65,7 +65,7 @@ static void *copy(char **at, const void *array, size_t bytes)
 struct nl_staged_keys *nl_stage_keys(struct nl_stage *stage, const struct nl_instance_keys *keys)
 {
     size_t wide = keys->count * sizeof(int64_t), narrow = keys->count * sizeof(uint32_t);
-    if (keys->count > NL_KEYS_MOST)
+    if (keys->count > NL_MAX_KEYS)
         NL_BUG("more values of instances than a run may have");
     if (nl_builder_over_budget(stage->builder))
         return NULL;

@@ -21,8 +21,8 @@
 #include "base/sort.h"
 
 #define MAX_SUBS      64
-#define RUNS_MOST     16
-#define POOLED_LEAST  ((size_t)1 << 20)
+#define MAX_RUNS      16
+#define MIN_POOLED    ((size_t)1 << 20)
 #define FEW_IN_A_PART 50000u /* slices that a thread would be started for */
 #define MAX_DEPTH     4096   /* much of what is asked walks up or down a lane once for each depth */
 
@@ -90,20 +90,20 @@ static void merge_runs(const struct nl_nesting *n, uint32_t *rows, uint32_t midd
 }
 
 /* Lanes whose slices come from a few tables or threads are a few ascending runs. False when there
- * are more than RUNS_MOST. A large lane takes room from the pool, which may be on a disk. */
+ * are more than MAX_RUNS. A large lane takes room from the pool, which may be on a disk. */
 static bool merge_starts(const struct nl_nesting *n, uint32_t *rows, uint32_t count)
 {
-    uint32_t bounds[RUNS_MOST + 1], runs = 0;
+    uint32_t bounds[MAX_RUNS + 1], runs = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (i && n->ts[rows[i - 1]] <= n->ts[rows[i]])
             continue;
-        if (runs == RUNS_MOST)
+        if (runs == MAX_RUNS)
             return false;
         bounds[runs++] = i;
     }
     bounds[runs] = count;
     size_t bytes = count * sizeof *rows;
-    bool pooled = bytes >= POOLED_LEAST;
+    bool pooled = bytes >= MIN_POOLED;
     uint32_t *scratch = pooled ? nl_pagepool_take(n->pages, bytes) : nl_alloc(bytes);
     while (runs > 1) {
         uint32_t kept = 0;
@@ -129,7 +129,7 @@ static void order_starts(const struct nl_nesting *n, uint32_t *rows, uint32_t co
     if (merge_starts(n, rows, count))
         return;
     size_t bytes = 2 * (size_t)count * sizeof(struct nl_keyed);
-    bool pooled = bytes >= POOLED_LEAST;
+    bool pooled = bytes >= MIN_POOLED;
     struct nl_keyed *items = pooled ? nl_pagepool_take(n->pages, bytes) : nl_alloc(bytes);
     for (uint32_t i = 0; i < count; i++)
         items[i] = (struct nl_keyed){nl_sort_key(n->ts[rows[i]]), rows[i]};

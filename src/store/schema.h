@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NL_TIME_MAX ((int64_t)1 << 61) /* times are within +- this (73 years): twice a span fits */
+#define NL_MAX_TIME ((int64_t)1 << 61) /* times are within +- this (73 years): twice a span fits */
 #define NL_NULL_I64 INT64_MIN
 #define NL_NULL_U64 UINT64_MAX
 #define NL_NULL_U32 UINT32_MAX

@@ -53,7 +53,7 @@ NL_WIDE static bool are_times(const int64_t *times, size_t count)
 {
     uint32_t wrong = 0;
     for (size_t i = 0; i < count; i++)
-        wrong |= ((uint32_t)(times[i] > NL_TIME_MAX) | (uint32_t)(times[i] < -NL_TIME_MAX)) &
+        wrong |= ((uint32_t)(times[i] > NL_MAX_TIME) | (uint32_t)(times[i] < -NL_MAX_TIME)) &
                  (uint32_t)(times[i] != NL_NULL_I64);
     return !wrong;
 }
@@ -62,7 +62,7 @@ NL_WIDE static bool are_lengths(const int64_t *lengths, size_t count)
 {
     uint32_t wrong = 0;
     for (size_t i = 0; i < count; i++)
-        wrong |= ((uint32_t)(lengths[i] > 2 * NL_TIME_MAX) | (uint32_t)(lengths[i] < 0)) &
+        wrong |= ((uint32_t)(lengths[i] > 2 * NL_MAX_TIME) | (uint32_t)(lengths[i] < 0)) &
                  (uint32_t)(lengths[i] != NL_NULL_I64);
     return !wrong;
 }
@@ -224,10 +224,10 @@ NL_WIDE static bool settled(const struct nl_slice_table *slice, uint32_t from, u
     const uint32_t *parent = slice->parent;
     uint32_t wrong = 0;
     for (uint32_t i = from; i < to; i++)
-        wrong |= (uint32_t)(dur[i] < 0) | (uint32_t)(ts[i] > NL_TIME_MAX) |
-                 (uint32_t)(dur[i] > 2 * NL_TIME_MAX) | (uint32_t)(ts[i] < -NL_TIME_MAX) |
+        wrong |= (uint32_t)(dur[i] < 0) | (uint32_t)(ts[i] > NL_MAX_TIME) |
+                 (uint32_t)(dur[i] > 2 * NL_MAX_TIME) | (uint32_t)(ts[i] < -NL_MAX_TIME) |
                  /* their sum is at most 2^62 here, or one of them was wrong */
-                 (uint32_t)((int64_t)((uint64_t)ts[i] + (uint64_t)dur[i]) > NL_TIME_MAX) |
+                 (uint32_t)((int64_t)((uint64_t)ts[i] + (uint64_t)dur[i]) > NL_MAX_TIME) |
                  ((uint32_t)(parent[i] >= i) & (uint32_t)(parent[i] != NL_NULL_ROW));
     return !wrong;
 }
@@ -290,7 +290,7 @@ static bool lanes_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
 /* What is left are small tables: callers come before what they call. */
 static bool tables_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
 {
-    if (t->first_ts > t->last_ts || t->first_ts < -NL_TIME_MAX || t->last_ts > NL_TIME_MAX)
+    if (t->first_ts > t->last_ts || t->first_ts < -NL_MAX_TIME || t->last_ts > NL_MAX_TIME)
         return say(what, "it begins or ends at impossible times");
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < t->stack.rows; i++)

@@ -9,7 +9,7 @@
 #include "tables/answer.h"
 #include "tables/memo.h"
 
-#define MOST_TEXT (1 << 20)
+#define MAX_TEXT (1 << 20)
 
 #define COLUMNS(C)                                                                                 \
     C(rank, NULL, INTEGER)                                                                         \
@@ -82,7 +82,7 @@ static struct nl_result *account_run(const struct nl_trace *trace,
     const struct nl_account *account = nl_memo_account(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("account", NULL, columns);
     struct nl_buf text;
-    nl_buf_init(&text, MOST_TEXT);
+    nl_buf_init(&text, MAX_TEXT);
     for (size_t i = 0; i < account->row_count; i++)
         add_row(result, account, &account->rows[i],
                 i < options->claim_count ? options->claims[i] : NULL, &text);

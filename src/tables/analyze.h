@@ -44,13 +44,13 @@ struct nl_need {
     const char *column; /* stored column of `table`, or NULL */
 };
 
-#define NL_NEEDS_MAX 3
+#define NL_MAX_NEEDS 3
 
 struct nl_analysis {
     const char *name;  /* "time_breakdown": what the command line calls it */
     const char *key;   /* name of its result, and key in the JSON of `analyze` */
     const char *title; /* "Where the time goes" */
-    struct nl_need needs[NL_NEEDS_MAX];
+    struct nl_need needs[NL_MAX_NEEDS];
     unsigned need_count;
     const struct nl_need *instead; /* is enough where those are not met; NULL none */
     /* NULL with err filled when cancelled or out of budget. `job` may be NULL. */

@@ -37,11 +37,11 @@
     C(verdict, NULL, TEXT)
 NL_COLUMNS(COLUMNS);
 
-#define REACHABLE   0.8 /* of the link */
-#define SLOW        0.5 /* of the link, and less */
-#define LATE        0.5 /* of the time waits, or more */
-#define LEAST_BYTES ((uint64_t)16 << 20)
-#define LEAST_COUNT 3 /* calls after the first */
+#define REACHABLE_SHARE 0.8 /* of the link */
+#define MAX_SLOW_SHARE  0.5 /* of the link, and less */
+#define MIN_LATE_SHARE  0.5 /* of the time waits, or more */
+#define MIN_BYTES       ((uint64_t)16 << 20)
+#define MIN_COUNT       3 /* calls after the first */
 
 /* What the caller sums up of a group. */
 enum { ROW, FIRST_TS, FIRST_NS };
@@ -106,9 +106,9 @@ static struct waiting waiting_of(const struct nl_group *group)
 
 static const char *verdict_of(const struct waiting *waiting, uint64_t bytes, double link_share)
 {
-    bool late = (double)waiting->ns >= LATE * (double)waiting->of_ns;
-    bool large = bytes >= LEAST_BYTES, slow = large && link_share < SLOW;
-    if (waiting->count < LEAST_COUNT)
+    bool late = (double)waiting->ns >= MIN_LATE_SHARE * (double)waiting->of_ns;
+    bool large = bytes >= MIN_BYTES, slow = large && link_share < MAX_SLOW_SHARE;
+    if (waiting->count < MIN_COUNT)
         return "too few calls";
     if (late)
         return slow ? "late and slow" : "late";
@@ -124,11 +124,11 @@ static void judge(struct nl_cell *cells, const struct nl_group *group, uint64_t 
 {
     struct waiting waiting = waiting_of(group);
     double share = bus_bytes_per_s / link;
-    if (waiting.count >= LEAST_COUNT)
+    if (waiting.count >= MIN_COUNT)
         cells[AT_waiting_ns] = nl_cell_i64(waiting.ns);
-    if (bytes >= LEAST_BYTES && share > 0) /* at that share it takes the shortest */
+    if (bytes >= MIN_BYTES && share > 0) /* at that share it takes the shortest */
         cells[AT_expected_ns] =
-            nl_cell_i64(nl_whole_i64((double)group->stats.min_ns * share / REACHABLE));
+            nl_cell_i64(nl_whole_i64((double)group->stats.min_ns * share / REACHABLE_SHARE));
     cells[AT_verdict] = nl_answer_static(verdict_of(&waiting, bytes, share));
 }
 

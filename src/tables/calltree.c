@@ -14,7 +14,7 @@
 #define FIRST_SLOTS  1024
 #define SHOWN_LEVELS 16    /* of a deeper path the first and last eight */
 #define EYES_LEVELS  2     /* for eyes the last two */
-#define MOST_PATHS   10000 /* rows; the others are one row together */
+#define MAX_PATHS    10000 /* rows; the others are one row together */
 
 struct node {
     uint64_t count, works;
@@ -209,7 +209,7 @@ static struct node **order_nodes(struct forest *forest, size_t *count)
         if (has_something(&forest->nodes[id]))
             order[(*count)++] = &forest->nodes[id];
     qsort(order, *count, sizeof *order, by_time);
-    for (size_t i = 0; i < *count && i < MOST_PATHS; i++)
+    for (size_t i = 0; i < *count && i < MAX_PATHS; i++)
         order[i]->number = (uint32_t)i + 1;
     return order;
 }
@@ -218,7 +218,7 @@ static struct node **order_nodes(struct forest *forest, size_t *count)
 static struct node sum_rest(const struct forest *forest, struct node *const *order, size_t count)
 {
     struct node rest = {0};
-    for (size_t i = MOST_PATHS; i < count; i++) {
+    for (size_t i = MAX_PATHS; i < count; i++) {
         if (order[i]->parent && !forest->nodes[order[i]->parent].number)
             continue;
         rest.works += order[i]->works;
@@ -234,7 +234,7 @@ static void add_nodes(struct nl_result *result, struct forest *forest, int64_t w
     struct node **order = order_nodes(forest, &count);
     struct nl_buf text;
     nl_buf_init(&text, (size_t)1 << 26);
-    for (size_t i = 0; i < count && i < MOST_PATHS; i++) {
+    for (size_t i = 0; i < count && i < MAX_PATHS; i++) {
         struct nl_cell *cells = calltree_add_row(result, order[i], whole);
         uint32_t parent = forest->nodes[order[i]->parent].number;
         if (parent)
@@ -244,7 +244,7 @@ static void add_nodes(struct nl_result *result, struct forest *forest, int64_t w
         cells[AT_count] = nl_answer_count(order[i]->count);
         cells[AT_cpu_ns] = nl_cell_i64(order[i]->cpu_ns);
     }
-    if (count > MOST_PATHS) {
+    if (count > MAX_PATHS) {
         struct node rest = sum_rest(forest, order, count);
         calltree_add_row(result, &rest, whole)[AT_path] = nl_answer_static("[paths with less]");
     }

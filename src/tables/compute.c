@@ -9,12 +9,12 @@
 #include "tables/workrows.h"
 #include "timeline/unseengpu.h"
 
-#define LEAST_SHARE 0.01 /* of kernel time: headroom below is not worth a line */
-#define KNOWN_LEAST 0.2  /* of the time in products, that use of a peak is worth a line */
-#define LEAST_NEAR  0.1  /* of its roof: what reaches less is bound by something else */
-#define CLOCK_APART 1.05 /* of use by the maker's figure: less is no news */
-#define ROUNDING    1e-9 /* of one figure worked out in two ways */
-#define NAME_MOST   28   /* bytes of a name in a line */
+#define MIN_SHARE      0.01 /* of kernel time: headroom below is not worth a line */
+#define MIN_KNOWN      0.2  /* of the time in products, that use of a peak is worth a line */
+#define MIN_ROOF_SHARE 0.1  /* of its roof: what reaches less is bound by something else */
+#define CLOCK_APART    1.05 /* of use by the maker's figure: less is no news */
+#define ROUNDING       1e-9 /* of one figure worked out in two ways */
+#define MAX_NAME       28   /* bytes of a name in a line */
 
 #define COLUMNS(C)                                                                                 \
     C(what, NULL, TEXT)                                                                            \
@@ -231,7 +231,7 @@ static void say_bounds(struct nl_result *result, const struct nl_analyze_options
         if (roof->kind != NL_ROOF_OPERATOR)
             continue;
         bool near = roof->bound != NL_BOUND_MEMORY && roof->bound != NL_BOUND_COMPUTE;
-        unsigned bound = near || nl_roof_share(roof) >= LEAST_NEAR ? roof->bound : FAR;
+        unsigned bound = near || nl_roof_share(roof) >= MIN_ROOF_SHARE ? roof->bound : FAR;
         nl_sum_add(&by[bound], roof->ns);
         least[bound] += roof->least_s;
         nl_sum_add(&all, roof->ns);
@@ -281,7 +281,7 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
         if (!first && !roof->over)
             first = roof;
     }
-    if (!first || headroom < nl_sum_near(LEAST_SHARE * (double)all))
+    if (!first || headroom < nl_sum_near(MIN_SHARE * (double)all))
         return;
     struct nl_str name = nl_trace_name(trace, first->name);
     const char *type = work_type_name((enum work_type)first->type);
@@ -289,7 +289,7 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
     const char *says = nl_arena_format(
         &result->arena, "%s of %s at %.0f %% of the roofs; most: %.*s (%s, at %.0f %%) %s",
         nl_format_ns(won, headroom), nl_format_ns(whole, all), 100 * NL_ROOF_TARGET,
-        NL_UP_TO(NAME_MOST, name), type ? type : "?", 100 * nl_roof_share(first),
+        NL_UP_TO(MAX_NAME, name), type ? type : "?", 100 * nl_roof_share(first),
         nl_format_ns(most, first->headroom_ns));
     add(result, "headroom", (double)headroom / (double)all, says);
 }
@@ -394,7 +394,7 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
     const struct nl_roofs *roofs = nl_memo_roofs(options->memo);
     const struct nl_op_works *works = nl_memo_works(options->memo);
     struct nl_result *result = NL_ANSWER_NEW("compute", NULL, columns);
-    if (known_products(works) >= KNOWN_LEAST)
+    if (known_products(works) >= MIN_KNOWN)
         say_use(result, rows, count);
     if (nl_has_device_work(trace) && lacks_roofs(roofs))
         say_no_roof(result, rows, count);

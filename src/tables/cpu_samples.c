@@ -16,7 +16,7 @@
 #include "base/sum.h"
 #include "timeline/waitname.h"
 
-#define KINDS_MOST 64
+#define MAX_KINDS 64
 
 #define COLUMNS(C)                                                                                 \
     C(function, NULL, TEXT)                                                                        \
@@ -46,7 +46,7 @@ struct work {
     const struct nl_trace *trace;
     struct nl_scope scope;
     struct nl_result *result;
-    struct kind kinds[KINDS_MOST];
+    struct kind kinds[MAX_KINDS];
     size_t kind_count;
     uint64_t left_out;
     struct function *functions;
@@ -129,7 +129,7 @@ static struct kind *kind_of(struct work *work, uint32_t event, uint32_t unit)
     for (size_t i = 0; i < work->kind_count; i++)
         if (work->kinds[i].event == event && work->kinds[i].unit == unit)
             return &work->kinds[i];
-    if (work->kind_count == KINDS_MOST)
+    if (work->kind_count == MAX_KINDS)
         return NULL;
     work->kinds[work->kind_count] = (struct kind){.event = event, .unit = unit};
     return &work->kinds[work->kind_count++];
@@ -157,7 +157,7 @@ static bool is_source_level(const struct work *work, const struct kind *kind)
 
 static void order_kinds(struct work *work)
 {
-    struct kind ordered[KINDS_MOST];
+    struct kind ordered[MAX_KINDS];
     size_t count = 0;
     for (int place = 0; place < 3; place++)
         for (size_t i = 0; i < work->kind_count; i++) {

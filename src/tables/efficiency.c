@@ -29,7 +29,7 @@
     C(hfu_at_clock, "HFU at clock", SHARE)
 NL_COLUMNS(COLUMNS);
 
-#define LEAST_READINGS 3
+#define MIN_READINGS 3
 
 /* Steady steps of one rank that begin in the window. */
 struct steady {
@@ -96,7 +96,7 @@ static void settle(struct nl_efficiency *row, const double flops_of[WORK_TYPES],
                             : NAN;
 }
 
-/* Mean of the clocks that telemetry read in the time of the figures; NaN: fewer than LEAST_READINGS. */
+/* Mean of the clocks that telemetry read in the time of the figures; NaN: fewer than MIN_READINGS. */
 static double read_clock(const struct nl_trace *trace, const struct nl_efficiency *row,
                          const struct steady *steady, int64_t start)
 {
@@ -117,7 +117,7 @@ static double read_clock(const struct nl_trace *trace, const struct nl_efficienc
         }
         nl_readings_release(&readings);
     }
-    return count >= LEAST_READINGS ? sum / (double)count : NAN;
+    return count >= MIN_READINGS ? sum / (double)count : NAN;
 }
 
 static void fill(struct nl_efficiency *row, const struct nl_trace *trace,

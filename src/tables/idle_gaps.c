@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define MOST_ROWS  1000
+#define MAX_ROWS   1000
 #define NAME_BYTES 200
 
 #define COLUMNS(C)                                                                                 \
@@ -56,7 +56,7 @@ static size_t find_longest(const struct nl_idle *idle, struct entry *heap)
         for (size_t j = 0; j < device->gaps; j++) {
             const struct nl_idle_gap *gap = &idle->gaps[device->first_gap + j];
             struct entry entry = {gap->end - gap->start, gap, device};
-            if (count < MOST_ROWS) {
+            if (count < MAX_ROWS) {
                 NL_HEAP_ADD(heap, count, entry, a, b, is_less(a, b));
             } else if (is_less(&heap[0], &entry)) {
                 heap[0] = entry;
@@ -112,7 +112,7 @@ static struct nl_result *idle_gaps_run(const struct nl_trace *trace,
     (void)job;
     (void)err;
     const struct nl_idle *idle = nl_memo_idle(options->memo);
-    struct entry *heap = nl_alloc(MOST_ROWS * sizeof *heap);
+    struct entry *heap = nl_alloc(MAX_ROWS * sizeof *heap);
     size_t count = find_longest(idle, heap);
     struct nl_result *result = NL_ANSWER_NEW("idle_gaps", NULL, columns);
     for (size_t i = 0; i < count; i++)

@@ -12,10 +12,10 @@
 #include "base/sum.h"
 #include "derive/signature.h"
 
-/* Thresholds of Nsight Compute's rule SOLBottleneck: under LATENCY_BOUND_MOST of both peaks nothing is
+/* Thresholds of Nsight Compute's rule SOLBottleneck: under MAX_LATENCY_BOUND of both peaks nothing is
  * busy, within BALANCE_TOLERANCE of each other both are. */
-#define LATENCY_BOUND_MOST 0.6
-#define BALANCE_TOLERANCE  0.1
+#define MAX_LATENCY_BOUND 0.6
+#define BALANCE_TOLERANCE 0.1
 
 enum value { MEASURED_NS, OCCUPANCY, WARPS, L2_HITS, SM, MEMORY, DRAM, DRAM_RATE, VALUES };
 
@@ -97,7 +97,7 @@ static const char *limiter(double sm, double memory)
 {
     if (isnan(sm) || isnan(memory))
         return NULL;
-    if (sm < LATENCY_BOUND_MOST && memory < LATENCY_BOUND_MOST)
+    if (sm < MAX_LATENCY_BOUND && memory < MAX_LATENCY_BOUND)
         return "latency";
     if (fabs(sm - memory) < BALANCE_TOLERANCE)
         return "balanced";

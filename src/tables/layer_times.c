@@ -9,7 +9,7 @@
 #include "base/sort.h"
 #include "timeline/groupstats.h"
 
-#define LEAST_CALLS 5u /* for "most variable" */
+#define MIN_CALLS 5u /* for "most variable" */
 
 #define COLUMNS(C)                                                                                 \
     C(name, NULL, TEXT)                                                                            \
@@ -138,7 +138,7 @@ static void tell_extremes(struct nl_result *result)
         if (cells[AT_inner].i64)
             continue;
         slowest = slowest ? slowest : cells;
-        if (cells[AT_count].i64 >= LEAST_CALLS && cells[AT_variation].type == NL_CELL_F64 &&
+        if (cells[AT_count].i64 >= MIN_CALLS && cells[AT_variation].type == NL_CELL_F64 &&
             (!varying || cells[AT_variation].f64 > varying[AT_variation].f64))
             varying = cells;
     }
@@ -149,7 +149,7 @@ static void tell_extremes(struct nl_result *result)
     if (varying)
         result->note = nl_arena_format(
             &result->arena, "%s; most variable of at least %u calls: %.*s (%.0f %% of its mean)",
-            result->note, LEAST_CALLS, (int)varying[AT_name].text.len, varying[AT_name].text.ptr,
+            result->note, MIN_CALLS, (int)varying[AT_name].text.len, varying[AT_name].text.ptr,
             100 * varying[AT_variation].f64);
 }
 

@@ -35,7 +35,7 @@
     C(micro_batch_ns, "per micro-batch", NS)
 NL_COLUMNS(COLUMNS);
 
-#define BOUND_LEAST 0.5 /* of a step's length: what takes that much bounds it */
+#define MIN_BOUND 0.5 /* of a step's length: what takes that much bounds it */
 
 struct run {
     const struct nl_trace *trace;
@@ -147,14 +147,14 @@ static const char *bound_of(const struct sums *sums)
 {
     double span = (double)sums->spans / 1e9, gaps = (double)sums->gaps / 1e9;
     double waits = (double)sums->waits / 1e9;
-    if (gaps + waits > BOUND_LEAST * (span + gaps))
+    if (gaps + waits > MIN_BOUND * (span + gaps))
         return gaps >= waits ? "gaps between steps" : "gaps within steps";
     if (span <= 0 || sums->operands_s > NL_ROOF_BROKEN * span ||
         sums->compute_s > NL_ROOF_BROKEN * span)
         return NULL;
-    if (sums->compute_s >= BOUND_LEAST * span && !(sums->operands_s > sums->compute_s))
+    if (sums->compute_s >= MIN_BOUND * span && !(sums->operands_s > sums->compute_s))
         return "arithmetic";
-    if (sums->operands_s >= BOUND_LEAST * span)
+    if (sums->operands_s >= MIN_BOUND * span)
         return read_most(sums);
     return sums->operands_s >= 0 && is_sized(sums) ? "kernels below their roofs" : NULL;
 }

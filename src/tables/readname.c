@@ -9,7 +9,7 @@
 #include "derive/kernelname.h"
 #include "tables/shortname.h"
 
-#define NAME_MOST    4096
+#define MAX_NAME     4096
 #define TILE_NUMBERS 3  /* of a tile: of attention there are up to nine */
 #define ONE_TYPE     48 /* longer arguments of one-argument templates are cut */
 
@@ -326,7 +326,7 @@ void nl_read_kernel(struct nl_buf *out, struct nl_str name)
         return;
     if (nl_str_starts(name, "_Z")) {
         struct nl_buf base;
-        nl_buf_init(&base, NAME_MOST);
+        nl_buf_init(&base, MAX_NAME);
         nl_kernel_name_form(&base, name, NL_NAME_BASE);
         if (base.len)
             nl_buf_add(out, base.ptr, base.len);

@@ -24,8 +24,8 @@ int64_t nl_roof_ordinal(const struct nl_trace *trace, const struct nl_roof *roof
     return roof->device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.ordinal[roof->device];
 }
 
-#define LEAST_REST 0.05 /* of the time: smaller ones are not worth a word */
-#define NAME_MOST  60
+#define MIN_REST 0.05 /* of the time: smaller ones are not worth a word */
+#define MAX_NAME 60
 
 struct shares {
     int64_t all, modelled, matrix, matrix_modelled;
@@ -83,16 +83,16 @@ static const char *rest_of(struct nl_result *result, const struct nl_op_works *w
     struct rest rest = find_rest(works);
     double alone = (double)rest.alone_ns / (double)all, most = (double)rest.most_ns / (double)all;
     struct nl_str name = nl_trace_name(works->trace, rest.most);
-    if (alone >= LEAST_REST && alone >= most)
+    if (alone >= MIN_REST && alone >= most)
         return nl_arena_format(&result->arena,
                                "; %.1f %% is of kernels in no operator (graphs, or launches that "
                                "were not recorded)",
                                100 * alone);
-    if (most < LEAST_REST)
+    if (most < MIN_REST)
         return "";
     return nl_arena_format(&result->arena,
                            "; the largest operator of unknown work is %.*s (%.1f %%)",
-                           NL_UP_TO(NAME_MOST, name), 100 * most);
+                           NL_UP_TO(MAX_NAME, name), 100 * most);
 }
 
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works)

@@ -8,7 +8,7 @@
 #include "timeline/interval.h"
 #include "timeline/waitname.h"
 
-#define MOST_LOOKED_AT 4096 /* works per lane, evenly spread */
+#define MAX_LOOKED_AT 4096 /* works per lane, evenly spread */
 
 static uint32_t by_launches(const struct nl_trace *trace, const struct nl_work_lane *lanes,
                             size_t count)
@@ -17,7 +17,7 @@ static uint32_t by_launches(const struct nl_trace *trace, const struct nl_work_l
     uint32_t best = NL_NULL_ROW;
     for (size_t i = 0; i < count; i++) {
         uint32_t first = trace->lane.first[lanes[i].lane], rows = trace->lane.count[lanes[i].lane];
-        uint32_t stride = rows / MOST_LOOKED_AT + 1;
+        uint32_t stride = rows / MAX_LOOKED_AT + 1;
         for (uint32_t row = first; row - first < rows; row += stride) {
             uint32_t launch = trace->slice.link[row];
             if (launch == NL_NULL_ROW || trace->slice.kind[launch] != NL_KIND_API)

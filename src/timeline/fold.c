@@ -26,7 +26,7 @@ static const struct rule rules[] = {
 #undef NL_FOLD_FOR_EYES
 };
 #define RULES (sizeof rules / sizeof rules[0])
-_Static_assert(RULES <= NL_FOLD_RULES_MAX, "more rules than counters");
+_Static_assert(RULES <= NL_MAX_FOLD_RULES, "more rules than counters");
 
 static size_t take(struct nl_str text, size_t at, bool (*is)(char))
 {
@@ -235,7 +235,7 @@ void nl_fold_starts_init(struct nl_fold_starts *starts, enum nl_fold_level level
 
 void nl_fold_text(const struct nl_fold_starts *starts, struct nl_str name, struct nl_buf *out)
 {
-    uint64_t used[NL_FOLD_RULES_MAX] = {0};
+    uint64_t used[NL_MAX_FOLD_RULES] = {0};
     fold_text(name, starts->rules, out, used);
 }
 
@@ -246,13 +246,13 @@ void nl_fold_name(struct nl_str name, enum nl_fold_level level, struct nl_buf *o
     nl_fold_text(&starts, name, out);
 }
 
-#define STACK_BYTES_MOST ((size_t)1 << 26)
+#define MAX_STACK_BYTES ((size_t)1 << 26)
 
 void nl_fold_init(struct nl_fold *fold, const struct nl_trace *trace, enum nl_fold_level level)
 {
     *fold = (struct nl_fold){.trace = trace, .level = level};
     nl_dict_init(&fold->texts);
-    nl_buf_init(&fold->text, STACK_BYTES_MOST);
+    nl_buf_init(&fold->text, MAX_STACK_BYTES);
     find_starts(fold->starts, level);
     fold->ids = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *fold->ids);
 }

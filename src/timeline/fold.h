@@ -14,7 +14,7 @@
 #include "store/trace.h"
 #include "timeline/result.h"
 
-#define NL_FOLD_RULES_MAX 64
+#define NL_MAX_FOLD_RULES 64
 
 enum nl_fold_level {
     NL_FOLD_NOTHING,   /* every name stays as it is */
@@ -30,7 +30,7 @@ struct nl_fold {
     size_t before;        /* different names asked for */
     struct nl_buf text;
     uint64_t starts[256]; /* per first byte: rules that may fit */
-    uint64_t used[NL_FOLD_RULES_MAX];
+    uint64_t used[NL_MAX_FOLD_RULES];
 };
 
 void nl_fold_init(struct nl_fold *fold, const struct nl_trace *trace, enum nl_fold_level level);

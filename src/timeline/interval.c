@@ -13,7 +13,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-#define MOST_RUNS 64 /* more ascending runs than this are sorted by radix */
+#define MAX_RUNS 64 /* more ascending runs than this are sorted by radix */
 
 void nl_intervals_init(struct nl_intervals *set)
 {
@@ -69,16 +69,16 @@ static size_t normal_until(const struct nl_intervals *set)
     return set->count;
 }
 
-/* Starts of the ascending runs; returns how many, or MOST_RUNS + 1 for too many. */
-static size_t find_runs(const struct nl_intervals *set, size_t starts[MOST_RUNS + 1])
+/* Starts of the ascending runs; returns how many, or MAX_RUNS + 1 for too many. */
+static size_t find_runs(const struct nl_intervals *set, size_t starts[MAX_RUNS + 1])
 {
     size_t runs = 0;
     starts[runs++] = 0;
     for (size_t i = 1; i < set->count; i++) {
         if (set->items[i].start >= set->items[i - 1].start)
             continue;
-        if (runs == MOST_RUNS)
-            return MOST_RUNS + 1;
+        if (runs == MAX_RUNS)
+            return MAX_RUNS + 1;
         starts[runs++] = i;
     }
     return runs;
@@ -143,9 +143,9 @@ void nl_intervals_normalise(struct nl_intervals *set)
     size_t good = normal_until(set);
     if (good == set->count)
         return;
-    size_t starts[MOST_RUNS + 1];
+    size_t starts[MAX_RUNS + 1];
     size_t runs = find_runs(set, starts);
-    if (runs > MOST_RUNS)
+    if (runs > MAX_RUNS)
         sort_by_start(set);
     else if (runs > 1)
         merge_runs(set, starts, runs);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "timeline/interval.h"
 
-#define MOST_DEEP 64
+#define MAX_DEPTH 64
 
 enum { NONE, START, STOP };
 
@@ -23,7 +23,7 @@ bool nl_is_profiler_call(struct nl_str name)
 
 bool nl_in_profiler_call(const struct nl_trace *trace, uint32_t slice)
 {
-    for (unsigned deep = 0; slice != NL_NULL_ROW && deep < MOST_DEEP; deep++) {
+    for (unsigned deep = 0; slice != NL_NULL_ROW && deep < MAX_DEPTH; deep++) {
         if (nl_is_profiler_call(nl_trace_name(trace, trace->slice.name[slice])))
             return true;
         slice = trace->slice.parent[slice];

@@ -12,8 +12,8 @@
 #include "base/mem.h"
 #include "base/sort.h"
 
-#define BUCKET_BITS        12
-#define SORTED_VALUES_MOST 256 /* values that are not worth a histogram */
+#define BUCKET_BITS       12
+#define MAX_SORTED_VALUES 256 /* values that are not worth a histogram */
 
 struct nl_quantile nl_quantile_at(size_t count, unsigned hundredths)
 {
@@ -68,7 +68,7 @@ static uint32_t value_at(const uint32_t *values, size_t count, uint32_t most, si
                          uint32_t *scratch)
 {
     uint32_t low = 0, span = most;
-    while (count > SORTED_VALUES_MOST) {
+    while (count > MAX_SORTED_VALUES) {
         uint32_t histogram[1u << BUCKET_BITS] = {0};
         unsigned shift = shift_for(span);
         for (size_t i = 0; i < count; i++)

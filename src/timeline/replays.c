@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "timeline/nametest.h"
 
-#define LEAST_LAUNCHES 3    /* the work of the last may be after the end of the recording */
-#define MOST_UNLINKED  0.05 /* of the kernels: more without a launch may well be those of graphs */
+#define MIN_LAUNCHES 3    /* the work of the last may be after the end of the recording */
+#define MAX_UNLINKED 0.05 /* of the kernels: more without a launch may well be those of graphs */
 
 /* Of one process: its launches of graphs, and kernels by what launched them. */
 struct feed {
@@ -25,7 +25,7 @@ static bool count_launches(const struct nl_trace *trace, struct nl_name_test *la
     bool enough = false;
     for (uint32_t row = 0; row < trace->api.rows; row++)
         if (nl_name_has(launches, trace->slice.name[trace->api.slice[row]]))
-            enough |= ++feed_of(trace, feeds, trace->api.slice[row])->launches >= LEAST_LAUNCHES;
+            enough |= ++feed_of(trace, feeds, trace->api.slice[row])->launches >= MIN_LAUNCHES;
     return enough;
 }
 
@@ -59,8 +59,8 @@ static void count_kernels(const struct nl_trace *trace, struct nl_name_test *lau
 static uint64_t unrecorded(const struct feed *feed)
 {
     double all = (double)feed->linked + (double)feed->unlinked;
-    bool missing = feed->launches >= LEAST_LAUNCHES && feed->linked && !feed->of_graphs &&
-                   (double)feed->unlinked <= MOST_UNLINKED * all;
+    bool missing = feed->launches >= MIN_LAUNCHES && feed->linked && !feed->of_graphs &&
+                   (double)feed->unlinked <= MAX_UNLINKED * all;
     return missing ? feed->launches : 0;
 }
 

@@ -8,10 +8,10 @@
 #include "timeline/stepname.h"
 #include "timeline/worksweep.h"
 
-#define LEAST_NAMES          3   /* numbered names on the host that say anything */
-#define NUMBERED_SHARE_LEAST 0.5 /* of the segments, on average, hold a numbered name: iterations */
-#define COMES_ONCE           0.34 /* fewer: layers */
-#define SAME_LAUNCH          0.5
+#define MIN_NAMES          3    /* numbered names on the host that say anything */
+#define MIN_NUMBERED_SHARE 0.5  /* of the segments, on average, hold a numbered name: iterations */
+#define COMES_ONCE         0.34 /* fewer: layers */
+#define SAME_LAUNCH        0.5
 
 /* Whether a number in the text may be a layer's: "blocks.9", "layer_3", "decoder block 4". A number
  * after any other word ("Compute 10") may as well count iterations. */
@@ -143,10 +143,10 @@ static enum nl_step_verdict judge(const struct nl_keyed *pairs, size_t found, si
         held += i == 0 || pairs[i].key != pairs[i - 1].key;
         names += i == 0 || pairs[i].key >> 32 != pairs[i - 1].key >> 32;
     }
-    if (names < LEAST_NAMES)
+    if (names < MIN_NAMES)
         return NL_STEPS_NOT_TOLD;
     double share = (double)held / (double)names / (double)segments;
-    if (share >= NUMBERED_SHARE_LEAST)
+    if (share >= MIN_NUMBERED_SHARE)
         return NL_STEPS_ARE_STEPS;
     return share < COMES_ONCE ? NL_STEPS_ARE_LAYERS : NL_STEPS_NOT_TOLD;
 }

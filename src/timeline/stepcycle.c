@@ -4,12 +4,12 @@
 #include "base/mem.h"
 #include "timeline/worksweep.h"
 
-#define LEAST_ROUNDS  3
-#define LEAST_PARTS   2
-#define MOST_PARTS    64
-#define ALIKE_COUNT   0.9 /* of the most frequent name's count, or one less: it belongs to the loop */
-#define LEAST_COVERED 0.5
-#define LEAST_ORDERLY 0.9 /* of the rounds have every part once */
+#define MIN_ROUNDS  3
+#define MIN_PARTS   2
+#define MAX_PARTS   64
+#define ALIKE_COUNT 0.9 /* of the most frequent name's count, or one less: it belongs to the loop */
+#define MIN_COVERED 0.5
+#define MIN_ORDERLY 0.9 /* of the rounds have every part once */
 
 struct part {
     uint32_t name;
@@ -20,7 +20,7 @@ struct part {
 struct loop {
     const struct nl_trace *trace;
     uint32_t first, last; /* outermost ranges of the lane */
-    struct part parts[MOST_PARTS];
+    struct part parts[MAX_PARTS];
     size_t part_count;
 };
 
@@ -39,7 +39,7 @@ static bool count_parts(struct loop *loop)
         uint32_t name = loop->trace->slice.name[row];
         struct part *part = part_of(loop, name);
         if (!part) {
-            if (loop->part_count == MOST_PARTS)
+            if (loop->part_count == MAX_PARTS)
                 return false;
             part = &loop->parts[loop->part_count++];
             *part = (struct part){.name = name};
@@ -61,7 +61,7 @@ static bool keep_frequent(struct loop *loop)
             (double)loop->parts[i].count >= ALIKE_COUNT * (double)most)
             loop->parts[kept++] = loop->parts[i];
     loop->part_count = kept;
-    return kept >= LEAST_PARTS && most > LEAST_ROUNDS;
+    return kept >= MIN_PARTS && most > MIN_ROUNDS;
 }
 
 /* Pauses before each part, and what all cover. */
@@ -77,7 +77,7 @@ static bool covers(struct loop *loop)
         }
         end = nl_slice_end(loop->trace, row);
     }
-    return (double)covered >= LEAST_COVERED * (double)(end - slice->ts[loop->first]);
+    return (double)covered >= MIN_COVERED * (double)(end - slice->ts[loop->first]);
 }
 
 /* Starts of the rounds that begin with `name`, and where the last one ends. */
@@ -106,7 +106,7 @@ static struct nl_step_cycle cut(struct loop *loop, uint32_t name)
         cycle.starts[cycle.count] = end;
         orderly++;
     }
-    if ((double)orderly < LEAST_ORDERLY * (double)cycle.count || cycle.count < LEAST_ROUNDS)
+    if ((double)orderly < MIN_ORDERLY * (double)cycle.count || cycle.count < MIN_ROUNDS)
         cycle.count = 0;
     return cycle;
 }
@@ -118,7 +118,7 @@ static struct nl_step_cycle cycle_of(const struct nl_trace *trace, uint32_t lane
     uint32_t last = loop.first + trace->lane.count[lane];
     for (loop.last = loop.first; loop.last < last && trace->slice.depth[loop.last] == 0;)
         loop.last++;
-    if (loop.last - loop.first < LEAST_ROUNDS * LEAST_PARTS || !count_parts(&loop) ||
+    if (loop.last - loop.first < MIN_ROUNDS * MIN_PARTS || !count_parts(&loop) ||
         !keep_frequent(&loop) || !covers(&loop))
         return none;
     const struct part *first = &loop.parts[0];

@@ -7,14 +7,14 @@
 #include "base/mem.h"
 #include "base/median.h"
 
-#define LEAST_STEPS  3  /* occurrences of a marker */
-#define LEAST_PERIOD 3  /* tokens per step: a loop over one kernel has no distinguishable steps */
-#define MOST_TRIALS  24 /* markers looked at closely */
-#define UNEVENNESS_MOST                                                                            \
+#define MIN_STEPS  3  /* occurrences of a marker */
+#define MIN_PERIOD 3  /* tokens per step: a loop over one kernel has no distinguishable steps */
+#define MAX_TRIALS 24 /* markers looked at closely */
+#define MAX_UNEVENNESS                                                                             \
     0.6 /* spread of distances (deviation / mean) over which a name marks nothing */
-#define LEAST_SCORE  0.5
+#define MIN_SCORE    0.5
 #define AS_GOOD      0.97 /* of the best score: then the shorter period */
-#define SURE_AT_MOST 0.9
+#define MAX_SURENESS 0.9
 
 struct name_facts {
     size_t first, last; /* positions */
@@ -35,7 +35,7 @@ struct detector {
     struct name_facts *names;
     uint64_t *name_hashes;
     uint32_t name_count;
-    uint32_t repeating; /* names with LEAST_STEPS occurrences or more */
+    uint32_t repeating; /* names with MIN_STEPS occurrences or more */
     struct segment *segments, typical;
     size_t segment_count;
     uint64_t *hashes;
@@ -63,7 +63,7 @@ static void learn_names(struct detector *d)
     }
     for (uint32_t n = 0; n < d->name_count; n++) {
         d->name_hashes[n] = mix(n);
-        d->repeating += d->names[n].count >= LEAST_STEPS;
+        d->repeating += d->names[n].count >= MIN_STEPS;
     }
 }
 
@@ -77,9 +77,9 @@ static double unevenness(const struct name_facts *name)
 
 static bool can_mark(const struct detector *d, const struct name_facts *name)
 {
-    return name->count >= LEAST_STEPS &&
-           name->last - name->first >= (size_t)LEAST_PERIOD * (name->count - 1) &&
-           name->last - name->first >= d->count / 4 && unevenness(name) < UNEVENNESS_MOST;
+    return name->count >= MIN_STEPS &&
+           name->last - name->first >= (size_t)MIN_PERIOD * (name->count - 1) &&
+           name->last - name->first >= d->count / 4 && unevenness(name) < MAX_UNEVENNESS;
 }
 
 /* Cuts at every occurrence of `marker`; the last segment reaches to the end. */
@@ -155,7 +155,7 @@ static uint32_t load_typical(struct detector *d, const struct segment *segment)
         d->names[n].typical = 0;
     for (size_t i = segment->first; i < segment->last; i++) {
         struct name_facts *name = &d->names[d->tokens[i]];
-        known += name->typical++ == 0 && name->count >= LEAST_STEPS;
+        known += name->typical++ == 0 && name->count >= MIN_STEPS;
     }
     return known;
 }
@@ -223,7 +223,7 @@ static size_t list_trials(const struct detector *d, struct trial *trials)
     }
     if (kept)
         qsort(trials, kept, sizeof *trials, by_support);
-    return kept < MOST_TRIALS ? kept : MOST_TRIALS;
+    return kept < MAX_TRIALS ? kept : MAX_TRIALS;
 }
 
 /* Of the names that come as often, the one before which the device idles longest. */
@@ -265,7 +265,7 @@ static void choose(struct detector *d, struct trial *trials, struct nl_step_cuts
     for (size_t i = 0; i < count; i++)
         if (trials[i].score >= AS_GOOD * best && (!chosen || trials[i].count > chosen->count))
             chosen = &trials[i];
-    if (!chosen || best < LEAST_SCORE)
+    if (!chosen || best < MIN_SCORE)
         return;
     cuts->name = where_it_begins(d, chosen->marker);
     double sure = score(d, cuts->name);
@@ -274,7 +274,7 @@ static void choose(struct detector *d, struct trial *trials, struct nl_step_cuts
         sure = score(d, cuts->name);
     }
     double steps = (double)chosen->count;
-    cuts->confidence = fmin(SURE_AT_MOST, sure * (1 - 1 / (steps + 1)));
+    cuts->confidence = fmin(MAX_SURENESS, sure * (1 - 1 / (steps + 1)));
     fill_cuts(d, cuts);
 }
 
@@ -283,7 +283,7 @@ struct nl_step_cuts nl_step_detect(const struct nl_step_sequence *sequence)
     struct nl_step_cuts cuts = {0};
     size_t count = sequence->count;
     uint32_t name_count = sequence->name_count;
-    if (count < (size_t)LEAST_STEPS * LEAST_PERIOD || name_count == 0)
+    if (count < (size_t)MIN_STEPS * MIN_PERIOD || name_count == 0)
         return cuts;
     struct detector d = {.tokens = sequence->names,
                          .count = count,

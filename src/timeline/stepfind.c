@@ -23,7 +23,7 @@
 
 #define MARKED_CONFIDENCE 1.0
 #define CYCLE_CONFIDENCE  0.6
-#define LEAST_CONFIDENCE  0.5
+#define MIN_CONFIDENCE    0.5
 #define NOT_TOLD          0.8 /* times: nothing on the host says that it is not layers */
 
 const char *nl_step_method_text(enum nl_step_method method)
@@ -146,7 +146,7 @@ static bool find_ranges(const struct nl_trace *trace, const struct nl_step_range
                         int64_t rank, struct nl_found_steps *found)
 {
     const struct nl_step_candidate *best = nl_step_ranges_best(ranges, rank);
-    if (!best || best->confidence < LEAST_CONFIDENCE)
+    if (!best || best->confidence < MIN_CONFIDENCE)
         return false;
     struct nl_step_group *group = add_group(found, rank, NL_STEPS_RANGES, best->confidence);
     group->pattern = nl_step_rules[best->rule].pattern;
@@ -251,7 +251,7 @@ static void find_launches(const struct nl_trace *trace, int64_t rank, struct nl_
     struct nl_step_sequence sequence = {order.names, order.count, order.name_count, order.idle};
     struct nl_step_cuts cuts = nl_step_detect(&sequence);
     double confidence = cuts.count > 1 ? sureness(trace, rank, &order, &cuts) : 0;
-    if (confidence >= LEAST_CONFIDENCE) {
+    if (confidence >= MIN_CONFIDENCE) {
         struct nl_step_group *group = add_group(found, rank, NL_STEPS_LAUNCHES, confidence);
         for (size_t i = 0; i < cuts.count; i++) { /* unlike ones count at the beginning only */
             if (cuts.items[i].likeness < NL_STEP_ALIKE && i != group->count)

@@ -7,10 +7,10 @@
 #include "timeline/stepphase.h"
 #include "timeline/quantile.h"
 
-#define LEAST_STEPS  4 /* fewer lengths have no usual one */
-#define MOST_Z       3.5
-#define LEAST_SPREAD 0.01 /* of the median: clocks are not what is measured here */
-#define LOAD_SHARE   0.05
+#define MIN_STEPS  4 /* fewer lengths have no usual one */
+#define MAX_Z      3.5
+#define MIN_SPREAD 0.01 /* of the median: clocks are not what is measured here */
+#define LOAD_SHARE 0.05
 
 static int64_t distance(int64_t value, double middle)
 {
@@ -32,9 +32,9 @@ static struct usual usual_length(const struct nl_found_step *steps, size_t count
         values[i] = distance(steps[i].end - steps[i].start, middle);
     double spread = 1.4826 * nl_quantile_median(values, count);
     nl_free(values);
-    if (spread < LEAST_SPREAD * middle)
-        spread = LEAST_SPREAD * middle;
-    return (struct usual){middle, MOST_Z * spread};
+    if (spread < MIN_SPREAD * middle)
+        spread = MIN_SPREAD * middle;
+    return (struct usual){middle, MAX_Z * spread};
 }
 
 static bool loads(const struct nl_found_step *step)
@@ -53,7 +53,7 @@ void nl_steps_set_phases(struct nl_found_step *steps, size_t count)
     size_t first = 0, loading = 0;
     while (first < count && steps[first].phase == NL_STEP_WARM_UP)
         first++;
-    if (count - first >= LEAST_STEPS) {
+    if (count - first >= MIN_STEPS) {
         struct usual usual = usual_length(steps + first, count - first);
         size_t rest = (count - first) / 2; /* the usual is what most are */
         for (; rest && is_unusual(&steps[first], &usual); first++, rest--)

@@ -7,9 +7,9 @@
 #include "timeline/stepname.h"
 #include "timeline/worksweep.h"
 
-#define LEAST_NUMBERED   2
-#define LEAST_UNNUMBERED 3
-#define MOST_OVERLAPPING 0.1 /* share of ranges that begin inside another */
+#define MIN_NUMBERED    2
+#define MIN_UNNUMBERED  3
+#define MAX_OVERLAPPING 0.1 /* share of ranges that begin inside another */
 
 #define RULE_UNSEEN 0
 #define RULE_NONE   1
@@ -123,13 +123,13 @@ static double judge(const struct nl_trace *trace, const struct nl_step_range *it
 {
     size_t overlapping = 0, backwards = 0;
     bool numbered = items[0].number != NL_NULL_I64;
-    if (count < (numbered ? LEAST_NUMBERED : LEAST_UNNUMBERED))
+    if (count < (numbered ? MIN_NUMBERED : MIN_UNNUMBERED))
         return 0;
     for (size_t i = 1; i < count; i++) {
         overlapping += items[i].start < items[i - 1].end;
         backwards += numbered && items[i].number <= items[i - 1].number;
     }
-    if ((double)overlapping > MOST_OVERLAPPING * (double)count)
+    if ((double)overlapping > MAX_OVERLAPPING * (double)count)
         return 0;
     int64_t start, end;
     extent_of(trace, items[0].rank, &start, &end);

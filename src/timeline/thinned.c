@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define LEAST_CALLS 500
-#define MOST_SHARE  0.01
+#define MIN_CALLS 500
+#define MAX_SHARE 0.01
 
 struct numbers {
     uint64_t count, first, last;
@@ -34,9 +34,9 @@ double nl_thinned(const struct nl_trace *trace)
         its->count++;
         most = its->count > most->count ? its : most;
     }
-    double share = most->count < LEAST_CALLS
+    double share = most->count < MIN_CALLS
                        ? NAN
                        : (double)most->count / ((double)(most->last - most->first) + 1);
     nl_free(of);
-    return share < MOST_SHARE ? share : (double)NAN;
+    return share < MAX_SHARE ? share : (double)NAN;
 }

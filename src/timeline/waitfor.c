@@ -8,9 +8,9 @@
 #include "timeline/owner.h"
 #include "timeline/forward.h"
 
-#define SIGNAL_NS    100000 /* from a signal to the return of the call it ends, at most */
-#define CONFLICT     (NL_NULL_ROW - 1)
-#define MOST_ENGINES 64 /* one per device; of more none is asked */
+#define SIGNAL_NS   100000 /* from a signal to the return of the call it ends, at most */
+#define CONFLICT    (NL_NULL_ROW - 1)
+#define MAX_ENGINES 64 /* one per device; of more none is asked */
 
 struct nl_waitfor_signal {
     int64_t start, end;
@@ -215,7 +215,7 @@ static uint32_t forward_work(struct nl_waitfor *waits, uint32_t engine, int64_t 
 static uint32_t backward_work(struct nl_waitfor *waits, uint32_t thread, int64_t ts, int64_t *until)
 {
     uint32_t found = NL_NULL_ROW, first = waits->first[thread], last = waits->first[thread + 1];
-    for (uint32_t i = first; i < last && last - first <= MOST_ENGINES; i++) {
+    for (uint32_t i = first; i < last && last - first <= MAX_ENGINES; i++) {
         uint32_t work = work_at(waits, waits->engines[i], ts, until);
         if (work != NL_NULL_ROW && found != NL_NULL_ROW)
             return NL_NULL_ROW;

@@ -171,11 +171,11 @@ static void text_gpus(const struct machine_process *process, char out[64])
 {
     size_t at = 0;
     *out = '\0';
-    for (unsigned i = 0; i < GPU_DEVICES_MOST && at < 50; i++) {
+    for (unsigned i = 0; i < GPU_MAX_DEVICES && at < 50; i++) {
         unsigned last = i;
         if (!(process->gpus >> i & 1u))
             continue;
-        while (last + 1 < GPU_DEVICES_MOST && process->gpus >> (last + 1) & 1u)
+        while (last + 1 < GPU_MAX_DEVICES && process->gpus >> (last + 1) & 1u)
             last++;
         at += (size_t)snprintf(out + at, 64 - at, last > i ? "%s%u-%u" : "%s%u", at ? "," : "", i,
                                last);

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-#define MOST_ROWS 4096 /* larger tables are left as they are */
+#define MAX_ROWS 4096 /* larger tables are left as they are */
 
 /* Tables whose numbers are sums, and which numbers; the first is what they are ordered by. */
 static const struct {
@@ -109,7 +109,7 @@ void nl_alikerows_init(struct nl_alikerows *alike, const struct nl_result *resul
 {
     const char *const *sums = sums_of(result);
     *alike = (struct nl_alikerows){.shown = *result};
-    if (!sums || result->rows > MOST_ROWS)
+    if (!sums || result->rows > MAX_ROWS)
         return;
     alike->made = true;
     alike->shown.rows = 0;

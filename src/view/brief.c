@@ -18,8 +18,8 @@
 #define DEFAULT_WIDTH 100
 #define PAGE_BYTES    ((size_t)1 << 20)
 #define FINDINGS      3
-#define MOST_ROWS     8
-#define LEAST_ROWS    3
+#define MAX_ROWS      8
+#define MIN_ROWS      3
 #define MISSING       2
 #define COLUMNS       9
 
@@ -285,11 +285,11 @@ static void put_tables(struct brief *brief, size_t lines)
 {
     const struct nl_result *chosen[NL_MAIN_TABLES];
     size_t count = nl_report_main_tables(brief->report, chosen);
-    while (count && lines < count * (3 + LEAST_ROWS))
+    while (count && lines < count * (3 + MIN_ROWS))
         count--;
     for (size_t i = 0; i < count; i++) {
         size_t rows = (lines - 3 * (count - i)) / (count - i);
-        size_t most = at_most(brief, MOST_ROWS);
+        size_t most = at_most(brief, MAX_ROWS);
         rows = rows > most ? most : rows;
         size_t had = lines_of(brief->out);
         put_table(brief, chosen[i], rows);
@@ -379,7 +379,7 @@ void nl_brief_page(struct nl_buf *out, const struct nl_profile *profile,
         nl_buf_init(&findings, PAGE_BYTES);
         brief.out = &findings;
         nl_brief_findings(&brief, most);
-        if (most == 1 || fixed + lines_of(&findings) + 3 + LEAST_ROWS <= NL_BRIEF_LINES)
+        if (most == 1 || fixed + lines_of(&findings) + 3 + MIN_ROWS <= NL_BRIEF_LINES)
             break;
         nl_buf_release(&findings);
     }

@@ -8,10 +8,10 @@
 #include "view/celltext.h"
 #include "view/plot.h"
 
-#define BAR                 24
-#define LEAST_SHARE         0.0005
-#define COMPUTE_LINES       3
-#define COMPUTE_SHARE_LEAST 0.01 /* of the time from first to last work */
+#define BAR               24
+#define MIN_SHARE         0.0005
+#define COMPUTE_LINES     3
+#define MIN_COMPUTE_SHARE 0.01 /* of the time from first to last work */
 
 static const struct {
     const char *column, *word;
@@ -51,7 +51,7 @@ static void put_bar(struct brief *brief, const struct nl_verdict_bar *bar, size_
     nl_buf_init(&words, 400);
     for (size_t i = 0; i < NL_WHOLE_PARTS; i++) {
         double share = (double)bar->parts[i] / (double)bar->ns;
-        if (share < LEAST_SHARE)
+        if (share < MIN_SHARE)
             continue;
         nl_buf_format(&words, "%s%s", words.len ? ", " : "", nl_format_percent(text, share));
         nl_buf_format(&words, " %s", i == NL_WHOLE_COPY ? copies : parts[i].word);
@@ -81,7 +81,7 @@ static bool is_little(const struct nl_result *rows)
 {
     for (size_t row = 0; rows && row < rows->rows; row++)
         if (nl_str_is(nl_lookup_text(rows, row, "what"), "operators"))
-            return nl_lookup_f64(rows, row, "share") < COMPUTE_SHARE_LEAST;
+            return nl_lookup_f64(rows, row, "share") < MIN_COMPUTE_SHARE;
     return false;
 }
 

@@ -10,7 +10,7 @@
 #include "findings/causebook.h"
 #include "view/findings.h"
 
-#define SAME 0.005 /* shares of wholes that differ by less are of one whole */
+#define MAX_SAME_DIFFERENCE 0.005 /* shares of wholes that differ by less are of one whole */
 
 static const char *severity_color(enum nl_severity severity)
 {
@@ -37,7 +37,7 @@ static void put_share(struct brief *brief, const struct nl_finding *finding, int
         return;
     double wall = (double)finding->cost_ns / finding->cost_share;
     nl_buf_format(&brief->line, " (%s", nl_format_percent(text, (double)saving / wall));
-    if (!verdict->whole || fabs(wall - (double)verdict->whole_ns) > SAME * wall)
+    if (!verdict->whole || fabs(wall - (double)verdict->whole_ns) > MAX_SAME_DIFFERENCE * wall)
         nl_buf_format(&brief->line, " of %s", nl_format_ns(text, nl_sum_near(wall)));
     nl_buf_char(&brief->line, ')');
 }
@@ -75,7 +75,7 @@ static void put_saving(struct brief *brief, const struct nl_finding *finding, bo
         nl_buf_format(line, " · saves nothing while another %s is late", one_of(finding));
     if (alone <= 0 || finding->validity)
         return;
-    if (wins >= 0 && (double)wins < (1 - SAME) * (double)alone) {
+    if (wins >= 0 && (double)wins < (1 - MAX_SAME_DIFFERENCE) * (double)alone) {
         nl_buf_format(line, " · saves up to %s", nl_format_ns(text, wins));
         put_share(brief, finding, wins);
         nl_buf_format(line, " besides the others, %s alone", nl_format_ns(text, alone));

@@ -9,7 +9,7 @@
 #include "view/viewfinish.h"
 #include "view/view.h"
 
-#define FIELD_MAX ((size_t)1 << 30)
+#define MAX_FIELD ((size_t)1 << 30)
 
 static void put_field(FILE *out, struct nl_str text)
 {
@@ -45,7 +45,7 @@ static void put_text(FILE *out, struct nl_str text, enum texts how)
         put_field(out, text);
         return;
     }
-    nl_buf_init(&safe, FIELD_MAX);
+    nl_buf_init(&safe, MAX_FIELD);
     if (how == FOR_SHEETS && strchr("=+-@\t\r\n", text.ptr[0]))
         nl_buf_char(&safe, '\'');
     nl_celltext_safe(&safe, text);
@@ -57,7 +57,7 @@ static bool write_result(FILE *out, const struct nl_result *result, enum texts h
                          struct nl_err *err)
 {
     struct nl_buf field;
-    nl_buf_init(&field, FIELD_MAX);
+    nl_buf_init(&field, MAX_FIELD);
     for (size_t column = 0; column < result->column_count; column++) {
         if (column)
             putc(',', out);

@@ -12,7 +12,7 @@
 #include "base/chars.h"
 #include "view/celltext.h"
 
-#define LEAST_WIDTH       12 /* below it, three parts say nothing */
+#define MIN_WIDTH         12 /* below it, three parts say nothing */
 #define SHORTENING_ROUNDS 6
 #define SHOWN_BYTES       ((size_t)1 << 20)
 
@@ -157,7 +157,7 @@ static struct nl_str elided(struct nl_str text, size_t width, struct nl_arena *a
 void nl_distinct(struct nl_str *texts, size_t count, size_t width, struct nl_arena *arena)
 {
     size_t wide = 0;
-    if (width < LEAST_WIDTH || count < 2)
+    if (width < MIN_WIDTH || count < 2)
         return;
     struct entry *entries = nl_alloc(count * sizeof *entries);
     for (size_t i = 0; i < count; i++)

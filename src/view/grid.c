@@ -9,7 +9,7 @@
 #include "view/plot.h"
 
 #define GAP        2  /* between columns */
-#define LEAST_TEXT 24 /* text columns shrink no further while others can go, */
+#define MIN_TEXT   24 /* text columns shrink no further while others can go, */
 #define FIRST_TEXT 40 /* the first of them not below this share of the width, per cent */
 #define CELL_BYTES ((size_t)1 << 20)
 
@@ -228,7 +228,7 @@ void nl_grid_init(struct nl_grid *grid, const struct nl_result *result, size_t r
     }
     if (!width)
         grid->width = total_width(grid);
-    shrink(grid, width * FIRST_TEXT / 100, LEAST_TEXT);
+    shrink(grid, width * FIRST_TEXT / 100, MIN_TEXT);
     drop(grid);
     shrink(grid, 1, 1);
     for (size_t i = 0; i < grid->column_count; i++)

@@ -8,7 +8,7 @@
 #define LABEL_WIDTH   22
 #define NUMBER_WIDTH  11
 #define SHARE_WIDTH   8
-#define MOST_BAR      40
+#define MAX_BAR       40
 #define HEADING_BYTES 4096
 
 /* Column of the share that belongs to a length, or -1: "X_ns" → "X_share" right after it. */
@@ -90,7 +90,7 @@ void nl_partition_block(struct nl_buf *out, const struct nl_result *result, size
 {
     size_t taken = 2 + LABEL_WIDTH + NUMBER_WIDTH + SHARE_WIDTH + 2;
     size_t bar = width > taken + 8 ? width - taken : 0;
-    bar = bar > MOST_BAR ? MOST_BAR : bar;
+    bar = bar > MAX_BAR ? MAX_BAR : bar;
     put_heading(out, result, row, width);
     for (size_t column = 0; column < result->column_count; column++) {
         ptrdiff_t beside = share_beside(result, column);

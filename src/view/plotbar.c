@@ -7,7 +7,7 @@
 #include "view/plot.h"
 
 #define DEFAULT_WIDTH 80
-#define MOST_LABEL    44
+#define MAX_LABEL     44
 #define NUMBER_WIDTH  11
 #define SHARE_WIDTH   8
 
@@ -211,7 +211,7 @@ static size_t label_width(const struct nl_plot_part *parts, size_t count)
         size_t wide = nl_celltext_width(nl_str(parts[i].name ? parts[i].name : ""));
         most = wide > most ? wide : most;
     }
-    return most > MOST_LABEL ? MOST_LABEL : most;
+    return most > MAX_LABEL ? MAX_LABEL : most;
 }
 
 /* Columns for the drawing, when a label, a number and `more` stand before it. Labels give way first. */
@@ -286,7 +286,7 @@ void nl_plot_waterfall(struct nl_buf *out, const char *start_name, double start,
                      nl_celltext_width(nl_str(end_name))};
     for (size_t i = 0; i < 2; i++)
         if (ends[i] > fall.label)
-            fall.label = ends[i] > MOST_LABEL ? MOST_LABEL : ends[i];
+            fall.label = ends[i] > MAX_LABEL ? MAX_LABEL : ends[i];
     fall.cells = drawing_width(style, &fall.label, 0);
     double at = start, least = fmin(0, start), most = fmax(0, start);
     for (size_t i = 0; i < count; i++) {

@@ -11,8 +11,8 @@
 
 #define DEFAULT_WIDTH  80
 #define DEFAULT_HEIGHT 8
-#define MOST_HEIGHT    100
-#define MOST_WIDTH     1000
+#define MAX_HEIGHT     100
+#define MAX_WIDTH      1000
 
 struct canvas {
     size_t columns, lines;      /* characters */
@@ -288,8 +288,8 @@ static void plot(struct nl_buf *out, const struct nl_plot_series *series, size_t
     struct range rx = range_of(series, count, x, false), ry = range_of(series, count, y, true);
     size_t width = style->width ? style->width : DEFAULT_WIDTH;
     size_t margin = 0, lines = style->height ? style->height : DEFAULT_HEIGHT;
-    width = width > MOST_WIDTH ? MOST_WIDTH : width;
-    lines = lines > MOST_HEIGHT ? MOST_HEIGHT : lines;
+    width = width > MAX_WIDTH ? MAX_WIDTH : width;
+    lines = lines > MAX_HEIGHT ? MAX_HEIGHT : lines;
     for (int i = 0; i < 4; i++) {
         double value = i == 3 && lines >= 7
                            ? value_on(&ry, lines / 2, lines)

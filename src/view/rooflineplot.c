@@ -8,8 +8,8 @@
 
 #define NUMBERED     9
 #define CURVE_POINTS 512
-#define LEAST_HEIGHT 10
-#define MOST_HEIGHT  24
+#define MIN_HEIGHT   10
+#define MAX_HEIGHT   24
 #define AXIS_MARGIN  4.0 /* the axes go that much beyond what they show */
 
 struct axes {
@@ -106,9 +106,7 @@ void nl_rooflineplot(struct nl_buf *out, const struct nl_roofline_roof *roofs, s
         return;
     if (!sized.height) {
         unsigned wanted = (sized.width ? sized.width : 80) / 5;
-        sized.height = wanted < LEAST_HEIGHT  ? LEAST_HEIGHT
-                       : wanted > MOST_HEIGHT ? MOST_HEIGHT
-                                              : wanted;
+        sized.height = wanted < MIN_HEIGHT ? MIN_HEIGHT : wanted > MAX_HEIGHT ? MAX_HEIGHT : wanted;
     }
     double *values = nl_alloc(count * 2 * CURVE_POINTS * sizeof *values);
     struct axes axes = axes_of(roofs, count, points);

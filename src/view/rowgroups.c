@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#define ROWS_PER_GROUP_LEAST 3
+#define MIN_ROWS_PER_GROUP 3
 
 /* The tables that have groups, and the column that names them. */
 static const struct {
@@ -60,7 +60,7 @@ void nl_rowgroups_init(struct nl_rowgroups *groups, const struct nl_result *resu
     if (groups->count < 2)
         return;
     size_t each = rows / groups->count;
-    keep(groups, result, each > ROWS_PER_GROUP_LEAST ? each : ROWS_PER_GROUP_LEAST);
+    keep(groups, result, each > MIN_ROWS_PER_GROUP ? each : MIN_ROWS_PER_GROUP);
 }
 
 void nl_rowgroups_release(struct nl_rowgroups *groups)

@@ -19,7 +19,7 @@
 #define REPORT_ROWS   12
 #define NOTE_ROWS     20
 #define PAGE_BYTES    ((size_t)1 << 31)
-#define MOST_PARTS    16
+#define MAX_PARTS     16
 
 #define BOLD          "\033[1m"
 #define DIM           "\033[2m"
@@ -283,9 +283,9 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
 static void put_change(struct page *page, const struct nl_result *result,
                        const struct nl_plot_style *style)
 {
-    struct nl_plot_part parts[MOST_PARTS];
+    struct nl_plot_part parts[MAX_PARTS];
     size_t count = 0;
-    for (size_t row = 0; row < result->rows && count < MOST_PARTS; row++) {
+    for (size_t row = 0; row < result->rows && count < MAX_PARTS; row++) {
         int64_t change = nl_lookup_i64(result, row, "change_ns");
         if (change == INT64_MIN || change == 0)
             continue;

@@ -19,9 +19,9 @@ const struct nl_view *nl_view_find(const char *name)
 
 unsigned nl_view_plot_height(unsigned screen)
 {
-    enum { LEAST = 8, MOST = 30 };
+    enum { MIN_LINES = 8, MAX_LINES = 30 };
     unsigned half = screen / 2;
-    return !screen ? 0 : half < LEAST ? LEAST : half > MOST ? MOST : half;
+    return !screen ? 0 : half < MIN_LINES ? MIN_LINES : half > MAX_LINES ? MAX_LINES : half;
 }
 
 bool nl_view_is_series(const struct nl_result *result)

@@ -6,7 +6,7 @@
  */
 #include "work/workmodel.h"
 
-#define SPACE_MAX    3
+#define MAX_SPACE    3
 #define LARGEST_SIZE 1000000000 /* no stride, padding, dilation or size of a tensor is larger */
 
 static bool is_sane(int64_t size)
@@ -19,10 +19,10 @@ static bool find_output(const struct work_call *call, const struct work_tensor *
                         const struct work_tensor *weight, struct work_tensor *output)
 {
     const signed char *at = call->model->at;
-    int64_t stride[SPACE_MAX], padding[SPACE_MAX], dilation[SPACE_MAX];
-    int strides = work_integers_at(call->args, (unsigned)at[2], stride, SPACE_MAX);
-    int paddings = work_integers_at(call->args, (unsigned)at[3], padding, SPACE_MAX);
-    int dilations = work_integers_at(call->args, (unsigned)at[4], dilation, SPACE_MAX);
+    int64_t stride[MAX_SPACE], padding[MAX_SPACE], dilation[MAX_SPACE];
+    int strides = work_integers_at(call->args, (unsigned)at[2], stride, MAX_SPACE);
+    int paddings = work_integers_at(call->args, (unsigned)at[3], padding, MAX_SPACE);
+    int dilations = work_integers_at(call->args, (unsigned)at[4], dilation, MAX_SPACE);
     unsigned space = input->rank - 2;
     if (strides < 1 || paddings < 1 || dilations < 1)
         return false;
@@ -68,7 +68,7 @@ static enum work_type type_at(const struct work_call *call, unsigned index)
 static bool fits(const struct work_tensor *input, const struct work_tensor *weight)
 {
     return input && weight && input->rank == weight->rank && input->rank >= 3 &&
-           input->rank <= 2 + SPACE_MAX;
+           input->rank <= 2 + MAX_SPACE;
 }
 
 /* at: input, weight, stride, padding, dilation; and where `transposed` stands, -1 never, -2 always. */

@@ -7,11 +7,11 @@
 
 #include "base/mem.h"
 
-#define CHAINS        10         /* independent: hides the latency of a multiply-add */
-#define BATCH         2000       /* multiply-adds per chain between looks at the clock */
-#define MOST_DOUBLES  (1u << 21) /* per array and thread: 16 MiB */
-#define LEAST_DOUBLES (1u << 19) /* with many threads, whose arrays fill memory together */
-#define ROUNDS        3
+#define CHAINS      10         /* independent: hides the latency of a multiply-add */
+#define BATCH       2000       /* multiply-adds per chain between looks at the clock */
+#define MAX_DOUBLES (1u << 21) /* per array and thread: 16 MiB */
+#define MIN_DOUBLES (1u << 19) /* with many threads, whose arrays fill memory together */
+#define ROUNDS      3
 
 static double now(void)
 {
@@ -182,8 +182,8 @@ bool nl_cpu_roof_measure(unsigned threads, unsigned milliseconds, struct nl_cpu_
 {
     struct worker *workers = nl_zalloc(threads * sizeof *workers);
     struct gate gate = {.leave = false};
-    uint32_t doubles = threads > 8 ? MOST_DOUBLES / threads * 8 : MOST_DOUBLES;
-    doubles = doubles < LEAST_DOUBLES ? LEAST_DOUBLES : doubles;
+    uint32_t doubles = threads > 8 ? MAX_DOUBLES / threads * 8 : MAX_DOUBLES;
+    doubles = doubles < MIN_DOUBLES ? MIN_DOUBLES : doubles;
     *roof = (struct nl_cpu_roof){.threads = threads, .instructions = choose_loop().name};
     pthread_mutex_init(&gate.lock, NULL);
     pthread_barrier_init(&gate.start, NULL, threads);

@@ -8,17 +8,17 @@
 #include "base/mem.h"
 #include "work/gpublas.h"
 
-#define NAME_TEXT   128
-#define PRODUCTS    16 /* different ones on a machine */
-#define ROWS_FIRST  1024
-#define ROWS_MOST   8192
-#define ROWS_LEAST  256
-#define ROUND_S     0.2
-#define ROUNDS      3
-#define CALLS_MOST  2000 /* of a round */
-#define PATTERN     ((size_t)1 << 20)
-#define COPIED_MOST ((size_t)1 << 29)
-#define COPIED_LEAST                                                                               \
+#define NAME_TEXT  128
+#define PRODUCTS   16 /* different ones on a machine */
+#define ROWS_FIRST 1024
+#define MAX_ROWS   8192
+#define MIN_ROWS   256
+#define ROUND_S    0.2
+#define ROUNDS     3
+#define MAX_CALLS  2000 /* of a round */
+#define PATTERN    ((size_t)1 << 20)
+#define MAX_COPIED ((size_t)1 << 29)
+#define MIN_COPIED                                                                                 \
     ((size_t)1 << 28) /* read and written: more than any cache (256 MiB on MI300) holds */
 
 struct measuring {
@@ -139,7 +139,7 @@ static bool best_time(struct measuring *m, const struct task *task, double *best
     if (!take_time(m, task, 1, &seconds, why) || !take_time(m, task, 1, &seconds, why))
         return false;
     double calls = ROUND_S / seconds;
-    unsigned count = calls < 1 ? 1 : calls > CALLS_MOST ? CALLS_MOST : (unsigned)calls;
+    unsigned count = calls < 1 ? 1 : calls > MAX_CALLS ? MAX_CALLS : (unsigned)calls;
     *best = seconds;
     for (int round = 0; round < ROUNDS && !m->sink->stop(m->sink->context); round++) {
         if (!take_time(m, task, count, &seconds, why))
@@ -161,7 +161,7 @@ static bool time_product(struct measuring *m, enum gpu_roof_type type, int *rows
                          char why[GPU_ROOF_WHY])
 {
     struct operands operands;
-    for (; *rows >= ROWS_LEAST; *rows /= 2) {
+    for (; *rows >= MIN_ROWS; *rows /= 2) {
         size_t values = (size_t)*rows * (size_t)*rows;
         size_t in = values * gpu_roof_types[type].bytes;
         const size_t bytes[3] = {in, in, values * gpu_roof_types[type].out_bytes};
@@ -189,7 +189,7 @@ static void measure_type(struct measuring *m, enum gpu_roof_type type)
     bool done = time_product(m, type, &rows, &seconds, why);
     if (done) {
         rate = 2 * pow(rows, 3) / seconds;
-        while (rows < ROWS_MOST && 2 * pow(2.0 * rows, 3) / rate < ROUND_S)
+        while (rows < MAX_ROWS && 2 * pow(2.0 * rows, 3) / rate < ROUND_S)
             rows *= 2;
         done = rows <= ROWS_FIRST || time_product(m, type, &rows, &seconds, why);
     }
@@ -206,7 +206,7 @@ static void measure_memory(struct measuring *m)
 {
     char why[GPU_ROOF_WHY] = "the GPU's memory is full; end other programs there first";
     struct operands operands;
-    for (size_t bytes = COPIED_MOST; bytes >= COPIED_LEAST; bytes /= 2) {
+    for (size_t bytes = MAX_COPIED; bytes >= MIN_COPIED; bytes /= 2) {
         const size_t sizes[3] = {bytes, bytes, 0};
         double seconds = 0;
         if (!reserve(m, &operands, sizes))

@@ -10,7 +10,7 @@ enum output { WIDEST, LIKE, TRUTH, NOTHING, FILLED, COPIED, WITH_MASK, TWICE };
 /* Elements of all tensors broadcast together: sizes from the right, the larger one. */
 static double broadcast(const struct work_args *args, unsigned reads)
 {
-    int64_t dims[WORK_DIMS_MAX] = {0};
+    int64_t dims[WORK_MAX_DIMS] = {0};
     unsigned rank = 0;
     for (unsigned i = 0; i < args->count && i < reads; i++) {
         const struct work_tensor *tensor = work_tensor_at(args, i, 0);
@@ -100,7 +100,7 @@ bool work_memory(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
     const struct work_args *args = call->args;
-    unsigned reads = at[3] ? (unsigned)at[3] : WORK_INPUTS_MAX;
+    unsigned reads = at[3] ? (unsigned)at[3] : WORK_MAX_INPUTS;
     enum output kind = (enum output)at[1];
     /* scales of a norm over images, [channels], are no last dimension */
     double elements = kind == LIKE && (unsigned)at[2] < args->count ? args->inputs[at[2]].elements
@@ -238,7 +238,7 @@ bool work_compiled(const struct work_call *call, struct work_cost *cost)
         bytes += elements * work_type_bits(input->type) / 8;
         any |= work_type_bits(input->type) > 0;
     }
-    cost->type = widest(args, WORK_INPUTS_MAX);
+    cost->type = widest(args, WORK_MAX_INPUTS);
     cost->bytes = bytes;
     cost->estimated = true;
     return any;

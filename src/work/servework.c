@@ -45,13 +45,13 @@ bool work_store_cache(const struct work_call *call, struct work_cost *cost)
 
 enum resize { PADDED, SCALED };
 
-#define LISTED_MOST 2 * WORK_DIMS_MAX
+#define MAX_LISTED 2 * WORK_MAX_DIMS
 
 /* Sizes of the output from the list of padding: pairs, the last dimension first. */
 static bool pad(const struct work_args *args, unsigned index, double *sizes, unsigned rank)
 {
-    int64_t list[LISTED_MOST];
-    int count = work_integers_at(args, index, list, LISTED_MOST);
+    int64_t list[MAX_LISTED];
+    int count = work_integers_at(args, index, list, MAX_LISTED);
     if (count < 2 || count % 2 || count / 2 > (int)rank)
         return false;
     for (int i = 0; i < count / 2; i++)
@@ -63,15 +63,15 @@ static bool pad(const struct work_args *args, unsigned index, double *sizes, uns
  * channels. */
 static bool scale(const struct work_args *args, unsigned index, double *sizes, unsigned rank)
 {
-    int64_t told[LISTED_MOST];
-    double factors[LISTED_MOST];
+    int64_t told[MAX_LISTED];
+    double factors[MAX_LISTED];
     int behind = (int)rank - 2;
-    if (work_integers_at(args, index, told, LISTED_MOST) == behind) {
+    if (work_integers_at(args, index, told, MAX_LISTED) == behind) {
         for (int i = 0; i < behind; i++)
             sizes[i + 2] = (double)told[i];
         return true;
     }
-    if (work_numbers_at(args, index + 1, factors, LISTED_MOST) != behind)
+    if (work_numbers_at(args, index + 1, factors, MAX_LISTED) != behind)
         return false;
     for (int i = 0; i < behind; i++)
         sizes[i + 2] = floor(sizes[i + 2] * factors[i]);
@@ -83,7 +83,7 @@ bool work_resized(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
     const struct work_tensor *input = work_tensor_at(call->args, (unsigned)at[0], 0);
-    double sizes[WORK_DIMS_MAX], elements = 1;
+    double sizes[WORK_MAX_DIMS], elements = 1;
     if (!input || input->rank < 1)
         return false;
     for (unsigned i = 0; i < input->rank; i++)

@@ -59,7 +59,7 @@ static bool take_numbers(struct cursor *cursor, int64_t *values, unsigned *count
         return true;
     do {
         int64_t value;
-        if (*count == WORK_DIMS_MAX || !take_integer(cursor, &value) || value < 0)
+        if (*count == WORK_MAX_DIMS || !take_integer(cursor, &value) || value < 0)
             return false;
         values[(*count)++] = value;
     } while (take(cursor, ','));
@@ -84,7 +84,7 @@ static bool take_member(struct cursor *cursor, struct work_input *input)
         input->tensor = member;
     input->elements += elements;
     input->matrices += member.rank >= 2 ? elements : 0;
-    return input->members <= WORK_MEMBERS_MAX;
+    return input->members <= WORK_MAX_MEMBERS;
 }
 
 /* One input of the list of shapes, after its bracket: numbers, or a list of such. */
@@ -112,7 +112,7 @@ static void read_shapes(struct work_args *args, struct nl_str text)
     if (!take(&cursor, '[') || see(&cursor, ']'))
         return;
     do {
-        if (args->count == WORK_INPUTS_MAX || !take(&cursor, '[') ||
+        if (args->count == WORK_MAX_INPUTS || !take(&cursor, '[') ||
             !take_shape(&cursor, &args->inputs[args->count]))
             return;
         args->count++;

@@ -17,13 +17,13 @@
 
 #include "work/worktype.h"
 
-#define WORK_INPUTS_MAX  32
-#define WORK_DIMS_MAX    8
-#define WORK_MEMBERS_MAX 1024 /* tensors of lists, all inputs together */
+#define WORK_MAX_INPUTS  32
+#define WORK_MAX_DIMS    8
+#define WORK_MAX_MEMBERS 1024 /* tensors of lists, all inputs together */
 
 struct work_tensor {
-    int64_t dims[WORK_DIMS_MAX];
-    int64_t strides[WORK_DIMS_MAX];
+    int64_t dims[WORK_MAX_DIMS];
+    int64_t strides[WORK_MAX_DIMS];
     unsigned rank;
     bool has_strides;
 };
@@ -39,7 +39,7 @@ struct work_input {
 };
 
 struct work_args {
-    struct work_input inputs[WORK_INPUTS_MAX];
+    struct work_input inputs[WORK_MAX_INPUTS];
     unsigned count;
     bool has_values; /* scalars were recorded */
     bool has_types;

@@ -27,7 +27,7 @@ import packed  # noqa: E402
 from variants import variants  # noqa: E402
 
 READ = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "readeach")
-MOST_BYTES = 150000  # of a file that is changed
+MAX_BYTES = 150000  # of a file that is changed
 ANALYZED = 4  # of so many changes one is analysed, too
 ASKED_BRIEFLY = 4  # of so many changes one is tried with --brief
 WHOLE = {"chrome"}  # the largest reader: all changes; of others half of them
@@ -40,7 +40,7 @@ def corpus():
         here = os.path.join(top, family)
         names = [name for name in sorted(os.listdir(here)) if not name.startswith(("README", ".")) and not name.endswith((".py", ".gz"))]
         yield family, [os.path.join(here, name) for name in names if os.path.isfile(os.path.join(here, name)) and
-                       os.path.getsize(os.path.join(here, name)) < MOST_BYTES]
+                       os.path.getsize(os.path.join(here, name)) < MAX_BYTES]
 
 
 def read_all(files, folder):

@@ -17,7 +17,7 @@ COMPUTE, COMM, COPY = 0, 1, 2
 PARTS = {COMPUTE: "compute", COMM: "exposed communication", COPY: "exposed copies"}
 CLASSES = {"communication": COMM, "copy": COPY, "memset": COPY}
 SHARERS = 64
-WORKS_MOST = 120000
+MAX_WORKS = 120000
 
 # rank of a lane, then what ran on it
 LANES = ("SELECT l.id, l.device, l.process, coalesce(p.rank, d.rank) FROM lanes l "
@@ -246,8 +246,8 @@ def split(a, a_count, a_units, b, b_count, b_units):
 class Side:
     def __init__(self, program, path, unit):
         devices = work_of(program, path)
-        if sum(len(work) for _, work in devices.values()) > WORKS_MOST:
-            raise TooMuch("more than %d pieces of work" % WORKS_MOST)
+        if sum(len(work) for _, work in devices.values()) > MAX_WORKS:
+            raise TooMuch("more than %d pieces of work" % MAX_WORKS)
         report = as_run(program, path, program.analyze(path)) if unit == "step" else None
         spans = spans_of(report, unit, devices)
         self.by_launches = report is not None and any(s["method"] == "launches"

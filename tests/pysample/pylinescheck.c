@@ -5,10 +5,10 @@
 
 #include "capture/python/pylines.h"
 
-#define TABLE_MOST (1u << 20)
+#define MAX_TABLE (1u << 20)
 
-static unsigned char table[TABLE_MOST];
-static char hex[2 * TABLE_MOST + 1];
+static unsigned char table[MAX_TABLE];
+static char hex[2 * MAX_TABLE + 1];
 
 static size_t read_hex(void)
 {

@@ -63,7 +63,7 @@ static void add_named(struct column *column, uint32_t id)
     struct nl_buf room;
     if (id == NL_NO_NAME)
         return;
-    nl_buf_init(&room, NL_MOST_FILLED + 1024);
+    nl_buf_init(&room, NL_MAX_FILLED + 1024);
     add_text(column, nl_trace_text(column->trace, id, &room));
     nl_buf_release(&room);
 }

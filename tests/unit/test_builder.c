@@ -441,11 +441,11 @@ static void kernels_are_kept_and_linked(void)
 }
 
 /* Values of instances: stretch k is of a metric, of numbers or texts, with or without places. */
-enum { STRETCH_MOST = 3000 };
+enum { MAX_STRETCH = 3000 };
 
 static uint32_t stretch_length(unsigned k)
 {
-    return k % 11 == 3 ? 1 + k % 5 : 16 + k * 7919 % (STRETCH_MOST - 100);
+    return k % 11 == 3 ? 1 + k % 5 : 16 + k * 7919 % (MAX_STRETCH - 100);
 }
 
 struct value {
@@ -477,10 +477,10 @@ static struct value stretch_value(unsigned k, uint32_t i)
 
 static void stage_stretch(struct one_lane *l, unsigned k, uint32_t slice)
 {
-    static int64_t number[STRETCH_MOST], offset[STRETCH_MOST];
-    static uint32_t file[STRETCH_MOST], line[STRETCH_MOST], key[STRETCH_MOST];
-    static uint32_t opcode[STRETCH_MOST], ptx[STRETCH_MOST];
-    static double value[STRETCH_MOST];
+    static int64_t number[MAX_STRETCH], offset[MAX_STRETCH];
+    static uint32_t file[MAX_STRETCH], line[MAX_STRETCH], key[MAX_STRETCH];
+    static uint32_t opcode[MAX_STRETCH], ptx[MAX_STRETCH];
+    static double value[MAX_STRETCH];
     struct value one;
     uint32_t count = stretch_length(k);
     for (uint32_t i = 0; i < count; i++) {

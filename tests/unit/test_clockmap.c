@@ -75,15 +75,15 @@ static const struct kind {
     {"everything", WANDERS | WAVES | SLEWS | STEPS | SLEEPS | LOOSE, BURSTS, false},
 };
 
-#define GRID      0.05e9 /* ns of true time between changes of rate */
-#define GRID_MOST 4000
+#define GRID     0.05e9 /* ns of true time between changes of rate */
+#define MAX_GRID 4000
 
 struct world {
     const struct kind *kind;
     double counts_per_ns, origin, base, skew, span;
-    double reference[GRID_MOST + 1]; /* at multiples of GRID */
-    double step_at[3], step_by[3];   /* added from there on */
-    double asleep_from, asleep_to;   /* the reference stands still */
+    double reference[MAX_GRID + 1]; /* at multiples of GRID */
+    double step_at[3], step_by[3];  /* added from there on */
+    double asleep_from, asleep_to;  /* the reference stands still */
     unsigned steps;
 };
 
@@ -92,7 +92,7 @@ static void make_rates(struct world *world)
     unsigned traits = world->kind->traits;
     double rate = between(-50e-6, 50e-6), at = between(1e9, 1e15), slew = 0, slewed = 0;
     double wave = traits & WAVES ? between(0.2e-6, 1e-6) : 0, phase = between(0, 6), jolt = 0;
-    for (unsigned i = 0; i <= GRID_MOST; i++) {
+    for (unsigned i = 0; i <= MAX_GRID; i++) {
         world->reference[i] = at;
         if (traits & WANDERS)
             rate += normal() * 2e-9; /* 0.009 ppm in a second, 0.07 ppm in a minute */
@@ -283,7 +283,7 @@ struct line {
     double slope, height;
 };
 
-#define POINTS_MOST 7
+#define MAX_POINTS 7
 
 /* By how much a line breaks the worst of its bounds. */
 static double breach(const struct nl_bandpoint *points, size_t count, double x, struct line line)
@@ -315,7 +315,7 @@ static size_t corners(const struct nl_bandpoint *points, size_t count, double at
 static bool extremes(const struct nl_bandpoint *points, size_t count, double x, double most,
                      double *low, double *high)
 {
-    double at[2 * POINTS_MOST][2];
+    double at[2 * MAX_POINTS][2];
     size_t found = corners(points, count, at);
     *low = INFINITY;
     *high = -INFINITY;
@@ -364,11 +364,11 @@ static void lines(void)
 {
     unsigned passing = 0, failing = 0, open = 0;
     for (uint64_t i = 0; i < 3000; i++) {
-        struct nl_bandpoint points[POINTS_MOST];
+        struct nl_bandpoint points[MAX_POINTS];
         struct nl_band band;
         double low, high, x = between(-20, 120), slope = between(-1, 1), most = 2;
         seed(i + 12345);
-        size_t count = 2 + (size_t)(chance() * (POINTS_MOST - 1.01));
+        size_t count = 2 + (size_t)(chance() * (MAX_POINTS - 1.01));
         for (size_t p = 0; p < count; p++) {
             double at = floor(between(0, 100)), on = slope * at + (i % 3 ? 0 : between(-9, 9));
             points[p] = (struct nl_bandpoint){at, on - between(0.1, 8), on + between(0.1, 8)};

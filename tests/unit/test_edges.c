@@ -231,11 +231,11 @@ static const struct {
     /* 10 ms over the median, 6.67 over the mean */
     {"moe_imbalance", "", edge_experts_times, "", 40000, 10e6, 0, 20e6 / 3, 1, 1},
     /* arithmetic 0.204 µs; 4-bit weights leave out three quarters of 25 µs, at 0.8 of the roof */
-    {"decode_weight_bound", "MOST_SMALLER", edge_decode_length, "", 50, 49796, 0, 37500, 1, 1},
+    {"decode_weight_bound", "MAX_SMALLER", edge_decode_length, "", 50, 49796, 0, 37500, 1, 1},
     {"padding_waste", "", edge_padding_time, "", 20000, 8e6, 0, 8e6, 1, 1},
     /* 5.87 of 300 GB/s; 0.8 of that can be reached */
-    {"low_bus_bandwidth", "REACHABLE", edge_link_count, "", 10, 48776639, 24388319, 48776639, 1,
-     100},
+    {"low_bus_bandwidth", "REACHABLE_SHARE", edge_link_count, "", 10, 48776639, 24388319, 48776639,
+     1, 100},
     {"collective_skew", "", edge_skew_time, "", 10000, 10e6, 0, 10e6, 0.9, 0},
     {"clocks_down", "", edge_clocked_products, "heat", 20000, 10e6, 0, 10e6, 1, 1},
     {"wave_quantisation", "", edge_waves_time, "", 40000, 10e6, 0, 10e6, 1, 1},

@@ -183,10 +183,10 @@ static void damaged_files_give_some_text(void)
         CHECK(pread(file, &byte, 1, at) == 1);
         changed = byte ^ (at % 2 ? 0xff : 0x11);
         CHECK(pwrite(file, &changed, 1, at) == 1);
-        nl_buf_init(&room, NL_MOST_FILLED);
+        nl_buf_init(&room, NL_MAX_FILLED);
         trace = nl_trace_open(path, false, 1, &err);
         for (uint32_t i = 0; trace && i < trace->arg.rows; i++)
-            CHECK(nl_trace_text(trace, trace->arg.text[i], &room).len <= NL_MOST_FILLED);
+            CHECK(nl_trace_text(trace, trace->arg.text[i], &room).len <= NL_MAX_FILLED);
         opened += trace != NULL;
         nl_trace_free(trace);
         nl_buf_release(&room);

@@ -282,8 +282,8 @@ static struct nl_fingerprint_view view_of(const struct work work[4], bool revers
         at += 100;
     }
     struct nl_runfingerprint *print = print_of(&make);
-    nl_buf_init(&items, NL_FINGERPRINT_PACK_MAX);
-    nl_buf_init(&names, NL_FINGERPRINT_PACK_MAX);
+    nl_buf_init(&items, NL_MAX_FINGERPRINT_PACK);
+    nl_buf_init(&names, NL_MAX_FINGERPRINT_PACK);
     nl_fingerprint_pack(print, &items, &names);
     CHECK(nl_fingerprint_unpack(&view, (struct nl_str){items.ptr, items.len}));
     nl_buf_release(&items);
@@ -367,8 +367,8 @@ static void other_devices_are_compared_by_operators(void)
         gputrace_op(&make, "aten::mm", 0, 30);
         gputrace_kernel(&make, 7, i ? "Cijk_x" : "ampere_gemm", 10, 2, 100, 10);
         struct nl_runfingerprint *print = print_of(&make);
-        nl_buf_init(&items, NL_FINGERPRINT_PACK_MAX);
-        nl_buf_init(&names, NL_FINGERPRINT_PACK_MAX);
+        nl_buf_init(&items, NL_MAX_FINGERPRINT_PACK);
+        nl_buf_init(&names, NL_MAX_FINGERPRINT_PACK);
         nl_fingerprint_pack(print, &items, &names);
         CHECK(nl_fingerprint_unpack(&views[i], (struct nl_str){items.ptr, items.len}));
         nl_buf_release(&items);
@@ -414,8 +414,8 @@ static void damage_is_refused(void)
     gputrace_kernel(&make, 7, "relu_kernel", -1, 0, 20, 10);
     struct nl_runfingerprint *print = print_of(&make);
     nl_arena_init(&arena);
-    nl_buf_init(&items, NL_FINGERPRINT_PACK_MAX);
-    nl_buf_init(&names, NL_FINGERPRINT_PACK_MAX);
+    nl_buf_init(&items, NL_MAX_FINGERPRINT_PACK);
+    nl_buf_init(&names, NL_MAX_FINGERPRINT_PACK);
     nl_fingerprint_pack(print, &items, &names);
     for (size_t len = 0; len < items.len; len++)
         CHECK(!nl_fingerprint_unpack(&view, (struct nl_str){items.ptr, len}));
@@ -540,8 +540,8 @@ static void long_names_are_cut(void)
     gputrace_kernel(&make, 7, name, -1, 0, 0, 10);
     struct nl_runfingerprint *print = print_of(&make);
     nl_arena_init(&arena);
-    nl_buf_init(&items, NL_FINGERPRINT_PACK_MAX);
-    nl_buf_init(&names, NL_FINGERPRINT_PACK_MAX);
+    nl_buf_init(&items, NL_MAX_FINGERPRINT_PACK);
+    nl_buf_init(&names, NL_MAX_FINGERPRINT_PACK);
     nl_fingerprint_pack(print, &items, &names);
     CHECK(nl_fingerprint_unpack(&view, (struct nl_str){items.ptr, items.len}));
     CHECK(nl_fingerprint_texts(&texts, &view, (struct nl_str){names.ptr, names.len}, &arena));

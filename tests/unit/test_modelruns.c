@@ -6,9 +6,9 @@
 #include "check.h"
 #include "gputrace.h"
 
-#define PROGRAMS   1500
-#define CALLS_MOST 256
-#define RUNS_MOST  16
+#define PROGRAMS  1500
+#define MAX_CALLS 256
+#define MAX_RUNS  16
 
 struct call {
     int name, shapes, run; /* shapes: 0 none */
@@ -16,9 +16,9 @@ struct call {
 };
 
 struct program {
-    struct call calls[CALLS_MOST];
+    struct call calls[MAX_CALLS];
     size_t count;
-    int64_t start[RUNS_MOST], end[RUNS_MOST];
+    int64_t start[MAX_RUNS], end[MAX_RUNS];
     int runs;
     uint64_t dice;
 };
@@ -35,14 +35,14 @@ static void draw(struct program *it)
     static const int64_t lengths[] = {1, 2, 4, 10, 11, 20, 29, 30, 31, 33, 60, 101, 300};
     int operators = 1 + (int)roll(it, 12), shapes = (int)roll(it, 3);
     int64_t usual[12], now = 5, rare = 2 + roll(it, 12), space = roll(it, 3), between = roll(it, 3);
-    it->runs = 1 + (int)roll(it, RUNS_MOST - 1);
+    it->runs = 1 + (int)roll(it, MAX_RUNS - 1);
     for (int i = 0; i < operators; i++)
         usual[i] = lengths[roll(it, 6)];
     for (int run = 0; run < it->runs; run++) {
         bool bare = roll(it, 9) == 0, slow = roll(it, 5) == 0;
         it->start[run] = now;
         now += roll(it, space + 1);
-        for (int i = 0; i < operators && !bare && it->count < CALLS_MOST; i++) {
+        for (int i = 0; i < operators && !bare && it->count < MAX_CALLS; i++) {
             int64_t ns = roll(it, rare) == 0 ? lengths[roll(it, 13)] : usual[i] * (slow ? 4 : 1);
             it->calls[it->count++] =
                 (struct call){i, shapes ? 1 + (int)roll(it, shapes) : 0, run, now, ns};
@@ -105,7 +105,7 @@ struct sums {
 
 static void walk_runs(const struct program *it, struct sums *sums)
 {
-    int64_t lengths[RUNS_MOST];
+    int64_t lengths[MAX_RUNS];
     for (int run = 0; run < it->runs; run++) {
         int64_t done = it->start[run];
         bool any = false;
@@ -145,7 +145,7 @@ static int64_t stall_of(const struct program *it, const struct sums *sums, const
 
 static void walk_stalls(const struct program *it, struct sums *sums)
 {
-    int64_t stalled[RUNS_MOST] = {0}, calls[RUNS_MOST] = {0}, by[RUNS_MOST] = {0};
+    int64_t stalled[MAX_RUNS] = {0}, calls[MAX_RUNS] = {0}, by[MAX_RUNS] = {0};
     bool named[12] = {0};
     sums->shapes = true;
     for (size_t i = 0; i < it->count; i++) {

@@ -280,7 +280,7 @@ static void how_many(void)
         struct nl_err err;
         nl_err_clear(&err);
         nl_rules_init(&rules);
-        for (size_t i = 0; i < NL_RULES_MOST; i++)
+        for (size_t i = 0; i < NL_MAX_RULES; i++)
             CHECK(nl_rules_add(&rules, "step.p50", &err));
         CHECK(!nl_rules_add(&rules, "step.p50", &err));
         nl_rules_release(&rules);

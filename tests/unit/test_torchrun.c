@@ -99,21 +99,21 @@ static void more_runs_than_there_is_room(void)
     REQUIRE(have_folder());
     const struct torch_plan plan = {.folder = folder};
     struct ort_outcome *outcome = nl_zalloc(sizeof *outcome);
-    size_t bytes = (ORT_RUNS_MOST + 10) * 8;
+    size_t bytes = (ORT_MAX_RUNS + 10) * 8;
     char *text = nl_alloc(bytes + 16), *at = text;
     struct torch_facts facts;
     struct nl_arena arena;
     struct nl_err err;
     nl_err_clear(&err);
     nl_arena_init(&arena);
-    for (int i = 0; i < ORT_RUNS_MOST + 10; i++)
+    for (int i = 0; i < ORT_MAX_RUNS + 10; i++)
         at += snprintf(at, 9, "u 1 %03d\n", i % 1000);
     snprintf(at, 16, "p 1 2\n");
     put("facts", "done 1\n");
     put("runs", text);
     CHECK(torch_read(&plan, outcome, &facts, &arena, &err));
-    CHECK_INT(outcome->plain_count, ORT_RUNS_MOST);
-    CHECK_INT(outcome->plain[ORT_RUNS_MOST - 1].dur_ns, (ORT_RUNS_MOST - 1) % 1000);
+    CHECK_INT(outcome->plain_count, ORT_MAX_RUNS);
+    CHECK_INT(outcome->plain[ORT_MAX_RUNS - 1].dur_ns, (ORT_MAX_RUNS - 1) % 1000);
     CHECK_INT(outcome->profiled_count, 1);
     nl_arena_free(&arena);
     nl_free(text);

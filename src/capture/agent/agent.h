@@ -26,8 +26,8 @@
 #include "capture/agent/texts.h"
 #include "capture/shared/ticks.h"
 
-#define AGENT_PARKED     64u
-#define THREAD_NVTX_MOST 128u
+#define AGENT_PARKED    64u
+#define MAX_THREAD_NVTX 128u
 
 /* NONE: the state does not belong to this process (yet): the kernel clears it in a forked child. */
 enum thread_state {
@@ -47,10 +47,10 @@ struct thread {
     uint64_t lost;     /* events dropped since the last LOST cell */
     uint64_t retry_at; /* no new block is tried for before */
     char name[16];
-    uint32_t depth[NL_REC_CLASSES_MOST];
+    uint32_t depth[NL_REC_MAX_CLASSES];
     uint32_t nvtx_depth, nvtx_deeper; /* NVTX push/pop: open ones, and those too deep to be kept */
-    uint64_t nvtx_token[THREAD_NVTX_MOST];
-    uint32_t nvtx_domain[THREAD_NVTX_MOST];
+    uint64_t nvtx_token[MAX_THREAD_NVTX];
+    uint32_t nvtx_domain[MAX_THREAD_NVTX];
 };
 
 enum agent_state { AGENT_NEW, AGENT_RECORDS, AGENT_CANNOT };

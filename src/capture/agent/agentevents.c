@@ -34,7 +34,7 @@ static inline void put_cell(struct nl_rec_cell *cell, uint64_t time, uint32_t id
 uint64_t agent_begin(uint32_t kind, uint32_t depth, uint32_t name, const struct nl_rec_more *more,
                      uint32_t count)
 {
-    kind &= NL_REC_CLASSES_MOST - 1;
+    kind &= NL_REC_MAX_CLASSES - 1;
     struct thread *thread = is_open() ? agent_enter() : NULL;
     if (!thread)
         return 0;
@@ -55,7 +55,7 @@ uint64_t agent_begin(uint32_t kind, uint32_t depth, uint32_t name, const struct 
 
 void agent_end(uint64_t token, uint32_t domain)
 {
-    uint32_t kind = (uint32_t)(token >> 48) & (NL_REC_CLASSES_MOST - 1);
+    uint32_t kind = (uint32_t)(token >> 48) & (NL_REC_MAX_CLASSES - 1);
     uint32_t depth = (uint32_t)(token >> 32) & 0xffff;
     struct thread *thread = token & TOKEN_VALID ? agent_enter() : NULL;
     if (!thread)
@@ -82,7 +82,7 @@ static inline bool is_ready(const struct thread *thread)
 uint64_t agent_scope_begin(uint32_t name, uint32_t kind)
 {
     struct thread *thread = nl_agent_own;
-    kind &= NL_REC_CLASSES_MOST - 1;
+    kind &= NL_REC_MAX_CLASSES - 1;
     if (__builtin_expect(!*nl_agent.gate || !is_ready(thread), 0))
         return agent_begin(kind, AGENT_OWN_DEPTH, name, NULL, 0);
     thread->state = THREAD_BUSY;
@@ -103,7 +103,7 @@ void agent_scope_end(uint64_t token)
         agent_end(token, 0);
         return;
     }
-    uint32_t kind = (uint32_t)(token >> 48) & (NL_REC_CLASSES_MOST - 1);
+    uint32_t kind = (uint32_t)(token >> 48) & (NL_REC_MAX_CLASSES - 1);
     uint32_t depth = (uint32_t)(token >> 32) & 0xffff;
     thread->state = THREAD_BUSY;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);

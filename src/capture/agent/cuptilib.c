@@ -15,7 +15,7 @@
                    #version "." #member);
 #include "capture/agent/cuptifields.def"
 
-#define CUPTI_MAJOR_MOST 19
+#define CUPTI_MAX_MAJOR 19
 
 /* By soname, newest first; CUDA 11 has it per minor version. */
 static const char *const names[] = {"libcupti.so.14", "libcupti.so.13", "libcupti.so.12",
@@ -40,7 +40,7 @@ static void *open_like_driver(void)
     void *symbol = driver ? dlsym(driver, "cuDriverGetVersion") : NULL;
     memcpy(&get_version, &symbol, sizeof symbol);
     if (!get_version || get_version(&version) != 0 || version < 12000 ||
-        version / 1000 > CUPTI_MAJOR_MOST)
+        version / 1000 > CUPTI_MAX_MAJOR)
         return NULL;
     (void)snprintf(name, sizeof name, "libcupti.so.%d", version / 1000);
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);

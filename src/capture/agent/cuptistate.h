@@ -17,7 +17,7 @@
 #include "capture/agent/gpupool.h"
 #include "capture/agent/gpuwrite.h"
 
-#define GPU_CALLS_MOST 2048u /* functions of the runtime, of the driver */
+#define GPU_MAX_CALLS 2048u /* functions of the runtime, of the driver */
 
 enum gpu_state {
     GPU_DEAD, /* in a forked child; after an error; after the end */
@@ -45,7 +45,7 @@ struct gpu {
     /* of the consumer */
     struct thread *thread; /* where cells are written */
     uint64_t unknown, damaged;
-    struct gpu_function functions[2][GPU_CALLS_MOST]; /* runtime, driver */
+    struct gpu_function functions[2][GPU_MAX_CALLS]; /* runtime, driver */
 };
 
 #endif

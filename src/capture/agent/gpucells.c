@@ -137,7 +137,7 @@ static void call(struct gpu *gpu, const void *record)
     const struct cupti_call *c = record;
     bool driver = c->kind == CUPTI_DRIVER;
     uint32_t name = 0;
-    if (c->cbid < GPU_CALLS_MOST) {
+    if (c->cbid < GPU_MAX_CALLS) {
         struct gpu_function *function = &gpu->functions[driver][c->cbid];
         const char *text = NULL;
         if (driver ? !function->launch : function->skip)
@@ -392,7 +392,7 @@ void gpu_learn_functions(struct gpu *gpu)
     static const char *const launches[] = {"cuLaunchKernel", "cuLaunchKernelEx",
                                            "cuLaunchCooperativeKernel", "cuGraphLaunch", NULL};
     const char *name;
-    for (uint32_t i = 1; i < GPU_CALLS_MOST; i++) {
+    for (uint32_t i = 1; i < GPU_MAX_CALLS; i++) {
         name = NULL;
         if (gpu->cupti.get_callback_name(CUPTI_DOMAIN_RUNTIME, i, &name) == CUPTI_OK && name)
             gpu->functions[0][i].skip = is_one(name, asking);

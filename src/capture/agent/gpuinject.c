@@ -224,7 +224,7 @@ static bool enable_unified_memory(struct gpu *gpu)
 static void choose_calls(struct gpu *gpu)
 {
     const struct cupti_calls *cupti = &gpu->cupti;
-    for (uint32_t i = 1; i < GPU_CALLS_MOST; i++) {
+    for (uint32_t i = 1; i < GPU_MAX_CALLS; i++) {
         if (cupti->enable_runtime_call && gpu->functions[0][i].skip)
             (void)cupti->enable_runtime_call(i, 0);
         if (cupti->enable_driver_call && gpu->functions[1][i].launch)
@@ -307,7 +307,7 @@ static bool reach_cupti(struct gpu *gpu, void **subscriber, char *why, size_t ro
 
 static bool make_buffers(struct gpu *gpu)
 {
-    uint32_t most = gpu->version >= CUPTI_CUDA_12_9 ? BUFFERS : GPUPOOL_MOST;
+    uint32_t most = gpu->version >= CUPTI_CUDA_12_9 ? BUFFERS : MAX_GPUPOOL;
     void *scratch = mmap(NULL, SCRATCH_BYTES, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     gpu->scratch = scratch;

@@ -8,7 +8,7 @@
 
 bool gpupool_init(struct gpupool *pool, uint32_t most)
 {
-    most = most < GPUPOOL_MOST ? most : GPUPOOL_MOST;
+    most = most < MAX_GPUPOOL ? most : MAX_GPUPOOL;
     void *memory = mmap(NULL, most * GPUPOOL_BYTES, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)

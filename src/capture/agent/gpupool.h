@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define GPUPOOL_BYTES ((size_t)1 << 20) /* of a buffer: about 4,000 launches */
-#define GPUPOOL_MOST  512u
+#define MAX_GPUPOOL   512u
 
 struct gpupool_buffer {
     uint32_t next; /* number + 1 */
@@ -33,7 +33,7 @@ struct gpupool {
     uint64_t free, filled; /* tag << 32 | number + 1 */
     uint64_t taken, done, refused;
     sem_t work;
-    struct gpupool_buffer buffers[GPUPOOL_MOST];
+    struct gpupool_buffer buffers[MAX_GPUPOOL];
 };
 
 /* False: the address space cannot be reserved. */

@@ -28,11 +28,11 @@ static uint32_t name_a(const char *text)
 
 static uint32_t name_w(const wchar_t *text)
 {
-    char bytes[NL_REC_NAME_MOST + 8];
+    char bytes[NL_REC_MAX_NAME + 8];
     size_t used = 0;
     if (!text)
         return 0;
-    for (; *text && used <= NL_REC_NAME_MOST; text++) {
+    for (; *text && used <= NL_REC_MAX_NAME; text++) {
         uint32_t c = (uint32_t)*text;
         used += nl_utf8_put(bytes + used, c > 0x10ffff || (c & 0xfffff800u) == 0xd800 ? 0xfffd : c);
     }
@@ -154,7 +154,7 @@ static int push(uint32_t domain, uint32_t name, const struct nvtx_attributes *at
     if (!thread)
         return PUSH_NOT_RECORDED;
     agent_leave(thread);
-    if (thread->nvtx_depth == THREAD_NVTX_MOST) {
+    if (thread->nvtx_depth == MAX_THREAD_NVTX) {
         thread->nvtx_deeper++;
         recfile_drop(&nl_agent.file, NL_REC_DROP_DEEP, 1);
         return PUSH_NOT_RECORDED;

@@ -10,7 +10,7 @@
 
 #include "nlrec/recpython.h"
 
-#define COMMAND_MOST 4096
+#define MAX_COMMAND 4096
 
 /* Of CPython, where the process has one; dlsym would set up the heap of those that have none. */
 extern const char *Py_GetVersion(void) __attribute__((weak, visibility("default")));
@@ -61,7 +61,7 @@ uint32_t pythonhere_options(const char *words, uint64_t bytes)
 /* In a separate function: room on the stack is memory that other programs have not touched yet. */
 static __attribute__((noinline)) uint32_t look_at_words(void)
 {
-    char words[COMMAND_MOST];
+    char words[MAX_COMMAND];
     int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t got = file >= 0 ? read(file, words, sizeof words - 1) : 0;
     if (file >= 0)

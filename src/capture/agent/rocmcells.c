@@ -35,7 +35,7 @@ static uint32_t queue_of(struct rocm *rocm, uint64_t handle)
     uint32_t at = 0;
     while (at < rocm->queue_count && rocm->queues[at] != handle)
         at++;
-    if (at == ROCM_QUEUES_MOST) {
+    if (at == ROCM_MAX_QUEUES) {
         rocm->queueless++;
         return NL_REC_GPU_NUMBER;
     }
@@ -78,7 +78,7 @@ void rocm_devices(struct rocm *rocm)
 
 void rocm_learn_kernel(struct rocm *rocm, const struct rocm_symbol *symbol)
 {
-    if (symbol->kernel >= ROCM_SYMBOLS_MOST) {
+    if (symbol->kernel >= ROCM_MAX_SYMBOLS) {
         __atomic_fetch_add(&rocm->unnamed, 1, __ATOMIC_RELAXED);
         return;
     }
@@ -96,7 +96,7 @@ static void kernel(struct rocm *rocm, const void *record)
     static const struct rocm_known none;
     const struct rocm_kernel *k = record;
     const struct rocm_known *known =
-        k->kernel < ROCM_SYMBOLS_MOST ? &rocm->kernels[k->kernel] : &none;
+        k->kernel < ROCM_MAX_SYMBOLS ? &rocm->kernels[k->kernel] : &none;
     uint32_t name = __atomic_load_n(&known->name, __ATOMIC_ACQUIRE);
     struct nl_rec_work work = {.end = time_of(rocm, k->end),
                                .correlation = (uint32_t)k->correlation,
@@ -174,7 +174,7 @@ static uint32_t function_of(struct rocm *rocm, int32_t operation)
 {
     const char *name = NULL;
     uint64_t length = 0;
-    if (operation < 0 || operation >= (int32_t)ROCM_OPERATIONS_MOST)
+    if (operation < 0 || operation >= (int32_t)ROCM_MAX_OPERATIONS)
         return 0;
     uint32_t *known = &rocm->functions[operation];
     if (!*known &&

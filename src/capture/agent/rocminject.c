@@ -207,7 +207,7 @@ static int take_agents(int version, const void **agents, size_t count, void *use
 {
     struct rocm *rocm = user;
     (void)version;
-    for (size_t i = 0; i < count && rocm->agent_count < ROCM_AGENTS_MOST; i++) {
+    for (size_t i = 0; i < count && rocm->agent_count < ROCM_MAX_AGENTS; i++) {
         struct rocm_agent *agent = &rocm->agents[rocm->agent_count++];
         memcpy(agent, agents[i], sizeof *agent);
     }
@@ -232,7 +232,7 @@ static bool only_asks(const char *name)
 static size_t choose_calls(const struct rocm *rocm, int32_t *operations)
 {
     size_t count = 0;
-    for (int32_t i = 0; i < (int32_t)ROCM_OPERATIONS_MOST; i++) {
+    for (int32_t i = 0; i < (int32_t)ROCM_MAX_OPERATIONS; i++) {
         const char *name = NULL;
         uint64_t length = 0;
         if (rocm->calls.operation_name(ROCM_HIP_CALL, i, &name, &length) == ROCM_OK && name &&
@@ -246,7 +246,7 @@ static bool trace(struct rocm *rocm)
 {
     static const int kinds[] = {ROCM_KERNEL, ROCM_COPY, ROCM_ALLOCATION};
     const struct rocm_calls *calls = &rocm->calls;
-    int32_t operations[ROCM_OPERATIONS_MOST];
+    int32_t operations[ROCM_MAX_OPERATIONS];
     size_t count = choose_calls(rocm, operations);
     bool all = calls->trace_buffer(rocm->context, ROCM_HIP_CALL, count ? operations : NULL, count,
                                    rocm->buffer) == ROCM_OK;
@@ -319,7 +319,7 @@ static bool look_up(struct rocm_calls *calls, char *why, size_t room)
 
 static struct rocm *make(uint32_t version, char *why, size_t room)
 {
-    const size_t kernels = ROCM_SYMBOLS_MOST * sizeof(struct rocm_known);
+    const size_t kernels = ROCM_MAX_SYMBOLS * sizeof(struct rocm_known);
     void *memory = mmap(NULL, sizeof(struct rocm) + kernels, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {

@@ -17,10 +17,10 @@
 #include "capture/agent/gpuwrite.h"
 #include "capture/agent/rocmabi.h"
 
-#define ROCM_AGENTS_MOST     256u
-#define ROCM_QUEUES_MOST     4096u
-#define ROCM_OPERATIONS_MOST 2048u
-#define ROCM_SYMBOLS_MOST    ((uint64_t)1 << 20)
+#define ROCM_MAX_AGENTS     256u
+#define ROCM_MAX_QUEUES     4096u
+#define ROCM_MAX_OPERATIONS 2048u
+#define ROCM_MAX_SYMBOLS    ((uint64_t)1 << 20)
 
 struct rocm_calls {
 #define ROCM_CALL(member, symbol, parameters) int(*member) parameters;
@@ -44,18 +44,18 @@ struct rocm {
     uint64_t context, buffer;
     sem_t wake, ended;          /* of the thread that flushes */
     struct rocm_known *kernels; /* by their ids */
-    uint64_t unnamed;           /* kernels loaded beyond ROCM_SYMBOLS_MOST */
-    struct rocm_agent agents[ROCM_AGENTS_MOST];
+    uint64_t unnamed;           /* kernels loaded beyond ROCM_MAX_SYMBOLS */
+    struct rocm_agent agents[ROCM_MAX_AGENTS];
     uint32_t agent_count;
     /* of whoever has the lock */
     pthread_mutex_t lock;
     struct thread *thread; /* where cells are written */
     struct gpu_shift shift;
-    uint64_t queues[ROCM_QUEUES_MOST];
+    uint64_t queues[ROCM_MAX_QUEUES];
     uint32_t queue_count;
-    uint32_t functions[ROCM_OPERATIONS_MOST]; /* names; 0 = not asked for yet */
-    uint64_t dropped, unknown;                /* dropped: as written last */
-    uint64_t queueless;                       /* kernels on queues over ROCM_QUEUES_MOST */
+    uint32_t functions[ROCM_MAX_OPERATIONS]; /* names; 0 = not asked for yet */
+    uint64_t dropped, unknown;               /* dropped: as written last */
+    uint64_t queueless;                      /* kernels on queues over ROCM_MAX_QUEUES */
 };
 
 #endif

@@ -13,8 +13,8 @@
 #include "base/utf8.h"
 
 #define SLOTS       (1u << 20)
-#define COUNT_MOST  (SLOTS / 4 * 3)
-#define BYTES_MOST  ((uint64_t)128 << 20)
+#define MAX_COUNT   (SLOTS / 4 * 3)
+#define MAX_BYTES   ((uint64_t)128 << 20)
 #define LENGTH_BITS 16
 
 static void *reserve(size_t bytes)
@@ -27,8 +27,8 @@ static void *reserve(size_t bytes)
 bool texts_init(struct texts *texts)
 {
     *texts = (struct texts){.slots = reserve(SLOTS * sizeof *texts->slots),
-                            .entries = reserve((COUNT_MOST + 1) * sizeof *texts->entries),
-                            .bytes = reserve(BYTES_MOST)};
+                            .entries = reserve((MAX_COUNT + 1) * sizeof *texts->entries),
+                            .bytes = reserve(MAX_BYTES)};
     return texts->slots && texts->entries && texts->bytes;
 }
 
@@ -95,7 +95,7 @@ static uint32_t add(struct texts *texts, struct recfile *file, const char *text,
     if (id)
         return id; /* another thread was faster */
     id = texts->count + 1;
-    if (id > COUNT_MOST || texts->used + bytes > BYTES_MOST ||
+    if (id > MAX_COUNT || texts->used + bytes > MAX_BYTES ||
         !write_name(texts, file, id, text, bytes))
         return 0;
     memcpy(texts->bytes + texts->used, text, bytes);
@@ -120,9 +120,9 @@ static void lock(uint32_t *word, uint32_t pid)
 }
 
 /* A text that is too long, its end left out; how many bytes. */
-static size_t cut(const char *text, size_t bytes, char room[NL_REC_NAME_MOST])
+static size_t cut(const char *text, size_t bytes, char room[NL_REC_MAX_NAME])
 {
-    size_t keep = nl_utf8_cut(text, bytes, NL_REC_NAME_MOST - 3);
+    size_t keep = nl_utf8_cut(text, bytes, NL_REC_MAX_NAME - 3);
     memcpy(room, text, keep);
     memcpy(room + keep, "\xe2\x80\xa6", 3);
     return keep + 3;
@@ -131,14 +131,14 @@ static size_t cut(const char *text, size_t bytes, char room[NL_REC_NAME_MOST])
 uint32_t texts_known(const struct texts *texts, const char *text, size_t bytes)
 {
     uint32_t slot;
-    return bytes > NL_REC_NAME_MOST ? 0 : find(texts, hash(text, bytes), text, bytes, &slot);
+    return bytes > NL_REC_MAX_NAME ? 0 : find(texts, hash(text, bytes), text, bytes, &slot);
 }
 
 uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
                   uint32_t pid)
 {
-    char room[NL_REC_NAME_MOST];
-    bool is_cut = bytes > NL_REC_NAME_MOST;
+    char room[NL_REC_MAX_NAME];
+    bool is_cut = bytes > NL_REC_MAX_NAME;
     if (is_cut) {
         bytes = cut(text, bytes, room);
         text = room;

@@ -25,7 +25,7 @@ struct texts {
 /* False when the process may not have the address space. */
 bool texts_init(struct texts *texts);
 
-/* Number of a text; 0 when it cannot be kept (table or file full). Over NL_REC_NAME_MOST bytes it is
+/* Number of a text; 0 when it cannot be kept (table or file full). Over NL_REC_MAX_NAME bytes it is
  * cut. `pid` is that of the calling process. */
 uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
                   uint32_t pid);

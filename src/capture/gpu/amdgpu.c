@@ -114,7 +114,7 @@ static void find_cards(struct amd *amd, const char *folder)
     DIR *entries = opendir(folder);
     if (!entries)
         return;
-    for (struct dirent *entry = readdir(entries); entry && amd->count < GPU_DEVICES_MOST;
+    for (struct dirent *entry = readdir(entries); entry && amd->count < GPU_MAX_DEVICES;
          entry = readdir(entries)) {
         struct card card = {.sensors = ""};
         char text[32];

@@ -30,9 +30,9 @@ struct gpu_metric_row {
 };
 extern const struct gpu_metric_row gpu_metrics[GPU_METRICS];
 
-#define GPU_DEVICES_MOST   64u
-#define GPU_PROCESSES_MOST 256u
-#define GPU_WHY            160u
+#define GPU_MAX_DEVICES   64u
+#define GPU_MAX_PROCESSES 256u
+#define GPU_WHY           160u
 
 struct gpu_info {
     char name[96], uuid[96], bus[32]; /* "" = unknown */
@@ -49,17 +49,17 @@ struct gpu_at {
     unsigned metric;
     double value;
 };
-#define GPU_VALUES_MOST 1024u
+#define GPU_MAX_VALUES 1024u
 
 /* One reading of one device; zeroed by the caller, but `begun_ns`. */
 struct gpu_reading {
     int64_t begun_ns; /* CLOCK_MONOTONIC */
     uint64_t have;    /* GPU_BITs of what was read this time */
     size_t count;
-    struct gpu_at values[GPU_VALUES_MOST];
+    struct gpu_at values[GPU_MAX_VALUES];
     bool listed; /* the processes were read */
     size_t process_count;
-    struct gpu_process process[GPU_PROCESSES_MOST];
+    struct gpu_process process[GPU_MAX_PROCESSES];
     /* since the last reading; `unsampled`: samples of the driver's that are not among the values */
     uint64_t errors, slow, unlisted, unsampled;
 };
@@ -68,7 +68,7 @@ struct gpu_reading {
 static inline void gpu_put_at(struct gpu_reading *reading, enum gpu_metric metric, double value,
                               int64_t ns)
 {
-    if (reading->count == GPU_VALUES_MOST) {
+    if (reading->count == GPU_MAX_VALUES) {
         reading->unsampled++;
         return;
     }

@@ -20,14 +20,14 @@
 
 struct gpus {
     struct gpuwatch *watch;
-    struct gpu_latest latest[GPU_DEVICES_MOST];
-    struct gpu_info info[GPU_DEVICES_MOST];
-    uint64_t lists[GPU_DEVICES_MOST]; /* readings of the processes already recorded */
-    unsigned known;                   /* devices whose info is there */
-    int64_t begun_ns;                 /* samples from before are not of the recording */
-    uint64_t homeless;                /* values that came while no process was recorded */
-    uint32_t moves;                   /* of the window, as of the last poll */
-    uint64_t drops, drops_seen;       /* of the ring: while the window was open; in all */
+    struct gpu_latest latest[GPU_MAX_DEVICES];
+    struct gpu_info info[GPU_MAX_DEVICES];
+    uint64_t lists[GPU_MAX_DEVICES]; /* readings of the processes already recorded */
+    unsigned known;                  /* devices whose info is there */
+    int64_t begun_ns;                /* samples from before are not of the recording */
+    uint64_t homeless;               /* values that came while no process was recorded */
+    uint32_t moves;                  /* of the window, as of the last poll */
+    uint64_t drops, drops_seen;      /* of the ring: while the window was open; in all */
 };
 
 static bool start(struct source_run *run)
@@ -78,7 +78,7 @@ static void take_values(struct source_run *run, struct part *part)
 static void take_processes(struct source_run *run, unsigned devices)
 {
     struct gpus *gpus = run->state;
-    struct gpu_process list[GPU_PROCESSES_MOST];
+    struct gpu_process list[GPU_MAX_PROCESSES];
     uint64_t rounds = 0;
     size_t parts;
     struct part *part = parts_first(run->parts, &parts);

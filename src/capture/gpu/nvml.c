@@ -58,7 +58,7 @@ static bool find_devices(struct nvml *nvml, char why[GPU_WHY])
         (void)snprintf(why, GPU_WHY, "NVML does not count its GPUs: %s", text_of(nvml, result));
         return false;
     }
-    count = count < GPU_DEVICES_MOST ? count : GPU_DEVICES_MOST;
+    count = count < GPU_MAX_DEVICES ? count : GPU_MAX_DEVICES;
     nvml->devices = nl_zalloc((count + 1) * sizeof *nvml->devices);
     for (unsigned i = 0; i < count; i++) {
         struct nvml_device *device = &nvml->devices[nvml->count_found];

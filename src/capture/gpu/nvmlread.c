@@ -193,13 +193,13 @@ struct wanted {
     unsigned field, scope;
     enum gpu_metric metric;
 };
-#define FIELDS_MOST 8u
+#define MAX_FIELDS 8u
 
 /* Each field has a separate result. Those that the device lacks are not asked for again. */
 static int read_fields(struct call *call, const struct wanted *wanted, size_t count)
 {
-    struct nvml_field fields[FIELDS_MOST];
-    enum gpu_metric metrics[FIELDS_MOST];
+    struct nvml_field fields[MAX_FIELDS];
+    enum gpu_metric metrics[MAX_FIELDS];
     int asked = 0;
     if (!call->nvml->fields)
         return NVML_FUNCTION_NOT_FOUND;
@@ -247,9 +247,9 @@ static int read_slow_fields(struct call *call)
 
 static int read_processes(struct call *call)
 {
-    struct nvml_process list[GPU_PROCESSES_MOST];
+    struct nvml_process list[GPU_MAX_PROCESSES];
     struct gpu_reading *out = call->out;
-    unsigned count = GPU_PROCESSES_MOST;
+    unsigned count = GPU_MAX_PROCESSES;
     if (!call->nvml->processes)
         return NVML_FUNCTION_NOT_FOUND;
     int result = call->nvml->processes(call->device->handle, &count, list);
@@ -260,7 +260,7 @@ static int read_processes(struct call *call)
     if (result != NVML_OK)
         return result;
     out->listed = true;
-    out->process_count = count < GPU_PROCESSES_MOST ? count : GPU_PROCESSES_MOST;
+    out->process_count = count < GPU_MAX_PROCESSES ? count : GPU_MAX_PROCESSES;
     for (size_t i = 0; i < out->process_count; i++)
         out->process[i] = (struct gpu_process){
             list[i].pid, list[i].used == NVML_UNKNOWN_BYTES ? UINT64_MAX : list[i].used};

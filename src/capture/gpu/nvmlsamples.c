@@ -9,10 +9,10 @@
 #include "capture/gpu/nvml.h"
 #include "capture/shared/ticks.h"
 
-#define SAMPLES_MOST 256u                /* drivers are known to keep 120 */
-#define FIRST_US     1000000             /* how far back the first call looks */
-#define FUTURE_US    1000                /* rounding, and a clock that is being steered */
-#define STEP_NS      ((int64_t)10000000) /* more than steering does between two calls */
+#define MAX_SAMPLES 256u                /* drivers are known to keep 120 */
+#define FIRST_US    1000000             /* how far back the first call looks */
+#define FUTURE_US   1000                /* rounding, and a clock that is being steered */
+#define STEP_NS     ((int64_t)10000000) /* more than steering does between two calls */
 
 /* µs of the wall clock now, and what takes a time of it to CLOCK_MONOTONIC: the closest of a few readings. */
 static int64_t wall_clock_us(int64_t *shift_ns)
@@ -45,9 +45,9 @@ static bool goes_on(struct nvml_sampled *sampled)
 int nvml_read_samples(const struct nvml *nvml, struct nvml_device *device, unsigned kind,
                       enum gpu_metric metric, struct gpu_reading *out)
 {
-    struct nvml_sample samples[SAMPLES_MOST];
+    struct nvml_sample samples[MAX_SAMPLES];
     struct nvml_sampled *sampled = &device->sampled[kind];
-    unsigned type = 0, count = SAMPLES_MOST;
+    unsigned type = 0, count = MAX_SAMPLES;
     int64_t shift_ns = 0;
     if (!nvml->samples)
         return NVML_FUNCTION_NOT_FOUND;
@@ -63,7 +63,7 @@ int nvml_read_samples(const struct nvml *nvml, struct nvml_device *device, unsig
         out->unsampled += count;
         return NVML_OK;
     }
-    for (unsigned i = 0; result == NVML_OK && i < count && i < SAMPLES_MOST; i++) {
+    for (unsigned i = 0; result == NVML_OK && i < count && i < MAX_SAMPLES; i++) {
         uint64_t time = samples[i].time;
         if (time && time <= before)
             continue; /* had already: not all drivers heed what was seen */
@@ -75,7 +75,7 @@ int nvml_read_samples(const struct nvml *nvml, struct nvml_device *device, unsig
         gpu_put_at(out, metric, nvml_number(type, &samples[i].value) / gpu_metrics[metric].per_unit,
                    (int64_t)time * 1000 + shift_ns);
     }
-    if (result == NVML_OK && count > SAMPLES_MOST)
-        out->unsampled += count - SAMPLES_MOST;
+    if (result == NVML_OK && count > MAX_SAMPLES)
+        out->unsampled += count - MAX_SAMPLES;
     return result;
 }

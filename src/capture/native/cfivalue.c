@@ -4,12 +4,12 @@
 #include <dwarf.h>
 #include <string.h>
 
-#define DEPTH_MOST 32u
-#define STEPS_MOST 256u
+#define MAX_DEPTH 32u
+#define MAX_STEPS 256u
 
 struct machine {
     const struct cfivalue_state *state;
-    uint64_t stack[DEPTH_MOST];
+    uint64_t stack[MAX_DEPTH];
     size_t depth;
     bool failed, is_value;
 };
@@ -25,7 +25,7 @@ bool cfivalue_memory(const struct cfivalue_state *state, uint64_t address, uint6
 
 static void push(struct machine *machine, uint64_t value)
 {
-    if (machine->depth == DEPTH_MOST)
+    if (machine->depth == MAX_DEPTH)
         machine->failed = true;
     else
         machine->stack[machine->depth++] = value;
@@ -135,9 +135,9 @@ bool cfivalue_of(const struct cfivalue_state *state, const Dwarf_Op *ops, size_t
                  uint64_t *value, bool *is_value)
 {
     struct machine machine = {.state = state};
-    for (size_t i = 0; i < count && i < STEPS_MOST && !machine.failed; i++)
+    for (size_t i = 0; i < count && i < MAX_STEPS && !machine.failed; i++)
         step(&machine, &ops[i]);
     *value = pop(&machine);
     *is_value = machine.is_value;
-    return !machine.failed && count <= STEPS_MOST;
+    return !machine.failed && count <= MAX_STEPS;
 }

@@ -12,17 +12,17 @@
 #include "capture/shared/ticks.h"
 
 #define ROUNDS        5
-#define ROUNDS_LEAST  3      /* of them that may be used */
+#define MIN_ROUNDS    3      /* of them that may be used */
 #define SAMPLES       12u    /* about, in a round */
-#define SAMPLES_LEAST 4u     /* in a round, for a difference that can be seen */
+#define MIN_SAMPLES   4u     /* in a round, for a difference that can be seen */
 #define PERIOD_NS     25000u /* without a copy of the stack */
 #define PERIOD_CYCLES 75000u /* the same at 3 GHz */
 #define COPY_BYTES    16384u /* copies of so much: a period more, or there is more copying than work */
 #define RECORD_BYTES  2048u        /* of a sample at most, without the copy of the stack */
-#define RING_MOST     (512u << 10) /* all that kernel.perf_event_mlock_kb allows usually */
-#define RING_LEAST    (64u << 10)
-#define WORK_LEAST    (1u << 12)
-#define WORK_MOST     (1u << 28)
+#define MAX_RING      (512u << 10) /* all that kernel.perf_event_mlock_kb allows usually */
+#define MIN_RING      (64u << 10)
+#define MIN_WORK      (1u << 12)
+#define MAX_WORK      (1u << 28)
 
 struct bench {
     int event;
@@ -46,14 +46,14 @@ static __attribute__((noinline)) int64_t work_ns(uint32_t work)
 /* Work that takes about so long on this processor, as this was compiled. */
 static uint32_t work_of(uint64_t ns)
 {
-    uint32_t work = WORK_LEAST;
+    uint32_t work = MIN_WORK;
     int64_t took = work_ns(work);
-    while (work < WORK_MOST && (took <= 0 || (uint64_t)took < ns / 4)) {
+    while (work < MAX_WORK && (took <= 0 || (uint64_t)took < ns / 4)) {
         work *= 2;
         took = work_ns(work);
     }
     uint64_t fit = took > 0 ? work * ns / (uint64_t)took : work;
-    return fit < WORK_MOST ? (uint32_t)fit : WORK_MOST;
+    return fit < MAX_WORK ? (uint32_t)fit : MAX_WORK;
 }
 
 /* Samples that came since the ring was at `from`. 0: other records are among them, or some may be missing: those cost
@@ -86,7 +86,7 @@ static int64_t sampled_ns(const struct bench *bench, uint64_t *samples)
     if (ioctl(bench->event, PERF_EVENT_IOC_DISABLE, 0) != 0)
         return -1;
     *samples = samples_since(bench, from);
-    return *samples >= SAMPLES_LEAST ? took : -1;
+    return *samples >= MIN_SAMPLES ? took : -1;
 }
 
 static void put_sorted(uint64_t *list, size_t count, uint64_t value)
@@ -114,7 +114,7 @@ static uint64_t measure(const struct bench *bench)
             continue;
         put_sorted(each, used++, took > bare ? (uint64_t)(took - bare) * 1000 / samples : 0);
     }
-    return used >= ROUNDS_LEAST ? each[1] : 0;
+    return used >= MIN_ROUNDS ? each[1] : 0;
 }
 
 /* As many samples a round as fit the ring: what they cost makes the round longer, so that more of them come. */
@@ -132,7 +132,7 @@ static uint64_t with_copy(uint64_t period, const struct perf_event_attr *attr)
 /* The largest ring to be had, as bytes of its data; 0: none. */
 static size_t map_ring(struct bench *bench, size_t page)
 {
-    for (size_t bytes = RING_MOST; bytes >= RING_LEAST; bytes /= 2) {
+    for (size_t bytes = MAX_RING; bytes >= MIN_RING; bytes /= 2) {
         void *ring = mmap(NULL, page + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bench->event, 0);
         if (ring != MAP_FAILED) {
             bench->ring = ring;
@@ -158,7 +158,7 @@ uint64_t perfcost_sample_ps(const struct perf_event_attr *like)
         return 0;
     size_t ring = map_ring(&bench, page);
     uint64_t samples = samples_of(&attr, ring);
-    if (samples >= SAMPLES_LEAST) {
+    if (samples >= MIN_SAMPLES) {
         bench.work = work_of((2 * samples + 1) * with_copy(PERIOD_NS, &attr) / 2);
         cost = measure(&bench);
     }

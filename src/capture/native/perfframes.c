@@ -6,8 +6,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-#define TEXTS_MOST ((size_t)1 << 20)
-#define NO_MODULE  UINT32_MAX
+#define MAX_TEXTS ((size_t)1 << 20)
+#define NO_MODULE UINT32_MAX
 
 struct place {
     uint64_t offset;
@@ -74,7 +74,7 @@ const char *perfframes_text(struct perfframes *frames, const struct perfmaps_pro
                   frames->places[i].module == module && frames->places[i].offset == offset);
     if (row != NL_NO_ROW)
         return frames->places[row].text;
-    if (frames->count >= TEXTS_MOST)
+    if (frames->count >= MAX_TEXTS)
         return "@(too many places)\t\t0x0";
     nl_grow(&frames->places, &frames->cap, frames->count + 1);
     nl_lookup_add(&frames->by_place, hash, (uint32_t)frames->count);

@@ -8,7 +8,7 @@
 
 #define PATIENCE_NS                                                                                \
     ((int64_t)500000000) /* for a process that loads our library to have its recording */
-#define ROWS_MOST 4096u
+#define MAX_ROWS 4096u
 
 struct perfheld *perfheld_new(void)
 {
@@ -67,7 +67,7 @@ bool perfheld_waits(const struct perfheld *held, int64_t now)
 
 bool perfheld_is_full(const struct perfheld *held)
 {
-    return held->sample_count + held->run_count > ROWS_MOST;
+    return held->sample_count + held->run_count > MAX_ROWS;
 }
 
 void perfheld_hand_over(struct perfheld *held, struct part *part, uint64_t now_ticks)

@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define PROCESSES_MOST ((size_t)1 << 20)
-#define MODULES_MOST   ((size_t)1 << 20)
-#define MAPPINGS_MOST  ((size_t)1 << 18) /* of a process; the kernel's own limit is 65,530 */
+#define MAX_PROCESSES ((size_t)1 << 20)
+#define MAX_MODULES   ((size_t)1 << 20)
+#define MAX_MAPPINGS  ((size_t)1 << 18) /* of a process; the kernel's own limit is 65,530 */
 
 struct perfmaps {
     struct perfmaps_process *slots; /* pid 0 = free */
@@ -77,7 +77,7 @@ struct perfmaps_process *perfmaps_find(const struct perfmaps *maps, int64_t pid)
 struct perfmaps_process *perfmaps_process(struct perfmaps *maps, int64_t pid)
 {
     struct perfmaps_process *slot = perfmaps_find(maps, pid);
-    if (slot || pid <= 0 || maps->count >= PROCESSES_MOST)
+    if (slot || pid <= 0 || maps->count >= MAX_PROCESSES)
         return slot;
     if (maps->count * 2 >= maps->room)
         make_room(maps);
@@ -160,7 +160,7 @@ uint32_t perfmaps_module(struct perfmaps *maps, const char *path, const unsigned
     char text[PERFMAPS_ID_TEXT];
     bool is_file = path[0] == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7) != 0 &&
                    strncmp(path, "/dev/zero", 9) != 0 && strncmp(path, "/SYSV", 5) != 0;
-    if (maps->module_count >= MODULES_MOST) { /* one for all further ones */
+    if (maps->module_count >= MAX_MODULES) { /* one for all further ones */
         path = "(too many modules)";
         is_file = false;
     }
@@ -217,7 +217,7 @@ void perfmaps_map(struct perfmaps *maps, struct perfmaps_process *process,
 {
     struct perfmaps_mapping pieces[3];
     size_t count = 0, at = first_behind(process, mapping->start), last = at;
-    if (mapping->end <= mapping->start || process->count + 2 > MAPPINGS_MOST ||
+    if (mapping->end <= mapping->start || process->count + 2 > MAX_MAPPINGS ||
         mapping->module >= maps->module_count)
         return;
     while (last < process->count && process->mapping[last].start < mapping->end)

@@ -145,7 +145,7 @@ static void read_map(struct cursor *cursor, uint16_t misc, struct perf_record *r
     const unsigned char *identity = take(cursor, 24);
     (void)take(cursor, 8); /* protection and flags */
     if (identity && misc & PERF_RECORD_MISC_MMAP_BUILD_ID && identity[0] &&
-        identity[0] <= PERF_RECORD_ID_MOST) {
+        identity[0] <= PERF_MAX_RECORD_ID) {
         record->id_len = identity[0];
         record->id = identity + 4;
     }

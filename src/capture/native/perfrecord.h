@@ -24,7 +24,7 @@ enum perf_record_kind {
     PERF_RECORD_KIND_THROTTLE, /* the kernel stopped sampling for a moment: it was too frequent */
 };
 
-#define PERF_RECORD_ID_MOST 20u /* bytes of a build id */
+#define PERF_MAX_RECORD_ID 20u /* bytes of a build id */
 
 struct perf_record {
     enum perf_record_kind kind;

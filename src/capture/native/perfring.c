@@ -25,10 +25,10 @@
 
 /* Of a ring. Everybody may have 128 and the head for each processor (perf_event_mlock_kb); who may lock more gets
  * more, but not on large machines. */
-#define PAGES_MOST  1024u
+#define MAX_PAGES   1024u
 #define PAGES_ALL   16384u /* of all rings together */
 #define PAGES_USUAL 128u
-#define PAGES_LEAST 8u
+#define MIN_PAGES   8u
 #define SLACK_NS    1000000 /* between a record's time and when it can be seen in the ring */
 #define PARANOID    "/proc/sys/kernel/perf_event_paranoid"
 
@@ -135,10 +135,10 @@ static bool choose_sampler(struct perfring *ring, const struct perfring_options 
 static bool map_ring(struct ring *one, int event, size_t rings)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t most = PAGES_MOST;
+    size_t most = MAX_PAGES;
     while (most > PAGES_USUAL && most * rings > PAGES_ALL)
         most /= 2;
-    for (size_t pages = most; pages >= PAGES_LEAST; pages /= 2) {
+    for (size_t pages = most; pages >= MIN_PAGES; pages /= 2) {
         one->bytes = (pages + 1) * page;
         void *memory = mmap(NULL, one->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
         if (memory != MAP_FAILED) {

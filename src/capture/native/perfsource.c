@@ -21,10 +21,10 @@
 #include "capture/native/unwind.h"
 #include "capture/recorder/partvalues.h"
 
-#define FRAMES_MOST 512u
+#define MAX_FRAMES 512u
 /* A switch costs the program about 1 µs: 5,000 a second of a processor are half a percent of its time. */
-#define SWITCHES_MOST 10000u /* records a second of a processor; a switch has two */
-#define SECOND_NS     ((int64_t)1000000000)
+#define MAX_SWITCHES 10000u /* records a second of a processor; a switch has two */
+#define SECOND_NS    ((int64_t)1000000000)
 
 struct sampler {
     struct source_run *run;
@@ -57,8 +57,8 @@ static size_t addresses_of(struct sampler *sampler, const struct perfmaps_proces
 {
     size_t count = 0;
     if (sampler->unwind)
-        return unwind_stack(sampler->unwind, process, record, addresses, FRAMES_MOST, cut);
-    for (size_t i = 0; i < record->chain_count && count < FRAMES_MOST; i++) {
+        return unwind_stack(sampler->unwind, process, record, addresses, MAX_FRAMES, cut);
+    for (size_t i = 0; i < record->chain_count && count < MAX_FRAMES; i++) {
         uint64_t address = perf_record_u64(record->chain, i);
         if (address < (uint64_t)-4095) /* else a mark: which of the stacks follows */
             addresses[count++] = address;
@@ -70,8 +70,8 @@ static size_t addresses_of(struct sampler *sampler, const struct perfmaps_proces
 
 static void take_sample(struct sampler *sampler, const struct perf_record *record)
 {
-    uint64_t addresses[FRAMES_MOST];
-    const char *frames[FRAMES_MOST + 1];
+    uint64_t addresses[MAX_FRAMES];
+    const char *frames[MAX_FRAMES + 1];
     size_t count = 0;
     bool cut = false;
     struct perfmaps_process *process = perfmaps_process(sampler->maps, record->pid);
@@ -132,7 +132,7 @@ static void watch_switches(struct sampler *sampler, int64_t now)
     if (sampler->run->options->switches != NL_SWITCHES_AUTO || sampler->switches_ended ||
         passed < SECOND_NS / 2)
         return;
-    uint64_t most = (uint64_t)SWITCHES_MOST * sampler->processors / 2;
+    uint64_t most = (uint64_t)MAX_SWITCHES * sampler->processors / 2;
     if (sampler->switches > most * (uint64_t)passed / (SECOND_NS / 2)) {
         perfring_no_switches(sampler->ring);
         sampler->switches_ended = now;
@@ -409,7 +409,7 @@ static void tell(struct sampler *sampler, struct part *part)
     (void)snprintf(text, sizeof text,
                    "over %u a second and processor, which costs the program over 0.5 %%; "
                    "--switches on records them all the same",
-                   SWITCHES_MOST / 2);
+                   MAX_SWITCHES / 2);
     part_note(sampler->run->parts, part,
               "context switches are recorded for the first moments alone", 1, text);
 }

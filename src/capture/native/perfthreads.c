@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "capture/recorder/partvalues.h"
 
-#define THREADS_MOST ((size_t)1 << 20)
+#define MAX_THREADS ((size_t)1 << 20)
 
 struct running {
     int64_t thread;
@@ -34,7 +34,7 @@ void perfthreads_free(struct perfthreads *threads)
 
 void perfthreads_in(struct perfthreads *threads, int64_t thread, int64_t ns)
 {
-    if (thread <= 0 || threads->count >= THREADS_MOST)
+    if (thread <= 0 || threads->count >= MAX_THREADS)
         return;
     uint32_t next = (uint32_t)threads->count;
     uint32_t row = nl_idmap_get_or_put(&threads->by_thread, (uint64_t)thread, next);

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "capture/native/cfivalue.h"
 
-#define SEGMENTS_MOST 16u
+#define MAX_SEGMENTS  16u
 #define FRAME_POINTER 6u /* DWARF's numbers */
 #define STACK_POINTER 7u
 #define RETURN        16u
@@ -29,7 +29,7 @@ struct file {
     Dwarf_CFI *cfi;
     struct segment {
         uint64_t offset, bytes, address;
-    } segments[SEGMENTS_MOST];
+    } segments[MAX_SEGMENTS];
     size_t segment_count;
     bool asked;
 };
@@ -130,7 +130,7 @@ static void read_segments(struct file *file)
     size_t count = 0;
     if (elf_getphdrnum(file->elf, &count) != 0)
         return;
-    for (size_t i = 0; i < count && file->segment_count < SEGMENTS_MOST; i++) {
+    for (size_t i = 0; i < count && file->segment_count < MAX_SEGMENTS; i++) {
         GElf_Phdr head;
         if (gelf_getphdr(file->elf, (int)i, &head) && head.p_type == PT_LOAD)
             file->segments[file->segment_count++] =

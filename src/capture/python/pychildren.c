@@ -13,10 +13,10 @@
 #include "capture/python/pystack.h"
 #include "capture/recorder/partadopt.h"
 
-#define CHILDREN_MOST 4096u
-#define TASKS_MOST    64u  /* threads whose children are looked at, per process and look */
-#define LOOKS_MOST    250u /* for an interpreter that is about to start */
-#define TEXT_MOST     16384u
+#define MAX_CHILDREN 4096u
+#define MAX_TASKS    64u  /* threads whose children are looked at, per process and look */
+#define MAX_LOOKS    250u /* for an interpreter that is about to start */
+#define MAX_TEXT     16384u
 
 struct child {
     int64_t pid;
@@ -57,7 +57,7 @@ static void see(struct pychildren *children, int64_t pid)
             children->children[i].looks++;
             return;
         }
-    if (children->count >= CHILDREN_MOST) {
+    if (children->count >= MAX_CHILDREN) {
         children->refused++;
         return;
     }
@@ -69,7 +69,7 @@ static void see(struct pychildren *children, int64_t pid)
 /* Numbers with spaces between them. */
 static void see_task(struct pychildren *children, int64_t pid, const char *task)
 {
-    char path[320], text[TEXT_MOST];
+    char path[320], text[MAX_TEXT];
     (void)snprintf(path, sizeof path, "/proc/%lld/task/%s/children", (long long)pid, task);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -88,7 +88,7 @@ void pychildren_see(struct pychildren *children, int64_t parent)
     unsigned count = 0;
     (void)snprintf(path, sizeof path, "/proc/%lld/task", (long long)parent);
     DIR *tasks = opendir(path);
-    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && count < TASKS_MOST;
+    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task && count < MAX_TASKS;
          task = readdir(tasks))
         if (task->d_name[0] != '.') {
             see_task(children, parent, task->d_name);
@@ -121,7 +121,7 @@ static void settle(struct pychildren *children, struct parts *parts, struct chil
     struct nl_err err = {0};
     bool has = has_part(parts, child->pid);
     enum pyfind_state state = has ? PYFIND_NONE : look_at(child->pid);
-    child->settled = state != PYFIND_NOT_YET || child->looks > LOOKS_MOST;
+    child->settled = state != PYFIND_NOT_YET || child->looks > MAX_LOOKS;
     if (state != PYFIND_READY || parts_adopt(parts, child->pid, &err))
         return;
     nl_err_clear(&err);

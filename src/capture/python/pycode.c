@@ -8,15 +8,15 @@
 #include "base/utf8.h"
 #include "capture/python/pylines.h"
 
-#define HEAD_MOST    512u
-#define FIND_MOST    256u
-#define NAME_MOST    1000u /* characters; longer ones are cut */
-#define FILE_MOST    2000u
-#define TABLE_MOST   ((size_t)1 << 20)  /* bytes of one table of lines */
-#define TABLES_MOST  ((size_t)32 << 20) /* of all */
-#define ENTRIES_MOST ((size_t)1 << 16)
-#define TEXTS_MOST   ((size_t)64 << 20)
-#define LAST         4u
+#define MAX_HEAD    512u
+#define MAX_FIND    256u
+#define MAX_NAME    1000u /* characters; longer ones are cut */
+#define MAX_FILE    2000u
+#define MAX_TABLE   ((size_t)1 << 20)  /* bytes of one table of lines */
+#define MAX_TABLES  ((size_t)32 << 20) /* of all */
+#define MAX_ENTRIES ((size_t)1 << 16)
+#define MAX_TEXTS   ((size_t)64 << 20)
+#define LAST        4u
 
 /* Shows that the object at an address is still the one that was read. */
 struct head {
@@ -65,7 +65,7 @@ void pycode_release(struct pycode *code)
 
 void pycode_begin(struct pycode *code)
 {
-    if (code->count >= ENTRIES_MOST || code->table_bytes >= TABLES_MOST)
+    if (code->count >= MAX_ENTRIES || code->table_bytes >= MAX_TABLES)
         drop_entries(code);
 }
 
@@ -79,7 +79,7 @@ static const char *keep_text(struct pycode *code, const char *text, size_t len)
                              strncmp(code->texts[i], text, len) == 0 && !code->texts[i][len]);
     if (row != NL_NO_ROW)
         return code->texts[row];
-    if (code->arena.used > TEXTS_MOST) {
+    if (code->arena.used > MAX_TEXTS) {
         code->overflow++;
         return "(too many functions)";
     }
@@ -127,7 +127,7 @@ static bool read_str(struct pycode *code, uint64_t address, struct str *str)
 
 static bool add_str(struct pycode *code, uint64_t address, size_t most, struct nl_buf *buf)
 {
-    unsigned char bytes[FILE_MOST * 4];
+    unsigned char bytes[MAX_FILE * 4];
     struct str str;
     if (!read_str(code, address, &str))
         return false;
@@ -152,7 +152,7 @@ static bool read_table(struct pycode *code, struct pycode_entry *entry)
     const struct pylayout *layout = &code->found->layout;
     int64_t size;
     if (!pymem_read(code->mem, entry->head.lines + layout->bytes_size, &size, sizeof size) ||
-        size < 0 || (uint64_t)size > TABLE_MOST)
+        size < 0 || (uint64_t)size > MAX_TABLE)
         return false;
     entry->table_len = (size_t)size;
     entry->table = nl_alloc(entry->table_len + 1);
@@ -164,10 +164,10 @@ static bool read_table(struct pycode *code, struct pycode_entry *entry)
 static bool read_prefix(struct pycode *code, struct pycode_entry *entry)
 {
     struct nl_buf buf;
-    nl_buf_init(&buf, (NAME_MOST + FILE_MOST) * 4 + 16);
-    bool done = add_str(code, entry->head.name, NAME_MOST, &buf);
+    nl_buf_init(&buf, (MAX_NAME + MAX_FILE) * 4 + 16);
+    bool done = add_str(code, entry->head.name, MAX_NAME, &buf);
     nl_buf_char(&buf, '\t');
-    done = done && add_str(code, entry->head.file, FILE_MOST, &buf);
+    done = done && add_str(code, entry->head.file, MAX_FILE, &buf);
     nl_buf_char(&buf, '\t');
     if (done)
         entry->prefix = keep_text(code, buf.ptr, buf.len);
@@ -187,7 +187,7 @@ static uint32_t head_bytes(const struct pylayout *layout)
     uint32_t end = layout->code_file > layout->code_name ? layout->code_file : layout->code_name;
     end = (end > layout->code_lines ? end : layout->code_lines) + 8;
     end = end > layout->code_first + 8 ? end : layout->code_first + 8;
-    return end < HEAD_MOST ? end : 0;
+    return end < MAX_HEAD ? end : 0;
 }
 
 /* Whether the object is still the one whose head that is, after its texts were read: it may have been freed between, and
@@ -196,7 +196,7 @@ static uint32_t head_bytes(const struct pylayout *layout)
 static bool is_alive(struct pycode *code, uint64_t address, const struct head *head)
 {
     const struct pylayout *layout = &code->found->layout;
-    unsigned char bytes[HEAD_MOST];
+    unsigned char bytes[MAX_HEAD];
     if (!pymem_read(code->mem, address, bytes, head_bytes(layout)))
         return false;
     uint64_t references = word_at(bytes, 0);
@@ -231,11 +231,11 @@ static void find_some(struct pycode *code, const uint64_t *addresses, struct pyc
                       size_t count)
 {
     const struct pylayout *layout = &code->found->layout;
-    struct pymem_piece pieces[FIND_MOST];
+    struct pymem_piece pieces[MAX_FIND];
     uint32_t bytes = head_bytes(layout);
-    unsigned char *heads = nl_alloc(count * HEAD_MOST + 1);
+    unsigned char *heads = nl_alloc(count * MAX_HEAD + 1);
     for (size_t i = 0; i < count; i++)
-        pieces[i] = (struct pymem_piece){addresses[i], heads + i * HEAD_MOST, bytes, false};
+        pieces[i] = (struct pymem_piece){addresses[i], heads + i * MAX_HEAD, bytes, false};
     if (bytes)
         pymem_read_all(code->mem, pieces, count);
     for (size_t i = 0; i < count; i++) {
@@ -258,8 +258,8 @@ static void find_some(struct pycode *code, const uint64_t *addresses, struct pyc
 void pycode_find(struct pycode *code, const uint64_t *addresses, struct pycode_entry **entries,
                  size_t count)
 {
-    for (size_t at = 0; at < count; at += FIND_MOST) {
-        size_t some = count - at < FIND_MOST ? count - at : FIND_MOST;
+    for (size_t at = 0; at < count; at += MAX_FIND) {
+        size_t some = count - at < MAX_FIND ? count - at : MAX_FIND;
         find_some(code, addresses + at, entries + at, some);
     }
 }
@@ -286,7 +286,7 @@ const char *pycode_frame(struct pycode *code, struct pycode_entry *entry, uint64
                                 entry->head.first, offset_of(code, entry, at));
     if (line > 0)
         (void)snprintf(number, sizeof number, "%d", (int)line);
-    nl_buf_init(&buf, (NAME_MOST + FILE_MOST) * 4 + 32);
+    nl_buf_init(&buf, (MAX_NAME + MAX_FILE) * 4 + 32);
     nl_buf_text(&buf, entry->prefix);
     nl_buf_text(&buf, number);
     unsigned slot = entry->next++ % LAST;

@@ -10,13 +10,13 @@
 
 #include "capture/recorder/programfile.h"
 
-#define HEADS_MOST   64u
-#define DYNAMIC_MOST 256u
-#define CHAIN_MOST   4096u
-#define NAME_MOST    32u
-#define MODULES_MOST 8u
-#define LINE_MOST    8192u
-#define LIBRARY      "/libpython3"
+#define MAX_HEADS   64u
+#define MAX_DYNAMIC 256u
+#define MAX_CHAIN   4096u
+#define MAX_NAME    32u
+#define MAX_MODULES 8u
+#define MAX_LINE    8192u
+#define LIBRARY     "/libpython3"
 
 /* A file that is mapped. */
 struct module {
@@ -38,9 +38,9 @@ static uint64_t relocated(const struct module *module, uint64_t address)
 
 static bool take_dynamic(struct pymem *mem, struct module *module, uint64_t address, uint64_t bytes)
 {
-    Elf64_Dyn entries[DYNAMIC_MOST];
+    Elf64_Dyn entries[MAX_DYNAMIC];
     size_t count = bytes / sizeof entries[0];
-    count = count < DYNAMIC_MOST ? count : DYNAMIC_MOST;
+    count = count < MAX_DYNAMIC ? count : MAX_DYNAMIC;
     if (!count || !pymem_read(mem, address, entries, count * sizeof entries[0]))
         return false;
     for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
@@ -58,10 +58,10 @@ static bool take_dynamic(struct pymem *mem, struct module *module, uint64_t addr
 static bool open_module(struct pymem *mem, struct module *module)
 {
     Elf64_Ehdr file;
-    Elf64_Phdr heads[HEADS_MOST];
+    Elf64_Phdr heads[MAX_HEADS];
     if (!pymem_read(mem, module->base, &file, sizeof file) ||
         memcmp(file.e_ident, ELFMAG, SELFMAG) != 0 || file.e_ident[EI_CLASS] != ELFCLASS64 ||
-        file.e_phentsize != sizeof heads[0] || !file.e_phnum || file.e_phnum > HEADS_MOST ||
+        file.e_phentsize != sizeof heads[0] || !file.e_phnum || file.e_phnum > MAX_HEADS ||
         !pymem_read(mem, module->base + file.e_phoff, heads, file.e_phnum * sizeof heads[0]))
         return false;
     for (size_t i = 0; i < file.e_phnum; i++)
@@ -86,7 +86,7 @@ static uint64_t symbol_if(struct pymem *mem, const struct module *module, uint32
                           const char *name)
 {
     Elf64_Sym symbol;
-    char text[NAME_MOST] = "";
+    char text[MAX_NAME] = "";
     size_t len = strlen(name) + 1;
     if (!pymem_get(mem, module->symbols + (uint64_t)number * sizeof symbol, &symbol,
                    sizeof symbol) ||
@@ -109,7 +109,7 @@ static uint64_t find_symbol(struct pymem *mem, const struct module *module, cons
     if (!pymem_get(mem, buckets + (uint64_t)(hash % table.buckets) * sizeof number, &number,
                    sizeof number))
         return 0;
-    for (unsigned i = 0; number >= table.first_symbol && i < CHAIN_MOST; i++, number++) {
+    for (unsigned i = 0; number >= table.first_symbol && i < MAX_CHAIN; i++, number++) {
         uint64_t address;
         if (!pymem_get(mem, chains + (uint64_t)(number - table.first_symbol) * sizeof chained,
                        &chained, sizeof chained))
@@ -139,9 +139,9 @@ static const char *first_of_file(char *line, uint64_t *begin)
 }
 
 /* Beginnings of the program's file and of what is called libpython3…; 0 with errno. */
-static size_t find_modules(int64_t pid, struct module modules[MODULES_MOST])
+static size_t find_modules(int64_t pid, struct module modules[MAX_MODULES])
 {
-    char path[64], program[PROGRAMFILE_PATH], line[LINE_MOST];
+    char path[64], program[PROGRAMFILE_PATH], line[MAX_LINE];
     size_t count = 0;
     uint64_t begin;
     (void)programfile_of(pid, program);
@@ -150,7 +150,7 @@ static size_t find_modules(int64_t pid, struct module modules[MODULES_MOST])
     if (!maps)
         return 0;
     errno = 0;
-    while (count < MODULES_MOST && fgets(line, sizeof line, maps)) {
+    while (count < MAX_MODULES && fgets(line, sizeof line, maps)) {
         const char *name = first_of_file(line, &begin);
         if (name && (strcmp(name, program) == 0 ||
                      strncmp(strrchr(name, '/'), LIBRARY, sizeof LIBRARY - 1) == 0))
@@ -227,7 +227,7 @@ static enum pyfind_state take_runtime(struct pymem *mem, struct pyfind *found)
 
 enum pyfind_state pyfind_look(struct pymem *mem, struct pyfind *found)
 {
-    struct module modules[MODULES_MOST];
+    struct module modules[MAX_MODULES];
     *found = (struct pyfind){0};
     size_t count = find_modules(mem->pid, modules);
     if (!count)

@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OLDEST     9u
-#define NEWEST     14u
-#define CANDIDATE  0xcu /* release candidates and releases */
-#define DESCRIBED  13u  /* from this version on interpreters describe themselves */
-#define FIELD_MOST (1u << 20)
-#define WORD_FLAG  0x80000000u
-#define WORD(n)    (WORD_FLAG | (n))
-#define NONE       PYLAYOUT_NONE
-#define COOKIE     "xdebugpy"
+#define OLDEST    9u
+#define NEWEST    14u
+#define CANDIDATE 0xcu /* release candidates and releases */
+#define DESCRIBED 13u  /* from this version on interpreters describe themselves */
+#define MAX_FIELD (1u << 20)
+#define WORD_FLAG 0x80000000u
+#define WORD(n)   (WORD_FLAG | (n))
+#define NONE      PYLAYOUT_NONE
+#define COOKIE    "xdebugpy"
 
 static const uint32_t table[][NEWEST - OLDEST + 1] = {
 #define PYFIELD(name, v9, v10, v11, v12, v13, v14) {v9, v10, v11, v12, v13, v14},
@@ -60,7 +60,7 @@ static bool is_sane(const struct pylayout *layout)
         if (within[i] >= layout->frame_size)
             return false;
     return layout->object_size == 2 * sizeof(uint64_t) && layout->object_type == sizeof(uint64_t) &&
-           layout->frame_size <= PYLAYOUT_FRAME_MOST;
+           layout->frame_size <= PYLAYOUT_MAX_FRAME;
 }
 
 /* The fields of a version; false when one is beyond reason. */
@@ -70,7 +70,7 @@ static bool take_fields(struct pylayout *layout, uint32_t minor, const uint64_t 
         uint32_t value = table[i][minor - OLDEST];
         if (value != NONE && value & WORD_FLAG) {
             uint64_t told = words[value & ~WORD_FLAG];
-            if (told > FIELD_MOST)
+            if (told > MAX_FIELD)
                 return false;
             value = (uint32_t)told;
         }

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PYLAYOUT_NONE       UINT32_MAX
-#define PYLAYOUT_FRAME_MOST 248u /* bytes of a frame; its fields begin within frame_size */
-#define PYLAYOUT_WORDS      52u  /* 8-byte words of the runtime structure that pylayout_for wants */
+#define PYLAYOUT_NONE      UINT32_MAX
+#define PYLAYOUT_MAX_FRAME 248u /* bytes of a frame; its fields begin within frame_size */
+#define PYLAYOUT_WORDS     52u  /* 8-byte words of the runtime structure that pylayout_for wants */
 
 /* How code offsets become lines. */
 enum pylines { PYLINES_LNOTAB, PYLINES_PAIRS, PYLINES_LOCATIONS };

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 
-#define PIECES_MOST 256u
-#define USER_MOST   ((uint64_t)1 << 56)
+#define MAX_PIECES 256u
+#define MAX_USER   ((uint64_t)1 << 56)
 
 void pymem_init(struct pymem *mem, int64_t pid)
 {
@@ -26,8 +26,8 @@ void pymem_release(struct pymem *mem)
 /* Whole pieces from the first on; returns how many. */
 static size_t read_some(struct pymem *mem, struct pymem_piece *pieces, size_t count)
 {
-    struct iovec here[PIECES_MOST], there[PIECES_MOST];
-    size_t used = count < PIECES_MOST ? count : PIECES_MOST, done = 0;
+    struct iovec here[MAX_PIECES], there[MAX_PIECES];
+    size_t used = count < MAX_PIECES ? count : MAX_PIECES, done = 0;
     for (size_t i = 0; i < used; i++) {
         here[i] = (struct iovec){pieces[i].to, pieces[i].bytes};
         there[i] = (struct iovec){(void *)(uintptr_t)pieces[i].address, pieces[i].bytes};
@@ -50,7 +50,7 @@ void pymem_read_all(struct pymem *mem, struct pymem_piece *pieces, size_t count)
         pieces[i].done = false;
     for (size_t at = 0; at < count;) {
         size_t done = read_some(mem, pieces + at, count - at);
-        if (done < PIECES_MOST && at + done < count)
+        if (done < MAX_PIECES && at + done < count)
             done++; /* the one that cannot be read is left out */
         at += done;
     }
@@ -59,7 +59,7 @@ void pymem_read_all(struct pymem *mem, struct pymem_piece *pieces, size_t count)
 bool pymem_read(struct pymem *mem, uint64_t address, void *to, size_t bytes)
 {
     struct pymem_piece piece = {address, to, bytes, false};
-    if (!address || address > USER_MOST) {
+    if (!address || address > MAX_USER) {
         mem->failure = EFAULT;
         return false;
     }
@@ -114,7 +114,7 @@ static const unsigned char *line_bytes(struct pymem *mem, uint64_t address)
 bool pymem_get(struct pymem *mem, uint64_t address, void *to, size_t bytes)
 {
     char *out = to;
-    if (address > USER_MOST) {
+    if (address > MAX_USER) {
         mem->failure = EFAULT;
         return false;
     }

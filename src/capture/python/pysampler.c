@@ -19,14 +19,14 @@
 #include "base/str.h"
 #include "capture/shared/ticks.h"
 
-#define QUEUE_MOST    ((size_t)8 << 20)
-#define PERIOD_MOST   ((int64_t)1000000000)
+#define MAX_QUEUE     ((size_t)8 << 20)
+#define MAX_PERIOD    ((int64_t)1000000000)
 #define LOOK_FIRST_NS ((int64_t)5000000) /* between looks for an interpreter; doubled each time */
 #define LOOK_LAST_NS  ((int64_t)5000000000)
-#define SHARE_MOST    10 /* a round takes at most this part of the period */
-#define SHARE_LEAST   50 /* and when it takes less than this the rate goes up again */
+#define MAX_SHARE     10 /* a round takes at most this part of the period */
+#define MIN_SHARE     50 /* and when it takes less than this the rate goes up again */
 #define AVERAGE_OF    16
-#define TORN_MOST     32u
+#define MAX_TORN      32u
 
 struct pysampler_process {
     int64_t pid;
@@ -36,7 +36,7 @@ struct pysampler_process {
     struct nl_buf queue;
     /* Samples whose stack could not be read: reported when one can be read again, else the process
      * was about to end or to become another program. */
-    struct pysampler_sample torn[TORN_MOST];
+    struct pysampler_sample torn[MAX_TORN];
     size_t torn_count;
     uint64_t samples, dropped, torn_told;
 };
@@ -112,7 +112,7 @@ static void queue(struct pysampler *sampler, struct pysampler_process *process,
                   const struct pysampler_sample *sample, const char *const *frames)
 {
     size_t bytes = sample->count * sizeof *frames;
-    if (process->queue.len + sizeof *sample + bytes > QUEUE_MOST) {
+    if (process->queue.len + sizeof *sample + bytes > MAX_QUEUE) {
         process->dropped++;
         return;
     }
@@ -134,7 +134,7 @@ static void tell_torn(struct pysampler *sampler, struct pysampler_process *proce
 static void keep_torn(struct pysampler *sampler, struct pysampler_process *process,
                       const struct pysampler_sample *sample)
 {
-    if (process->torn_count == TORN_MOST)
+    if (process->torn_count == MAX_TORN)
         tell_torn(sampler, process);
     process->torn[process->torn_count++] = *sample;
 }
@@ -251,9 +251,9 @@ static void wait_until(struct pysampler *sampler, int64_t moment)
 static void adapt(struct pysampler *sampler, int64_t cost)
 {
     sampler->cost_ns += (cost - sampler->cost_ns) / AVERAGE_OF;
-    if (sampler->cost_ns > sampler->period_ns / SHARE_MOST && sampler->period_ns < PERIOD_MOST)
+    if (sampler->cost_ns > sampler->period_ns / MAX_SHARE && sampler->period_ns < MAX_PERIOD)
         sampler->period_ns *= 2;
-    else if (sampler->cost_ns < sampler->period_ns / SHARE_LEAST &&
+    else if (sampler->cost_ns < sampler->period_ns / MIN_SHARE &&
              sampler->period_ns > sampler->wanted_ns)
         sampler->period_ns /= 2;
     if (sampler->period_ns > sampler->longest_ns)
@@ -388,7 +388,7 @@ struct pysampler_process *pysampler_add(struct pysampler *sampler, int64_t pid)
     process->stack = pystack_new(pid);
     process->found = PYFIND_NOT_YET;
     process->pause_ns = LOOK_FIRST_NS;
-    nl_buf_init(&process->queue, QUEUE_MOST);
+    nl_buf_init(&process->queue, MAX_QUEUE);
     pthread_mutex_lock(&sampler->lock);
     nl_grow(&sampler->processes, &sampler->cap, sampler->count + 1);
     sampler->processes[sampler->count++] = process;
@@ -415,7 +415,7 @@ void pysampler_take(struct pysampler *sampler, struct pysampler_process *process
     struct pysampler_sample sample;
     pthread_mutex_lock(&sampler->lock);
     struct nl_buf queue = process->queue;
-    nl_buf_init(&process->queue, QUEUE_MOST);
+    nl_buf_init(&process->queue, MAX_QUEUE);
     pthread_mutex_unlock(&sampler->lock);
     for (size_t at = 0; at < queue.len;) {
         memcpy(&sample, queue.ptr + at, sizeof sample);

@@ -14,14 +14,14 @@
 #include "base/mem.h"
 #include "capture/python/pycode.h"
 
-#define THREADS_MOST      4096u
-#define INTERPRETERS_MOST 256u
-#define LINES_MOST        48u
-#define TRIES             3u
-#define NOT_OURS          3 /* frames with this owner or a higher one stand for no function */
-#define CHAIN_MOST        (PYSTACK_FRAMES * 4)
-#define TCB_FROM          16u /* where in a thread's control block its number may be */
-#define TCB_TO            2048u
+#define MAX_THREADS      4096u
+#define MAX_INTERPRETERS 256u
+#define MAX_LINES        48u
+#define TRIES            3u
+#define NOT_OURS         3 /* frames with this owner or a higher one stand for no function */
+#define MAX_CHAIN        (PYSTACK_FRAMES * 4)
+#define TCB_FROM         16u /* where in a thread's control block its number may be */
+#define TCB_TO           2048u
 
 struct raw {
     uint64_t code, at;
@@ -39,7 +39,7 @@ struct pystack_thread {
     uint64_t address, ident, seen;
     struct pystack_note note;
     uint32_t tid;
-    uint64_t lines[LINES_MOST];
+    uint64_t lines[MAX_LINES];
     size_t line_count;
     struct reading before; /* for pystack_again; raw is not kept */
 };
@@ -209,7 +209,7 @@ static bool see_thread(struct pystack *stack, uint64_t address, uint64_t ident)
             thread->tid = outer_tid(stack, inner_tid(stack, thread));
         return fresh;
     }
-    if (stack->count >= THREADS_MOST) {
+    if (stack->count >= MAX_THREADS) {
         stack->losses.unlisted++;
         return true;
     }
@@ -228,7 +228,7 @@ static bool list_interpreter(struct pystack *stack, uint64_t interpreter)
     uint64_t thread, owner, ident;
     if (!pymem_get(&stack->mem, interpreter + layout->interp_threads, &thread, sizeof thread))
         return false;
-    for (unsigned i = 0; thread && i < THREADS_MOST; i++) {
+    for (unsigned i = 0; thread && i < MAX_THREADS; i++) {
         if (!pymem_get(&stack->mem, thread + layout->thread_interp, &owner, sizeof owner) ||
             !pymem_get(&stack->mem, thread + layout->thread_ident, &ident, sizeof ident))
             return false;
@@ -273,7 +273,7 @@ bool pystack_list(struct pystack *stack, struct pystack_thread *const **threads,
     bool done = pymem_get(&stack->mem, stack->found.runtime + layout->runtime_head, &interpreter,
                           sizeof interpreter);
     stack->interpreter = done ? interpreter : 0;
-    for (unsigned i = 0; done && interpreter && i < INTERPRETERS_MOST; i++) {
+    for (unsigned i = 0; done && interpreter && i < MAX_INTERPRETERS; i++) {
         uint64_t before = interpreter;
         done = list_interpreter(stack, interpreter) &&
                pymem_get(&stack->mem, interpreter + layout->interp_next, &interpreter,
@@ -331,7 +331,7 @@ static void remember_line(struct pystack_thread *thread, uint64_t address)
     for (size_t i = thread->line_count; i-- > 0;)
         if (thread->lines[i] == line)
             return;
-    if (thread->line_count < LINES_MOST)
+    if (thread->line_count < MAX_LINES)
         thread->lines[thread->line_count++] = line;
 }
 
@@ -362,11 +362,11 @@ static bool walk(struct pystack *stack, struct pystack_thread *thread, uint64_t 
 {
     const struct pylayout *layout = &stack->found.layout;
     struct reading *now = &stack->now;
-    unsigned char bytes[PYLAYOUT_FRAME_MOST + sizeof(uint64_t)]; /* a field may begin at the end */
+    unsigned char bytes[PYLAYOUT_MAX_FRAME + sizeof(uint64_t)]; /* a field may begin at the end */
     uint32_t size = layout->frame_size;
     *cut = false;
     now->count = 0;
-    for (unsigned i = 0; frame && i < CHAIN_MOST; i++) {
+    for (unsigned i = 0; frame && i < MAX_CHAIN; i++) {
         if (now->count == PYSTACK_FRAMES) {
             *cut = true;
             return true;

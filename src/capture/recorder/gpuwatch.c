@@ -22,7 +22,7 @@ struct device {
     struct gpu_info info;
     uint64_t absent;
     size_t process_count;
-    struct gpu_process process[GPU_PROCESSES_MOST];
+    struct gpu_process process[GPU_MAX_PROCESSES];
     uint64_t lists;
 };
 
@@ -61,7 +61,7 @@ static void add_reason(char all[GPU_WHY], const char *why)
 static void open_all(struct gpuwatch *watch)
 {
     char all[GPU_WHY] = "";
-    struct device *devices = nl_zalloc(GPU_DEVICES_MOST * sizeof *devices);
+    struct device *devices = nl_zalloc(GPU_MAX_DEVICES * sizeof *devices);
     unsigned count = 0;
     for (size_t i = 0; i < VENDORS && gpu_vendors[i]; i++) {
         const struct gpu_vendor *vendor = gpu_vendors[i];
@@ -69,7 +69,7 @@ static void open_all(struct gpuwatch *watch)
         void *state = watch->vendor_state[i] = vendor->open(watch->root, why);
         if (!state)
             add_reason(all, why);
-        for (unsigned n = 0; state && n < vendor->count(state) && count < GPU_DEVICES_MOST; n++) {
+        for (unsigned n = 0; state && n < vendor->count(state) && count < GPU_MAX_DEVICES; n++) {
             devices[count].vendor = vendor;
             devices[count].state = state;
             devices[count].number = n;
@@ -241,7 +241,7 @@ size_t gpuwatch_take(struct gpuwatch *watch, struct gpu_value *values, size_t ro
 }
 
 size_t gpuwatch_processes(struct gpuwatch *watch, unsigned device,
-                          struct gpu_process list[GPU_PROCESSES_MOST], uint64_t *rounds)
+                          struct gpu_process list[GPU_MAX_PROCESSES], uint64_t *rounds)
 {
     pthread_mutex_lock(&watch->lock);
     const struct device *of = &watch->devices[device];

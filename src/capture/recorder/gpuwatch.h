@@ -28,7 +28,7 @@ struct gpu_losses {
     uint64_t missed;   /* rounds that were due while a call kept us */
     uint64_t dropped;  /* values read, and then no room in the ring */
     uint64_t hung;     /* 1: a call had not come back when all ended */
-    uint64_t unlisted; /* processes on GPUs over GPU_PROCESSES_MOST */
+    uint64_t unlisted; /* processes on GPUs over GPU_MAX_PROCESSES */
     uint64_t
         unsampled; /* samples of drivers with times that cannot be, or for which there was no room */
 };
@@ -52,7 +52,7 @@ void gpuwatch_info(struct gpuwatch *watch, unsigned device, struct gpu_info *inf
 size_t gpuwatch_take(struct gpuwatch *watch, struct gpu_value *values, size_t room);
 /* Processes of a device as last read. Returns the number; *rounds counts readings, so 0 = not known. */
 size_t gpuwatch_processes(struct gpuwatch *watch, unsigned device,
-                          struct gpu_process list[GPU_PROCESSES_MOST], uint64_t *rounds);
+                          struct gpu_process list[GPU_MAX_PROCESSES], uint64_t *rounds);
 /* Ends it. `state` (may be NULL) is how it ended. */
 void gpuwatch_stop(struct gpuwatch *watch, struct gpuwatch_state *state);
 

@@ -76,7 +76,7 @@ void machine_refresh(struct machine *machine)
 
 static bool is_settled(struct machine *machine)
 {
-    struct gpu_process list[GPU_PROCESSES_MOST];
+    struct gpu_process list[GPU_MAX_PROCESSES];
     uint64_t all = GPU_BIT(GPU_METRICS) - 1, rounds;
     read_gpus(machine);
     if (!machine->gpu_state.opened)

@@ -15,8 +15,8 @@
 #include "capture/recorder/machine.h"
 #include "redact/redact.h"
 
-#define PROCESSES_MOST 32768u
-#define ARGUMENTS      4096u /* bytes of a command line that are looked at */
+#define MAX_PROCESSES 32768u
+#define ARGUMENTS     4096u /* bytes of a command line that are looked at */
 #define SYSTEM_TEXT                                                                                \
     ((size_t)1 << 20) /* of /proc/stat: some 100 bytes a processor, and the interrupts */
 #define KERNEL_THREAD 0x00200000u /* PF_KTHREAD of <linux/sched.h> */
@@ -125,7 +125,7 @@ static bool carry_over(struct machine *machine, struct machine_process *process,
 
 static void mark_gpus(struct machine *machine)
 {
-    struct gpu_process list[GPU_PROCESSES_MOST];
+    struct gpu_process list[GPU_MAX_PROCESSES];
     uint64_t rounds;
     for (unsigned d = 0; d < machine->gpu_count; d++) {
         size_t count = gpuwatch_processes(machine->watch, d, list, &rounds);
@@ -158,7 +158,7 @@ void machine_read_processes(struct machine *machine)
         struct machine_process process = {.pid = strtoll(entry->d_name, NULL, 10)};
         if (process.pid <= 0 || !read_stat(machine, &process))
             continue;
-        if (machine->process_count >= PROCESSES_MOST) {
+        if (machine->process_count >= MAX_PROCESSES) {
             machine->unseen++;
             continue;
         }

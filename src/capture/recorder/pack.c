@@ -13,13 +13,13 @@
 
 #include "base/mem.h"
 
-#define RAW_MOST ((size_t)2 << 20)
-#define LEVEL    1
+#define MAX_RAW ((size_t)2 << 20)
+#define LEVEL   1
 
 void pack_begin(struct pack *pack, int file, struct nl_rec_head *head)
 {
     *pack = (struct pack){.file = file, .head = head};
-    nl_buf_init(&pack->raw, RAW_MOST);
+    nl_buf_init(&pack->raw, MAX_RAW);
 }
 
 static off_t place_of(uint64_t number)

@@ -8,16 +8,15 @@
 #include "capture/recorder/partvalues.h"
 #include "capture/shared/ticks.h"
 
-#define NAMES_MOST                                                                                 \
-    ((size_t)1 << 20) /* frames of samples have the most; further ones share a name */
+#define MAX_NAMES ((size_t)1 << 20) /* frames of samples have the most; further ones share a name */
 
 /* ---- names ---- */
 
 static char *cut_copy(struct part *part, const char *text)
 {
-    size_t len = strnlen(text, NL_REC_NAME_MOST + 1);
-    if (len > NL_REC_NAME_MOST) {
-        len = NL_REC_NAME_MOST;
+    size_t len = strnlen(text, NL_REC_MAX_NAME + 1);
+    if (len > NL_REC_MAX_NAME) {
+        len = NL_REC_MAX_NAME;
         __atomic_fetch_add(&part->head->cut_names, 1, __ATOMIC_RELAXED);
     }
     char *copy = nl_zalloc(len + 1);
@@ -27,10 +26,10 @@ static char *cut_copy(struct part *part, const char *text)
 
 static uint32_t name_id(struct part *part, const char *text)
 {
-    uint64_t hash = nl_hash_keyed(text, strnlen(text, NL_REC_NAME_MOST));
+    uint64_t hash = nl_hash_keyed(text, strnlen(text, NL_REC_MAX_NAME));
     uint32_t row =
-        NL_LOOKUP(&part->name_rows, hash, i, strncmp(part->names[i], text, NL_REC_NAME_MOST) == 0);
-    if (row == NL_NO_ROW && part->name_count >= NAMES_MOST)
+        NL_LOOKUP(&part->name_rows, hash, i, strncmp(part->names[i], text, NL_REC_MAX_NAME) == 0);
+    if (row == NL_NO_ROW && part->name_count >= MAX_NAMES)
         return name_id(part, "(too many names)");
     if (row == NL_NO_ROW) {
         row = (uint32_t)part->name_count;

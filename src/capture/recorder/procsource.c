@@ -20,7 +20,7 @@
 #include "capture/recorder/partvalues.h"
 
 #define THREADS_EVERY 10u
-#define THREADS_MOST  1024u
+#define MAX_THREADS   1024u
 
 struct process {
     uint64_t polls;
@@ -133,8 +133,7 @@ static void threads(struct source_run *run, struct part *part)
     unsigned count = 0;
     if (!tasks)
         return;
-    for (struct dirent *task = readdir(tasks); task && count < THREADS_MOST;
-         task = readdir(tasks)) {
+    for (struct dirent *task = readdir(tasks); task && count < MAX_THREADS; task = readdir(tasks)) {
         unsigned long long ns;
         if (task->d_name[0] < '1' || task->d_name[0] > '9')
             continue;

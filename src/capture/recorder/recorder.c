@@ -33,8 +33,8 @@ struct nl_recorder {
     struct nl_recorder_options options;
     struct parts *parts;
     struct nl_control *control;
-    struct source_run runs[NL_SOURCES_MOST];
-    const struct nl_source *sources[NL_SOURCES_MOST];
+    struct source_run runs[NL_MAX_SOURCES];
+    const struct nl_source *sources[NL_MAX_SOURCES];
     size_t source_count;
     pid_t program;
     int program_fd, wait_status;
@@ -96,7 +96,7 @@ static void start_sources(struct nl_recorder *recorder)
 {
     const struct nl_source *const *table =
         recorder->options.sources ? recorder->options.sources : nl_sources;
-    for (unsigned i = 0; table[i] && i < NL_SOURCES_MOST; i++) {
+    for (unsigned i = 0; table[i] && i < NL_MAX_SOURCES; i++) {
         struct source_run *run = &recorder->runs[i];
         *run = (struct source_run){.parts = recorder->parts,
                                    .options = &recorder->options.asked,

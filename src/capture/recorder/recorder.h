@@ -61,7 +61,7 @@ struct nl_recorder_report {
     uint64_t peak_bytes; /* of memory for events */
     bool others_alive;   /* recorded processes went on when the program had ended */
     enum nl_rec_clock clock;
-    struct nl_recorder_source sources[NL_SOURCES_MOST];
+    struct nl_recorder_source sources[NL_MAX_SOURCES];
     size_t source_count;
 };
 

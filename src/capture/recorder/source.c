@@ -46,5 +46,5 @@ const struct nl_source *const nl_sources[] = {
     &nl_source_scopes, &nl_source_nvtx,   &nl_source_cuda, &nl_source_rocm, &nl_source_process,
     &nl_source_hooks,  &nl_source_python, &nl_source_gpus, &nl_source_cpu,  NULL};
 
-_Static_assert(sizeof nl_sources / sizeof nl_sources[0] - 1 <= NL_SOURCES_MOST,
+_Static_assert(sizeof nl_sources / sizeof nl_sources[0] - 1 <= NL_MAX_SOURCES,
                "raise PART_PRIVATES: further sources would be left out");

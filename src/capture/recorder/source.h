@@ -66,7 +66,7 @@ struct nl_source {
 
 /* NULL-terminated. */
 extern const struct nl_source *const nl_sources[];
-#define NL_SOURCES_MOST PART_PRIVATES
+#define NL_MAX_SOURCES PART_PRIVATES
 
 extern const struct nl_source nl_source_scopes, nl_source_nvtx, nl_source_cuda, nl_source_rocm,
     nl_source_process, nl_source_hooks, nl_source_python, nl_source_gpus, nl_source_cpu;

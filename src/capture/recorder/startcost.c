@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LEAST_ROUNDS 4
-#define MOST_ROUNDS  16
+#define MIN_ROUNDS 4
+#define MAX_ROUNDS 16
 
 static const char *program(void)
 {
@@ -48,7 +48,7 @@ static bool start(const char *path, char *const *variables, int64_t *least)
 
 static int rounds_for(uint64_t starts)
 {
-    return starts <= LEAST_ROUNDS ? LEAST_ROUNDS : starts < MOST_ROUNDS ? (int)starts : MOST_ROUNDS;
+    return starts <= MIN_ROUNDS ? MIN_ROUNDS : starts < MAX_ROUNDS ? (int)starts : MAX_ROUNDS;
 }
 
 uint64_t startcost_ns(uint64_t starts, char *const *recorded, char *const *bare)

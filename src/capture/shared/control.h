@@ -65,7 +65,7 @@ struct nl_control {
     uint32_t attached, refused; /* processes that record, that could not make their file */
     uint32_t gate_changes;
     uint64_t event_ps; /* cost of an event as the first process measured it, ps; 0 = not yet */
-    uint64_t hook_ps[NL_REC_HOOKS_MOST]; /* likewise of a hook with its events, or: */
+    uint64_t hook_ps[NL_REC_MAX_HOOKS]; /* likewise of a hook with its events, or: */
     uint64_t used_bytes;
     int64_t
         moves_ns[NL_CONTROL_MOVES]; /* when the gate was moved: CLOCK_MONOTONIC, 0 = not yet told */

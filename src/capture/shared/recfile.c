@@ -18,7 +18,7 @@
 
 #include "capture/shared/ticks.h"
 
-#define GROWTH_MOST 16u
+#define MAX_GROWTH 16u
 
 static void *reserve(size_t bytes)
 {
@@ -67,8 +67,8 @@ bool recfile_make(struct recfile *file, const char *folder, struct nl_control *c
     int descriptor = make_file(file, folder, facts->pid);
     if (descriptor < 0)
         return false;
-    file->address = reserve(RECFILE_BLOCKS_MOST * sizeof *file->address);
-    file->owned = reserve(RECFILE_BLOCKS_MOST * sizeof *file->owned);
+    file->address = reserve(RECFILE_MAX_BLOCKS * sizeof *file->address);
+    file->owned = reserve(RECFILE_MAX_BLOCKS * sizeof *file->owned);
     if (file->address && file->owned)
         file->head = map_part(descriptor, 0, NL_REC_HEAD_BYTES);
     close(descriptor);
@@ -95,8 +95,8 @@ bool recfile_claim(struct recfile *file, const char *folder, struct nl_control *
         return false;
     void *memory = mmap(NULL, NL_REC_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
     close(descriptor);
-    file->address = reserve(RECFILE_BLOCKS_MOST * sizeof *file->address);
-    file->owned = reserve(RECFILE_BLOCKS_MOST * sizeof *file->owned);
+    file->address = reserve(RECFILE_MAX_BLOCKS * sizeof *file->address);
+    file->owned = reserve(RECFILE_MAX_BLOCKS * sizeof *file->owned);
     file->head = memory == MAP_FAILED ? NULL : memory;
     if (file->address && file->owned && file->head && file->head->announced == place + 1)
         return true;
@@ -112,9 +112,9 @@ void recfile_forget(struct recfile *file)
     if (file->head)
         munmap(file->head, NL_REC_HEAD_BYTES);
     if (file->address)
-        munmap(file->address, RECFILE_BLOCKS_MOST * sizeof *file->address);
+        munmap(file->address, RECFILE_MAX_BLOCKS * sizeof *file->address);
     if (file->owned)
-        munmap(file->owned, RECFILE_BLOCKS_MOST * sizeof *file->owned);
+        munmap(file->owned, RECFILE_MAX_BLOCKS * sizeof *file->owned);
     *file = (struct recfile){0};
 }
 
@@ -140,7 +140,7 @@ static struct nl_rec_block *pop_free(struct recfile *file)
     uint64_t head = __atomic_load_n(stack, __ATOMIC_ACQUIRE);
     while ((uint32_t)head) {
         uint32_t number = (uint32_t)head - 1;
-        struct nl_rec_block *block = number < RECFILE_BLOCKS_MOST ? file->address[number] : NULL;
+        struct nl_rec_block *block = number < RECFILE_MAX_BLOCKS ? file->address[number] : NULL;
         if (!block)
             return NULL; /* somebody else wrote to the file */
         uint32_t next = __atomic_load_n(&block->next, __ATOMIC_RELAXED);
@@ -183,7 +183,7 @@ static struct nl_rec_block *adopt(struct recfile *file, char *memory, uint32_t f
 static struct nl_rec_block *grow(struct recfile *file)
 {
     uint32_t growths = __atomic_fetch_add(&file->growths, 1, __ATOMIC_RELAXED);
-    uint32_t count = growths < 3 ? 2u << growths : GROWTH_MOST;
+    uint32_t count = growths < 3 ? 2u << growths : MAX_GROWTH;
     size_t bytes = (size_t)count * NL_REC_BLOCK_BYTES;
     uint64_t *used = &file->control->used_bytes;
     char *memory = NULL;
@@ -192,7 +192,7 @@ static struct nl_rec_block *grow(struct recfile *file)
         int descriptor = open(file->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (descriptor >= 0) {
             uint64_t block = __atomic_fetch_add(&file->head->blocks, count, __ATOMIC_RELAXED);
-            if (block + count <= RECFILE_BLOCKS_MOST)
+            if (block + count <= RECFILE_MAX_BLOCKS)
                 memory = map_part(descriptor,
                                   NL_REC_HEAD_BYTES + block * (uint64_t)NL_REC_BLOCK_BYTES, bytes);
             first = (uint32_t)block;

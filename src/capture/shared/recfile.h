@@ -11,7 +11,7 @@
 
 #include "capture/shared/rechead.h"
 
-#define RECFILE_BLOCKS_MOST (1u << 20)
+#define RECFILE_MAX_BLOCKS (1u << 20)
 
 struct recfile {
     struct nl_rec_head *head; /* mapped, shared */

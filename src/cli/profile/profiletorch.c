@@ -44,9 +44,9 @@ static bool check_words(const struct nl_call *call, struct nl_err *err)
     const struct {
         const char *option;
         int64_t value, most;
-    } numbers[] = {{"max-runs", own->max_runs, ORT_RUNS_MOST},
-                   {"warmup", own->warm_up, ORT_RUNS_MOST},
-                   {"profiled-runs", own->profiled_runs, ORT_PROFILED_MOST},
+    } numbers[] = {{"max-runs", own->max_runs, ORT_MAX_RUNS},
+                   {"warmup", own->warm_up, ORT_MAX_RUNS},
+                   {"profiled-runs", own->profiled_runs, ORT_MAX_PROFILED},
                    {"threads", call->settings.threads, 1024}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (numbers[i].value > numbers[i].most)

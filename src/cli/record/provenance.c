@@ -26,7 +26,7 @@
 #include "nlrec/recformat.h"
 #include "redact/redact.h"
 
-#define TEXT_MAX 4096
+#define MAX_TEXT 4096
 
 static void put(FILE *out, const char *key, const char *value)
 {
@@ -38,7 +38,7 @@ static void put(FILE *out, const char *key, const char *value)
     for (size_t i = 0; i < safe.len; i++)
         if ((unsigned char)safe.ptr[i] < ' ')
             safe.ptr[i] = ' ';
-    fprintf(out, "%s\t%.*s\n", key, (int)nl_utf8_cut(safe.ptr, safe.len, TEXT_MAX),
+    fprintf(out, "%s\t%.*s\n", key, (int)nl_utf8_cut(safe.ptr, safe.len, MAX_TEXT),
             safe.len ? safe.ptr : "");
     nl_buf_release(&safe);
 }
@@ -85,7 +85,7 @@ static const struct {
 
 static void put_variables(FILE *out)
 {
-    char text[TEXT_MAX];
+    char text[MAX_TEXT];
     const char *done = "";
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
         const char *value = getenv(variables[i].variable), *middle = "", *end = "";
@@ -105,10 +105,10 @@ static void put_variables(FILE *out)
 }
 
 /* The first line of a small file, without its end. */
-static const char *first_line(const char *path, char text[TEXT_MAX])
+static const char *first_line(const char *path, char text[MAX_TEXT])
 {
     FILE *file = fopen(path, "re");
-    bool got = file && fgets(text, TEXT_MAX, file);
+    bool got = file && fgets(text, MAX_TEXT, file);
     if (file)
         fclose(file);
     if (!got)
@@ -142,7 +142,7 @@ static void put_machine(FILE *out)
     struct nl_rundoc_setting host[NL_HOST_FACTS];
     struct nl_arena arena;
     struct passwd entry, *user = NULL;
-    char text[TEXT_MAX], name[256] = "", folder[TEXT_MAX];
+    char text[MAX_TEXT], name[256] = "", folder[MAX_TEXT];
     nl_arena_init(&arena);
     size_t count = nl_host_facts(host, &arena);
     for (size_t i = 0; i < count; i++)

@@ -7,10 +7,10 @@
 
 #include "store/trace.h"
 
-#define HOOK           "hook/sitecustomize.py"
-#define WHEEL_PLACES   "/../{lib/python3*/{site,dist}-packages,.}/nlens/"
-#define PYTHON_HZ      100 /* when no rate is given */
-#define VARIABLES_MOST 5   /* and the end */
+#define HOOK          "hook/sitecustomize.py"
+#define WHEEL_PLACES  "/../{lib/python3*/{site,dist}-packages,.}/nlens/"
+#define PYTHON_HZ     100 /* when no rate is given */
+#define MAX_VARIABLES 5   /* and the end */
 
 const char *const nl_run_python_names[] = {"on", "sample", "trace", "trace-c", "off", NULL};
 
@@ -55,12 +55,12 @@ static char *find_hook(struct nl_arena *arena)
 const struct nl_variable *nl_run_python_variables(struct nl_arena *arena,
                                                   const struct nl_run_python_options *options)
 {
-    struct nl_variable *variables = nl_arena_alloc(arena, VARIABLES_MOST * sizeof *variables);
+    struct nl_variable *variables = nl_arena_alloc(arena, MAX_VARIABLES * sizeof *variables);
     const char *before = getenv("PYTHONPATH");
     bool hooks = options->mode != NL_RUN_PYTHON_SAMPLE && options->mode != NL_RUN_PYTHON_OFF;
     char *hook = hooks ? find_hook(arena) : NULL;
     size_t count = 0;
-    memset(variables, 0, VARIABLES_MOST * sizeof *variables);
+    memset(variables, 0, MAX_VARIABLES * sizeof *variables);
     if (!hook)
         return variables;
     if (before && *before)

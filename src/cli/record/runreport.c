@@ -24,8 +24,8 @@
 #define ERROR_KEY "clock error (ns)"
 #define MISSING   "not recorded: "
 
-#define MISSED_TOLD  0.1 /* tolerated share of missed samples before we warn */
-#define MISSED_LEAST 20  /* and their number: a short run says nothing */
+#define MISSED_TOLD 0.1 /* tolerated share of missed samples before we warn */
+#define MIN_MISSED  20  /* and their number: a short run says nothing */
 
 static uint64_t number_of(struct nl_str text)
 {
@@ -330,7 +330,7 @@ static void tell_samples(const struct nl_call *call, const struct nl_recorder_re
                         nl_format_ns(spent, source->spent_ns), nl_format_percent(share, part));
         double missed =
             source->rounds ? (double)source->missed / (double)(source->missed + source->rounds) : 0;
-        if (missed > MISSED_TOLD && source->missed >= MISSED_LEAST)
+        if (missed > MISSED_TOLD && source->missed >= MIN_MISSED)
             nl_message_note(
                 call,
                 "  %s: %s of the moments passed while the machine was busy; the samples "

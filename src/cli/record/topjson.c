@@ -90,7 +90,7 @@ static void put_process(struct nl_json *json, const struct machine_process *proc
                     process->gpus && process->gpu_bytes != UINT64_MAX);
     nl_json_key(json, "gpus");
     nl_json_open(json, '[');
-    for (unsigned i = 0; i < GPU_DEVICES_MOST; i++)
+    for (unsigned i = 0; i < GPU_MAX_DEVICES; i++)
         if (process->gpus >> i & 1u)
             nl_json_u64(json, i);
     nl_json_close(json, ']');

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 
 #define NESTING      8
-#define COUNTERS_MAX 65536
+#define MAX_COUNTERS 65536
 
 /* ---- Records ---- */
 
@@ -82,7 +82,7 @@ static const char *around_of(int key)
 static void take_sample(struct rocjson *load)
 {
     struct rocjson_sample sample = {.counter = load->counter};
-    if (load->counter == NL_NULL_U64 || load->sample_count >= COUNTERS_MAX ||
+    if (load->counter == NL_NULL_U64 || load->sample_count >= MAX_COUNTERS ||
         !jsonpull_f64(&load->reader, &sample.value))
         return;
     nl_grow(&load->samples, &load->sample_cap, load->sample_count + 1);

@@ -241,13 +241,13 @@ static void event_row(void *context, dbfile_cells cells)
 
 /* Room for all events at once: the array is too large to be copied as it grows. What a damaged file says
  * of its rows is not believed beyond what fits in it. */
-#define EVENT_LEAST 8 /* bytes of an event's row */
+#define MIN_EVENT 8 /* bytes of an event's row */
 
 static void reserve_events(struct rocpd *load)
 {
     char name[256];
     (void)snprintf(name, sizeof name, "rocpd_event%s", load->suffix);
-    uint64_t rows = dbrows_count(&load->db, name), most = load->db.db.map.size / EVENT_LEAST;
+    uint64_t rows = dbrows_count(&load->db, name), most = load->db.db.map.size / MIN_EVENT;
     nl_reserve(&load->event, &load->event_cap, (size_t)(rows < most ? rows : most));
 }
 

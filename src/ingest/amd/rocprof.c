@@ -109,11 +109,11 @@ static const struct rocprof_kind *kind_of(const struct csvread *csv)
 
 /* A row of rocprof v1 without the header above it, as pieces of a file have. */
 /* Cells of such a row: 16, and four times after them where it was timed. */
-enum { V1_KERNEL = 1, V1_SIGNAL = 14, V1_OBJECT, V1_LEAST, V1_TIMED = 20 };
+enum { V1_KERNEL = 1, V1_SIGNAL = 14, V1_OBJECT, V1_MIN_VALUES, V1_TIMED = 20 };
 
 static bool is_headless(const struct csvread *csv)
 {
-    return csv->count >= V1_LEAST &&
+    return csv->count >= V1_MIN_VALUES &&
            (nl_str_contains(csv->cells[V1_KERNEL], ".kd") || csv->count >= V1_TIMED) &&
            nl_str_starts(csv->cells[V1_SIGNAL], "0x") && nl_str_starts(csv->cells[V1_OBJECT], "0x");
 }

@@ -16,7 +16,7 @@
 #include "store/copykind.h"
 
 /* An end looks through them: more at once is no program's. */
-#define OPEN_RANGES_MOST 4096u
+#define MAX_OPEN_RANGES 4096u
 
 struct launch {
     uint32_t kernel; /* name, 0 = none */
@@ -241,7 +241,7 @@ static void mark_line(struct roctext *load, const struct roctext_line *line)
                                nl_stage_name(load->rows.stage, line->name)};
     if (line->operation == ROCTEXT_MARKED) {
         range_row(load, &range, line->begin, NL_RANGE_MARK);
-    } else if (load->open_count < OPEN_RANGES_MOST) {
+    } else if (load->open_count < MAX_OPEN_RANGES) {
         nl_grow(&load->open, &load->open_cap, load->open_count + 1);
         load->open[load->open_count++] = range;
     } else {

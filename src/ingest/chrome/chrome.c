@@ -31,10 +31,10 @@
 #include "ingest/chrome/chrome_head.h"
 #include "ingest/chrome/chrome_rows.h"
 
-#define THREADS_MOST 16
-#define CAPTURE_MOST ((size_t)16 << 20)  /* of a top-level value that is read */
-#define EPOCH_FIRST  1000000000000000000 /* 2001 in ns: times above it count from 1970 */
-#define EPOCH_LAST   4102444800000000000 /* 2100 */
+#define MAX_THREADS 16
+#define MAX_CAPTURE ((size_t)16 << 20)  /* of a top-level value that is read */
+#define EPOCH_FIRST 1000000000000000000 /* 2001 in ns: times above it count from 1970 */
+#define EPOCH_LAST  4102444800000000000 /* 2100 */
 
 struct reader {
     struct chrome_load load;
@@ -135,7 +135,7 @@ static bool capture_value(struct reader *r, struct chrome_value *value, bool *wh
         enum chrome_status status = chrome_parse_value(value, &p, r->feed.end);
         size_t have = (size_t)(r->feed.end - r->feed.at);
         *whole = status == CHROME_OK;
-        if (*whole || status == CHROME_BAD || r->feed.ended || have > CAPTURE_MOST) {
+        if (*whole || status == CHROME_BAD || r->feed.ended || have > MAX_CAPTURE) {
             if (*whole)
                 chrome_feed_use(&r->feed, p);
             return true;
@@ -439,7 +439,7 @@ static bool kineto_load(struct nl_reading *reading, struct nl_err *err)
                                 .main_pid = NL_NULL_I64},
                        .err = err};
     unsigned threads = nl_job_threads(reading->job);
-    r.count = threads < THREADS_MOST ? threads : THREADS_MOST;
+    r.count = threads < MAX_THREADS ? threads : MAX_THREADS;
     chrome_cats_init(&r.load.cats);
     chrome_head_init(&r.head);
     chrome_stacks_init(&r.load.stacks);

@@ -169,7 +169,7 @@ static inline bool ends_number(char c)
     return c == ',' || c == '}' || (unsigned char)c <= ' ';
 }
 
-#define WHOLE_MOST 9000000000000000u /* fits 64 bits as thousandths, and is exact as a double */
+#define MAX_WHOLE 9000000000000000u /* fits 64 bits as thousandths, and is exact as a double */
 
 /* The usual numbers: up to 16 digits, as microseconds since 1970 have, with up to 3 decimals. NULL for
  * all others. */
@@ -189,7 +189,7 @@ static inline HOT const char *parse_usual_number(struct chrome_value *value, con
     }
     value->type = CHROME_INTEGER;
     if (*stop == '.') {
-        if (sum > WHOLE_MOST)
+        if (sum > MAX_WHOLE)
             return NULL;
         static const uint32_t scale[] = {0, 100, 10, 1};
         word = chrome_load8(stop + 1);
@@ -435,7 +435,7 @@ static enum chrome_status parse_args(struct chrome_parser *parser, struct chrome
         if (arg < CHROME_ARG_COUNT) {
             value = &event->arg[arg];
             event->args[arg / 64] |= (uint64_t)1 << (arg % 64);
-        } else if (event->unknown++ < CHROME_UNKNOWN_MAX) {
+        } else if (event->unknown++ < CHROME_MAX_UNKNOWN) {
             event->unknown_key[event->unknown - 1] = m.key;
         }
         status = arg < CHROME_ARG_COUNT && *at == '[' ? parse_array(&parser->guess, value, &at, end)
@@ -489,7 +489,7 @@ static inline HOT bool take_run(struct chrome_parser *parser, struct chrome_even
                                 unsigned *field, const char **at, const char *end)
 {
     const char *p = *at;
-    if (!parser->runs[*field].next || end - p < CHROME_RUN_MOST)
+    if (!parser->runs[*field].next || end - p < CHROME_MAX_RUN)
         return false;
     const struct chrome_run *run = chrome_run_find(&parser->runs[*field], p);
     if (!run)

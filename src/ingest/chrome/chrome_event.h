@@ -49,7 +49,7 @@ enum chrome_field {
     CHROME_F_COUNT
 };
 
-#define CHROME_UNKNOWN_MAX 12
+#define CHROME_MAX_UNKNOWN 12
 
 struct chrome_event {
     struct chrome_value field[CHROME_F_KEPT]; /* valid where `seen` has the bit */
@@ -57,8 +57,8 @@ struct chrome_event {
     bool duplicate, trailing_comma;
     uint64_t args[2]; /* bit per enum chrome_arg */
     struct chrome_value arg[CHROME_ARG_COUNT];
-    unsigned unknown; /* keys of args that are not known, the first CHROME_UNKNOWN_MAX kept */
-    struct nl_str unknown_key[CHROME_UNKNOWN_MAX];
+    unsigned unknown; /* keys of args that are not known, the first CHROME_MAX_UNKNOWN kept */
+    struct nl_str unknown_key[CHROME_MAX_UNKNOWN];
 };
 
 enum chrome_status {

@@ -124,9 +124,9 @@ bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err)
         nl_stream_return(feed->stream, &piece);
     }
     if (left >= feed->room) {
-        if (feed->room >= CHROME_VALUE_MOST)
+        if (feed->room >= CHROME_MAX_VALUE)
             return nl_fail(err, NL_LIMIT, "one value of the JSON text is over %zu MiB",
-                           CHROME_VALUE_MOST >> 20);
+                           CHROME_MAX_VALUE >> 20);
         char *bytes = chrome_feed_buffer(feed->room * 2), *old = feed->bytes;
         move_to(feed, feed->at, bytes, feed->room * 2);
         nl_free(old);

@@ -16,7 +16,7 @@
 
 #define CHROME_FIRST_WINDOW ((size_t)1 << 20)   /* bytes; the first is looked at ahead */
 #define CHROME_BLOCK        ((size_t)512 << 10) /* the others: stays in a core's own caches */
-#define CHROME_VALUE_MOST   ((size_t)256 << 20) /* no event or other value may be larger */
+#define CHROME_MAX_VALUE    ((size_t)256 << 20) /* no event or other value may be larger */
 
 struct chrome_feed {
     struct nl_stream *stream;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#define KEYS_MOST 64 /* unknown keys named in coverage */
+#define MAX_KEYS 64 /* unknown keys named in coverage */
 
 typedef void take_fn(struct chrome_head *, struct chrome_load *, struct chrome_names *,
                      const char *key, const struct chrome_value *);
@@ -85,7 +85,7 @@ void chrome_head_skip(struct chrome_head *head, struct chrome_load *load, struct
     for (size_t i = 0; i < sizeof known_skips / sizeof known_skips[0]; i++)
         if (nl_str_is(key, known_skips[i].key))
             advice = known_skips[i].advice;
-    if (head->unknown++ >= KEYS_MOST)
+    if (head->unknown++ >= MAX_KEYS)
         key = nl_str("(more)");
     if (key.len > 64)
         key.len = 64;

@@ -4,14 +4,14 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 
-#define NAME_MOST ((size_t)64 << 20)
+#define MAX_NAME ((size_t)64 << 20)
 
 void chrome_names_init(struct chrome_names *names, struct nl_builder *builder,
                        struct nl_stage *stage)
 {
     *names = (struct chrome_names){.stage = stage, .builder = builder};
     chrome_texts_init(&names->texts);
-    nl_buf_init(&names->decoded, NAME_MOST);
+    nl_buf_init(&names->decoded, MAX_NAME);
 }
 
 void chrome_names_release(struct chrome_names *names)

@@ -198,14 +198,14 @@ static void stage_whole(struct pairing *p, const struct chrome_half *half)
                                        : 0);
 }
 
-#define LOOK_MOST 256 /* halves looked at around an end */
+#define MAX_LOOK 256 /* halves looked at around an end */
 
 /* Position in the stack of the slice that an end closes: the innermost, unless only a begin of the
  * same time is above the one it names. -1 = none. */
 static ptrdiff_t find_open(struct pairing *p, const struct chrome_half *end)
 {
     ptrdiff_t top = (ptrdiff_t)p->open_count - 1;
-    for (ptrdiff_t i = top; i >= 0 && i > top - LOOK_MOST && end->name; i--) {
+    for (ptrdiff_t i = top; i >= 0 && i > top - MAX_LOOK && end->name; i--) {
         const struct chrome_half *begin = &p->halves[p->open[i]];
         if (begin->name == end->name)
             return i;
@@ -219,7 +219,7 @@ static ptrdiff_t find_open(struct pairing *p, const struct chrome_half *end)
 static bool begin_follows(struct pairing *p, size_t i, size_t group_end)
 {
     const struct chrome_half *end = at(p, i);
-    for (size_t k = i + 1; k < group_end && k < i + LOOK_MOST && at(p, k)->ts == end->ts; k++) {
+    for (size_t k = i + 1; k < group_end && k < i + MAX_LOOK && at(p, k)->ts == end->ts; k++) {
         struct chrome_half *begin = at(p, k);
         if (begin->phase != 'B' || p->used[p->keys[k].row] || begin->name != end->name)
             continue;

@@ -11,15 +11,15 @@
 #include "base/hex.h"
 #include "ingest/chrome/chrome_work.h"
 
-#define DEPTH_MOST 512
-#define KEY_MOST   64 /* bytes of a key whose comma is missing */
-#define ROOM_MOST  ((size_t)300 << 20)
+#define MAX_DEPTH 512
+#define MAX_KEY   64 /* bytes of a key whose comma is missing */
+#define MAX_ROOM  ((size_t)300 << 20)
 
 struct repair {
     struct chrome_worker *worker;
     struct nl_buf *out;
     const char *p, *end;
-    char close[DEPTH_MOST]; /* brackets to come */
+    char close[MAX_DEPTH]; /* brackets to come */
     unsigned depth;
     bool after_value; /* a comma is due before the next member */
 };
@@ -41,7 +41,7 @@ static const char *after_space(const struct repair *r, const char *p)
 static bool key_at(const struct repair *r, const char *p)
 {
     const char *stop = memchr(p + 1, '"', (size_t)(r->end - p - 1));
-    if (!stop || stop - p > KEY_MOST)
+    if (!stop || stop - p > MAX_KEY)
         return false;
     stop = after_space(r, stop + 1);
     return stop < r->end && *stop == ':';
@@ -156,7 +156,7 @@ static bool copy_word(struct repair *r)
 
 static bool open_bracket(struct repair *r)
 {
-    if (r->depth == DEPTH_MOST)
+    if (r->depth == MAX_DEPTH)
         return false;
     r->close[r->depth++] = *r->p == '{' ? '}' : ']';
     nl_buf_char(r->out, *r->p++);
@@ -221,7 +221,7 @@ static bool step(struct repair *r)
 bool chrome_repair(struct chrome_worker *worker, const char **text, const char *end)
 {
     struct repair r = {.worker = worker, .out = &worker->repaired, .p = *text, .end = end};
-    r.out->max = ROOM_MOST;
+    r.out->max = MAX_ROOM;
     nl_buf_clear(r.out);
     nl_buf_text(r.out, "        "); /* readable bytes before the first text */
     open_bracket(&r);

@@ -153,7 +153,7 @@ static void report_phases(struct chrome_load *load, struct chrome_worker *worker
                             (int64_t)unknown, "");
 }
 
-/* Argument keys by name; few, since each worker keeps CHROME_KEYS_MOST at most. */
+/* Argument keys by name; few, since each worker keeps CHROME_MAX_KEYS at most. */
 static void report_keys(struct chrome_load *load, struct chrome_worker *workers, unsigned count)
 {
     for (unsigned w = 0; w < count; w++)

@@ -65,7 +65,7 @@ static const struct chrome_cat generic = {NULL, NL_KIND_GENERIC, NL_LANE_THREAD,
 
 void chrome_cats_init(struct chrome_words *words)
 {
-    const char *text[CHROME_WORDS_MAX];
+    const char *text[CHROME_MAX_WORDS];
     for (size_t i = 0; i < chrome_cat_count; i++)
         text[i] = chrome_cats[i].text;
     chrome_words_init(words, text, chrome_cat_count);
@@ -125,8 +125,8 @@ uint32_t chrome_args_text(struct chrome_worker *worker, struct chrome_names *nam
     struct nl_str text = chrome_text(&event->field[CHROME_F_ARGS]);
     if (text.len <= 2)
         return NL_NO_NAME;
-    if (text.len > CHROME_ARGS_MOST) {
-        text.len = nl_utf8_cut(text.ptr, text.len, CHROME_ARGS_MOST);
+    if (text.len > CHROME_MAX_ARGS) {
+        text.len = nl_utf8_cut(text.ptr, text.len, CHROME_MAX_ARGS);
         chrome_note(worker, CHROME_NOTE_ARGS_CUT);
     }
     return chrome_names_id(names, text, false);
@@ -185,7 +185,7 @@ static void count_unknown(struct chrome_worker *worker)
 {
     const struct chrome_event *event = &worker->event;
     for (unsigned i = 0; i < event->unknown; i++) {
-        if (i == CHROME_UNKNOWN_MAX) {
+        if (i == CHROME_MAX_UNKNOWN) {
             worker->notes[CHROME_NOTE_ARG_UNKNOWN] += event->unknown - i;
             return;
         }
@@ -195,7 +195,7 @@ static void count_unknown(struct chrome_worker *worker)
                                           memcmp(worker->keys[k].text, key.ptr, key.len) == 0))
             k++;
         if (k == worker->key_count) {
-            if (k == CHROME_KEYS_MOST || key.len > sizeof worker->keys[k].text) {
+            if (k == CHROME_MAX_KEYS || key.len > sizeof worker->keys[k].text) {
                 chrome_note(worker, CHROME_NOTE_ARG_UNKNOWN);
                 continue;
             }

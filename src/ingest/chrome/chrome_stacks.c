@@ -262,7 +262,7 @@ void chrome_stacks_open(struct chrome_stacks *stacks, struct chrome_worker *firs
 /* Row of the dictionary's frame with this key. */
 static uint32_t frame_row(struct chrome_stacks *stacks, uint64_t key)
 {
-    uint64_t path[CHROME_FRAMES_MOST];
+    uint64_t path[CHROME_MAX_FRAMES];
     size_t depth = 0;
     uint32_t row = NL_NULL_ROW;
     for (bool more = true; more;) {
@@ -276,7 +276,7 @@ static uint32_t frame_row(struct chrome_stacks *stacks, uint64_t key)
             row = frame->row;
             break;
         }
-        if (depth == CHROME_FRAMES_MOST || frame->walked) { /* too deep, or a circle */
+        if (depth == CHROME_MAX_FRAMES || frame->walked) { /* too deep, or a circle */
             stacks->deep++;
             break;
         }
@@ -310,7 +310,7 @@ static uint32_t list_row(struct chrome_stacks *stacks, const struct chrome_stack
                 jsonpull_skip(&list);
                 continue;
             }
-            if (depth++ == CHROME_FRAMES_MOST) {
+            if (depth++ == CHROME_MAX_FRAMES) {
                 stacks->deep++;
                 break;
             }

@@ -22,7 +22,7 @@ struct chrome_frame;
 struct chrome_sample;
 struct chrome_chunk;
 
-#define CHROME_FRAMES_MOST 1024 /* of one stack */
+#define CHROME_MAX_FRAMES 1024 /* of one stack */
 
 /* Fields that carry stacks: one look at an event shows whether it has any of them. */
 #define CHROME_STACK_FIELDS (1u << CHROME_F_SF | 1u << CHROME_F_STACK)

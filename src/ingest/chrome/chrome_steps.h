@@ -20,13 +20,13 @@
 
 #include "ingest/chrome/chrome_value.h"
 
-#define CHROME_STEP_MOST 32
-#define CHROME_RUN_MOST  96 /* a multiple of 16 */
+#define CHROME_MAX_STEP  32
+#define CHROME_MAX_RUN   96 /* a multiple of 16 */
 #define CHROME_RUN_WAYS  4
 #define CHROME_RUN_INNER 4 /* values in a run */
 
 struct chrome_step {
-    char text[CHROME_STEP_MOST];
+    char text[CHROME_MAX_STEP];
     uint32_t mask[2];  /* which bytes count, 16 each; CHROME_MATCHES_NOTHING while it is empty */
     uint8_t len, word; /* word: number of the key */
 };
@@ -36,7 +36,7 @@ struct chrome_steps {
 };
 
 struct chrome_run {
-    char text[CHROME_RUN_MOST];
+    char text[CHROME_MAX_RUN];
     uint32_t len;        /* 0: none */
     uint32_t tail;       /* which of the last 16 bytes count, a bit each */
     uint32_t fields;     /* the fields inside, a bit each */
@@ -89,7 +89,7 @@ static inline void chrome_step_learn(struct chrome_steps *steps, const char *fro
 {
     size_t len = (size_t)(to - from);
     struct chrome_step *step = &steps->step[0];
-    if (len == 0 || len > CHROME_STEP_MOST)
+    if (len == 0 || len > CHROME_MAX_STEP)
         return;
     steps->step[1] = *step;
     memset(step->text, 0, sizeof step->text);
@@ -114,7 +114,7 @@ static inline bool chrome_run_matches(const struct chrome_run *run, const char *
 #endif
 }
 
-/* The run at p, of which CHROME_RUN_MOST bytes must be readable; or NULL. */
+/* The run at p, of which CHROME_MAX_RUN bytes must be readable; or NULL. */
 static inline const struct chrome_run *chrome_run_find(struct chrome_runs *runs, const char *p)
 {
     if (chrome_run_matches(&runs->run[runs->last], p))
@@ -150,7 +150,7 @@ static inline void chrome_run_learn(struct chrome_runs *runs, const struct chrom
                                     const char *to, unsigned word)
 {
     size_t len = (size_t)(to - draft->from);
-    if (draft->count > CHROME_RUN_INNER || len > CHROME_RUN_MOST)
+    if (draft->count > CHROME_RUN_INNER || len > CHROME_MAX_RUN)
         return;
     /* A key that stands twice must be noted each time. */
     for (unsigned i = 1; i < draft->count; i++)

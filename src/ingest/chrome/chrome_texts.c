@@ -3,8 +3,8 @@
 
 #include "ingest/chrome/chrome_scan.h"
 
-#define COPY_MOST   4096               /* longer texts are not kept */
-#define COPIES_MOST ((size_t)16 << 20) /* of all copies; then the cache starts again */
+#define MAX_COPY   4096               /* longer texts are not kept */
+#define MAX_COPIES ((size_t)16 << 20) /* of all copies; then the cache starts again */
 
 void chrome_texts_init(struct chrome_texts *texts)
 {
@@ -49,7 +49,7 @@ static inline uint64_t hash_raw(const char *p, size_t len, uint64_t seed)
 
 static void take_slot(struct chrome_texts *texts, struct chrome_text_slot *slot, struct nl_str raw)
 {
-    if (texts->copies.used > COPIES_MOST) {
+    if (texts->copies.used > MAX_COPIES) {
         nl_arena_free(&texts->copies);
         memset(texts->slots, 0, CHROME_TEXT_SLOTS * sizeof *texts->slots);
     }
@@ -69,7 +69,7 @@ struct chrome_text_slot *chrome_texts_slot(struct chrome_texts *texts, struct nl
     if (slot->hash == hash && slot->len == raw.len && slot->text && slot->escaped == escaped &&
         memcmp(slot->text, raw.ptr, raw.len) == 0)
         return slot;
-    if (raw.len > COPY_MOST)
+    if (raw.len > MAX_COPY)
         return NULL;
     take_slot(texts, slot, raw);
     slot->hash = hash;

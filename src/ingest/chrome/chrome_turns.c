@@ -45,7 +45,7 @@ static bool skip_giant(struct chrome_load *load, struct chrome_feed *feed,
 /* True when the window is full of one unfinished event and must not grow. */
 static bool at_ceiling(const struct chrome_feed *feed)
 {
-    return (size_t)(feed->end - feed->at) >= CHROME_VALUE_MOST;
+    return (size_t)(feed->end - feed->at) >= CHROME_MAX_VALUE;
 }
 
 /* ---- In place. ---- */

@@ -143,7 +143,7 @@ static void read_nodes(struct v8 *v8, struct nl_str text)
 /* Row of a node, with those that called it. */
 static uint32_t stack_of(struct v8 *v8, int64_t id)
 {
-    struct node *path[CHROME_FRAMES_MOST];
+    struct node *path[CHROME_MAX_FRAMES];
     size_t depth = 0;
     uint32_t row = NL_NULL_ROW;
     while (id != NL_NULL_I64) {
@@ -157,7 +157,7 @@ static uint32_t stack_of(struct v8 *v8, int64_t id)
             row = node->row;
             break;
         }
-        if (depth == CHROME_FRAMES_MOST || node->walked) {
+        if (depth == CHROME_MAX_FRAMES || node->walked) {
             v8->stacks->deep++;
             break;
         }

@@ -5,7 +5,7 @@
 
 void chrome_words_init(struct chrome_words *words, const char *const *text, size_t count)
 {
-    if (count > CHROME_WORDS_MAX)
+    if (count > CHROME_MAX_WORDS)
         NL_BUG("too many words");
     memset(words->slots, CHROME_NO_WORD, sizeof words->slots);
     for (size_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /*
  * chrome_words — a small fixed set of words (argument keys, categories) that texts are looked up
  * in, at a few nanoseconds each. Built once per reader from an array of words; up to
- * CHROME_WORDS_MAX of them. A lookup reads 8 bytes from the text's start and the 8 up to its end,
+ * CHROME_MAX_WORDS of them. A lookup reads 8 bytes from the text's start and the 8 up to its end,
  * so texts need 8 readable bytes before and after them, which JSON blocks have.
  */
 #ifndef CHROME_WORDS_H
@@ -14,7 +14,7 @@
 
 #include "ingest/chrome/chrome_scan.h"
 
-#define CHROME_WORDS_MAX   160
+#define CHROME_MAX_WORDS   160
 #define CHROME_WORDS_BITS  9
 #define CHROME_WORDS_SLOTS (1 << CHROME_WORDS_BITS)
 #define CHROME_NO_WORD     255
@@ -27,7 +27,7 @@ struct chrome_word {
 };
 
 struct chrome_words {
-    struct chrome_word word[CHROME_WORDS_MAX];
+    struct chrome_word word[CHROME_MAX_WORDS];
     uint8_t slots[CHROME_WORDS_SLOTS]; /* number of a word, or CHROME_NO_WORD */
 };
 

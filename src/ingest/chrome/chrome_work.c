@@ -18,9 +18,9 @@ void chrome_worker_init(struct chrome_worker *worker, struct chrome_load *load)
     worker->parser.guess.texts = &worker->names.texts;
     worker->lanes = nl_zalloc(CHROME_LANE_SLOTS * sizeof *worker->lanes);
     worker->label_hashes = nl_zalloc(CHROME_LABEL_SLOTS * sizeof *worker->label_hashes);
-    worker->keys = nl_zalloc(CHROME_KEYS_MOST * sizeof *worker->keys);
+    worker->keys = nl_zalloc(CHROME_MAX_KEYS * sizeof *worker->keys);
     nl_buf_init(&worker->repaired, 0);
-    nl_buf_init(&worker->text, CHROME_ARGS_MOST);
+    nl_buf_init(&worker->text, CHROME_MAX_ARGS);
     nl_arena_init(&worker->texts);
 }
 
@@ -106,13 +106,13 @@ bool chrome_list_goes_on(const char *after, const char *end)
 }
 
 #define LOOK_BEHIND_LIST 256 /* bytes wanted after a ']' to decide */
-#define UNFINISHED_BYTES_MOST                                                                      \
+#define MAX_UNFINISHED_BYTES                                                                       \
     ((size_t)4 << 20) /* an unfinished event this long may be a lost quote */
 
 /* The event at `start` continues beyond the window. Wait for more? */
 static bool wait_for_more(const char *start, const char *end)
 {
-    return (size_t)(end - start) < UNFINISHED_BYTES_MOST || !chrome_guess_event(start + 1, end);
+    return (size_t)(end - start) < MAX_UNFINISHED_BYTES || !chrome_guess_event(start + 1, end);
 }
 
 /* The event at *text (its '{'): taken, repaired or skipped. False if it continues beyond `end`. */

@@ -17,7 +17,7 @@
 #include "ingest/chrome/chrome_stacks.h"
 #include "ingest/ingest.h"
 
-#define CHROME_ARGS_MOST 4096 /* bytes kept of an event's raw arguments */
+#define CHROME_MAX_ARGS 4096 /* bytes kept of an event's raw arguments */
 
 enum chrome_note {
 #define CHROME_NOTE(id, item, advice) CHROME_NOTE_##id,
@@ -77,7 +77,7 @@ struct chrome_key_count {
     uint64_t count;
 };
 
-#define CHROME_KEYS_MOST   64
+#define CHROME_MAX_KEYS    64
 #define CHROME_LABEL_SLOTS 1024
 
 struct chrome_load {

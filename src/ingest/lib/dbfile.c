@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "ingest/lib/dbspool.h"
 
-#define TABLES_MAX 8192
+#define MAX_TABLES 8192
 
 /* ---- SQLite's side ---- */
 
@@ -182,7 +182,7 @@ static void keep_table(void *context, const struct sqlitepages_cell *cells)
     const struct sqlitepages_cell *type = &cells[SCHEMA_TYPE], *root = &cells[SCHEMA_ROOT];
     if (type->type != SQLITEPAGES_TEXT || type->len != 5 || memcmp(type->bytes, "table", 5) != 0 ||
         root->type != SQLITEPAGES_INTEGER || root->integer < 1 || root->integer > UINT32_MAX ||
-        db->count >= TABLES_MAX)
+        db->count >= MAX_TABLES)
         return;
     struct dbfile_table table = {.name = cell_text(db, &cells[SCHEMA_NAME]),
                                  .sql = cell_text(db, &cells[SCHEMA_SQL]),

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-#define TIME_MAX            NL_TIME_MAX
+#define MAX_TIME            NL_MAX_TIME
 #define ARRAY_SLOTS_PER_KEY 8
 
 void gpurows_begin(struct gpurows *rows, struct nl_builder *builder, uint32_t source,
@@ -77,13 +77,13 @@ bool gpurows_stop(const struct gpurows *rows)
 
 bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_slice_row *slice)
 {
-    if (start == NL_NULL_I64 || start > TIME_MAX || start < -TIME_MAX) {
+    if (start == NL_NULL_I64 || start > MAX_TIME || start < -MAX_TIME) {
         rows->no_start++;
         return false;
     }
     rows->rows++;
     slice->ts = start;
-    if (end == NL_NULL_I64 || end > TIME_MAX || end < -TIME_MAX) {
+    if (end == NL_NULL_I64 || end > MAX_TIME || end < -MAX_TIME) {
         rows->no_end++;
         return true;
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Slots are found by 32 bits of the hash. */
-#define MOST_ROOM ((size_t)1 << 31)
+#define MAX_ROOM ((size_t)1 << 31)
 
 bool stack_cache_find(const struct stack_cache *cache, const void *ids, size_t len, uint64_t hash,
                       uint32_t *node)
@@ -47,7 +47,7 @@ static void more_slots(struct stack_cache *cache)
 void stack_cache_keep(struct stack_cache *cache, const void *ids, size_t len, uint64_t hash,
                       uint32_t node)
 {
-    if (len > UINT32_MAX || cache->count * 2 >= MOST_ROOM)
+    if (len > UINT32_MAX || cache->count * 2 >= MAX_ROOM)
         return;
     if (cache->count * 2 >= cache->room)
         more_slots(cache);

@@ -11,12 +11,12 @@
 
 #define FIRST_BITS 10
 #define UPPER_HALF 0xffffffff00000000u
-#define MOST_BITS  32
+#define MAX_BITS   32
 
 /* How many things a table of that many places is for: full to 2/3. */
 static size_t most_of(unsigned bits)
 {
-    return bits < MOST_BITS ? ((size_t)2 << bits) / 3 : SIZE_MAX;
+    return bits < MAX_BITS ? ((size_t)2 << bits) / 3 : SIZE_MAX;
 }
 
 /* A table of free places. Cleared here rather than by the kernel: a fresh page that is read before it is

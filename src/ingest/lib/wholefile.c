@@ -14,11 +14,11 @@
 #define FIRST_ROOM     ((size_t)4 << 20)
 #define PASSED_AT_ONCE ((size_t)2 << 20)
 #define PASSED_UNIT    ((size_t)64 << 10)  /* whole pages, whatever their size */
-#define MOST_UNKNOWN   ((uint64_t)8 << 30) /* ceiling when the job has no budget */
+#define MAX_UNKNOWN    ((uint64_t)8 << 30) /* ceiling when the job has no budget */
 
 static bool make_room(struct whole_file *file, const struct nl_job *job, struct nl_err *err)
 {
-    uint64_t most = job && job->memory_bytes ? job->memory_bytes / 2 : MOST_UNKNOWN;
+    uint64_t most = job && job->memory_bytes ? job->memory_bytes / 2 : MAX_UNKNOWN;
     size_t room = file->room ? file->room * 2 : FIRST_ROOM;
     if (room > most)
         room = (size_t)most & ~(size_t)4095;

@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "parse/jsonpull.h"
 
-#define LINE_MOST 65536 /* of what is kept of a line */
+#define MAX_LINE 65536 /* of what is kept of a line */
 
 enum slot {
     RECORD,
@@ -418,7 +418,7 @@ static bool nccljson_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct lines *l = nl_zalloc(sizeof *l);
     gpurows_begin(&l->rows, reading->builder, reading->source, reading->job);
-    nl_buf_init(&l->text, LINE_MOST);
+    nl_buf_init(&l->text, MAX_LINE);
     jsonpull_stream(&l->json, reading->stream, JSONPULL_MANY | JSONPULL_LINES, err);
     while (!gpurows_stop(&l->rows) && next_line(l)) {
         read_line(l);

@@ -5,9 +5,9 @@
 
 #include "base/sort.h"
 
-#define OPERATIONS     512
-#define OLDEST_WIDE    70 /* compute capability from which instructions take 16 bytes */
-#define STATEMENT_MOST 400
+#define OPERATIONS    512
+#define OLDEST_WIDE   70 /* compute capability from which instructions take 16 bytes */
+#define MAX_STATEMENT 400
 
 static const char *const names[OPERATIONS] = {
 #define CUBIN_OPCODE(number, name) [number] = name,
@@ -79,7 +79,7 @@ static void take_code(void *context, struct nl_str name, struct nl_str content)
     struct cubincode *code = program->code;
     size_t count = content.len / CUBINCODE_STEP;
     bool made = false;
-    if (!nl_str_starts(name, prefix) || !count || count > CUBINCODE_MOST - code->operation_count)
+    if (!nl_str_starts(name, prefix) || !count || count > MAX_CUBINCODE - code->operation_count)
         return;
     struct nl_str function = {name.ptr + sizeof prefix - 1, name.len - (sizeof prefix - 1)};
     (void)gpurows_map_put(&code->known, key_of(program->id, function), code->function_count, &made);
@@ -149,7 +149,7 @@ struct nl_str cubincode_ptx(const struct cubincode *code, const struct cubincode
         line = (struct nl_str){line.ptr + 1, line.len - 1};
     while (line.len && (line.ptr[line.len - 1] == ' ' || line.ptr[line.len - 1] == '\r'))
         line.len--;
-    if (line.len > STATEMENT_MOST)
-        line.len = STATEMENT_MOST;
+    if (line.len > MAX_STATEMENT)
+        line.len = MAX_STATEMENT;
     return line;
 }

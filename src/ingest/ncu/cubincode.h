@@ -21,7 +21,7 @@
 #include "ingest/ncu/cubinlines.h"
 
 #define CUBINCODE_STEP 16                /* bytes of an instruction */
-#define CUBINCODE_MOST ((size_t)1 << 24) /* instructions that are kept in all */
+#define MAX_CUBINCODE  ((size_t)1 << 24) /* instructions that are kept in all */
 
 struct cubincode {
     struct nl_arena texts;

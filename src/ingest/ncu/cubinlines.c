@@ -248,7 +248,7 @@ static void add_row(struct unit *unit, bool end)
         return; /* backwards: not of this function */
     if (last && last->file == row.file && last->line == row.line)
         return;
-    if (lines->row_count == CUBINLINES_MOST) {
+    if (lines->row_count == MAX_CUBINLINES) {
         lines->full++;
         return;
     }

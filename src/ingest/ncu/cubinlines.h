@@ -10,7 +10,7 @@
  *     cubinlines_release(&lines);
  *
  * Files are named without their folders. Bytes are not trusted: what makes no sense ends the reading
- * of that table, and `damaged` counts it. At most CUBINLINES_MOST rows are kept in all.
+ * of that table, and `damaged` counts it. At most MAX_CUBINLINES rows are kept in all.
  */
 #ifndef CUBINLINES_H
 #define CUBINLINES_H
@@ -19,7 +19,7 @@
 #include "base/str.h"
 #include "ingest/lib/gpurows.h"
 
-#define CUBINLINES_MOST ((size_t)1 << 22)
+#define MAX_CUBINLINES ((size_t)1 << 22)
 
 struct cubinlines_row {
     uint64_t offset;

@@ -4,22 +4,22 @@
 #include <string.h>
 
 /* Fewer are staged as rows. */
-#define RUN_LEAST 16u
+#define MIN_RUN 16u
 
 /* Keys that a group is compared with: the last ones, of as many values. */
 #define KEYS_TRIED 32u
 
 /* Is a number an address in the code of the kernel? Counts and indices are far below any address. */
 #define CODE_LOWEST ((int64_t)1 << 20)
-#define CODE_MOST   ((int64_t)1 << 28)
+#define MAX_CODE    ((int64_t)1 << 28)
 
 /* Room for what a run is made of. */
 struct ncu_places {
-    int64_t number[NL_KEYS_MOST], offset[NL_KEYS_MOST];
-    double value[NL_KEYS_MOST];
-    uint32_t file[NL_KEYS_MOST], line[NL_KEYS_MOST];
-    uint32_t opcode[NL_KEYS_MOST], ptx[NL_KEYS_MOST];
-    uint32_t metric[NL_KEYS_MOST], key[NL_KEYS_MOST], text[NL_KEYS_MOST];
+    int64_t number[NL_MAX_KEYS], offset[NL_MAX_KEYS];
+    double value[NL_MAX_KEYS];
+    uint32_t file[NL_MAX_KEYS], line[NL_MAX_KEYS];
+    uint32_t opcode[NL_MAX_KEYS], ptx[NL_MAX_KEYS];
+    uint32_t metric[NL_MAX_KEYS], key[NL_MAX_KEYS], text[NL_MAX_KEYS];
 };
 
 static void add_group(struct ncu_instances *in, size_t first, size_t count, uint32_t keys)
@@ -63,7 +63,7 @@ void ncu_instances_close(struct ncu_instances *in)
     uint32_t count = in->open;
     size_t number = in->has.numbers - count, value = in->has.values - count;
     in->open = 0;
-    if (count >= RUN_LEAST) {
+    if (count >= MIN_RUN) {
         add_group(in, value, count, find_keys(in, count));
         return;
     }
@@ -108,7 +108,7 @@ static uint32_t file_name(struct ncu_instances *in, struct nl_stage *stage,
 static int64_t offset_of(const struct ncu_code *code, int64_t number)
 {
     bool inside = code->first >= CODE_LOWEST && number != NL_NULL_I64 && number >= code->first &&
-                  number - code->first < CODE_MOST;
+                  number - code->first < MAX_CODE;
     return inside ? number - code->first : NL_NULL_I64;
 }
 
@@ -212,9 +212,9 @@ void ncu_instances_stage(struct ncu_instances *in, struct nl_stage *stage, uint3
         size_t count = group->count; /* rows of all metrics up to the next run are adjacent */
         while (i + 1 < in->has.groups && in->groups[i + 1].keys == NCU_ROWS)
             count += in->groups[++i].count;
-        for (size_t at = 0; at < count; at += NL_KEYS_MOST)
+        for (size_t at = 0; at < count; at += NL_MAX_KEYS)
             stage_rows(in, stage, slice, code, in->rows + group->first + at,
-                       (uint32_t)(count - at < NL_KEYS_MOST ? count - at : NL_KEYS_MOST));
+                       (uint32_t)(count - at < NL_MAX_KEYS ? count - at : NL_MAX_KEYS));
     }
     in->has = in->before = (struct ncu_instances_counts){0};
 }

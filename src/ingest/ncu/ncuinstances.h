@@ -58,7 +58,7 @@ static inline void ncu_instances_number(struct ncu_instances *in, int64_t number
     nl_grow(&in->values, &in->value_cap, in->has.values + 1);
     in->numbers[in->has.numbers++] = number;
     in->values[in->has.values++] = value;
-    if (++in->open == NL_KEYS_MOST)
+    if (++in->open == NL_MAX_KEYS)
         ncu_instances_close(in);
 }
 

@@ -106,7 +106,7 @@ enum { D_SEVERITY, D_TEXT };
 static const char *const diagnostic_columns[] = {
     [D_SEVERITY] = "severity", [D_TEXT] = "text", NULL};
 
-#define DIAGNOSTICS_MAX 100
+#define MAX_DIAGNOSTICS 100
 
 struct diagnostics {
     struct nsys_load *load;
@@ -121,7 +121,7 @@ static void diagnostic_row(void *context, const struct sqlitepages_cell *cells)
     struct nl_str text = nsys_text(load, &cells[D_TEXT]);
     if (text.len == 0 || (severity != 2 && severity != 3))
         return;
-    if (diagnostics->told++ >= DIAGNOSTICS_MAX) {
+    if (diagnostics->told++ >= MAX_DIAGNOSTICS) {
         cover(load, "more warnings of nsys", 1, "only the first are listed");
         return;
     }

@@ -14,7 +14,7 @@
 #include "base/search.h"
 #include "ingest/nsys/nsys.h"
 
-#define DIRECT_MAX ((int64_t)1 << 24) /* ids up to here may be looked up by array */
+#define MAX_DIRECT ((int64_t)1 << 24) /* ids up to here may be looked up by array */
 
 /* ---- Strings ---- */
 
@@ -56,7 +56,7 @@ void nsys_strings_load(struct nsys_load *load)
     if (!sorted)
         qsort(strings->list, strings->count, sizeof *strings->list, by_id);
     if (strings->count == 0 || strings->list[0].id < 0 ||
-        strings->list[strings->count - 1].id >= DIRECT_MAX)
+        strings->list[strings->count - 1].id >= MAX_DIRECT)
         return;
     strings->direct_count = (size_t)strings->list[strings->count - 1].id + 1;
     strings->direct = nl_zalloc(strings->direct_count * sizeof *strings->direct);
@@ -316,7 +316,7 @@ uint32_t nsys_thread_lane(struct nsys_worker *worker, enum nl_lanekind kind, dbf
 
 /* ---- Times ---- */
 
-#define TIME_MAX NL_TIME_MAX
+#define MAX_TIME NL_MAX_TIME
 
 bool nsys_times(struct nsys_worker *worker, dbfile_cells start, dbfile_cells end,
                 struct nl_slice_row *slice)
@@ -326,8 +326,8 @@ bool nsys_times(struct nsys_worker *worker, dbfile_cells start, dbfile_cells end
         worker->odd[NSYS_ODD_NO_START]++;
         return false;
     }
-    if (from > TIME_MAX || from < -TIME_MAX ||
-        (to != NL_NULL_I64 && (to > TIME_MAX || to < -TIME_MAX))) {
+    if (from > MAX_TIME || from < -MAX_TIME ||
+        (to != NL_NULL_I64 && (to > MAX_TIME || to < -MAX_TIME))) {
         worker->odd[NSYS_ODD_TIME_RANGE]++;
         return false;
     }

@@ -304,7 +304,7 @@ static void load_gpus(struct nsys_load *load)
 
 /* ---- Contexts ---- */
 
-#define CONTEXTS_MAX   4096
+#define MAX_CONTEXTS   4096
 #define CONTEXT_LEAVES 512 /* looked at per table: contexts live long */
 
 enum { X_PROCESS, X_CONTEXT, X_DEVICE, X_CELLS };
@@ -323,7 +323,7 @@ static void context_row(void *to, const struct sqlitepages_cell *cells)
         if (load->contexts.list[i].a == context.a &&
             load->contexts.list[i].process == context.process)
             return;
-    if (load->contexts.count < CONTEXTS_MAX)
+    if (load->contexts.count < MAX_CONTEXTS)
         nsys_named_add(&load->contexts, context);
 }
 

@@ -17,8 +17,8 @@
 #include "ingest/nsys/nsysids.h"
 
 #define HEADER     32
-#define FIELDS_MAX 65536
-#define BYTES_MAX  4096 /* of a payload that is looked at */
+#define MAX_FIELDS 65536
+#define MAX_BYTES  4096 /* of a payload that is looked at */
 
 /* ---- Schemas ---- */
 
@@ -36,7 +36,7 @@ static void entry_row(void *context, const struct sqlitepages_cell *cells)
                                .index = dbcell_i64(&cells[E_INDEX]),
                                .type = dbcell_i64(&cells[E_TYPE]),
                                .offset = dbcell_i64(&cells[E_OFFSET])};
-    if (name.len == 0 || load->field_count >= FIELDS_MAX)
+    if (name.len == 0 || load->field_count >= MAX_FIELDS)
         return;
     field.name = (struct nl_str){nl_arena_text(&load->db.arena, name.ptr, name.len), name.len};
     nl_grow(&load->fields, &load->field_cap, load->field_count + 1);
@@ -126,9 +126,9 @@ static void write_field(struct nl_json *json, struct nsys_payload *payload,
 }
 
 /* The payload's bytes, which old exports wrote as hexadecimal text. */
-static size_t raw_bytes(dbfile_cells cell, unsigned char bytes[BYTES_MAX])
+static size_t raw_bytes(dbfile_cells cell, unsigned char bytes[MAX_BYTES])
 {
-    size_t len = cell->len < BYTES_MAX ? cell->len : BYTES_MAX;
+    size_t len = cell->len < MAX_BYTES ? cell->len : MAX_BYTES;
     if (cell->type == SQLITEPAGES_BLOB || len < 2 * HEADER) {
         memcpy(bytes, cell->bytes, len);
         return len;
@@ -140,7 +140,7 @@ static size_t raw_bytes(dbfile_cells cell, unsigned char bytes[BYTES_MAX])
         char *end;
         byte = (unsigned)strtoul(pair, &end, 16);
         if (end != pair + 2) { /* not hexadecimal: the bytes themselves, marked as text */
-            len = cell->len < BYTES_MAX ? cell->len : BYTES_MAX;
+            len = cell->len < MAX_BYTES ? cell->len : MAX_BYTES;
             memcpy(bytes, cell->bytes, len);
             return len;
         }
@@ -152,7 +152,7 @@ static size_t raw_bytes(dbfile_cells cell, unsigned char bytes[BYTES_MAX])
 bool nsys_payload_decode(struct nsys_worker *worker, dbfile_cells cell,
                          struct nsys_payload *payload)
 {
-    unsigned char bytes[BYTES_MAX];
+    unsigned char bytes[MAX_BYTES];
     const struct nsys_load *load = worker->load;
     *payload = (struct nsys_payload){.bytes = NL_NULL_U64, .peer = NL_NULL_I64};
     if (cell->type != SQLITEPAGES_BLOB && cell->type != SQLITEPAGES_TEXT)

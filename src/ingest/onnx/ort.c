@@ -10,7 +10,7 @@
 #include "ingest/onnx/ort_event.h"
 
 #define UNIT_EVENTS 65536
-#define EVENTS_MOST 1000000 /* the runtime drops events above it */
+#define MAX_EVENTS  1000000 /* the runtime drops events above it */
 
 void ort_odd(struct ort_load *load, enum ort_odd odd)
 {
@@ -83,7 +83,7 @@ static void report(struct ort_load *load)
     if (load->json->cut)
         nl_builder_coverage(load->builder, load->source, "truncated: the list of events", 1,
                             "the file ends inside it");
-    if (load->events + load->odd[ORT_ODD_FENCE] >= EVENTS_MOST)
+    if (load->events + load->odd[ORT_ODD_FENCE] >= MAX_EVENTS)
         nl_builder_coverage(load->builder, load->source, "truncated: events over the limit", 1,
                             "ONNX Runtime keeps 1,000,000 events; record fewer runs");
 }

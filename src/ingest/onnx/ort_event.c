@@ -4,7 +4,7 @@
  */
 #include "ingest/onnx/ort_event.h"
 
-#define REST_MOST 4096 /* bytes of other arguments kept of an event */
+#define MAX_REST 4096 /* bytes of other arguments kept of an event */
 
 static const struct {
     const char *key;
@@ -153,9 +153,9 @@ static void keep_rest(struct ort_load *load)
     if (!jsonpull_raw(load->json, &raw))
         return;
     bool empty = nl_str_is(raw, "\"\"");
-    if (!empty && raw.len < REST_MOST)
+    if (!empty && raw.len < MAX_REST)
         nl_buf_add(rest, raw.ptr, raw.len);
-    bool kept = !empty && raw.len < REST_MOST && !rest->overflow && rest->len < REST_MOST;
+    bool kept = !empty && raw.len < MAX_REST && !rest->overflow && rest->len < MAX_REST;
     if (!kept && !empty)
         ort_odd(load, ORT_ODD_ARGS_CUT);
     if (!kept)

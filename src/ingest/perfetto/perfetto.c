@@ -9,8 +9,8 @@
 #include "base/stream.h"
 #include "ingest/lib/wholefile.h"
 
-#define TEXT_MOST        65536
-#define INFLATED_MOST    ((size_t)64 << 20) /* of one packet */
+#define MAX_TEXT         65536
+#define MAX_INFLATED     ((size_t)64 << 20) /* of one packet */
 #define BYTES_PER_RECORD 64 /* of a trace, or more: room for records is made at once */
 #define STATE_CLEARED    1u
 #define STATE_NEEDED     2u
@@ -239,7 +239,7 @@ static void read_compressed(struct perfetto_load *load, const struct wire_field 
     nl_err_clear(&err);
     struct nl_stream *stream = nl_stream_memory(packed, len, &err);
     ssize_t got = 0;
-    while (stream && size < INFLATED_MOST) {
+    while (stream && size < MAX_INFLATED) {
         nl_grow(&bytes, &room, size + 65536);
         got = nl_stream_read(stream, bytes + size, room - size, &err);
         if (got <= 0)
@@ -359,7 +359,7 @@ static bool perfetto_load(struct nl_reading *reading, struct nl_err *err)
                                         .job = reading->job,
                                         .stage = load->stage};
     nl_arena_init(&load->arena);
-    nl_buf_init(&load->text, TEXT_MOST);
+    nl_buf_init(&load->text, MAX_TEXT);
     bool done = load_trace(load, reading->file->bytes, reading->file->size, err);
     release(load);
     nl_free(load);

@@ -10,7 +10,7 @@
 #include "ingest/perfetto/perfettofields.h"
 #include "store/copykind.h"
 
-#define DEPTH_MOST 12
+#define MAX_DEPTH 12
 
 struct level {
     struct wire wire;
@@ -124,8 +124,8 @@ static bool write_all(struct perfetto_load *load, const struct perfetto_sequence
                       struct nl_json *json, struct wire event, uint32_t number,
                       struct perfetto_launch *launch)
 {
-    struct level levels[DEPTH_MOST] = {{.wire = event, .close = '}', .keyed = true}};
-    uint32_t numbers[DEPTH_MOST] = {number};
+    struct level levels[MAX_DEPTH] = {{.wire = event, .close = '}', .keyed = true}};
+    uint32_t numbers[MAX_DEPTH] = {number};
     unsigned depth = 0;
     bool any = false;
     struct wire_field field, value;
@@ -152,7 +152,7 @@ static bool write_all(struct perfetto_load *load, const struct perfetto_sequence
             note_launch(name, &value, launch);
         if (write_scalar(load, sequence, json, &value))
             continue;
-        if (depth + 1 == DEPTH_MOST) {
+        if (depth + 1 == MAX_DEPTH) {
             nl_json_null(json);
             load->notes[PERFETTO_NOTE_DEEP]++;
             continue;

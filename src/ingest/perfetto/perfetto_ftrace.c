@@ -9,7 +9,7 @@
 #include "ingest/perfetto/perfetto.h"
 #include "ingest/perfetto/perfettoprofile.h"
 
-#define CPUS_MOST 4096
+#define MAX_CPUS 4096
 
 /* The kernel's state of a thread that is switched out: 0 could go on, bits 0 and 1 sleeps. */
 static uint8_t state_flag(int64_t state)
@@ -254,7 +254,7 @@ void perfetto_ftrace(struct perfetto_load *load, const struct wire_field *data)
         else if (field.number == BUNDLE_LOST_EVENTS)
             load->notes[PERFETTO_NOTE_LOST] += field.value != 0;
     }
-    if (cpu >= CPUS_MOST)
+    if (cpu >= MAX_CPUS)
         return;
     wire = wire_inside(data);
     while (wire_next(&wire, &field)) {

@@ -7,7 +7,7 @@
 #include "ingest/perfetto/perfettoprofile.h"
 #include "ingest/perfetto/perfettofields.h"
 
-#define FRAMES_MOST 1024
+#define MAX_FRAMES 1024
 
 /* ---- call stacks ---- */
 
@@ -107,7 +107,7 @@ static uint32_t stack_of(struct perfetto_load *load, const struct perfetto_seque
         bool more = field.number == CALLSTACK_FRAME_IDS &&
                     (wire_is_varint(&field) || wire_varint(&packed, &frame));
         for (; more; more = wire_varint(&packed, &frame)) {
-            if (depth++ == FRAMES_MOST) {
+            if (depth++ == MAX_FRAMES) {
                 load->notes[PERFETTO_NOTE_DEEP_STACK]++;
                 break;
             }
@@ -136,7 +136,7 @@ static uint32_t inline_stack(struct perfetto_load *load, struct wire wire)
         struct nl_stack_row frame = nl_stack_row();
         if (field.number != INLINE_CALLSTACK_FRAMES || !wire_is_text(&field))
             continue;
-        if (depth++ == FRAMES_MOST) {
+        if (depth++ == MAX_FRAMES) {
             load->notes[PERFETTO_NOTE_DEEP_STACK]++;
             break;
         }

@@ -5,14 +5,14 @@
 #include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"
 
-#define ARENA_MOST     ((size_t)512 << 20)
-#define OWN_TEXTS_MOST 30 /* tables of texts above it may be extensions, as that of kernels is */
+#define MAX_ARENA     ((size_t)512 << 20)
+#define MAX_OWN_TEXTS 30 /* tables of texts above it may be extensions, as that of kernels is */
 
 struct nl_str perfetto_keep(struct perfetto_load *load, struct nl_str text)
 {
     if (!text.len)
         return (struct nl_str){"", 0};
-    if (load->arena.used + text.len > ARENA_MOST) {
+    if (load->arena.used + text.len > MAX_ARENA) {
         load->notes[PERFETTO_NOTE_FULL]++;
         return (struct nl_str){"", 0};
     }
@@ -84,14 +84,14 @@ static void intern_text(struct perfetto_load *load, struct perfetto_sequence *se
     uint64_t iid = 0;
     while (wire_next(&wire, &field)) {
         bool demangled =
-            field.number == COMPUTE_KERNEL_DEMANGLED_NAME && kind > OWN_TEXTS_MOST && field.len;
+            field.number == COMPUTE_KERNEL_DEMANGLED_NAME && kind > MAX_OWN_TEXTS && field.len;
         if (field.number == INTERNED_IID)
             iid = field.value;
         else if ((field.number == INTERNED_TEXT || demangled) && wire_is_text(&field))
             text = wire_str(&field);
         else if (field.number == STAGE_SPECIFICATION_CATEGORY && wire_is_varint(&field))
             own.category = (uint32_t)field.value;
-        else if (field.number == COMPUTE_KERNEL_ARCH && kind > OWN_TEXTS_MOST)
+        else if (field.number == COMPUTE_KERNEL_ARCH && kind > MAX_OWN_TEXTS)
             kind = PERFETTO_KERNELS; /* an extension; only kernels have their architecture here */
     }
     own.text = perfetto_keep(load, text);

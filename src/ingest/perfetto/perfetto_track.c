@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-#define PARENTS_MOST 32
+#define MAX_PARENTS 32
 
 uint32_t perfetto_track_of(struct perfetto_load *load, uint64_t uuid)
 {
@@ -279,7 +279,7 @@ static void owner_of(const struct perfetto_load *load, const struct perfetto_tra
                      const struct perfetto_track **process, const struct perfetto_track **thread)
 {
     *process = *thread = NULL;
-    for (unsigned i = 0; i < PARENTS_MOST; i++) {
+    for (unsigned i = 0; i < MAX_PARENTS; i++) {
         if (!*thread && track->tid != NL_NULL_I64)
             *thread = track;
         if (!*process && track->pid != NL_NULL_I64)

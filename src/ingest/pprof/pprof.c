@@ -52,7 +52,7 @@ static void read_type(struct pprof *p, const struct wire_field *bytes)
         else if (field.number == PPROF_TYPE_UNIT)
             unit = field.value;
     }
-    if (p->type_count == PPROF_TYPES_MOST)
+    if (p->type_count == PPROF_MAX_TYPES)
         p->extra++;
     else
         p->types[p->type_count++] =

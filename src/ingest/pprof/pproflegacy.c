@@ -18,8 +18,8 @@
 #include "base/mem.h"
 #include "base/map.h"
 
-#define NO_ADDRESS  UINT64_MAX
-#define RANGES_MOST 4096 /* each is looked through once per address */
+#define NO_ADDRESS UINT64_MAX
+#define MAX_RANGES 4096 /* each is looked through once per address */
 
 struct range {
     uint64_t from, to;
@@ -173,7 +173,7 @@ static bool read_map(struct legacy *l, struct nl_str line)
         line.len -= (size_t)at + 1;
         range.module = cpuprofile_name(l->profile, line);
     }
-    if (l->range_count == RANGES_MOST)
+    if (l->range_count == MAX_RANGES)
         return true;
     nl_grow(&l->ranges, &l->range_cap, l->range_count + 1);
     l->ranges[l->range_count++] = range;

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "parse/textlines.h"
 
-#define TYPES_MOST 64
+#define MAX_TYPES 64
 
 struct raw_location {
     uint32_t first, count; /* of frames, innermost first */
@@ -22,7 +22,7 @@ struct raw_location {
 
 struct raw {
     struct cpuprofile *profile;
-    struct pprof_type types[TYPES_MOST];
+    struct pprof_type types[MAX_TYPES];
     unsigned type_count;
     struct nl_stack_row *frames;
     size_t frame_count, frame_cap;
@@ -184,7 +184,7 @@ static void read_mapping(struct raw *raw, struct nl_str line)
 static void read_types(struct raw *raw, struct nl_str line)
 {
     struct nl_str word;
-    while (take_word(&line, &word) && raw->type_count < TYPES_MOST) {
+    while (take_word(&line, &word) && raw->type_count < MAX_TYPES) {
         size_t slash = find_last(word, "/");
         size_t ends = find_last(word, "[dflt]");
         if (slash == word.len || ends < slash)
@@ -226,7 +226,7 @@ static void take_stack(struct raw *raw, struct nl_str line)
 /* "       2700  608881724: 1 2 3"; a line of labels below has no colon after numbers. */
 static void read_sample(struct raw *raw, struct nl_str line)
 {
-    int64_t values[TYPES_MOST];
+    int64_t values[MAX_TYPES];
     unsigned count = 0;
     struct nl_str word = {"", 0};
     bool last = false;

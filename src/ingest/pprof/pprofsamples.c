@@ -8,7 +8,7 @@
 #include "ingest/pprof/pproffields.h"
 #include "ingest/pprof/pprofsamples.h"
 
-#define FRAMES_MOST 65536
+#define MAX_FRAMES 65536
 
 /* A sample that comes soon. */
 struct awaited {
@@ -119,7 +119,7 @@ static uint32_t add_location(struct pprof *p, uint64_t id, uint32_t parent)
 
 static void keep_frame(struct pprof *p, uint64_t id)
 {
-    if (p->frame_count == FRAMES_MOST) {
+    if (p->frame_count == MAX_FRAMES) {
         p->deep++;
         return;
     }
@@ -239,10 +239,10 @@ static void keep_numbers(struct pprof *p, const struct wire_field *field, unsign
 static void keep_ids(struct pprof *p, const struct wire_field *field)
 {
     struct wire packed = wire_inside(field);
-    nl_grow(&p->frames, &p->frame_cap, field->len < FRAMES_MOST ? field->len : FRAMES_MOST);
+    nl_grow(&p->frames, &p->frame_cap, field->len < MAX_FRAMES ? field->len : MAX_FRAMES);
     size_t count = 0;
     for (uint64_t id; wire_varint(&packed, &id);)
-        if (count < FRAMES_MOST)
+        if (count < MAX_FRAMES)
             p->frames[count++] = id;
         else
             p->deep++;
@@ -272,7 +272,7 @@ static void read_any_sample(struct pprof *p, const struct awaited *awaited)
 {
     struct wire wire = wire_inside(&awaited->sample);
     struct wire_field field, ids = {.len = 0};
-    int64_t values[PPROF_TYPES_MOST];
+    int64_t values[PPROF_MAX_TYPES];
     unsigned value_count = 0, id_fields = 0;
     uint32_t lane = NL_NULL_ROW;
     memset(values, 0, p->type_count * sizeof *values);
@@ -321,7 +321,7 @@ static void read_sample(struct pprof *p, const struct awaited *awaited)
         read_any_sample(p, awaited);
         return;
     }
-    int64_t values[PPROF_TYPES_MOST];
+    int64_t values[PPROF_MAX_TYPES];
     unsigned value_count = 0;
     memset(values, 0, p->type_count * sizeof *values);
     p->frame_count = 0;

@@ -12,7 +12,7 @@
 #include "ingest/lib/wholefile.h"
 #include "parse/wire.h"
 
-#define PPROF_TYPES_MOST 64
+#define PPROF_MAX_TYPES 64
 
 struct pprof_function {
     uint32_t name, file; /* name ids */
@@ -51,7 +51,7 @@ struct pprof {
     struct nl_idmap function_index, location_index, module_index;
     struct nl_idmap odd_below; /* (caller's node, location) of odd ones, which are counted once */
     struct stack_cache stacks;
-    struct pprof_type types[PPROF_TYPES_MOST];
+    struct pprof_type types[PPROF_MAX_TYPES];
     unsigned type_count;
     const unsigned char *run, *run_end; /* the longest run of samples, which is most of the file */
     uint64_t *frames;                   /* location ids of the sample at hand */

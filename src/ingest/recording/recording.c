@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BLOCK_LEAST 256u
-#define BLOCK_MOST  ((uint32_t)1 << 24)
+#define MIN_BLOCK 256u
+#define MAX_BLOCK ((uint32_t)1 << 24)
 
 static int recording_sniff(const struct nl_input *input, const char **why)
 {
@@ -35,8 +35,8 @@ static bool read_head(struct rec_load *load, struct nl_err *err)
         return nl_fail(err, NL_FORMAT, "a recording of version %u; this program reads version %u",
                        head->version, NL_REC_VERSION);
     bool power = head->block_bytes && (head->block_bytes & (head->block_bytes - 1)) == 0;
-    if (!power || head->block_bytes < BLOCK_LEAST || head->block_bytes > BLOCK_MOST ||
-        head->head_bytes < sizeof *head || head->head_bytes > BLOCK_MOST)
+    if (!power || head->block_bytes < MIN_BLOCK || head->block_bytes > MAX_BLOCK ||
+        head->head_bytes < sizeof *head || head->head_bytes > MAX_BLOCK)
         return nl_fail(err, NL_FORMAT, "a recording with a damaged header: blocks of %u bytes",
                        head->block_bytes);
     if (head->clock != NL_REC_CLOCK_TSC && head->clock != NL_REC_CLOCK_MONOTONIC)

@@ -14,14 +14,14 @@
 
 #include "ingest/recording/recording.h"
 
-#define RAW_MOST       ((uint32_t)4 << 20) /* of one packed block; the recorder makes 1 MiB */
-#define RESIDENT_LEAST ((uint64_t)64 << 20)
-#define NAMES_MOST     ((size_t)1 << 21)
+#define MAX_RAW      ((uint32_t)4 << 20) /* of one packed block; the recorder makes 1 MiB */
+#define MIN_RESIDENT ((uint64_t)64 << 20)
+#define MAX_NAMES    ((size_t)1 << 21)
 
 static uint64_t resident_most(const struct rec_load *load)
 {
     uint64_t share = load->job ? load->job->memory_bytes / 8 : 0;
-    return share > RESIDENT_LEAST ? share : RESIDENT_LEAST;
+    return share > MIN_RESIDENT ? share : MIN_RESIDENT;
 }
 
 /* ---- bytes of the file ---- */
@@ -131,7 +131,7 @@ static size_t name_row(uint32_t id)
 static void keep_name(struct rec_load *load, uint32_t id, const char *text, size_t bytes)
 {
     size_t row = name_row(id);
-    if (!id || row > NAMES_MOST) {
+    if (!id || row > MAX_NAMES) {
         load->bad_names++;
         return;
     }
@@ -152,7 +152,7 @@ static void read_names(struct rec_load *load, const unsigned char *bytes, uint32
     for (uint32_t at = 0; used - at >= sizeof name;) {
         memcpy(&name, bytes + at, sizeof name);
         uint32_t left = used - at - (uint32_t)sizeof name;
-        if (name.bytes > left || name.bytes > NL_REC_NAME_MOST) {
+        if (name.bytes > left || name.bytes > NL_REC_MAX_NAME) {
             load->bad_names++;
             return;
         }
@@ -236,7 +236,7 @@ static uint64_t take_pack(struct rec_load *load, const struct nl_rec_block *bloc
     uint64_t room = (uint64_t)block->span * load->head.block_bytes;
     struct rec_pack pack = {offset + sizeof *block, block->used, block->raw, NULL};
     if (block->used > behind || room < sizeof *block || block->used > room - sizeof *block ||
-        !block->raw || block->raw > RAW_MOST) {
+        !block->raw || block->raw > MAX_RAW) {
         load->bad_packs++;
         return 1;
     }

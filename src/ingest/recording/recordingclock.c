@@ -8,8 +8,8 @@
 
 #include "base/sum.h"
 
-#define NS_MOST    ((int64_t)1 << 61)
-#define DRIFT_MOST 1e-3 /* the kernel slews by at most half of it */
+#define MAX_NS    ((int64_t)1 << 61)
+#define MAX_DRIFT 1e-3 /* the kernel slews by at most half of it */
 
 void rec_clock_add(struct rec_clock *clock, uint64_t ticks, int64_t ns, uint64_t bracket)
 {
@@ -23,13 +23,13 @@ void rec_clock_settle(struct rec_clock *clock, uint64_t ticks_per_second)
 {
     clock->error_ns = NL_NULL_I64;
     clock->map.counts_per_second = ticks_per_second;
-    clock->map.most_drift = DRIFT_MOST;
+    clock->map.most_drift = MAX_DRIFT;
     nl_clockmap_settle(&clock->map);
     if (isnan(clock->map.bound))
         return;
     if (clock->clock == NL_REC_CLOCK_MONOTONIC)
         clock->error_ns = 0;
-    else if (clock->map.bound < (double)NS_MOST)
+    else if (clock->map.bound < (double)MAX_NS)
         clock->error_ns = nl_sum_near(ceil(clock->map.bound)) + 1;
 }
 
@@ -37,7 +37,7 @@ int64_t rec_clock_ns(struct rec_clock *clock, uint64_t ticks)
 {
     int64_t ns;
     if (clock->clock == NL_REC_CLOCK_MONOTONIC)
-        return ticks <= (uint64_t)NS_MOST ? (int64_t)ticks : NL_NULL_I64;
+        return ticks <= (uint64_t)MAX_NS ? (int64_t)ticks : NL_NULL_I64;
     return nl_clockmap_at(&clock->map, ticks, &ns) ? ns : NL_NULL_I64;
 }
 

@@ -9,8 +9,8 @@
 #include "ingest/recording/recording.h"
 #include "nlrec/recgpu.h"
 
-#define NOTES_MOST   1000u /* a recorder writes some ten */
-#define THREADS_MOST ((uint32_t)1 << 24)
+#define MAX_NOTES   1000u /* a recorder writes some ten */
+#define MAX_THREADS ((uint32_t)1 << 24)
 
 struct rec_track {
     uint32_t lane, thread;
@@ -92,7 +92,7 @@ static void set_thread(struct rec_events *e, const struct event *event)
     }
     uint32_t at = nl_idmap_get(&e->threads, number);
     if (at == NL_NO_ROW) {
-        if (e->thread_count >= THREADS_MOST) {
+        if (e->thread_count >= MAX_THREADS) {
             e->now = NULL;
             return;
         }
@@ -315,10 +315,10 @@ static void subject_device(struct rec_events *e, const struct event *event)
 
 static void note(struct rec_events *e, const struct event *event)
 {
-    char item[NL_REC_NAME_MOST + 1], detail[NL_REC_NAME_MOST + 1];
+    char item[NL_REC_MAX_NAME + 1], detail[NL_REC_MAX_NAME + 1];
     struct nl_str name = rec_name(e->load, event->cell.id);
     struct nl_str more = rec_name(e->load, event->more[0].a);
-    if (e->notes++ >= NOTES_MOST) {
+    if (e->notes++ >= MAX_NOTES) {
         e->unknown++;
         return;
     }
@@ -402,7 +402,7 @@ static void take(struct rec_events *e, const struct event *event)
         take_other(e, event);
         return;
     }
-    unsigned kinds = kind & (NL_REC_CLASSES_MOST - 1);
+    unsigned kinds = kind & (NL_REC_MAX_CLASSES - 1);
     if (kinds >= NL_REC_CLASS_COUNT) {
         e->unknown++;
         return;

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 
-#define FACTS_MOST ((size_t)1 << 20) /* bytes of the file */
-#define LINES_MOST 200
+#define MAX_FACTS ((size_t)1 << 20) /* bytes of the file */
+#define MAX_LINES 200
 
 static bool ends_with(const char *name, const char *ending)
 {
@@ -56,8 +56,8 @@ void rec_facts_tell(struct rec_load *load, const char *path)
         !nl_map_open(&map, nl_arena_format(&load->arena, "%s%s", folder, NL_REC_FACTS), &ignored))
         return;
     const char *at = (const char *)map.bytes;
-    size_t left = map.size < FACTS_MOST ? map.size : FACTS_MOST;
-    for (int line = 0; left && line < LINES_MOST; line++) {
+    size_t left = map.size < MAX_FACTS ? map.size : MAX_FACTS;
+    for (int line = 0; left && line < MAX_LINES; line++) {
         const char *end = memchr(at, '\n', left);
         size_t len = end ? (size_t)(end - at) : left;
         tell_line(load, (struct nl_str){at, len});

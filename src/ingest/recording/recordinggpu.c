@@ -11,7 +11,7 @@
 #include "nlrec/recgpu.h"
 #include "store/copykind.h"
 
-#define WORDS_MOST 256u /* kinds of notes, and facts: what writes recordings has a dozen */
+#define MAX_WORDS 256u /* kinds of notes, and facts: what writes recordings has a dozen */
 
 struct rec_wait {
     struct nl_rec_cell cell;
@@ -25,7 +25,7 @@ struct rec_gpu {
     struct gpurows_map contexts; /* → device */
     struct gpurows_map notes;    /* names of kinds of notes given so far */
     size_t facts;
-    uint64_t more_words; /* beyond WORDS_MOST */
+    uint64_t more_words; /* beyond MAX_WORDS */
     struct rec_wait *waits;
     size_t wait_count, wait_cap;
     uint64_t work, calls, no_time, begun, ended;
@@ -400,7 +400,7 @@ static void context(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const u
 /* One more row of metadata? A damaged file may have millions. */
 static bool may_tell(struct rec_gpu *gpu)
 {
-    bool may = gpu->facts < WORDS_MOST;
+    bool may = gpu->facts < MAX_WORDS;
     gpu->facts += may;
     gpu->more_words += !may;
     return may;
@@ -427,7 +427,7 @@ static void note(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsi
 {
     struct nl_rec_more words;
     char item[256], detail[256];
-    if (!gpurows_map_find(&gpu->notes, cell->id) && gpu->notes.count >= WORDS_MOST) {
+    if (!gpurows_map_find(&gpu->notes, cell->id) && gpu->notes.count >= MAX_WORDS) {
         gpu->more_words++;
         return;
     }

@@ -4,7 +4,7 @@
 
 #include "ingest/recording/recording.h"
 
-#define PROBLEMS_MOST 64u /* lines of coverage; further ones share one */
+#define MAX_PROBLEMS 64u /* lines of coverage; further ones share one */
 
 const struct rec_class rec_classes[NL_REC_CLASS_COUNT] = {
 #define NL_REC_CLASS(identifier, name, kind, lane) {name, NL_KIND_##kind, NL_LANE_##lane},
@@ -126,7 +126,7 @@ bool rec_is_problem(const struct rec_load *load, const struct rec_scope *mark)
 void rec_take_problem(struct rec_load *load, struct nl_str text)
 {
     char item[128], detail[512];
-    if (++load->problems > PROBLEMS_MOST)
+    if (++load->problems > MAX_PROBLEMS)
         text = nl_str("other hooks");
     if (!text.len)
         text = nl_str("a hook");

@@ -3,12 +3,12 @@
 
 #include "ingest/recording/recording.h"
 
-#define CPUS_MOST 4096u /* names; further ones share one */
+#define MAX_CPUS 4096u /* names; further ones share one */
 
 static uint32_t cpu_name(struct rec_load *load, uint32_t cpu)
 {
     char text[32] = "running";
-    if (cpu < CPUS_MOST)
+    if (cpu < MAX_CPUS)
         (void)snprintf(text, sizeof text, "CPU %u", cpu);
     return nl_stage_name(load->stage, nl_str(text));
 }

@@ -111,7 +111,7 @@ static void take_machine_code(struct rec_samples *samples, struct nl_stack_row *
         return;
     }
     struct nl_buf name;
-    nl_buf_init(&name, NL_REC_NAME_MOST * 2);
+    nl_buf_init(&name, NL_REC_MAX_NAME * 2);
     struct nl_str file = file_name(module);
     if (!file.len)
         file = nl_str("[unknown]");

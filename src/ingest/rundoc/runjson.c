@@ -171,7 +171,7 @@ static void read_lists(struct runjson *load)
     cover(load, "truncated: JSON", load->problem != NULL, load->problem);
     cover(load, "skipped: events and steps without a place or a time", load->skipped, NULL);
     cover(load, "not loaded: further coverage of the document",
-          load->covered > RUNJSON_COVERAGE_MOST ? load->covered - RUNJSON_COVERAGE_MOST : 0, NULL);
+          load->covered > RUNJSON_MAX_COVERAGE ? load->covered - RUNJSON_MAX_COVERAGE : 0, NULL);
     cover(load, "not understood: members of the document", load->odd,
           "`neurolens validate` names them");
 }

@@ -14,9 +14,9 @@
 #include "parse/jsonpull.h"
 #include "ingest/lib/wholefile.h"
 
-#define RUNJSON_TIME_MOST NL_TIME_MAX /* as in the store */
+#define RUNJSON_MAX_TIME NL_MAX_TIME /* as in the store */
 
-#define RUNJSON_COVERAGE_MOST 4096 /* items taken over: adding one looks at all before it */
+#define RUNJSON_MAX_COVERAGE 4096 /* items taken over: adding one looks at all before it */
 
 /* Texts of the lists that are read after the whole was looked through. */
 enum runjson_part {

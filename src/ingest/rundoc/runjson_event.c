@@ -237,10 +237,10 @@ static void stage_event(struct runjson *load, const struct event *event, struct 
 {
     struct nl_slice_row row = nl_slice_row();
     row.lane = runjson_row(&load->lanes, event->lane);
-    bool length = event->dur == NL_NULL_I64 || (event->dur >= 0 && event->dur < RUNJSON_TIME_MOST);
+    bool length = event->dur == NL_NULL_I64 || (event->dur >= 0 && event->dur < RUNJSON_MAX_TIME);
     bool timed = length && event->start != NL_NULL_I64 &&
                  !__builtin_add_overflow(event->start, load->origin, &row.ts) &&
-                 row.ts > -RUNJSON_TIME_MOST && row.ts < RUNJSON_TIME_MOST;
+                 row.ts > -RUNJSON_MAX_TIME && row.ts < RUNJSON_MAX_TIME;
     if (!timed || row.lane == NL_NULL_ROW) {
         load->skipped++;
         return;

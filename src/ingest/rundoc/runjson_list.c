@@ -271,8 +271,8 @@ static void take_steps_of(struct runjson *load, struct nl_str items, int64_t ran
             row.lane = lane;
             if (row.ts == NL_NULL_I64 || row.dur == NL_NULL_I64 || row.dur < 0 ||
                 __builtin_add_overflow(row.ts, load->origin, &row.ts) ||
-                row.ts <= -RUNJSON_TIME_MOST || row.ts >= RUNJSON_TIME_MOST ||
-                row.dur >= RUNJSON_TIME_MOST)
+                row.ts <= -RUNJSON_MAX_TIME || row.ts >= RUNJSON_MAX_TIME ||
+                row.dur >= RUNJSON_MAX_TIME)
                 load->skipped++;
             else
                 nl_stage_step(load->stage, &row);
@@ -384,7 +384,7 @@ static void take_count(struct runjson *load, struct jsonpull *reader)
     char item[128];
     read_object(load, reader, members, &row);
     struct nl_str what = row.kind.len ? row.kind : row.part.len ? row.part : nl_str("events");
-    if (load->covered++ >= RUNJSON_COVERAGE_MOST || row.listed < 0 || row.total <= row.listed)
+    if (load->covered++ >= RUNJSON_MAX_COVERAGE || row.listed < 0 || row.total <= row.listed)
         return;
     snprintf(item, sizeof item, "not in the run document: %.*s", NL_UP_TO(60, what));
     nl_builder_coverage(load->builder, load->source, item, row.total - row.listed,
@@ -406,7 +406,7 @@ static void take_item(struct runjson *load, struct jsonpull *reader)
     struct item_row row = {.source = NL_NULL_I64};
     struct nl_buf item;
     read_object(load, reader, members, &row);
-    if (load->covered++ >= RUNJSON_COVERAGE_MOST)
+    if (load->covered++ >= RUNJSON_MAX_COVERAGE)
         return;
     bool again = row.source == NL_NULL_I64; /* said by finishing, which finishes again */
     if (!row.item.len || (again && load->complete))

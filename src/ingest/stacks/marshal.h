@@ -71,14 +71,14 @@ static inline struct nl_str marshal_text(const struct marshal_value *value)
 /* marshal_next of all but the most frequent values. */
 struct marshal_value marshal_next_other(struct marshal *marshal);
 
-#define MARSHAL_RECORD_MOST 64
-#define MARSHAL_AHEAD       3 /* records */
+#define MAX_MARSHAL_RECORD 64
+#define MARSHAL_AHEAD      3 /* records */
 
 /* Callers are records that mostly have one length, each beginning with a reference to anywhere: what
  * those to come refer to is fetched while this one is read. `at` is where this reference begins. */
 static inline void marshal_expect(struct marshal *marshal, const unsigned char *at)
 {
-    if (at - marshal->reference < MARSHAL_RECORD_MOST)
+    if (at - marshal->reference < MAX_MARSHAL_RECORD)
         marshal->record = at - marshal->reference;
     marshal->reference = at;
     ptrdiff_t ahead = marshal->record * MARSHAL_AHEAD;

@@ -11,7 +11,7 @@
 #include "ingest/stacks/perfline.h"
 #include "parse/textlines.h"
 
-#define FRAMES_MOST 65536
+#define MAX_FRAMES 65536
 
 struct frame_ids {
     uint32_t name, module;
@@ -121,7 +121,7 @@ static uint32_t lane_of(struct perf *load, const struct perfline_header *header)
 
 static void take_frame(struct perf *load, const struct perfline_frame *frame)
 {
-    if (load->depth == FRAMES_MOST) {
+    if (load->depth == MAX_FRAMES) {
         load->deep++;
         return;
     }

@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "store/schema.h"
 
-#define COMM_MOST 64 /* Linux has 15 */
+#define MAX_COMM 64 /* Linux has 15 */
 
 static bool is_space(char c)
 {
@@ -164,7 +164,7 @@ bool perfline_header(struct nl_str line, struct perfline_header *header)
     for (unsigned words = 0; words < 16; words++) {
         struct nl_str comm = cut_space((struct nl_str){start, (size_t)(text.ptr - start)});
         struct nl_str word = take_word(&text);
-        if (!word.len || comm.len > COMM_MOST)
+        if (!word.len || comm.len > MAX_COMM)
             return false;
         *header = (struct perfline_header){
             .comm = comm, .cpu = NL_NULL_I64, .time_ns = NL_NULL_I64, .period = NL_NULL_I64};

@@ -10,7 +10,7 @@
 #include "base/hex.h"
 #include "base/units.h"
 
-#define DEPTH_MOST 4096
+#define MAX_DEPTH 4096
 
 struct call {
     uint32_t frame, node;
@@ -26,7 +26,7 @@ struct timed {
 };
 
 struct evented {
-    struct call calls[DEPTH_MOST];
+    struct call calls[MAX_DEPTH];
     size_t depth;
     struct timed *slices;
     size_t slice_count, slice_cap;
@@ -251,7 +251,7 @@ static void weigh(struct speedscope *load, const struct evented *state, const st
 static void open_call(struct speedscope *load, struct evented *state, const struct unit *unit,
                       uint32_t frame)
 {
-    if (state->depth == DEPTH_MOST) {
+    if (state->depth == MAX_DEPTH) {
         state->over++;
         load->counts.deep++;
         return;

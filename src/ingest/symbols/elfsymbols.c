@@ -19,10 +19,10 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define SEGMENTS_MOST 64u
-#define SYMBOLS_MOST  ((size_t)1 << 25)
-#define RANGES_MOST   ((size_t)1 << 22)
-#define DEBUG_FOLDER  "/usr/lib/debug/.build-id/"
+#define MAX_SEGMENTS 64u
+#define MAX_SYMBOLS  ((size_t)1 << 25)
+#define MAX_RANGES   ((size_t)1 << 22)
+#define DEBUG_FOLDER "/usr/lib/debug/.build-id/"
 
 struct segment {
     uint64_t offset, bytes, address;
@@ -47,7 +47,7 @@ struct image {
 
 struct elfsymbols {
     struct image own, debug;
-    struct segment segments[SEGMENTS_MOST];
+    struct segment segments[MAX_SEGMENTS];
     size_t segment_count;
     struct symbol *symbols;
     size_t symbol_count, symbol_cap;
@@ -116,7 +116,7 @@ static void read_segments(struct elfsymbols *symbols)
     size_t count = 0;
     if (elf_getphdrnum(symbols->own.elf, &count) != 0)
         return;
-    for (size_t i = 0; i < count && symbols->segment_count < SEGMENTS_MOST; i++) {
+    for (size_t i = 0; i < count && symbols->segment_count < MAX_SEGMENTS; i++) {
         GElf_Phdr head;
         if (gelf_getphdr(symbols->own.elf, (int)i, &head) && head.p_type == PT_LOAD)
             symbols->segments[symbols->segment_count++] =
@@ -137,7 +137,7 @@ static void add_table(struct elfsymbols *symbols, Elf *elf, Elf_Scn *section, co
 {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = head->sh_entsize ? (size_t)(head->sh_size / head->sh_entsize) : 0;
-    for (size_t i = 0; data && i < count && symbols->symbol_count < SYMBOLS_MOST; i++) {
+    for (size_t i = 0; data && i < count && symbols->symbol_count < MAX_SYMBOLS; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol))
             break;
@@ -217,7 +217,7 @@ static void add_unit(struct elfsymbols *symbols, Dwarf_Die *unit)
 {
     Dwarf_Addr base, begin, end;
     for (ptrdiff_t next = dwarf_ranges(unit, 0, &base, &begin, &end);
-         next > 0 && symbols->range_count < RANGES_MOST;
+         next > 0 && symbols->range_count < MAX_RANGES;
          next = dwarf_ranges(unit, next, &base, &begin, &end)) {
         if (end <= begin)
             continue;

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "base/search.h"
 
-#define BYTES_MOST ((size_t)256 << 20)
-#define SECOND_NS  ((int64_t)1000000000)
+#define MAX_BYTES ((size_t)256 << 20)
+#define SECOND_NS ((int64_t)1000000000)
 
 struct function {
     uint64_t begin, bytes;
@@ -35,7 +35,7 @@ static char *read_file(const char *path, int64_t begin, int64_t end, size_t *len
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
     if (file < 0)
         return NULL;
-    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && (size_t)info.st_size <= BYTES_MOST) {
+    if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && (size_t)info.st_size <= MAX_BYTES) {
         int64_t written = (int64_t)info.st_mtim.tv_sec * SECOND_NS + info.st_mtim.tv_nsec;
         if (written >= begin - SECOND_NS && written <= end + SECOND_NS) {
             text = nl_alloc((size_t)info.st_size + 1);

@@ -10,9 +10,9 @@
 #include "ingest/symbols/elfsymbols.h"
 #include "ingest/symbols/jitnames.h"
 
-#define FILES_MOST  4096u /* of all recordings; a process has some hundred at most */
-#define SHARED_MOST 128u  /* that stay open from recording to recording */
-#define FILES_TEXT  200u
+#define MAX_FILES  4096u /* of all recordings; a process has some hundred at most */
+#define MAX_SHARED 128u  /* that stay open from recording to recording */
+#define FILES_TEXT 200u
 
 /* Of libstdc++, with C names: the ABI that all C++ compilers on Linux share. */
 extern char *__cxa_demangle(const char *name, char *room, size_t *bytes, int *status);
@@ -65,7 +65,7 @@ void symbols_files_free(struct symbols_files *files)
 struct symbols *symbols_new(const struct symbols_process *process, struct symbols_files *files)
 {
     struct symbols *symbols = nl_zalloc(sizeof *symbols);
-    if (files && files->count > SHARED_MOST)
+    if (files && files->count > MAX_SHARED)
         close_files(files);
     symbols->process = *process;
     symbols->own = files ? NULL : symbols_files_new();
@@ -105,7 +105,7 @@ static const struct file *file_of(struct symbols_files *known, struct nl_str pat
             known->latest = i;
             return &known->files[i];
         }
-    if (known->count >= FILES_MOST)
+    if (known->count >= MAX_FILES)
         return &none;
     nl_grow(&known->files, &known->cap, known->count + 1);
     known->latest = known->count;

@@ -13,7 +13,7 @@
 #include "parse/jsonpull.h"
 #include "parse/textlines.h"
 
-#define COLUMNS_MOST 1024
+#define MAX_COLUMNS 1024
 
 struct bandwidth {
     struct telemetry *t;
@@ -101,11 +101,11 @@ static void matrix_line(struct bandwidth *b, struct nl_str line)
 {
     int64_t row;
     struct nl_str first = next_word(&line), cell;
-    if (!csvread_i64(first, &row) || row < 0 || row > COLUMNS_MOST) {
+    if (!csvread_i64(first, &row) || row < 0 || row > MAX_COLUMNS) {
         b->matrix = false;
         return;
     }
-    for (int64_t column = 0; column < COLUMNS_MOST && (cell = next_word(&line)).len; column++)
+    for (int64_t column = 0; column < MAX_COLUMNS && (cell = next_word(&line)).len; column++)
         take_cell(b, row, column, cell);
 }
 
@@ -168,7 +168,7 @@ static void json_matrix(struct bandwidth *b, struct nl_str text)
         }
         for (int64_t column = 0; jsonpull_item(&reader); column++) {
             if ((reader.type == JSONPULL_STRING || reader.type == JSONPULL_NUMBER) &&
-                column < COLUMNS_MOST && row < COLUMNS_MOST)
+                column < MAX_COLUMNS && row < MAX_COLUMNS)
                 take_cell(b, row, column, reader.text);
             else
                 jsonpull_skip(&reader);

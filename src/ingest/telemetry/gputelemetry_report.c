@@ -14,19 +14,19 @@
 #include "ingest/telemetry/gputelemetry.h"
 #include "parse/textlines.h"
 
-#define DEPTH_MOST 12
-#define NAME_MOST  64
-#define MIB        (UINT64_C(1) << 20)
+#define MAX_DEPTH 12
+#define MAX_NAME  64
+#define MIB       (UINT64_C(1) << 20)
 
 struct level {
-    char name[NAME_MOST];
+    char name[MAX_NAME];
     size_t len, indent;
     bool valued; /* a key with a value, under which others stand: no part of their names */
 };
 
 struct report {
     struct telemetry *t;
-    struct level path[DEPTH_MOST];
+    struct level path[MAX_DEPTH];
     size_t depth;
     size_t lost; /* XML: open elements deeper than that */
     int64_t ts, device, devices, mig;
@@ -43,12 +43,12 @@ static struct nl_str level_name(const struct level *level)
 
 static void push(struct report *r, struct nl_str name, size_t indent)
 {
-    if (r->depth == DEPTH_MOST) {
+    if (r->depth == MAX_DEPTH) {
         r->lost++;
         return;
     }
     struct level *level = &r->path[r->depth++];
-    level->len = nl_utf8_cut(name.ptr, name.len, NAME_MOST);
+    level->len = nl_utf8_cut(name.ptr, name.len, MAX_NAME);
     memcpy(level->name, name.ptr, level->len);
     level->indent = indent;
     level->valued = false;
@@ -189,11 +189,11 @@ static uint64_t number_in(struct nl_str value)
 /* A number of a device: named by the sections it stands in. */
 static void take_counter(struct report *r, struct nl_str key, struct nl_str value)
 {
-    char name[DEPTH_MOST * (NAME_MOST + 2) + NAME_MOST], entity[32];
+    char name[MAX_DEPTH * (MAX_NAME + 2) + MAX_NAME], entity[32];
     size_t len = 0;
     int mig = section(r, "MIG Device", "mig_device");
     int first = mig >= 0 ? mig + 1 : 0;
-    key.len = nl_utf8_cut(key.ptr, key.len, NAME_MOST); /* as in the path */
+    key.len = nl_utf8_cut(key.ptr, key.len, MAX_NAME); /* as in the path */
     for (size_t i = (size_t)first; i < r->depth; i++) {
         if (r->path[i].valued || (i + 1 == r->depth && nl_str_eq(level_name(&r->path[i]), key)))
             continue;

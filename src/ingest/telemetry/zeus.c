@@ -8,14 +8,14 @@
 #include "ingest/lib/gpurows.h"
 #include "ingest/ingest.h"
 
-#define COLUMNS_MOST 256
-#define EPOCH        (INT64_C(600000000) * 1000000000) /* later than that is no time since boot */
+#define MAX_COLUMNS 256
+#define EPOCH       (INT64_C(600000000) * 1000000000) /* later than that is no time since boot */
 
 struct zeus {
     struct gpurows rows;
     struct csvread csv;
     int start, name, elapsed;
-    uint32_t energies[COLUMNS_MOST]; /* names of the columns "gpu0_energy", 0 = another column */
+    uint32_t energies[MAX_COLUMNS]; /* names of the columns "gpu0_energy", 0 = another column */
     uint32_t domain, lane, unit;
     int64_t windows, odd, no_energy;
     bool epoch; /* times are since 1970, not of a monotonic clock */
@@ -26,7 +26,7 @@ static bool find_columns(struct zeus *z)
     z->start = csvread_column(&z->csv, "start_time");
     z->name = csvread_column(&z->csv, "window_name");
     z->elapsed = csvread_column(&z->csv, "elapsed_time");
-    for (size_t i = 0; i < z->csv.name_count && i < COLUMNS_MOST; i++) {
+    for (size_t i = 0; i < z->csv.name_count && i < MAX_COLUMNS; i++) {
         struct nl_str name = csvread_trimmed(z->csv.names[i]);
         bool energy = nl_str_starts(name, "gpu") && nl_str_contains(name, "_energy");
         z->energies[i] = energy ? nl_stage_name(z->rows.stage, name) : NL_NO_NAME;
@@ -36,7 +36,7 @@ static bool find_columns(struct zeus *z)
 
 static void add_energies(struct zeus *z, uint32_t slice)
 {
-    for (size_t i = 0; i < z->csv.count && i < COLUMNS_MOST; i++) {
+    for (size_t i = 0; i < z->csv.count && i < MAX_COLUMNS; i++) {
         struct nl_metric_row metric = nl_metric_row();
         if (!z->energies[i])
             continue;

@@ -8,7 +8,7 @@
 #include "ingest/tensorrt/trt.h"
 #include "base/utf8.h"
 
-#define MEMBERS_MOST 4096 /* bytes kept of what has no column, per row */
+#define MAX_MEMBERS 4096 /* bytes kept of what has no column, per row */
 
 /* ---- Shared by the kinds ---- */
 
@@ -39,7 +39,7 @@ void trt_keep_member(struct trt_load *load, struct nl_buf *members)
                   load->json->text.ptr);
     if (!jsonpull_raw(load->json, &raw))
         return;
-    if (raw.len < MEMBERS_MOST && members->len + raw.len < MEMBERS_MOST && !members->overflow) {
+    if (raw.len < MAX_MEMBERS && members->len + raw.len < MAX_MEMBERS && !members->overflow) {
         nl_buf_add(members, raw.ptr, raw.len);
         return;
     }

@@ -8,13 +8,13 @@
 #include "base/utf8.h"
 #include "ingest/tensorrt/trt.h"
 
-#define FACTS_MOST 256
+#define MAX_FACTS 256
 
 static void keep_fact(struct trt_load *load, const char *group, struct nl_str key,
                       struct nl_str value)
 {
     char name[160];
-    if (load->rows++ >= FACTS_MOST)
+    if (load->rows++ >= MAX_FACTS)
         return;
     (void)snprintf(name, sizeof name, "%s%s%.*s", group, *group ? ": " : "", NL_UP_TO(100, key));
     nl_builder_meta(load->builder, load->source, name, value);

@@ -68,7 +68,7 @@ bool pickle_add(struct pickle *p, struct pickle_value to, const struct pickle_va
     return true;
 }
 
-#define MOST_FREQUENT 10 /* bytes that are looked at */
+#define MAX_FREQUENT_BYTES 10 /* bytes that are looked at */
 
 /* The value that one of the opcodes pushes that files have most of, and the opcode's length; 0 for others
  * and for what is odd. Lengths are constants here, so that the processor need not wait for one opcode
@@ -185,7 +185,7 @@ void pickle_run_frequent(struct pickle *p)
     const unsigned char *end = p->bytes + p->len;
     const struct pickle_value *full = p->stack + p->stack_cap;
     const struct pickle_value *first = p->memo.blocks[0]; /* NONE after the last */
-    while (end - now.at >= MOST_FREQUENT && now.top < full) {
+    while (end - now.at >= MAX_FREQUENT_BYTES && now.top < full) {
         if (*now.at == 'h' && pickle_type(first[now.at[1]]) == PICKLE_TEXT) { /* mostly a key */
             *now.top++ = first[now.at[1]];
             now.at += 2;

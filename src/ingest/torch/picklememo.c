@@ -5,7 +5,7 @@
 
 #include "ingest/torch/picklewatch.h"
 
-#define MEMO_GAP_MOST 65536
+#define MAX_MEMO_GAP 65536
 
 /* There is always a last block with room: what is added needs not look. */
 static void next_block(struct pickle_memo *memo)
@@ -33,7 +33,7 @@ void pickle_memo_free(struct pickle_memo *memo)
 
 bool pickle_memo_put(struct pickle_memo *memo, uint64_t index, struct pickle_value value)
 {
-    if (index > memo->count + MEMO_GAP_MOST)
+    if (index > memo->count + MAX_MEMO_GAP)
         return false;
     while (memo->count <= index) /* numbers that are left out are NONE */
         if (++memo->count % PICKLE_MEMO_BLOCK == 0)

@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "ingest/lib/wholefile.h"
 
-#define TEXT_BYTES_MOST ((size_t)64 << 10) /* of one text of a node */
+#define MAX_TEXT_BYTES ((size_t)64 << 10) /* of one text of a node */
 
 /* What a node may say about itself. Files and environments are not among it. */
 static const char *const kept[] = {"rf_id",
@@ -52,7 +52,7 @@ static const char *const kept[] = {"rf_id",
 
 uint32_t torchet_text(struct torchet *et, struct nl_str text)
 {
-    if (text.len > TEXT_BYTES_MOST) {
+    if (text.len > MAX_TEXT_BYTES) {
         et->shortened++;
         return NL_NO_NAME;
     }
@@ -84,7 +84,7 @@ void torchet_fact(struct torchet *et, struct nl_str name, struct nl_str value, b
         et->others++;
         return;
     }
-    if (value.len > TEXT_BYTES_MOST) {
+    if (value.len > MAX_TEXT_BYTES) {
         et->shortened++;
         return;
     }
@@ -198,7 +198,7 @@ static bool torchet_load(struct nl_reading *reading, struct nl_err *err)
                          .job = reading->job,
                          .source = reading->source};
     nl_stage_begin(et.stage, reading->source, 0);
-    nl_buf_init(&et.detail, 4 * TEXT_BYTES_MOST);
+    nl_buf_init(&et.detail, 4 * MAX_TEXT_BYTES);
     bool done = load_document(&et, reading->file->bytes, reading->file->size, err);
     if (done && !et.nodes)
         done = nl_fail(err, NL_FORMAT, "this execution trace has no nodes%s",

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "ingest/lib/wholefile.h"
 
-#define PLANES_MOST 65536
-#define TEXT_MOST   65536
+#define MAX_PLANES 65536
+#define MAX_TEXT   65536
 
 /* ---- recognising ---- */
 
@@ -215,7 +215,7 @@ static size_t find_planes(struct xplane_load *load, const void *bytes, size_t le
             continue;
         if (field.number != XSPACE_PLANES) {
             take_text(load, &field, &named);
-        } else if (count < PLANES_MOST) {
+        } else if (count < MAX_PLANES) {
             nl_grow(planes, &cap, count + 1);
             count += name_plane(&field, &(*planes)[count]);
         } else {
@@ -230,7 +230,7 @@ static bool load_found(struct xplane_load *load, struct xplane_plane *planes, si
 {
     if (!load_planes(load, planes, count) && nl_job_cancelled(load->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
-    nl_stage_begin(load->stage, load->source, PLANES_MOST);
+    nl_stage_begin(load->stage, load->source, MAX_PLANES);
     xplane_links_join(load);
     xplane_programs_note(load);
     cover(load);
@@ -253,7 +253,7 @@ static bool xplane_load(struct nl_reading *reading, struct nl_err *err)
     load->steps_of = NL_NULL_I64;
     load->stage = nl_stage_new(reading->builder);
     load->process = nl_builder_process(reading->builder, reading->source, NL_NULL_I64);
-    nl_buf_init(&load->text, TEXT_MOST);
+    nl_buf_init(&load->text, MAX_TEXT);
     size_t count = find_planes(load, reading->file->bytes, reading->file->size, &planes);
     bool done = load_found(load, planes, count, err);
     xplane_programs_release(load);

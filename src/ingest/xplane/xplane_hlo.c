@@ -93,12 +93,12 @@ struct numbers {
 static void take_number(void *context, int64_t value)
 {
     struct numbers *numbers = context;
-    if (numbers->count < HLO_NUMBERS_MOST)
+    if (numbers->count < HLO_MAX_NUMBERS)
         numbers->out[numbers->count] = value;
     numbers->count++;
 }
 
-size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_NUMBERS_MOST])
+size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_MAX_NUMBERS])
 {
     struct numbers numbers = {.out = out};
     hlo_each_id(message, number, take_number, &numbers);
@@ -152,7 +152,7 @@ void hlo_shape_read(const struct wire *shape, struct hlo_shape *out)
     int64_t type = hlo_number(shape, SHAPE_ELEMENT_TYPE, 0);
     size_t rank = hlo_numbers(shape, SHAPE_DIMENSIONS, out->dims);
     out->type = type > 0 && type < TYPES ? (uint32_t)type : 0;
-    out->known = hlo_type_name(out->type) && rank <= HLO_NUMBERS_MOST;
+    out->known = hlo_type_name(out->type) && rank <= HLO_MAX_NUMBERS;
     out->rank = out->known ? (unsigned)rank : 0;
     for (unsigned i = 0; i < out->rank; i++)
         out->known &= out->dims[i] >= 0;

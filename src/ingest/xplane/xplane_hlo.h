@@ -72,10 +72,10 @@ struct hlo_instruction *hlo_operand(const struct hlo_program *program,
                                     const struct hlo_instruction *of, int64_t id);
 const struct hlo_computation *hlo_computation(const struct hlo_program *program, int64_t id);
 
-#define HLO_NUMBERS_MOST 32
+#define HLO_MAX_NUMBERS 32
 /* Numbers of a repeated int64 field, packed or not, in order. Returns how many there are, which may be
  * more than `out` takes. */
-size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_NUMBERS_MOST]);
+size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_MAX_NUMBERS]);
 /* Calls `take` for every one, however many there are. */
 void hlo_each_id(const struct wire *message, uint32_t number,
                  void (*take)(void *context, int64_t id), void *context);
@@ -88,7 +88,7 @@ int64_t hlo_number(const struct wire *message, uint32_t number, int64_t otherwis
 struct hlo_shape {
     uint32_t type; /* PrimitiveType */
     unsigned rank;
-    int64_t dims[HLO_NUMBERS_MOST];
+    int64_t dims[HLO_MAX_NUMBERS];
     bool known; /* an array: no token, no opaque, rank and dimensions in range */
 };
 void hlo_shape_read(const struct wire *shape, struct hlo_shape *out);

@@ -16,7 +16,7 @@
 #include "store/schema.h"
 
 #define CALLS_DEEP 64
-#define WORK_MOST  ((uint64_t)1 << 26) /* per program: its steps may be no more than this */
+#define MAX_WORK   ((uint64_t)1 << 26) /* per program: its steps may be no more than this */
 
 enum rule { NOTHING, PER_ELEMENT, DOT, CONVOLUTION, REDUCE, REDUCE_WINDOW, MAP, INSIDE, CUSTOM };
 
@@ -150,10 +150,10 @@ static uint64_t dimension(const struct hlo_shape *shape, int64_t number)
 static bool operand_shape(const struct hlo_program *program, const struct hlo_instruction *it,
                           unsigned which, struct hlo_shape *shape)
 {
-    int64_t ids[HLO_NUMBERS_MOST];
+    int64_t ids[HLO_MAX_NUMBERS];
     size_t count = hlo_numbers(&it->bytes, INSTRUCTION_OPERAND_IDS, ids);
     const struct hlo_instruction *operand =
-        which < count && which < HLO_NUMBERS_MOST ? hlo_operand(program, it, ids[which]) : NULL;
+        which < count && which < HLO_MAX_NUMBERS ? hlo_operand(program, it, ids[which]) : NULL;
     if (!operand)
         return false;
     hlo_first_shape(&operand->shape, shape);
@@ -172,7 +172,7 @@ static uint64_t contracted(const struct hlo_shape *left, const struct hlo_shape 
                            const int64_t *dims, size_t count)
 {
     uint64_t product = times(2, hlo_elements(result));
-    if (is_complex(result) || count > HLO_NUMBERS_MOST)
+    if (is_complex(result) || count > HLO_MAX_NUMBERS)
         return NL_NULL_U64;
     for (size_t i = 0; i < count; i++)
         product = times(product, dimension(left, dims[i]));
@@ -182,7 +182,7 @@ static uint64_t contracted(const struct hlo_shape *left, const struct hlo_shape 
 static uint64_t dot_flops(const struct hlo_program *program, const struct hlo_instruction *it)
 {
     struct wire numbers = hlo_inside(&it->bytes, INSTRUCTION_DOT_DIMENSION_NUMBERS);
-    int64_t dims[HLO_NUMBERS_MOST];
+    int64_t dims[HLO_MAX_NUMBERS];
     struct hlo_shape left, result;
     hlo_first_shape(&it->shape, &result);
     if (!numbers.at || !operand_shape(program, it, 0, &left))
@@ -198,7 +198,7 @@ static uint64_t gemm_flops(const struct hlo_program *program, const struct hlo_i
     static const char key[] = "\"lhs_contracting_dimensions\":[";
     struct nl_str text = hlo_text(&it->bytes, INSTRUCTION_BACKEND_CONFIG);
     ptrdiff_t at = nl_str_find_nocase(text, key);
-    int64_t dims[HLO_NUMBERS_MOST];
+    int64_t dims[HLO_MAX_NUMBERS];
     size_t count = 0;
     struct hlo_shape left, result;
     hlo_first_shape(&it->shape, &result);
@@ -207,11 +207,11 @@ static uint64_t gemm_flops(const struct hlo_program *program, const struct hlo_i
     for (size_t i = (size_t)at + sizeof key - 1; i < text.len && text.ptr[i] != ']'; i++) {
         if (!nl_is_digit(text.ptr[i]))
             continue;
-        if (count == HLO_NUMBERS_MOST)
+        if (count == HLO_MAX_NUMBERS)
             return NL_NULL_U64;
         for (dims[count] = 0; i < text.len && nl_is_digit(text.ptr[i]); i++)
             dims[count] =
-                dims[count] < HLO_NUMBERS_MOST ? dims[count] * 10 + text.ptr[i] - '0' : dims[count];
+                dims[count] < HLO_MAX_NUMBERS ? dims[count] * 10 + text.ptr[i] - '0' : dims[count];
         i--;
         count++;
     }
@@ -246,7 +246,7 @@ static uint64_t meets(struct hlo_program *program, const struct window *window, 
         return last >= first ? (uint64_t)(last - first + 1) : 0;
     }
     program->work += (uint64_t)output;
-    if (program->work > WORK_MOST)
+    if (program->work > MAX_WORK)
         return NL_NULL_U64;
     for (int64_t o = 0; o < output; o++) {
         int64_t at = from + o * window->stride;
@@ -266,7 +266,7 @@ static uint64_t positions(struct hlo_program *program, const struct window *wind
         window->low > (int64_t)most || window->low < -(int64_t)most)
         return NL_NULL_U64;
     for (uint64_t kernel = 0; kernel < kernels; kernel++) {
-        if (++program->work > WORK_MOST)
+        if (++program->work > MAX_WORK)
             return NL_NULL_U64;
         sum = plus(sum, meets(program, window, (int64_t)kernel, (int64_t)outputs, (int64_t)inputs));
     }
@@ -280,10 +280,10 @@ static uint64_t convolution_flops(struct hlo_program *program, const struct hlo_
     const struct hlo_shape *input = &shapes[0], *kernel = &shapes[1], *output = &shapes[2];
     struct wire numbers = hlo_inside(&it->bytes, INSTRUCTION_CONVOLUTION_DIMENSION_NUMBERS),
                 windows = hlo_inside(&it->bytes, INSTRUCTION_WINDOW);
-    int64_t in[HLO_NUMBERS_MOST], of[HLO_NUMBERS_MOST], out[HLO_NUMBERS_MOST];
+    int64_t in[HLO_MAX_NUMBERS], of[HLO_MAX_NUMBERS], out[HLO_MAX_NUMBERS];
     size_t count = hlo_numbers(&numbers, CONVOLUTION_INPUT_SPATIAL_DIMENSIONS, in), at = 0;
     struct wire_field field;
-    if (!numbers.at || count > HLO_NUMBERS_MOST ||
+    if (!numbers.at || count > HLO_MAX_NUMBERS ||
         hlo_numbers(&numbers, CONVOLUTION_KERNEL_SPATIAL_DIMENSIONS, of) != count ||
         hlo_numbers(&numbers, CONVOLUTION_OUTPUT_SPATIAL_DIMENSIONS, out) != count ||
         is_complex(output))
@@ -358,7 +358,7 @@ static void add_computation(void *context, int64_t id)
         return;
     }
     for (uint32_t row = of->first; row < of->end && called->flops != NL_NULL_U64; row++) {
-        if (++called->program->work > WORK_MOST)
+        if (++called->program->work > MAX_WORK)
             called->flops = NL_NULL_U64;
         called->flops =
             plus(called->flops,

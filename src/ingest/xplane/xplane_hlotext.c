@@ -5,7 +5,7 @@
 #include "ingest/xplane/hlofields.h"
 #include "ingest/xplane/xplane_hlo.h"
 
-#define PRODUCTS_MOST 8
+#define MAX_PRODUCTS 8
 
 struct array_list {
     struct nl_json *json;
@@ -59,11 +59,11 @@ bool hlo_write_arrays(struct nl_buf *out, const struct hlo_program *program,
 static void write_numbers(struct nl_json *json, const char *key, const struct wire *message,
                           uint32_t number)
 {
-    int64_t numbers[HLO_NUMBERS_MOST];
+    int64_t numbers[HLO_MAX_NUMBERS];
     size_t count = hlo_numbers(message, number, numbers);
     nl_json_key(json, key);
     nl_json_open(json, '[');
-    for (size_t i = 0; i < count && i < HLO_NUMBERS_MOST; i++)
+    for (size_t i = 0; i < count && i < HLO_MAX_NUMBERS; i++)
         nl_json_i64(json, numbers[i]);
     nl_json_close(json, ']');
 }
@@ -95,7 +95,7 @@ static void write_window(struct nl_json *json, const char *key, struct wire wind
 static void write_product(struct nl_json *json, const struct hlo_program *program,
                           const struct hlo_instruction *it)
 {
-    int64_t ids[HLO_NUMBERS_MOST];
+    int64_t ids[HLO_MAX_NUMBERS];
     size_t count = hlo_numbers(&it->bytes, INSTRUCTION_OPERAND_IDS, ids);
     const struct hlo_instruction *left = count > 0 ? hlo_operand(program, it, ids[0]) : NULL;
     const struct hlo_instruction *right = count > 1 ? hlo_operand(program, it, ids[1]) : NULL;
@@ -139,7 +139,7 @@ static bool is_product(const struct hlo_instruction *it)
 
 static void take_product(struct products *products, const struct hlo_instruction *it)
 {
-    if (!is_product(it) || products->count == PRODUCTS_MOST)
+    if (!is_product(it) || products->count == MAX_PRODUCTS)
         return;
     if (!products->count++) {
         nl_json_key(products->json, "products");

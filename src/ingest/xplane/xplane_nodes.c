@@ -168,7 +168,7 @@ static uint32_t stage_text(struct xplane_load *load, struct nl_str text)
 static uint32_t precision_of(struct xplane_load *load, const struct hlo_program *program,
                              const struct hlo_instruction *it)
 {
-    int64_t ids[HLO_NUMBERS_MOST];
+    int64_t ids[HLO_MAX_NUMBERS];
     const struct hlo_instruction *operand = hlo_numbers(&it->bytes, INSTRUCTION_OPERAND_IDS, ids)
                                                 ? hlo_operand(program, it, ids[0])
                                                 : NULL;

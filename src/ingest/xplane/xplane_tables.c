@@ -7,7 +7,7 @@
 #include "ingest/xplane/xplanefields.h"
 #include "ingest/xplane/xplane.h"
 
-#define ARGS_MOST 4096
+#define MAX_ARGS 4096
 
 static const char *const known_stats[XPLANE_STATS] = {
 #define XPLANE_STAT(id, name, in_args) [XPLANE_##id] = name,
@@ -290,8 +290,8 @@ static uint32_t args_of(struct xplane_load *load, const struct xplane_stats *sta
         if (value->type == XPLANE_BLOB)
             continue;
         struct xplane_value cut = *value;
-        if (value->type == XPLANE_TEXT && value->text.len > ARGS_MOST) {
-            cut.text.len = ARGS_MOST;
+        if (value->type == XPLANE_TEXT && value->text.len > MAX_ARGS) {
+            cut.text.len = MAX_ARGS;
             load->notes[XPLANE_NOTE_CUT_ARGS]++;
         }
         nl_json_key(&json, known_stats[i]);
