@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/job.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sum.h"
@@ -11,17 +12,18 @@
 #include "tables/memo.h"
 
 #define SAMPLES 8192
-#define SLOTS   32768 /* over three times SAMPLES */
 
 enum sort { OF_GAP = 1, OF_CLASS, OF_WAIT, OF_KERNEL, OF_COMM, OF_COPY };
 
 struct vote {
-    uint64_t key; /* 0 free */
     int64_t in, all;
 };
 
 struct votes {
-    struct vote *slots;
+    struct nl_idmap rows; /* of items, by key */
+    struct vote *items;
+    uint32_t count;
+    size_t cap;
     const struct nl_account *account;
     const struct nl_finding *finding;
     const struct nl_scene *scene;
@@ -41,20 +43,15 @@ static uint64_t key_of(enum sort sort, unsigned kind, uint32_t name)
     return (uint64_t)sort << 56 | (uint64_t)kind << 32 | name;
 }
 
-static struct vote *find(const struct votes *votes, uint64_t key)
-{
-    size_t at = key * 0x9E3779B97F4A7C15u >> 32 & (SLOTS - 1);
-    while (votes->slots[at].key && votes->slots[at].key != key)
-        at = (at + 1) & (SLOTS - 1);
-    return &votes->slots[at];
-}
-
 static void cast(struct votes *votes, uint64_t key, int64_t in, int64_t all)
 {
-    struct vote *vote = find(votes, key);
-    vote->key = key;
-    nl_sum_add(&vote->in, in);
-    nl_sum_add(&vote->all, all);
+    uint32_t row = nl_idmap_get_or_put(&votes->rows, key, votes->count);
+    if (row == votes->count) {
+        nl_grow(&votes->items, &votes->cap, row + 1u);
+        votes->items[votes->count++] = (struct vote){0};
+    }
+    nl_sum_add(&votes->items[row].in, in);
+    nl_sum_add(&votes->items[row].all, all);
 }
 
 static int64_t overlap(const struct nl_intervals *set, int64_t start, int64_t end)
@@ -130,7 +127,10 @@ static void vote_copies(struct votes *votes)
 
 static bool is_won(const struct votes *votes, uint64_t key)
 {
-    const struct vote *vote = find(votes, key);
+    uint32_t row = nl_idmap_get(&votes->rows, key);
+    if (row == NL_NO_ROW)
+        return false;
+    const struct vote *vote = &votes->items[row];
     return vote->in > 0 && vote->in >= vote->all - vote->in;
 }
 
@@ -140,7 +140,7 @@ static bool is_idle_claimed(const struct votes *votes, const struct nl_account_r
         return row->wait != NL_NO_NAME && is_won(votes, key_of(OF_WAIT, 0, row->wait));
     uint64_t key = key_of(OF_GAP, (unsigned)row->class << 8 | row->activity,
                           folded(votes->account, row->name));
-    if (!find(votes, key)->key)
+    if (nl_idmap_get(&votes->rows, key) == NL_NO_ROW)
         key = key_of(OF_CLASS, row->class, 0);
     return is_won(votes, key);
 }
@@ -207,7 +207,7 @@ void nl_findings_claim(struct nl_findings *findings, const struct nl_scenes *sce
     findings->claim_count = account->row_count;
     findings->claims =
         nl_arena_alloc(&findings->arena, (account->row_count + 1) * sizeof *findings->claims);
-    struct votes votes = {.slots = nl_alloc(SLOTS * sizeof *votes.slots), .account = account};
+    struct votes votes = {.account = account};
     for (size_t i = 0; i < findings->count; i++) {
         struct nl_finding *finding = &findings->items[i];
         votes.finding = finding;
@@ -217,13 +217,15 @@ void nl_findings_claim(struct nl_findings *findings, const struct nl_scenes *sce
         if (!votes.scene || finding->validity || finding->explained_by ||
             (!finding->where.count && !votes.before) || finding->severity == NL_SEVERITY_INFO)
             continue;
-        memset(votes.slots, 0, SLOTS * sizeof *votes.slots);
+        nl_idmap_clear(&votes.rows);
+        votes.count = 0;
         vote_gaps(&votes);
         vote_kernels(&votes);
         vote_copies(&votes);
         claim_rows(findings, finding, &votes);
     }
-    nl_free(votes.slots);
+    nl_idmap_release(&votes.rows);
+    nl_free(votes.items);
 }
 
 const char **nl_claims_new(const struct nl_trace *trace, const struct nl_window *window,
