@@ -1,5 +1,5 @@
-/* Processes and modules are in open-addressing tables, a process's mappings in a sorted array: some
- * hundred, that change seldom and are searched for every frame. */
+/* Processes and modules are found by maps, a process's mappings in a sorted array: some hundred, that change
+ * seldom and are searched for every frame. */
 #define _GNU_SOURCE
 #include "capture/native/perfmaps.h"
 
@@ -16,8 +16,10 @@
 #define MAX_MAPPINGS  ((size_t)1 << 18) /* of a process; the kernel's own limit is 65,530 */
 
 struct perfmaps {
-    struct perfmaps_process *slots; /* pid 0 = free */
-    size_t count, room;
+    struct perfmaps_process *processes;
+    struct nl_idmap process_rows; /* by pid */
+    uint32_t count;
+    size_t cap;
     struct perfmaps_module *modules;
     struct nl_lookup module_rows;
     size_t module_count, module_cap;
@@ -32,11 +34,12 @@ void perfmaps_free(struct perfmaps *maps)
 {
     if (!maps)
         return;
-    for (size_t i = 0; i < maps->room; i++)
-        nl_free(maps->slots[i].mapping);
+    for (size_t i = 0; i < maps->count; i++)
+        nl_free(maps->processes[i].mapping);
     for (size_t i = 0; i < maps->module_count; i++)
         nl_free(maps->modules[i].path);
-    nl_free(maps->slots);
+    nl_free(maps->processes);
+    nl_idmap_release(&maps->process_rows);
     nl_free(maps->modules);
     nl_lookup_release(&maps->module_rows);
     nl_free(maps);
@@ -44,73 +47,43 @@ void perfmaps_free(struct perfmaps *maps)
 
 /* ---- processes ---- */
 
-static size_t home_of(const struct perfmaps *maps, int64_t pid)
-{
-    return ((uint64_t)pid * 0x9e3779b97f4a7c15u >> 32) & (maps->room - 1);
-}
-
-static struct perfmaps_process *slot_of(const struct perfmaps *maps, int64_t pid)
-{
-    size_t at = home_of(maps, pid);
-    while (maps->slots[at].pid && maps->slots[at].pid != pid)
-        at = (at + 1) & (maps->room - 1);
-    return &maps->slots[at];
-}
-
-static void make_room(struct perfmaps *maps)
-{
-    struct perfmaps old = *maps;
-    maps->room = old.room ? old.room * 2 : 64;
-    maps->slots = nl_zalloc(maps->room * sizeof *maps->slots);
-    for (size_t i = 0; i < old.room; i++)
-        if (old.slots[i].pid)
-            *slot_of(maps, old.slots[i].pid) = old.slots[i];
-    nl_free(old.slots);
-}
-
 struct perfmaps_process *perfmaps_find(const struct perfmaps *maps, int64_t pid)
 {
-    struct perfmaps_process *slot = maps->room && pid > 0 ? slot_of(maps, pid) : NULL;
-    return slot && slot->pid ? slot : NULL;
+    uint32_t row = pid > 0 ? nl_idmap_get(&maps->process_rows, (uint64_t)pid) : NL_NO_ROW;
+    return row == NL_NO_ROW ? NULL : &maps->processes[row];
 }
 
 struct perfmaps_process *perfmaps_process(struct perfmaps *maps, int64_t pid)
 {
-    struct perfmaps_process *slot = perfmaps_find(maps, pid);
-    if (slot || pid <= 0 || maps->count >= MAX_PROCESSES)
-        return slot;
-    if (maps->count * 2 >= maps->room)
-        make_room(maps);
-    slot = slot_of(maps, pid);
-    *slot = (struct perfmaps_process){.pid = pid};
-    maps->count++;
-    return slot;
+    struct perfmaps_process *process = perfmaps_find(maps, pid);
+    if (process || pid <= 0 || maps->count >= MAX_PROCESSES)
+        return process;
+    nl_grow(&maps->processes, &maps->cap, maps->count + 1u);
+    nl_idmap_put(&maps->process_rows, (uint64_t)pid, maps->count);
+    process = &maps->processes[maps->count++];
+    *process = (struct perfmaps_process){.pid = pid};
+    return process;
 }
 
 struct perfmaps_process *perfmaps_first(struct perfmaps *maps, size_t *count)
 {
-    *count = maps->room;
-    return maps->slots;
+    *count = maps->count;
+    return maps->processes;
 }
 
 void perfmaps_end(struct perfmaps *maps, int64_t pid)
 {
-    struct perfmaps_process *slot = perfmaps_find(maps, pid);
-    if (!slot)
+    struct perfmaps_process *process = perfmaps_find(maps, pid);
+    if (!process)
         return;
-    nl_free(slot->mapping);
-    size_t hole = (size_t)(slot - maps->slots);
-    maps->count--;
-    /* Entries that were placed further on because of it move up. */
-    for (size_t at = (hole + 1) & (maps->room - 1); maps->slots[at].pid;
-         at = (at + 1) & (maps->room - 1)) {
-        size_t home = home_of(maps, maps->slots[at].pid);
-        if (((at - home) & (maps->room - 1)) < ((at - hole) & (maps->room - 1)))
-            continue;
-        maps->slots[hole] = maps->slots[at];
-        hole = at;
-    }
-    maps->slots[hole] = (struct perfmaps_process){0};
+    nl_free(process->mapping);
+    nl_idmap_remove(&maps->process_rows, (uint64_t)pid);
+    const struct perfmaps_process *last = &maps->processes[--maps->count];
+    if (process == last)
+        return;
+    *process = *last;
+    nl_idmap_put(&maps->process_rows, (uint64_t)process->pid,
+                 (uint32_t)(process - maps->processes));
 }
 
 void perfmaps_clear(struct perfmaps_process *process)

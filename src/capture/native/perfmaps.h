@@ -45,7 +45,7 @@ void perfmaps_free(struct perfmaps *maps); /* owners must be gone by then */
 /* The process, made when it is new; NULL over 1,048,576 of them. Valid until the next of these calls. */
 struct perfmaps_process *perfmaps_process(struct perfmaps *maps, int64_t pid);
 struct perfmaps_process *perfmaps_find(const struct perfmaps *maps, int64_t pid); /* or NULL */
-/* All there are, for walks; slots without a pid (0) are empty. */
+/* All there are, for walks; perfmaps_end puts the last one in the place of the one that ended. */
 struct perfmaps_process *perfmaps_first(struct perfmaps *maps, size_t *count);
 
 /* Number of a module; the same path and id have the same. */

@@ -281,17 +281,14 @@ static void hand_over(struct sampler *sampler, struct perfmaps_process *process,
 
 static void hand_over_all(struct sampler *sampler, bool last)
 {
-    size_t room;
-    struct perfmaps_process *process = perfmaps_first(sampler->maps, &room);
-    for (size_t i = 0; i < room; i++)
-        if (process[i].pid)
-            hand_over(sampler, &process[i], last);
-    for (size_t i = 0; i < room;) { /* taking one out moves others */
+    size_t count;
+    struct perfmaps_process *process = perfmaps_first(sampler->maps, &count);
+    for (size_t i = 0; i < count; i++)
+        hand_over(sampler, &process[i], last);
+    for (size_t i = count; i-- > 0;) { /* what takes the place of one that ended was looked at */
         struct perfheld *held = process[i].owner;
-        if (!process[i].pid || !held || !held->ended) {
-            i++;
+        if (!held || !held->ended)
             continue;
-        }
         perfheld_free(held);
         perfmaps_end(sampler->maps, process[i].pid);
     }
@@ -300,11 +297,9 @@ static void hand_over_all(struct sampler *sampler, bool last)
 /* Records were lost: of mappings and ends of processes perhaps, too. They are looked up. */
 static void look_again(struct sampler *sampler)
 {
-    size_t room;
-    struct perfmaps_process *process = perfmaps_first(sampler->maps, &room);
-    for (size_t i = 0; i < room; i++) {
-        if (!process[i].pid)
-            continue;
+    size_t count;
+    struct perfmaps_process *process = perfmaps_first(sampler->maps, &count);
+    for (size_t i = 0; i < count; i++) {
         if (kill((pid_t)process[i].pid, 0) != 0 && errno == ESRCH)
             held_of(&process[i])->ended = true;
         else
