@@ -19,7 +19,7 @@
 #include "compare/diff.h"
 #include "export/export.h"
 #include "fingerprint/fingerprint.h"
-#include "report/page.h"
+#include "pages/page.h"
 #include "rundoc/rundoc.h"
 #include "sql/db.h"
 #include "view/view.h"

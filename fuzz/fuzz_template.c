@@ -1,7 +1,7 @@
 /* Any bytes as a template of report pages: read, or refused with a reason; what was read is whole. */
 #include <stdlib.h>
 
-#include "report/template.h"
+#include "pages/template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

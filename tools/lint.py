@@ -34,7 +34,7 @@ ROOMS = [
     {"rundoc": ()},
     {"ledger": (), "compare": ()},
     {"view": ()},
-    {"tui": ("export", "report"), "export": ("tui", "report"), "report": ("tui", "export")},
+    {"tui": ("export", "pages"), "export": ("tui", "pages"), "pages": ("tui", "export")},
     {"cli": ("engine",), "engine": ("cli",)},
 ]
 
@@ -555,12 +555,12 @@ def page_kinds():
     """the page has a colour and a name for each kind of slice and class of kernel"""
     breaches, script = [], read("web/src/kinds.ts")
     table = {name: {int(code) for code in re.findall(r"\b(\d+):", body)} for name, body in re.findall(r"^(?:export )?const (\w+): [^=]* = \{(.*?)\};", script, re.M | re.S)}
-    first_class = int(re.search(r"#define NL_PAGE_CLASS (\d+)u", read("src/report/pagepart.h")).group(1))
+    first_class = int(re.search(r"#define NL_PAGE_CLASS (\d+)u", read("src/pages/pagepart.h")).group(1))
     for what, first, unknown, ink in ("kind", 0, 1, "KINDS"), ("class", first_class, 0, "CLASSES"):
         count = len(re.findall(r"^NL_ENUM\(%s, " % what, read("src/store/enums.def"), re.M))
         wanted = set(range(first + unknown, first + count))
         if what == "kind" and count > first_class:
-            breaches.append("src/report/pagepart.h: NL_PAGE_CLASS is a kind's number, too")
+            breaches.append("src/pages/pagepart.h: NL_PAGE_CLASS is a kind's number, too")
         breaches += ["web/src/kinds.ts: %s has no %d (%s %d of src/store/enums.def)" % (where, code, what, code - first)
                      for where in (ink, "KIND_NAMES") for code in sorted(wanted - table[where])]
     return breaches

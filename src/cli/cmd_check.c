@@ -15,7 +15,7 @@
 #include "cli/progress.h"
 #include "compare/gate.h"
 #include "compare/gatenoise.h"
-#include "report/page.h"
+#include "pages/page.h"
 #include "view/gatefiles.h"
 #include "compare/rulesread.h"
 

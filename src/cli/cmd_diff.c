@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "cli/sections.h"
 #include "compare/diff.h"
-#include "report/page.h"
+#include "pages/page.h"
 
 #define STATUS_INCOMPARABLE 3
 

@@ -5,8 +5,8 @@
 #include "cli/output.h"
 #include "cli/pagecall.h"
 #include "cli/progress.h"
-#include "report/flame.h"
-#include "report/page.h"
+#include "pages/flame.h"
+#include "pages/page.h"
 
 struct flame_options {
     const char *by, *base;

@@ -8,7 +8,7 @@
 #include "cli/cmd_report.h"
 #include "cli/progress.h"
 #include "cli/quotedprofile.h"
-#include "report/page.h"
+#include "pages/page.h"
 #include "sql/db.h"
 #include "cli/site.h"
 

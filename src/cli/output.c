@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "cli/progress.h"
 #include "cli/shown.h"
-#include "report/page.h"
+#include "pages/page.h"
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {

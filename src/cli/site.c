@@ -13,7 +13,7 @@
 #include "cli/pagecall.h"
 #include "cli/cmd_report.h"
 #include "ledger/runlist.h"
-#include "report/page.h"
+#include "pages/page.h"
 
 struct site {
     struct nl_call *call;

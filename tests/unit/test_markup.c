@@ -2,8 +2,8 @@
 #include "check.h"
 
 #include "base/mem.h"
-#include "report/flame.h"
-#include "report/markup.h"
+#include "pages/flame.h"
+#include "pages/markup.h"
 
 static char text[65536];
 

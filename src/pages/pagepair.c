@@ -1,8 +1,8 @@
 /* pagepair — what a page of a comparison shows in addition to its tables: the steps of both sides,
  * and their stacks against each other. */
 #include "base/mem.h"
-#include "report/flame.h"
-#include "report/pagepart.h"
+#include "pages/flame.h"
+#include "pages/pagepart.h"
 #include "tables/steptime.h"
 
 #define MAX_STEPS 2000 /* of a side; of more, the longest of every few */

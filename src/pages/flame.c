@@ -2,7 +2,7 @@
  * flame — see flame.h: the tree. A node is made before those below it, so one walk backwards sums totals;
  * children are found through a table of (parent, name) pairs.
  */
-#include "report/flame.h"
+#include "pages/flame.h"
 
 #include "base/mem.h"
 #include "base/sum.h"

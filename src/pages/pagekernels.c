@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "report/pagepart.h"
+#include "pages/pagepart.h"
 #include "tables/scope.h"
 #include "tables/shortname.h"
 #include "timeline/groupstats.h"

@@ -10,7 +10,7 @@
 #ifndef NL_PAGE_H
 #define NL_PAGE_H
 
-#include "report/template.h"
+#include "pages/template.h"
 #include "view/view.h"
 
 struct nl_page {

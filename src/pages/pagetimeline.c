@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "base/median.h"
-#include "report/pagepart.h"
+#include "pages/pagepart.h"
 #include "tables/lanelabel.h"
 #include "tables/scope.h"
 #include "tables/shortname.h"

@@ -1,6 +1,6 @@
 /* flamesources — where stacks come from: device work, threads, samples, waits, allocations; a row each. */
 #include "base/mem.h"
-#include "report/flame.h"
+#include "pages/flame.h"
 #include "timeline/fold.h"
 #include "tables/lanelabel.h"
 #include "tables/memo.h"

@@ -1,6 +1,6 @@
 /* markup — see markup.h. */
 #define _GNU_SOURCE
-#include "report/markup.h"
+#include "pages/markup.h"
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 /* pagetitle — what a page is called: the file, or what the names of many files have in common. */
-#include "report/page.h"
+#include "pages/page.h"
 
 #include "base/utf8.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/sum.h"
-#include "report/pagepart.h"
+#include "pages/pagepart.h"
 #include "tables/lanelabel.h"
 #include "tables/scope.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "report/page.h"
+#include "pages/page.h"
 #include "tables/memo.h"
 #include "tables/shortname.h"
 #include "view/viewfinish.h"

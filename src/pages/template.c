@@ -1,19 +1,19 @@
 /* template — see template.h: read from libyaml's tree of the document, whose nodes know their lines. */
-#include "report/template.h"
+#include "pages/template.h"
 
 #include <stdlib.h>
 #include <yaml.h>
 
 #include "base/file.h"
 #include "base/mem.h"
-#include "report/markup.h"
+#include "pages/markup.h"
 #include "sql/db.h"
 
 #define MAX_FILE     ((size_t)1 << 20)
 #define MAX_LOGO     ((size_t)256 << 10)
 #define SECTION_NAME "section_"
 
-/* What can be left out: the parts of a page (web/src/report.ts), whose tables go with them. */
+/* What can be left out: the parts of a page (web/src/pages.ts), whose tables go with them. */
 static const char *const parts[] = {"findings", "time",     "steps",   "idle",
                                     "timeline", "flame",    "kernels", "roofline",
                                     "memory",   "counters", "tables",  "coverage"};

@@ -5,9 +5,9 @@
 
 #include "base/mem.h"
 #include "base/units.h"
-#include "report/flame.h"
-#include "report/markup.h"
-#include "report/pagepart.h"
+#include "pages/flame.h"
+#include "pages/markup.h"
+#include "pages/pagepart.h"
 #include "view/celltext.h"
 #include "view/palette.h"
 #include "view/plot.h"

@@ -1,10 +1,10 @@
 /* page — see page.h: the frame of the file, and which data go into which document. */
-#include "report/page.h"
+#include "pages/page.h"
 
 #include "base/mem.h"
-#include "report/flame.h"
-#include "report/markup.h"
-#include "report/pagepart.h"
+#include "pages/flame.h"
+#include "pages/markup.h"
+#include "pages/pagepart.h"
 #include "view/viewfinish.h"
 #include "view/palette.h"
 
