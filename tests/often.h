@@ -18,6 +18,6 @@
 #include "base/str.h"
 #include "base/sum.h"
 #include "store/trace.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #endif

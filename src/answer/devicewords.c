@@ -4,7 +4,7 @@
 #include "answer/namesums.h"
 #include "answer/lastrank.h"
 #include "findings/remedy.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "tables/lookup.h"

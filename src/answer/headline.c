@@ -8,7 +8,7 @@
 
 #include "answer/contents.h"
 #include "base/chars.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 #include "tables/shortname.h"
 #include "base/sum.h"

@@ -3,7 +3,7 @@
  * needs of the analyses say what is missing, recordadvice.h how to record it.
  */
 #include "findings/recordadvice.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #include <string.h>
 
@@ -74,12 +74,12 @@ static void add_advice(struct nl_result *result, const struct nl_trace *trace,
         const char *table = nl_tables[advice->need.table].sql;
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_missing] =
-            nl_answer_static(advice->need.column ? nl_arena_format(&result->arena, "%s.%s", table,
-                                                                   advice->need.column)
-                                                 : table);
-        cells[AT_answers] = nl_answer_static(names);
+            nl_cell_static(advice->need.column ? nl_arena_format(&result->arena, "%s.%s", table,
+                                                                 advice->need.column)
+                                               : table);
+        cells[AT_answers] = nl_cell_static(names);
         cells[AT_format] = nl_cell_text(result, format);
-        cells[AT_record] = nl_answer_static(advice->record);
+        cells[AT_record] = nl_cell_static(advice->record);
     }
 }
 

@@ -5,7 +5,7 @@
 #ifndef NL_NAMESUMS_H
 #define NL_NAMESUMS_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_name_sum {
     struct nl_str name; /* borrowed from the table */

@@ -13,7 +13,7 @@
 #include "answer/lastrank.h"
 #include "answer/wholebars.h"
 #include "base/units.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 #include "tables/memo.h"
 #include "timeline/hostbusy.h"

@@ -82,7 +82,7 @@ static bool read_options(const struct nl_input_words *input, const struct nl_tra
 
 static bool make(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
                  const struct nl_analyze_options *options, const struct nl_call *call,
-                 struct nl_answer *answer, struct nl_err *err)
+                 struct nl_kept *answer, struct nl_err *err)
 {
     nl_job_phase(call->job, "analyzing", 0);
     if (!nl_spill_started(call->job->spill))
@@ -96,7 +96,7 @@ static bool report(struct nl_input_words *input, struct nl_trace *trace, const c
                    const struct nl_call *call, struct nl_output *output, struct nl_err *err)
 {
     struct nl_analyze_options options;
-    struct nl_answer answer;
+    struct nl_kept answer;
     if (!read_options(input, trace, call, output, &options, err))
         return false;
     if (!nl_kept_find(input, trace, plan, &options, call, &answer)) {
@@ -107,7 +107,7 @@ static bool report(struct nl_input_words *input, struct nl_trace *trace, const c
     nl_input_keep(input, trace, call); /* nothing more is asked of the trace */
     nl_progress_quiet(call->progress);
     bool done = show(call, output, answer.profile, answer.report, err);
-    nl_answer_release(&answer);
+    nl_kept_release(&answer);
     return done;
 }
 

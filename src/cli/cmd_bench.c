@@ -26,7 +26,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "compare/gatenoise.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 
 #define MIN_CAPTURES      3
@@ -252,11 +252,11 @@ static bool answer_one(struct nl_bench *bench, const struct nl_call *call, struc
         struct nl_gate_typical t = nl_gate_typical_of(&captures.input);
         struct nl_result *result = NL_ANSWER_NEW("bench", "What the command takes", columns);
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_metric] = nl_answer_static(t.metric);
+        cells[AT_metric] = nl_cell_static(t.metric);
         cells[AT_typical_ns] = ns_cell(t.ns);
         cells[AT_low_ns] = ns_cell(t.low);
         cells[AT_high_ns] = ns_cell(t.high);
-        cells[AT_captures] = nl_answer_count(t.captures);
+        cells[AT_captures] = nl_cell_count(t.captures);
         cells[AT_differ_share] = nl_cell_f64(t.sd);
         cells[AT_preempted_share] = nl_cell_f64(t.kept);
         cells[AT_folder] = nl_cell_text(result, nl_str(bench->folder));

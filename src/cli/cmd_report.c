@@ -59,7 +59,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     nl_job_phase(call->job, "analyzing", 0);
     if (!nl_spill_started(call->job->spill))
         nl_expect_arrays(nl_trace_bytes(trace) / 2);
-    struct nl_answer kept;
+    struct nl_kept kept;
     if (!nl_kept_find(input, trace, "analyze", &options, call, &kept) &&
         !nl_kept_make(input, trace, "analyze", &options, call, &kept, err))
         return false;
@@ -68,7 +68,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     struct nl_template template, *added = nl_report_own(call)->template ? &template : NULL;
     if (added && !add_template(added, answer, trace, &options, call, err)) {
         nl_template_release(added);
-        nl_answer_release(&kept);
+        nl_kept_release(&kept);
         return false;
     }
     char *words = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
@@ -91,7 +91,7 @@ static bool write_report(const struct nl_call *call, const struct nl_input_words
     nl_free(bare);
     if (added)
         nl_template_release(added);
-    nl_answer_release(&kept);
+    nl_kept_release(&kept);
     return done;
 }
 

@@ -19,7 +19,7 @@
 #include "view/rooflineplot.h"
 #include "work/cpuroof.h"
 #include "work/gpuroof.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 enum roof_only { ROOF_ONLY_NONE, ROOF_ONLY_CPU, ROOF_ONLY_GPU };
 

@@ -15,7 +15,7 @@
 #include "base/median.h"
 #include "ledger/runfield.h"
 #include "ledger/runseries.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "view/plot.h"
 
 #define PLOT_LINES 10
@@ -185,13 +185,13 @@ static struct nl_result *changes_table(const struct trend *trend)
         cells[CHANGE_change_share] = nl_cell_f64(c->after / c->before - 1);
         cells[CHANGE_before] = number(c->before, trend->series.meaning);
         cells[CHANGE_after] = number(c->after, trend->series.meaning);
-        cells[CHANGE_unit] = nl_answer_static(unit_of(trend->series.meaning));
-        cells[CHANGE_worse] = nl_answer_static(is_worse(trend, c) ? "yes" : "no");
+        cells[CHANGE_unit] = nl_cell_static(unit_of(trend->series.meaning));
+        cells[CHANGE_worse] = nl_cell_static(is_worse(trend, c) ? "yes" : "no");
         cells[CHANGE_commit_before] = text(result, point[-1].last->commit);
         cells[CHANGE_commit] = text(result, point->first->commit);
         cells[CHANGE_p] = nl_cell_f64(c->p);
-        cells[CHANGE_points_before] = nl_answer_count(c->before_count);
-        cells[CHANGE_points_after] = nl_answer_count(c->after_count);
+        cells[CHANGE_points_before] = nl_cell_count(c->before_count);
+        cells[CHANGE_points_after] = nl_cell_count(c->after_count);
     }
     return result;
 }
@@ -205,11 +205,11 @@ static struct nl_result *series_table(const struct trend *trend)
         cells[SERIES_added] = date(result, point->last->added_ns);
         cells[SERIES_id] = text(result, point->last->id);
         cells[SERIES_value] = number(point->value, trend->series.meaning);
-        cells[SERIES_unit] = nl_answer_static(unit_of(trend->series.meaning));
+        cells[SERIES_unit] = nl_cell_static(unit_of(trend->series.meaning));
         cells[SERIES_commit] = text(result, point->last->commit);
         cells[SERIES_branch] = text(result, point->last->branch);
         cells[SERIES_host] = text(result, point->last->host);
-        cells[SERIES_runs] = nl_answer_count(point->runs);
+        cells[SERIES_runs] = nl_cell_count(point->runs);
     }
     return result;
 }

@@ -11,7 +11,7 @@
 #include "rundoc/rundoc.h"
 #include "view/view.h"
 #include "view/jsonview.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #define MAX_READ ((size_t)1 << 30) /* of a document that cannot be mapped */
 

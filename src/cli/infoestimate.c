@@ -10,7 +10,7 @@
 #include "cli/input.h"
 #include "cli/output.h"
 #include "ingest/estimate.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "view/view.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -37,13 +37,13 @@ static void add_row(struct nl_result *result, const char *name, const char *form
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_file] = nl_cell_text(result, nl_str(name));
     cells[AT_format] = nl_cell_text(result, nl_str(format));
-    cells[AT_bytes] = nl_answer_count(bytes);
-    cells[AT_rows] = nl_answer_count(whole(rows->likely));
-    cells[AT_rows_low] = nl_answer_count(whole(rows->low));
-    cells[AT_rows_high] = nl_answer_count(whole(rows->high));
-    cells[AT_memory_bytes] = nl_answer_count(whole(memory->likely));
-    cells[AT_memory_low_bytes] = nl_answer_count(whole(memory->low));
-    cells[AT_memory_high_bytes] = nl_answer_count(whole(memory->high));
+    cells[AT_bytes] = nl_cell_count(bytes);
+    cells[AT_rows] = nl_cell_count(whole(rows->likely));
+    cells[AT_rows_low] = nl_cell_count(whole(rows->low));
+    cells[AT_rows_high] = nl_cell_count(whole(rows->high));
+    cells[AT_memory_bytes] = nl_cell_count(whole(memory->likely));
+    cells[AT_memory_low_bytes] = nl_cell_count(whole(memory->low));
+    cells[AT_memory_high_bytes] = nl_cell_count(whole(memory->high));
     cells[AT_estimated_from] = nl_cell_text(result, nl_str(how));
 }
 

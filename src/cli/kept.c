@@ -37,7 +37,7 @@ static char *name_answer(struct nl_buf *question, const struct nl_input_words *i
 
 static bool find(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
                  const struct nl_analyze_options *options, const struct nl_call *call,
-                 struct nl_answer *answer)
+                 struct nl_kept *answer)
 {
     struct nl_buf question;
     struct nl_analyze_options all = whole(options);
@@ -61,10 +61,10 @@ static bool find(const struct nl_input_words *input, const struct nl_trace *trac
 /* A whole report also answers a brief question. */
 bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *trace,
                   const char *plan, const struct nl_analyze_options *options,
-                  const struct nl_call *call, struct nl_answer *answer)
+                  const struct nl_call *call, struct nl_kept *answer)
 {
     struct nl_analyze_options longer = *options;
-    *answer = (struct nl_answer){0};
+    *answer = (struct nl_kept){0};
     longer.brief = false;
     return worth(input, trace) &&
            (find(input, trace, plan, options, call, answer) ||
@@ -73,7 +73,7 @@ bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *tra
 
 /* Write failures are ignored, as in the whole cache. */
 static void keep(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
-                 const struct nl_analyze_options *options, const struct nl_answer *answer)
+                 const struct nl_analyze_options *options, const struct nl_kept *answer)
 {
     struct nl_buf question;
     char *path = name_answer(&question, input, trace, plan, options);
@@ -88,11 +88,11 @@ static void keep(const struct nl_input_words *input, const struct nl_trace *trac
 
 bool nl_kept_make(const struct nl_input_words *input, const struct nl_trace *trace,
                   const char *plan, const struct nl_analyze_options *options,
-                  const struct nl_call *call, struct nl_answer *answer, struct nl_err *err)
+                  const struct nl_call *call, struct nl_kept *answer, struct nl_err *err)
 {
     bool keeps = worth(input, trace);
     struct nl_analyze_options all = whole(options);
-    *answer = (struct nl_answer){
+    *answer = (struct nl_kept){
         .report = nl_report_new(trace, plan, keeps ? &all : options, call->job, err)};
     if (!answer->report)
         return false;
@@ -104,9 +104,9 @@ bool nl_kept_make(const struct nl_input_words *input, const struct nl_trace *tra
     return true;
 }
 
-void nl_answer_release(struct nl_answer *answer)
+void nl_kept_release(struct nl_kept *answer)
 {
     nl_profile_free(answer->profile);
     nl_report_free(answer->report);
-    *answer = (struct nl_answer){0};
+    *answer = (struct nl_kept){0};
 }

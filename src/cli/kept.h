@@ -16,7 +16,7 @@
 #include "answer/report.h"
 #include "cli/input.h"
 
-struct nl_answer {
+struct nl_kept {
     struct nl_report *report;
     struct nl_profile *profile;
 };
@@ -24,14 +24,14 @@ struct nl_answer {
 /* The kept answer about the trace that nl_input_load gave for `input`; false when there is none. */
 NL_MUST_CHECK bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *trace,
                                 const char *plan, const struct nl_analyze_options *options,
-                                const struct nl_call *call, struct nl_answer *answer);
+                                const struct nl_call *call, struct nl_kept *answer);
 
 /* Makes the answer, and keeps it where that is worth it; equal bytes. */
 NL_MUST_CHECK bool nl_kept_make(const struct nl_input_words *input, const struct nl_trace *trace,
                                 const char *plan, const struct nl_analyze_options *options,
-                                const struct nl_call *call, struct nl_answer *answer,
+                                const struct nl_call *call, struct nl_kept *answer,
                                 struct nl_err *err);
 
-void nl_answer_release(struct nl_answer *answer);
+void nl_kept_release(struct nl_kept *answer);
 
 #endif

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 #include "base/mem.h"
 #include "compare/diffinner.h"

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/mem.h"
 
@@ -335,15 +335,15 @@ static void add_row(struct nl_result *result, const struct count *item, struct d
         return;
     struct nl_cell *cells = nl_result_row(result);
     cells[COUNT_what] = nl_cell_text(result, nl_str(item->what));
-    cells[COUNT_base] = nl_answer_count(a);
-    cells[COUNT_new] = nl_answer_count(b);
-    cells[COUNT_unit] = nl_answer_static(item->unit);
+    cells[COUNT_base] = nl_cell_count(a);
+    cells[COUNT_new] = nl_cell_count(b);
+    cells[COUNT_unit] = nl_cell_static(item->unit);
     cells[COUNT_base_per_step] = per_step(a, item->level ? 0 : a_steps);
     cells[COUNT_new_per_step] = per_step(b, item->level ? 0 : b_steps);
     if (a == NL_NULL_U64 || b == NL_NULL_U64)
         return;
     bool same = per ? (wide_int)a * b_steps == (wide_int)b * a_steps : a == b;
-    cells[COUNT_changed] = nl_answer_static(same ? "no" : "yes");
+    cells[COUNT_changed] = nl_cell_static(same ? "no" : "yes");
 }
 
 struct nl_result *diff_counts(struct diff_side *base, struct diff_side *changed)

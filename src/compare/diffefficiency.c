@@ -8,7 +8,7 @@
 #include "base/sum.h"
 #include "compare/diffinner.h"
 #include "compare/diffparts.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/efficiency.h"
 #include "tables/memo.h"
 
@@ -182,9 +182,9 @@ static void put_side(struct nl_cell *cells, const struct use *use, bool changed)
 static void add_row(struct nl_result *result, const struct entry *entry)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[AT_kind] = nl_answer_static(nl_roof_kind_text(entry->kind));
+    cells[AT_kind] = nl_cell_static(nl_roof_kind_text(entry->kind));
     cells[AT_name] = nl_cell_text(result, entry->name);
-    cells[AT_dtype] = nl_answer_static(work_type_name((enum work_type)entry->type));
+    cells[AT_dtype] = nl_cell_static(work_type_name((enum work_type)entry->type));
     cells[AT_change_share] = nl_cell_f64(share_of(&entry->sides[1]) - share_of(&entry->sides[0]));
     put_side(cells, &entry->sides[0], false);
     put_side(cells, &entry->sides[1], true);

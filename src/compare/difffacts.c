@@ -1,7 +1,7 @@
 /* Facts of hardware, software and workload, as the run document has them, and metadata, side by side. */
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "compare/diffinner.h"
 #include "compare/diffparts.h"

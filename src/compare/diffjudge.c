@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "compare/diffjudge.h"
 #include "base/median.h"

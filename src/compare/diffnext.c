@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/chars.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "compare/diffwords.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "compare/diffworkload.h"
 
@@ -83,13 +83,13 @@ static void put_fact(struct judging *judging, const char *fact, const char *base
     struct nl_result *facts = judging->sureness->facts;
     bool known = is_known(base) && is_known(changed);
     struct nl_cell *cells = nl_result_row(facts);
-    cells[DIFF_FACT_NAME] = nl_answer_static(fact);
+    cells[DIFF_FACT_NAME] = nl_cell_static(fact);
     cells[DIFF_FACT_BASE] =
         is_known(base) ? nl_cell_text(facts, nl_str(base)) : (struct nl_cell){0};
     cells[DIFF_FACT_NEW] =
         is_known(changed) ? nl_cell_text(facts, nl_str(changed)) : (struct nl_cell){0};
-    cells[DIFF_FACT_AGREES] = nl_answer_static(!known ? "unknown" : agrees ? "yes" : "no");
-    cells[DIFF_FACT_DECIDES] = nl_answer_static(known && decides ? "yes" : "no");
+    cells[DIFF_FACT_AGREES] = nl_cell_static(!known ? "unknown" : agrees ? "yes" : "no");
+    cells[DIFF_FACT_DECIDES] = nl_cell_static(known && decides ? "yes" : "no");
     if (known && !agrees && decides)
         nl_buf_format(judging->against, "%s%s: A has %s, B has %s",
                       judging->against->len ? "; " : "", fact, base, changed);
@@ -327,7 +327,7 @@ static void put_workload(struct judging *judging, const struct diff_judged *a,
         cells[DIFF_FACT_NAME] = nl_cell_text(facts, nl_str(fact->name));
         if (fact->decides == DIFF_DECIDES_IN_CHECK && is_known(fact->base) &&
             is_known(fact->changed))
-            cells[DIFF_FACT_DECIDES] = nl_answer_static("in check");
+            cells[DIFF_FACT_DECIDES] = nl_cell_static("in check");
     }
     diff_workload_release(&workload);
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "compare/diffinner.h"
@@ -86,18 +86,18 @@ static void put_noise(const struct diff_row *row, struct nl_cell *low, struct nl
         return;
     *low = nl_cell_i64(nl_whole_i64(row->low));
     *high = nl_cell_i64(nl_whole_i64(row->high));
-    *beyond = nl_answer_static(row->flagged ? "yes" : "no");
+    *beyond = nl_cell_static(row->flagged ? "yes" : "no");
 }
 
 static struct nl_cell samples_of(const struct diff_side *side, size_t value)
 {
-    return side->by_step ? nl_answer_count(value) : (struct nl_cell){0};
+    return side->by_step ? nl_cell_count(value) : (struct nl_cell){0};
 }
 
 /* Runs without the profiler, else steps. */
 static struct nl_cell judged_samples(const struct diff_side *side, size_t value)
 {
-    return side->plain_count ? nl_answer_count(value) : samples_of(side, value);
+    return side->plain_count ? nl_cell_count(value) : samples_of(side, value);
 }
 
 static void put_captures(const struct diff_doc *doc, struct nl_result *result,
@@ -108,24 +108,24 @@ static void put_captures(const struct diff_doc *doc, struct nl_result *result,
                                         [DIFF_BY_TAIL] = "slow steps"};
     const struct diff_sureness *s = &doc->sureness;
     bool judged = s->verdict == DIFF_SLOWER || s->verdict == DIFF_FASTER;
-    cells[VERDICT_base_captures] = nl_answer_count(diff_capture_count(&doc->base));
-    cells[VERDICT_new_captures] = nl_answer_count(diff_capture_count(&doc->changed));
+    cells[VERDICT_base_captures] = nl_cell_count(diff_capture_count(&doc->base));
+    cells[VERDICT_new_captures] = nl_cell_count(diff_capture_count(&doc->changed));
     cells[VERDICT_mean_ratio] = nl_cell_f64(s->mean_ratio);
     cells[VERDICT_mean_ratio_low] = nl_cell_f64(s->mean_low);
     cells[VERDICT_mean_ratio_high] = nl_cell_f64(s->mean_high);
     cells[VERDICT_p95_ratio] = nl_cell_f64(s->p95_ratio);
     cells[VERDICT_base_slow] = judged_samples(&doc->base, s->slow[0]);
     cells[VERDICT_new_slow] = judged_samples(&doc->changed, s->slow[1]);
-    cells[VERDICT_basis] = nl_answer_static(judged ? bases[s->basis] : NULL);
+    cells[VERDICT_basis] = nl_cell_static(judged ? bases[s->basis] : NULL);
     cells[VERDICT_captures_needed] =
-        s->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(s->more);
+        s->more == SIZE_MAX ? (struct nl_cell){0} : nl_cell_count(s->more);
     cells[VERDICT_outlying] =
         s->outlying ? nl_cell_text(result, nl_str(s->outlying)) : (struct nl_cell){0};
     cells[VERDICT_base_preempted_share] = nl_cell_f64(diff_kept_share(&doc->base));
     cells[VERDICT_new_preempted_share] = nl_cell_f64(diff_kept_share(&doc->changed));
     if (doc->noise.sd > 0) {
         cells[VERDICT_noise_share] = nl_cell_f64(doc->noise.sd);
-        cells[VERDICT_noise_run_count] = nl_answer_count(doc->noise.runs);
+        cells[VERDICT_noise_run_count] = nl_cell_count(doc->noise.runs);
     }
 }
 
@@ -134,14 +134,14 @@ static void put_means(struct nl_cell *cells, int64_t a, int64_t b, const char *w
     cells[VERDICT_base_ns] = nl_cell_i64(a);
     cells[VERDICT_new_ns] = nl_cell_i64(b);
     cells[VERDICT_change_ns] = nl_cell_i64(b - a);
-    cells[VERDICT_compared] = nl_answer_static(what);
+    cells[VERDICT_compared] = nl_cell_static(what);
 }
 
 /* What the parts add up to: judged where no runs without the profiler are. */
 static void put_compared(const struct diff_doc *doc, struct nl_cell *cells)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
-    cells[VERDICT_unit] = nl_answer_static(diff_unit_text(a->unit));
+    cells[VERDICT_unit] = nl_cell_static(diff_unit_text(a->unit));
     if (a->unit < DIFF_UNITS)
         put_means(cells, a->mean, b->mean, diff_unit_words(a));
     cells[VERDICT_base_samples] = samples_of(a, a->length_count);
@@ -153,11 +153,11 @@ static void put_compared(const struct diff_doc *doc, struct nl_cell *cells)
 static void put_plain(const struct diff_doc *doc, struct nl_cell *cells)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
-    cells[VERDICT_unit] = nl_answer_static("run");
+    cells[VERDICT_unit] = nl_cell_static("run");
     put_means(cells, diff_judged_time(a), diff_judged_time(b),
               "a typical run without the profiler");
-    cells[VERDICT_base_samples] = nl_answer_count(a->plain_count);
-    cells[VERDICT_new_samples] = nl_answer_count(b->plain_count);
+    cells[VERDICT_base_samples] = nl_cell_count(a->plain_count);
+    cells[VERDICT_new_samples] = nl_cell_count(b->plain_count);
 }
 
 /* If there are also runs without the profiler, a separate row, so that numbers of a row are of one
@@ -169,7 +169,7 @@ static void put_profiled_row(const struct diff_doc *doc, struct nl_result *resul
     put_compared(doc, cells);
     if (a->mean > 0)
         cells[VERDICT_mean_ratio] = nl_cell_f64((double)b->mean / (double)a->mean);
-    cells[VERDICT_reason] = nl_answer_static("under the profiler: what the parts add up to");
+    cells[VERDICT_reason] = nl_cell_static("under the profiler: what the parts add up to");
     put_unit(doc, result, cells);
 }
 
@@ -180,7 +180,7 @@ struct nl_result *diff_verdict_table(const struct diff_doc *doc)
                                          verdict_ns, VERDICT_COUNT);
     bool plain = doc->base.plain_count && doc->base.unit < DIFF_UNITS;
     struct nl_cell *cells = nl_result_row(result);
-    cells[VERDICT_verdict] = nl_answer_static(diff_verdict_text(s->verdict));
+    cells[VERDICT_verdict] = nl_cell_static(diff_verdict_text(s->verdict));
     if (plain)
         put_plain(doc, cells);
     else
@@ -228,7 +228,7 @@ struct nl_result *diff_pace_table(const struct diff_doc *doc)
         cells[PACE_base_pieces_per_s] = nl_cell_f64(1e9 / pace->base_piece_ns);
         cells[PACE_new_pieces_per_s] = nl_cell_f64(1e9 / pace->changed_piece_ns);
     }
-    cells[PACE_same_work] = nl_answer_static(pace->other_work ? "no" : NULL);
+    cells[PACE_same_work] = nl_cell_static(pace->other_work ? "no" : NULL);
     return result;
 }
 
@@ -259,14 +259,14 @@ struct nl_result *diff_parts_table(const struct diff_doc *doc)
         if (doc->base.unit == DIFF_UNITS || (!device && !group->base_ns && !group->changed_ns))
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[PART_part] = nl_answer_static(diff_group_text(group->group));
+        cells[PART_part] = nl_cell_static(diff_group_text(group->group));
         cells[PART_base_ns] = nl_cell_i64(group->base_ns);
         cells[PART_new_ns] = nl_cell_i64(group->changed_ns);
         cells[PART_change_ns] = nl_cell_i64(group->changed_ns - group->base_ns);
         cells[PART_change_share] =
-            nl_answer_share(group->changed_ns - group->base_ns, doc->base.mean);
-        cells[PART_base_share] = nl_answer_share(group->base_ns, doc->base.mean);
-        cells[PART_new_share] = nl_answer_share(group->changed_ns, doc->changed.mean);
+            nl_cell_share(group->changed_ns - group->base_ns, doc->base.mean);
+        cells[PART_base_share] = nl_cell_share(group->base_ns, doc->base.mean);
+        cells[PART_new_share] = nl_cell_share(group->changed_ns, doc->changed.mean);
         put_noise(group, &cells[PART_change_low_ns], &cells[PART_change_high_ns],
                   &cells[PART_beyond_noise]);
         put_unit(doc, result, cells);
@@ -308,12 +308,12 @@ static void put_device_row(struct nl_result *result, const struct diff_device *a
     struct nl_cell *cells = nl_result_row(result);
     cells[DEVICE_rank] = nl_cell_i64(either->rank);
     cells[DEVICE_device] = nl_cell_i64(either->ordinal);
-    cells[DEVICE_part] = nl_answer_static(part);
+    cells[DEVICE_part] = nl_cell_static(part);
     cells[DEVICE_base_ns] = nl_cell_i64(a ? base : NL_NULL_I64);
     cells[DEVICE_new_ns] = nl_cell_i64(b ? changed : NL_NULL_I64);
     cells[DEVICE_change_ns] = nl_cell_i64(a && b ? changed - base : NL_NULL_I64);
-    cells[DEVICE_base_spans] = a ? nl_answer_count(a->spans) : (struct nl_cell){0};
-    cells[DEVICE_new_spans] = b ? nl_answer_count(b->spans) : (struct nl_cell){0};
+    cells[DEVICE_base_spans] = a ? nl_cell_count(a->spans) : (struct nl_cell){0};
+    cells[DEVICE_new_spans] = b ? nl_cell_count(b->spans) : (struct nl_cell){0};
 }
 
 static void put_device(struct nl_result *result, const struct diff_device *a,
@@ -413,12 +413,12 @@ static void put_row(const struct diff_doc *doc, struct nl_result *result,
     cells[ROW_by_time_ns] = nl_cell_i64(row->by_time);
     cells[ROW_base_calls] = calls(a, row->base_count, base_units);
     cells[ROW_new_calls] = calls(b, row->changed_count, changed_units);
-    cells[ROW_match] = nl_answer_static(diff_match_text(row->match));
-    cells[ROW_part] = nl_answer_static(diff_group_text(row->group));
+    cells[ROW_match] = nl_cell_static(diff_match_text(row->match));
+    cells[ROW_part] = nl_cell_static(diff_group_text(row->group));
     cells[ROW_operator] = row->owner.len ? nl_cell_text(result, row->owner) : (struct nl_cell){0};
-    cells[ROW_category] = nl_answer_enum(NL_ENUM_category, row->category);
-    cells[ROW_base_count] = a ? nl_answer_count(row->base_count) : (struct nl_cell){0};
-    cells[ROW_new_count] = b ? nl_answer_count(row->changed_count) : (struct nl_cell){0};
+    cells[ROW_category] = nl_cell_enum(NL_ENUM_category, row->category);
+    cells[ROW_base_count] = a ? nl_cell_count(row->base_count) : (struct nl_cell){0};
+    cells[ROW_new_count] = b ? nl_cell_count(row->changed_count) : (struct nl_cell){0};
     put_noise(row, &cells[ROW_change_low_ns], &cells[ROW_change_high_ns], &cells[ROW_beyond_noise]);
     cells[ROW_base_call_ns] = call_ns(row->base_gross, row->base_count);
     cells[ROW_new_call_ns] = call_ns(row->changed_gross, row->changed_count);
@@ -455,12 +455,12 @@ static void put_apart(struct nl_result *result, const struct diff_side *side, co
             if (!nl_step_in_window(group, step, &side->window) || step->phase == NL_STEP_STEADY)
                 continue;
             struct nl_cell *cells = nl_result_row(result);
-            cells[APART_side] = nl_answer_static(letter);
+            cells[APART_side] = nl_cell_static(letter);
             cells[APART_rank] = nl_cell_i64(group->rank);
             cells[APART_step] = nl_cell_i64(step->index);
             cells[APART_why] =
-                nl_answer_static(step->phase == NL_STEP_LAST ? "its end was not recorded"
-                                                             : nl_step_phase_text(step->phase));
+                nl_cell_static(step->phase == NL_STEP_LAST ? "its end was not recorded"
+                                                           : nl_step_phase_text(step->phase));
             cells[APART_dur_ns] = nl_cell_i64(step->end - step->start);
         }
     }
@@ -525,9 +525,9 @@ struct nl_result *diff_recorded_table(const struct diff_doc *doc)
         if (!tells(table) || !a == !b)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[RECORDED_what] = nl_answer_static(nl_tables[table].sql);
-        cells[RECORDED_base] = nl_answer_count(a);
-        cells[RECORDED_new] = nl_answer_count(b);
+        cells[RECORDED_what] = nl_cell_static(nl_tables[table].sql);
+        cells[RECORDED_base] = nl_cell_count(a);
+        cells[RECORDED_new] = nl_cell_count(b);
     }
     return result;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 #include "tables/shortname.h"
 #include "base/mem.h"

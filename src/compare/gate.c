@@ -12,7 +12,7 @@
 #include "compare/diffinner.h"
 #include "compare/diffwords.h"
 #include "compare/gatejudge.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 
 #define STATUS_PASS         0
@@ -330,14 +330,14 @@ static struct nl_result *gate_table(const struct gate *gate)
     struct nl_result *result = gate->base ? NL_ANSWER_NEW("gate", "The gate", gate_columns)
                                           : NL_ANSWER_NEW("gate", "The gate", one_columns);
     struct nl_cell *cells = nl_result_row(result);
-    cells[GATE_verdict] = nl_answer_static(gate->verdict);
+    cells[GATE_verdict] = nl_cell_static(gate->verdict);
     cells[GATE_exit_status] = nl_cell_i64(gate->status);
-    cells[GATE_rules] = nl_answer_count(gate->rules->count);
+    cells[GATE_rules] = nl_cell_count(gate->rules->count);
     for (size_t i = 0; i <= NL_GATE_UNKNOWN; i++)
-        cells[GATE_passed + i] = nl_answer_count(gate->counts[i]);
+        cells[GATE_passed + i] = nl_cell_count(gate->counts[i]);
     cells[GATE_base_captures] =
-        gate->base ? nl_answer_count(diff_capture_count(&gate->doc->base)) : (struct nl_cell){0};
-    cells[GATE_new_captures] = nl_answer_count(diff_capture_count(&gate->doc->changed));
+        gate->base ? nl_cell_count(diff_capture_count(&gate->doc->base)) : (struct nl_cell){0};
+    cells[GATE_new_captures] = nl_cell_count(diff_capture_count(&gate->doc->changed));
     cells[GATE_reason] =
         gate->against ? nl_cell_text(result, nl_str(gate->against)) : (struct nl_cell){0};
     return result;
@@ -370,12 +370,12 @@ static struct nl_result *rules_table(const struct gate *gate)
         const struct nl_gate_answer *a = &gate->answers[i];
         enum nl_meaning meaning = rule->metric.meaning;
         struct nl_cell *cells = nl_result_row(result);
-        cells[RULE_status] = nl_answer_static(nl_gate_status_text(a->status));
+        cells[RULE_status] = nl_cell_static(nl_gate_status_text(a->status));
         cells[RULE_rule] = nl_cell_text(result, nl_str(rule->name ? rule->name : rule->text));
         cells[RULE_metric] = nl_cell_text(result, nl_str(rule->metric.text));
         cells[RULE_base] = number_cell(a->base, meaning);
         cells[RULE_new] = number_cell(a->changed, meaning);
-        cells[RULE_unit] = nl_answer_static(unit_of(meaning));
+        cells[RULE_unit] = nl_cell_static(unit_of(meaning));
         cells[RULE_change_share] = nl_cell_f64(a->ratio - 1);
         cells[RULE_change_low_share] = nl_cell_f64(a->low - 1);
         cells[RULE_change_high_share] = nl_cell_f64(a->high - 1);
@@ -384,8 +384,8 @@ static struct nl_result *rules_table(const struct gate *gate)
         put_limit(&limit, rule, a);
         cells[RULE_limit] = nl_cell_text(result, (struct nl_str){limit.ptr, limit.len});
         cells[RULE_captures_needed] =
-            a->more == SIZE_MAX ? (struct nl_cell){0} : nl_answer_count(a->more);
-        cells[RULE_why] = nl_answer_static(a->why);
+            a->more == SIZE_MAX ? (struct nl_cell){0} : nl_cell_count(a->more);
+        cells[RULE_why] = nl_cell_static(a->why);
     }
     nl_buf_release(&limit);
     return result;

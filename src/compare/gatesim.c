@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "compare/gate.h"
 #include "compare/gatejudge.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #define TRIALS 2000
 
@@ -86,7 +86,7 @@ static void simulate(struct nl_result *result, double change, double sd,
     }
     struct nl_cell *cells = nl_result_row(result);
     cells[SIM_change_share] = nl_cell_f64(change);
-    cells[SIM_trials] = nl_answer_count(TRIALS);
+    cells[SIM_trials] = nl_cell_count(TRIALS);
     cells[SIM_fail_share] = nl_cell_f64((double)seen[NL_GATE_FAIL] / TRIALS);
     cells[SIM_pass_share] = nl_cell_f64((double)seen[NL_GATE_PASS] / TRIALS);
     cells[SIM_inconclusive_share] = nl_cell_f64((double)seen[NL_GATE_INCONCLUSIVE] / TRIALS);

@@ -13,7 +13,7 @@
 #define NL_COMPARE_METRICEXPR_H
 
 #include "base/err.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 
 enum nl_metric_source {
     NL_METRIC_STEP,

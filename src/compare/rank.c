@@ -10,7 +10,7 @@
 #include "compare/diffunit.h"
 #include "compare/rankinner.h"
 #include "compare/diffplain.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "compare/diffparts.h"
 #include "compare/diffteam.h"
 
@@ -167,14 +167,14 @@ static struct nl_result *rank_table(const struct ranking *r)
         cells[RANK_ratio] = nl_cell_f64(i ? exp(apart.shift) : 1);
         cells[RANK_ratio_low] = nl_cell_f64(i ? exp(apart.low) : NAN);
         cells[RANK_ratio_high] = nl_cell_f64(i ? exp(apart.high) : NAN);
-        cells[RANK_tie] = nl_answer_static(!i || rank_is_unsure(r, c) ? NULL
-                                           : rank_is_tie(r, c)        ? "yes"
-                                                                      : "no");
+        cells[RANK_tie] = nl_cell_static(!i || rank_is_unsure(r, c) ? NULL
+                                         : rank_is_tie(r, c)        ? "yes"
+                                                                    : "no");
         cells[RANK_device] = nl_cell_text(result, rank_device(c));
-        cells[RANK_captures] = nl_answer_count(diff_capture_count(&c->side));
+        cells[RANK_captures] = nl_cell_count(diff_capture_count(&c->side));
         size_t steps;
         (void)diff_judged_lengths(&c->side, &steps);
-        cells[RANK_steps] = c->side.by_step || steps ? nl_answer_count(steps) : (struct nl_cell){0};
+        cells[RANK_steps] = c->side.by_step || steps ? nl_cell_count(steps) : (struct nl_cell){0};
     }
     return result;
 }
@@ -206,12 +206,12 @@ static void put_steps(struct ranking *r, struct nl_result *result, size_t place)
     if (!first || !other)
         return;
     struct nl_cell *cells = nl_result_row(result);
-    cells[CONDITION_fact] = nl_answer_static("steps");
+    cells[CONDITION_fact] = nl_cell_static("steps");
     cells[CONDITION_fastest] = nl_cell_text(result, nl_str(first));
     cells[CONDITION_other] = nl_cell_text(result, nl_str(other));
     cells[CONDITION_candidate] = nl_cell_text(result, nl_str(rank_word(r->order[place])));
-    cells[CONDITION_agrees] = nl_answer_static(strcmp(first, other) == 0 ? "yes" : "no");
-    cells[CONDITION_decides] = nl_answer_static("no");
+    cells[CONDITION_agrees] = nl_cell_static(strcmp(first, other) == 0 ? "yes" : "no");
+    cells[CONDITION_decides] = nl_cell_static("no");
 }
 
 static struct nl_result *conditions_table(struct ranking *r)
@@ -229,11 +229,11 @@ static struct nl_result *conditions_table(struct ranking *r)
             cells[CONDITION_fastest] = nl_cell_text(result, nl_str(fact->base));
             cells[CONDITION_other] = nl_cell_text(result, nl_str(fact->changed));
             cells[CONDITION_candidate] = nl_cell_text(result, nl_str(rank_word(r->order[i])));
-            cells[CONDITION_agrees] = nl_answer_static(!known         ? "unknown"
-                                                       : fact->agrees ? "yes"
-                                                                      : "no");
+            cells[CONDITION_agrees] = nl_cell_static(!known         ? "unknown"
+                                                     : fact->agrees ? "yes"
+                                                                    : "no");
             cells[CONDITION_decides] =
-                nl_answer_static(fact->decides == DIFF_DECIDES && known ? "yes" : "no");
+                nl_cell_static(fact->decides == DIFF_DECIDES && known ? "yes" : "no");
         }
     }
     return result;

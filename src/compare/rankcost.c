@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "compare/rankinner.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #define NS_PER_HOUR 3.6e12
 
@@ -133,7 +133,7 @@ struct nl_result *rank_cost_table(const struct ranking *r)
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_candidate] = nl_cell_text(result, nl_str(rank_word(c)));
         cells[AT_devices] =
-            rank_device_count(c) ? nl_answer_count(rank_device_count(c)) : (struct nl_cell){0};
+            rank_device_count(c) ? nl_cell_count(rank_device_count(c)) : (struct nl_cell){0};
         cells[AT_batch_size] = nl_cell_f64(c->batch);
         cells[AT_items_per_s] = nl_cell_f64(c->batch / c->time * 1e9);
         cells[AT_power_w] = nl_cell_f64(c->energy.watts);

@@ -13,7 +13,7 @@
 #include "compare/diffpair.h"
 #include "compare/moments.h"
 #include "compare/rankinner.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/shortname.h"
 #include "compare/diffparts.h"
 #include "compare/diffteam.h"
@@ -513,7 +513,7 @@ struct nl_result *rank_level_table(const struct ranking *r, size_t at)
             cells[BY_SPEEDUP] = nl_cell_f64(exp(apart.shift));
             cells[BY_LOW] = nl_cell_f64(exp(apart.low));
             cells[BY_HIGH] = nl_cell_f64(exp(apart.high));
-            cells[BY_TIE] = nl_answer_static(row->tie ? "yes" : "no");
+            cells[BY_TIE] = nl_cell_static(row->tie ? "yes" : "no");
         }
         cells[BY_BECAUSE] =
             row->because ? nl_cell_text(result, nl_str(row->because)) : (struct nl_cell){0};
@@ -542,7 +542,7 @@ static void put_speedups(struct nl_result *result, const struct ranking *r, size
         if (row->times[i] == NL_NULL_I64)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_level] = nl_answer_static(levels[at].name);
+        cells[AT_level] = nl_cell_static(levels[at].name);
         cells[AT_name] = nl_cell_text(result, row->name.len ? row->name : nl_str("(no name)"));
         cells[AT_candidate] = nl_cell_text(result, nl_str(rank_word(&r->items[i])));
         cells[AT_time_ns] = nl_cell_i64(row->times[i]);
@@ -554,7 +554,7 @@ static void put_speedups(struct nl_result *result, const struct ranking *r, size
         cells[AT_ratio] = nl_cell_f64(exp(apart.shift));
         cells[AT_ratio_low] = nl_cell_f64(exp(apart.low));
         cells[AT_ratio_high] = nl_cell_f64(exp(apart.high));
-        cells[AT_tie] = nl_answer_static(is_row_tie(r, row, i) ? "yes" : "no");
+        cells[AT_tie] = nl_cell_static(is_row_tie(r, row, i) ? "yes" : "no");
     }
 }
 

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "compare/diffpace.h"
 #include "compare/rankinner.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 #include "compare/diffjudge.h"
 

@@ -7,7 +7,7 @@
 #include "base/sum.h"
 #include "base/units.h"
 #include "compare/rankinner.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/shortname.h"
 
 #define SENTENCE    ((size_t)1 << 12)
@@ -248,8 +248,8 @@ struct nl_result *rank_choice_table(const struct ranking *r)
         struct choice choice = choice_of(r, which);
         struct nl_cell *cells = nl_result_row(result);
         bool known = !choice.unknown && r->comparable;
-        cells[AT_aim] = nl_answer_static(choice.aim);
-        cells[AT_unit] = nl_answer_static(choice.unit);
+        cells[AT_aim] = nl_cell_static(choice.aim);
+        cells[AT_unit] = nl_cell_static(choice.unit);
         cells[AT_not_known] = unknown.len
                                   ? nl_cell_text(result, (struct nl_str){unknown.ptr, unknown.len})
                                   : (struct nl_cell){0};
@@ -264,7 +264,7 @@ struct nl_result *rank_choice_table(const struct ranking *r)
         cells[AT_next] = nl_cell_text(result, nl_str(rank_word(&r->items[choice.next])));
         cells[AT_ratio] = nl_cell_f64(choice.values[choice.best] / choice.values[choice.next]);
         if (which == BY_TIME && !unsure)
-            cells[AT_tie] = nl_answer_static(choice.tie ? "yes" : "no");
+            cells[AT_tie] = nl_cell_static(choice.tie ? "yes" : "no");
     }
     nl_buf_release(&same);
     nl_buf_release(&unknown);

@@ -39,7 +39,7 @@ static void drop_columns(struct nlens_answer *answer)
     answer->rows = 0;
 }
 
-struct nlens_answer *nl_answer_new(uint64_t budget)
+struct nlens_answer *nl_arrowanswer_new(uint64_t budget)
 {
     struct nlens_answer *answer = nl_zalloc(sizeof *answer);
     answer->budget = budget;
@@ -99,7 +99,7 @@ static enum nl_db_row add_row(void *context, const struct nl_cell *cells)
     return NL_DB_MORE;
 }
 
-struct nl_db_sink nl_answer_sink(struct nlens_answer *answer)
+struct nl_db_sink nl_arrowanswer_sink(struct nlens_answer *answer)
 {
     return (struct nl_db_sink){.context = answer, .begin = begin, .row = add_row};
 }

@@ -1,8 +1,8 @@
 /*
  * arrowanswer — an SQL answer as Arrow columns, made row by row and handed out without a copy.
  *
- *     struct nlens_answer *answer = nl_answer_new(budget);
- *     struct nl_db_sink sink = nl_answer_sink(answer);
+ *     struct nlens_answer *answer = nl_arrowanswer_new(budget);
+ *     struct nl_db_sink sink = nl_arrowanswer_sink(answer);
  *     if (nl_db_rows(db, query, &sink, err))
  *         nlens_answer_stream(answer, &stream); // as often as wanted
  *     nlens_answer_free(answer);                // streams and arrays keep what they need
@@ -20,8 +20,8 @@
 #include "sql/db.h"
 
 /* At most `budget` bytes of columns; 0 = no limit. */
-struct nlens_answer *nl_answer_new(uint64_t budget);
+struct nlens_answer *nl_arrowanswer_new(uint64_t budget);
 
-struct nl_db_sink nl_answer_sink(struct nlens_answer *answer);
+struct nl_db_sink nl_arrowanswer_sink(struct nlens_answer *answer);
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef NL_ARROWCELLS_H
 #define NL_ARROWCELLS_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 enum arrow_kind { ARROW_NULL, ARROW_INT64, ARROW_FLOAT64, ARROW_TEXT };
 

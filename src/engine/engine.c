@@ -390,8 +390,8 @@ NL_PUBLIC struct nlens_answer *nlens_sql(struct nlens_profile *profile, const ch
 {
     struct call call;
     struct nl_db_options options = {.claims = nl_claims_new};
-    struct nlens_answer *answer = nl_answer_new(profile->opened->memory_bytes / 2);
-    struct nl_db_sink sink = nl_answer_sink(answer);
+    struct nlens_answer *answer = nl_arrowanswer_new(profile->opened->memory_bytes / 2);
+    struct nl_db_sink sink = nl_arrowanswer_sink(answer);
     const struct nl_trace *trace = profile->opened->trace;
     begin(&call, profile->opened, task);
     struct nl_db *db =

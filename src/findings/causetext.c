@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "base/chars.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/readname.h"
 #include "tables/shortname.h"
 #include "findings/cause.h"

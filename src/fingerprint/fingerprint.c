@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "fingerprint/fingerprint_gather.h"
 
@@ -106,7 +106,7 @@ void fingerprint_gather_init(struct fingerprint_gather *gather, const struct nl_
     *gather = (struct fingerprint_gather){.trace = trace, .options = {.memo = memo}};
     if (window)
         gather->options.window = *window;
-    struct nl_window host = nl_answer_host_window(&gather->options);
+    struct nl_window host = nl_analyze_host_window(&gather->options);
     nl_scope_init(&gather->device, trace, &gather->options.window);
     nl_scope_init(&gather->host, trace, &host);
     for (int i = 0; i < GPU_FIGURES; i++)

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/chars.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "timeline/fold.h"
 #include "tables/gputime.h"
 #include "base/map.h"

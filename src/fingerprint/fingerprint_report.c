@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "fingerprint/fingerprint.h"
@@ -47,7 +47,7 @@ static struct nl_result *items_of(const struct nl_fingerprint_list *list, unsign
         struct nl_cell *cells = nl_result_row(result);
         cells[ITEM_SIGNATURE] = nl_cell_text(result, nl_str(item->signature));
         cells[ITEM_CATEGORY] = nl_cell_text(result, nl_str(item->category));
-        cells[ITEM_COUNT] = nl_answer_count(item->count);
+        cells[ITEM_COUNT] = nl_cell_count(item->count);
         cells[ITEM_TOTAL] = nl_cell_i64(item->total_ns);
         cells[ITEM_SHARE] = nl_cell_f64(item->share);
         for (int v = 0; v < NL_FINGERPRINT_VALUES; v++)
@@ -104,12 +104,12 @@ static struct nl_result *parts_of(const struct nl_runfingerprint *print)
         if (!list->count)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[PART_part] = nl_answer_static(nl_fingerprint_part_names[p]);
+        cells[PART_part] = nl_cell_static(nl_fingerprint_part_names[p]);
         cells[PART_signature] = nl_cell_text(
             result, nl_str(nl_arena_format(&result->arena, "%016llx",
                                            (unsigned long long)nl_fingerprint_signature(list))));
-        cells[PART_items] = nl_answer_count(list->count);
-        cells[PART_calls] = nl_answer_count(list->calls);
+        cells[PART_items] = nl_cell_count(list->count);
+        cells[PART_calls] = nl_cell_count(list->calls);
         cells[PART_total_ns] = nl_cell_i64(list->total_ns);
     }
     return result;
@@ -132,7 +132,7 @@ static struct nl_result *components_of(const struct nl_runfingerprint *print)
         "components", "Share of each part's time that has the component", component_columns);
     for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[COMPONENT_component] = nl_answer_static(nl_fingerprint_values[v].column);
+        cells[COMPONENT_component] = nl_cell_static(nl_fingerprint_values[v].column);
         for (int p = 0; p < NL_FINGERPRINT_PARTS; p++) {
             const struct nl_fingerprint_list *list = &print->parts[p];
             double known = 0;
@@ -140,7 +140,7 @@ static struct nl_result *components_of(const struct nl_runfingerprint *print)
                 known += isnan(list->items[i].values[v]) ? 0 : list->items[i].share;
             cells[COMPONENT_device_share + p] = nl_cell_f64(list->count ? known : NL_NULL_F64);
         }
-        cells[COMPONENT_definition] = nl_answer_static(nl_fingerprint_values[v].doc);
+        cells[COMPONENT_definition] = nl_cell_static(nl_fingerprint_values[v].doc);
     }
     return result;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 #include "base/units.h"
 
@@ -63,7 +63,7 @@ static void add_run(struct nl_result *result, const struct nl_similar_run *run)
     cells[RUN_id] = text_cell(result, run->id);
     cells[RUN_name] = text_cell(result, run->name);
     cells[RUN_same_share] = nl_cell_f64(rounded(like->same));
-    cells[RUN_same_items] = nl_answer_count(like->same_items);
+    cells[RUN_same_items] = nl_cell_count(like->same_items);
     cells[RUN_alike_share] = nl_cell_f64(rounded(like->alike));
     cells[RUN_unmatched_share] = nl_cell_f64(rounded(like->unmatched));
     cells[RUN_behaviour] = nl_cell_f64(rounded(like->behaviour));
@@ -102,7 +102,7 @@ static void add_item(const struct pages *pages, struct nl_result *result,
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[ITEM_id] = text_cell(result, run->id);
-    cells[ITEM_part] = nl_answer_static(nl_fingerprint_part_names[part]);
+    cells[ITEM_part] = nl_cell_static(nl_fingerprint_part_names[part]);
     cells[ITEM_signature] = text_cell(result, signature_of(pages, run, part, item));
     cells[ITEM_share] = nl_cell_f64(item->a == SIZE_MAX ? NL_NULL_F64 : rounded(item->share_a));
     cells[ITEM_other_share] =
@@ -110,7 +110,7 @@ static void add_item(const struct pages *pages, struct nl_result *result,
     cells[ITEM_closeness] = nl_cell_f64(rounded(item->closeness));
     if (item->worst == NL_FINGERPRINT_VALUES)
         return;
-    cells[ITEM_component] = nl_answer_static(nl_fingerprint_values[item->worst].column);
+    cells[ITEM_component] = nl_cell_static(nl_fingerprint_values[item->worst].column);
     cells[ITEM_value] = nl_cell_f64(rounded(pages->view->items[part][item->a].values[item->worst]));
     cells[ITEM_other_value] =
         nl_cell_f64(rounded(run->view.items[part][item->b].values[item->worst]));
@@ -164,8 +164,8 @@ static void add_components(struct nl_result *result, const struct nl_similar_run
             continue;
         struct nl_cell *cells = nl_result_row(result);
         cells[COMPONENT_id] = text_cell(result, run->id);
-        cells[COMPONENT_part] = nl_answer_static(nl_fingerprint_part_names[part]);
-        cells[COMPONENT_component] = nl_answer_static(nl_fingerprint_values[v].column);
+        cells[COMPONENT_part] = nl_cell_static(nl_fingerprint_part_names[part]);
+        cells[COMPONENT_component] = nl_cell_static(nl_fingerprint_values[v].column);
         cells[COMPONENT_known_share] = nl_cell_f64(rounded(like->known[v]));
         cells[COMPONENT_closeness] = nl_cell_f64(rounded(like->closeness[v]));
     }

@@ -17,7 +17,7 @@
 
 #include "base/job.h"
 #include "ledger/ledger.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_ledger_check_options {
     bool quick; /* sizes instead of contents of artefacts, no pages of the database */

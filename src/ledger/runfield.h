@@ -7,7 +7,7 @@
 #define NL_RUNFIELD_H
 
 #include "ledger/ledgerdb.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 
 enum nl_field_kind {
     NL_FIELD_ID,

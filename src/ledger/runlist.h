@@ -11,7 +11,7 @@
 #define NL_RUNLIST_H
 
 #include "ledger/ledger.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_ledger_fingerprint_row; /* ledger/runfingerprint.h */
 

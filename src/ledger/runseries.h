@@ -10,7 +10,7 @@
 #define NL_RUNSERIES_H
 
 #include "ledger/ledger.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_series_run {
     int64_t run, added_ns;

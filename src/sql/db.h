@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/job.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 #include "store/trace.h"
 
 struct nl_db;

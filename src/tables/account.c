@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 
 #define MAX_TEXT (1 << 20)
@@ -36,7 +36,7 @@ NL_COLUMNS(COLUMNS);
 static struct nl_cell name_cell(struct nl_result *result, const struct nl_account *account,
                                 uint32_t id)
 {
-    return id == NL_NO_NAME ? nl_answer_static(NULL)
+    return id == NL_NO_NAME ? nl_cell_static(NULL)
                             : nl_cell_text(result, nl_account_name(account, id));
 }
 
@@ -51,25 +51,25 @@ static void add_row(struct nl_result *result, const struct nl_account *account,
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(device->rank);
     cells[AT_device] = nl_cell_i64(device->ordinal);
-    cells[AT_phase] = nl_answer_static(nl_phase_name((enum nl_phase)row->phase));
-    cells[AT_part] = nl_answer_static(nl_account_part_name((enum nl_account_part)row->part));
+    cells[AT_phase] = nl_cell_static(nl_phase_name((enum nl_phase)row->phase));
+    cells[AT_part] = nl_cell_static(nl_account_part_name((enum nl_account_part)row->part));
     cells[AT_culprit] = nl_cell_text(result, (struct nl_str){text->ptr, text->len});
     cells[AT_ns] = nl_cell_i64(row->ns);
     cells[AT_ns_per_step] = nl_cell_i64(nl_account_per_step(account, row));
-    cells[AT_share] = nl_answer_share(row->ns, nl_account_total(device));
-    cells[AT_phase_share] = nl_answer_share(row->ns, device->phase_ns[row->phase]);
+    cells[AT_share] = nl_cell_share(row->ns, nl_account_total(device));
+    cells[AT_phase_share] = nl_cell_share(row->ns, device->phase_ns[row->phase]);
     cells[AT_inside] = nl_cell_i64(device->starts_unknown ? NL_NULL_I64 : row->inside);
-    cells[AT_finding] = nl_answer_static(finding);
+    cells[AT_finding] = nl_cell_static(finding);
     cells[AT_kind] = nl_cell_text(result, nl_str(kind));
     cells[AT_op] = name_cell(result, account, row->op);
     cells[AT_range] = name_cell(result, account, row->range);
     cells[AT_wait] = name_cell(result, account, row->wait);
     if (row->class < NL_IDLE_CLASSES)
-        cells[AT_class] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)row->class));
+        cells[AT_class] = nl_cell_static(nl_idle_class_name((enum nl_idle_class)row->class));
     if (row->activity != NL_DID_COUNT)
-        cells[AT_thread] = nl_answer_static(nl_idle_thread_name(row->activity, row->elsewhere));
-    cells[AT_count] = nl_answer_count(row->count);
-    cells[AT_bytes] = nl_answer_count(row->bytes);
+        cells[AT_thread] = nl_cell_static(nl_idle_thread_name(row->activity, row->elsewhere));
+    cells[AT_count] = nl_cell_count(row->count);
+    cells[AT_bytes] = nl_cell_count(row->bytes);
 }
 
 static struct nl_result *account_run(const struct nl_trace *trace,
@@ -87,7 +87,7 @@ static struct nl_result *account_run(const struct nl_trace *trace,
         add_row(result, account, &account->rows[i],
                 i < options->claim_count ? options->claims[i] : NULL, &text);
     nl_buf_release(&text);
-    nl_answer_settle(result, "ns");
+    nl_result_settle(result, "ns");
     return result;
 }
 

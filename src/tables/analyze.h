@@ -15,7 +15,7 @@
 #define NL_ANALYZE_H
 
 #include "timeline/breakdown.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_memo;
 

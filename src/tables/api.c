@@ -1,7 +1,7 @@
 /*
  * api — runtime and driver calls by name, and the device work that they launched.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/sum.h"
 #include "timeline/groupstats.h"
@@ -46,7 +46,7 @@ static struct nl_result *api_run(const struct nl_trace *trace,
     add_launched(launched, &scope, trace->copy.slice, trace->copy.rows);
     add_launched(launched, &scope, trace->memset.slice, trace->memset.rows);
     add_launched(launched, &scope, trace->graph.slice, trace->graph.rows);
-    const struct nl_window window = nl_answer_host_window(options);
+    const struct nl_window window = nl_analyze_host_window(options);
     size_t count;
     struct nl_group_stats *stats = nl_name_stats(trace, &window, NL_KIND_API, &count);
     struct nl_result *result = NL_ANSWER_NEW("api", NULL, columns);
@@ -55,12 +55,12 @@ static struct nl_result *api_run(const struct nl_trace *trace,
         nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_name] = nl_answer_name(result, trace, stats[i].name);
-        nl_answer_stats(&cells[AT_count], &stats[i], whole);
-        cells[1 + NL_STATS_COUNT] = nl_answer_count(launched[stats[i].name].count);
+        cells[AT_name] = nl_cell_name(result, trace, stats[i].name);
+        nl_cells_stats(&cells[AT_count], &stats[i], whole);
+        cells[1 + NL_STATS_COUNT] = nl_cell_count(launched[stats[i].name].count);
         cells[2 + NL_STATS_COUNT] = nl_cell_i64(launched[stats[i].name].ns);
     }
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     nl_free(stats);
     nl_free(launched);
     nl_scope_release(&scope);

@@ -3,7 +3,7 @@
  * direction. A copy's bytes are spread evenly over its length, whole bytes lost to rounding going
  * to its last part, so that the parts add up to what was copied.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/search.h"
 #include "base/sum.h"
 #include "tables/places.h"
@@ -80,11 +80,11 @@ static void bandwidth_add_rows(struct nl_result *result, const struct nl_trace *
             struct nl_cell *cells = nl_result_row(result);
             cells[AT_rank] = nl_cell_i64(place->rank);
             cells[AT_device] = nl_cell_i64(place->ordinal);
-            cells[AT_kind] = nl_answer_enum(NL_ENUM_copykind, kind);
+            cells[AT_kind] = nl_cell_enum(NL_ENUM_copykind, kind);
             cells[AT_part] = nl_cell_i64(part);
             cells[AT_start_ns] = nl_cell_i64(start - trace->first_ts);
             cells[AT_dur_ns] = nl_cell_i64(dur);
-            cells[AT_bytes] = nl_answer_count(bytes);
+            cells[AT_bytes] = nl_cell_count(bytes);
             if (dur > 0)
                 cells[AT_rate] = nl_cell_f64((double)bytes * 1e9 / (double)dur);
         }

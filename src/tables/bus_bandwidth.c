@@ -12,7 +12,7 @@
  * shortest reaches less than half of the link) and collective_skew (half of the time or more is waiting).
  */
 #include "base/sum.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/bus_bandwidth.h"
 #include "tables/groups.h"
 #include "tables/workrows.h"
@@ -129,7 +129,7 @@ static void judge(struct nl_cell *cells, const struct nl_group *group, uint64_t 
     if (bytes >= MIN_BYTES && share > 0) /* at that share it takes the shortest */
         cells[AT_expected_ns] =
             nl_cell_i64(nl_whole_i64((double)group->stats.min_ns * share / REACHABLE_SHARE));
-    cells[AT_verdict] = nl_answer_static(verdict_of(&waiting, bytes, share));
+    cells[AT_verdict] = nl_cell_static(verdict_of(&waiting, bytes, share));
 }
 
 static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trace *trace,
@@ -144,11 +144,11 @@ static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trac
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(nl_lane_rank(trace, lane));
     cells[AT_device] = nl_cell_i64(nl_lane_ordinal(trace, lane));
-    cells[AT_operation] = nl_answer_name(result, trace, table->operation[row]);
-    cells[AT_group] = nl_answer_name(result, trace, table->group_name[row]);
-    cells[AT_ranks] = nl_answer_u32(table->ranks[row]);
-    cells[AT_bytes] = nl_answer_count(table->bytes[row]);
-    cells[AT_count] = nl_answer_count(group->stats.count);
+    cells[AT_operation] = nl_cell_name(result, trace, table->operation[row]);
+    cells[AT_group] = nl_cell_name(result, trace, table->group_name[row]);
+    cells[AT_ranks] = nl_cell_u32(table->ranks[row]);
+    cells[AT_bytes] = nl_cell_count(table->bytes[row]);
+    cells[AT_count] = nl_cell_count(group->stats.count);
     cells[AT_shortest_ns] = nl_cell_i64(group->stats.min_ns);
     cells[AT_median_ns] = nl_cell_f64(group->stats.median_ns);
     cells[AT_algorithm_bytes_per_s] = nl_cell_f64(algorithm);
@@ -158,7 +158,7 @@ static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trac
         cells[AT_link_share] = nl_cell_f64(bus / link);
     cells[AT_total_ns] = nl_cell_i64(group->stats.total_ns);
     if (table->ranks[row] == 1)
-        cells[AT_verdict] = nl_answer_static("one rank");
+        cells[AT_verdict] = nl_cell_static("one rank");
     else
         judge(cells, group, table->bytes[row], bus, link);
 }
@@ -179,7 +179,7 @@ static struct nl_result *bus_bandwidth_run(const struct nl_trace *trace,
     const struct nl_device_peaks *peaks = nl_memo_peaks(options->memo);
     for (size_t i = 0; i < groups.count; i++)
         bus_bandwidth_add_row(result, trace, peaks, &groups.items[i]);
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     if (result->rows)
         result->note =
             "by the shortest of a size: the others also wait for other ranks; the link is "

@@ -12,7 +12,7 @@
 #ifndef NL_BYDEVICE_H
 #define NL_BYDEVICE_H
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/groups.h"
 
 /* The cells that every such row begins with. */

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/sum.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -48,13 +48,13 @@ static void call_sums_add_row(struct nl_result *result, const struct nl_trace *t
     uint32_t module = trace->stack.module[stack];
     int64_t calls = call->primitive[row] == NL_NULL_I64 ? call->count[row] : call->primitive[row];
     struct nl_cell *cells = nl_result_row(result);
-    cells[AT_name] = nl_answer_name(result, trace, trace->stack.name[stack]);
-    cells[AT_place] = nl_answer_name(result, trace, module ? module : trace->stack.file[stack]);
+    cells[AT_name] = nl_cell_name(result, trace, trace->stack.name[stack]);
+    cells[AT_place] = nl_cell_name(result, trace, module ? module : trace->stack.file[stack]);
     cells[AT_count] = nl_cell_i64(call->count[row]);
     cells[AT_total_ns] = nl_cell_i64(call->total_ns[row]);
     cells[AT_self_ns] = nl_cell_i64(call->self_ns[row]);
     if (call->self_ns[row] != NL_NULL_I64)
-        cells[AT_share] = nl_answer_told_share(call->self_ns[row], sums[module]);
+        cells[AT_share] = nl_cell_given_share(call->self_ns[row], sums[module]);
     if (calls > 0 && call->total_ns[row] != NL_NULL_I64)
         cells[AT_mean_ns] = nl_cell_f64((double)call->total_ns[row] / (double)calls);
 }
@@ -76,7 +76,7 @@ static struct nl_result *call_sums_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("call_sums", NULL, columns);
     for (size_t i = 0; i < count; i++)
         call_sums_add_row(result, trace, rows[i], sums);
-    nl_answer_settle(result, "self_ns");
+    nl_result_settle(result, "self_ns");
     nl_free(sums);
     nl_free(rows);
     return result;

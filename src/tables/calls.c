@@ -3,7 +3,7 @@
  * waits, allocation, loading of code. Cost is idle time of devices under such a call, and for calls
  * that block, the idle time from their return to the next work; waiting for a busy device is free.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 #include "tables/scope.h"
 #include "base/sum.h"
@@ -113,17 +113,16 @@ static void calls_add_rows(struct nl_result *result, const struct tally *tally)
             continue;
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_rank] = nl_cell_i64(tally->rank);
-        cells[AT_purpose] = nl_answer_static(purposes[role]);
-        cells[AT_count] = nl_answer_count(tally->count[role]);
+        cells[AT_purpose] = nl_cell_static(purposes[role]);
+        cells[AT_count] = nl_cell_count(tally->count[role]);
         cells[AT_total_ns] = nl_cell_i64(tally->total[role]);
         cells[AT_max_ns] = nl_cell_i64(tally->most[role]);
-        cells[AT_steady_count] = nl_answer_count(tally->steady[role]);
+        cells[AT_steady_count] = nl_cell_count(tally->steady[role]);
         cells[AT_steady_ns] = nl_cell_i64(tally->steady_ns[role]);
-        cells[AT_blocking_count] = nl_answer_count(tally->blocking[role]);
+        cells[AT_blocking_count] = nl_cell_count(tally->blocking[role]);
         cells[AT_idle_during_ns] = nl_cell_i64(tally->during[role]);
         cells[AT_idle_after_ns] = nl_cell_i64(tally->after[role]);
-        cells[AT_wall_share] =
-            nl_answer_share(tally->during[role] + tally->after[role], tally->wall);
+        cells[AT_wall_share] = nl_cell_share(tally->during[role] + tally->after[role], tally->wall);
     }
 }
 
@@ -133,7 +132,7 @@ static struct nl_result *calls_run(const struct nl_trace *trace,
 {
     (void)job;
     (void)err;
-    struct nl_window window = nl_answer_host_window(options);
+    struct nl_window window = nl_analyze_host_window(options);
     struct nl_scope scope;
     struct tallies tallies = {0};
     nl_scope_init(&scope, trace, &window);

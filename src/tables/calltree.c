@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/calltree.h"
 #include "tables/gputime.h"
 #include "base/map.h"
@@ -174,9 +174,9 @@ static struct nl_cell *calltree_add_row(struct nl_result *result, const struct n
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_gpu_ns] = nl_cell_i64(node->gpu_ns);
-    cells[AT_share] = nl_answer_share(node->gpu_ns, whole);
+    cells[AT_share] = nl_cell_share(node->gpu_ns, whole);
     cells[AT_gpu_self_ns] = nl_cell_i64(node->self_ns);
-    cells[AT_gpu_ops] = nl_answer_count(node->works);
+    cells[AT_gpu_ops] = nl_cell_count(node->works);
     cells[AT_depth] = nl_cell_i64(node->depth);
     cells[AT_id] = nl_cell_i64((int64_t)result->rows);
     return cells;
@@ -241,12 +241,12 @@ static void add_nodes(struct nl_result *result, struct forest *forest, int64_t w
             cells[AT_parent] = nl_cell_i64(parent);
         cells[AT_path].type = NL_CELL_TEXT;
         cells[AT_path].text = path_of(forest, order[i], &text, &result->arena);
-        cells[AT_count] = nl_answer_count(order[i]->count);
+        cells[AT_count] = nl_cell_count(order[i]->count);
         cells[AT_cpu_ns] = nl_cell_i64(order[i]->cpu_ns);
     }
     if (count > MAX_PATHS) {
         struct node rest = sum_rest(forest, order, count);
-        calltree_add_row(result, &rest, whole)[AT_path] = nl_answer_static("[paths with less]");
+        calltree_add_row(result, &rest, whole)[AT_path] = nl_cell_static("[paths with less]");
     }
     nl_buf_release(&text);
     nl_free(order);
@@ -259,8 +259,8 @@ static struct nl_result *answer(struct forest *forest, int64_t whole)
     for (unsigned i = 0; i < NL_UNOWNED; i++)
         if (forest->unowned[i].works)
             calltree_add_row(result, &forest->unowned[i], whole)[AT_path] =
-                nl_answer_static(nl_gputime_unowned_name((enum nl_unowned)i));
-    result->note = nl_fold_note(&forest->fold, result);
+                nl_cell_static(nl_gputime_unowned_name((enum nl_unowned)i));
+    result->note = nl_fold_note(&forest->fold, &result->arena);
     return result;
 }
 

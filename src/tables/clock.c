@@ -2,7 +2,7 @@
  * clock — do the clocks of CPU and devices fit? Cause and effect per device (derive/clockcheck.h),
  * and the clock error that the recorder reports, next to the median kernel.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/clockerror.h"
 #include "tables/memo.h"
 #include "base/median.h"
@@ -54,11 +54,11 @@ static void clock_add_row(struct nl_result *result, const struct nl_trace *trace
         cells[AT_rank] = nl_cell_i64(trace->device.rank[device]);
         cells[AT_device] = nl_cell_i64(trace->device.ordinal[device]);
     }
-    cells[AT_launches] = nl_answer_count(check->launches);
-    cells[AT_early] = nl_answer_count(check->early);
+    cells[AT_launches] = nl_cell_count(check->launches);
+    cells[AT_early] = nl_cell_count(check->early);
     cells[AT_worst_early_ns] = nl_cell_i64(check->early ? check->worst_early : NL_NULL_I64);
-    cells[AT_waits] = nl_answer_count(check->waits);
-    cells[AT_late] = nl_answer_count(check->late);
+    cells[AT_waits] = nl_cell_count(check->waits);
+    cells[AT_late] = nl_cell_count(check->late);
     cells[AT_worst_late_ns] = nl_cell_i64(check->late ? check->worst_late : NL_NULL_I64);
     cells[AT_least_ns] = nl_cell_i64(bound_or_null(check->least));
     cells[AT_most_ns] = nl_cell_i64(bound_or_null(check->most));

@@ -1,7 +1,7 @@
 /*
  * collectives — communication operations by what they do, how much they move and how long it takes.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/groups.h"
 #include "tables/scope.h"
 #include "base/sum.h"
@@ -72,20 +72,20 @@ static void collectives_add_row(struct nl_result *result, const struct nl_trace 
     uint32_t lane = trace->slice.lane[table->slice[row]];
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(nl_lane_rank(trace, lane));
-    cells[AT_side] = nl_answer_static(group->a & HOST_SIDE ? "host" : "device");
-    cells[AT_operation] = nl_answer_name(result, trace, table->operation[row]);
-    cells[AT_group] = nl_answer_name(result, trace, table->group_name[row]);
-    cells[AT_dtype] = nl_answer_name(result, trace, table->dtype[row]);
-    cells[AT_ranks] = nl_answer_u32(table->ranks[row]);
+    cells[AT_side] = nl_cell_static(group->a & HOST_SIDE ? "host" : "device");
+    cells[AT_operation] = nl_cell_name(result, trace, table->operation[row]);
+    cells[AT_group] = nl_cell_name(result, trace, table->group_name[row]);
+    cells[AT_dtype] = nl_cell_name(result, trace, table->dtype[row]);
+    cells[AT_ranks] = nl_cell_u32(table->ranks[row]);
     if (group->sums[SUM_SIZED] > 0)
         cells[AT_bytes] = nl_cell_i64(group->sums[SUM_BYTES]);
     if (group->sums[SUM_TIMED_NS] > 0 && group->sums[SUM_TIMED_BYTES] > 0)
         cells[AT_bandwidth_bytes_per_s] = nl_cell_f64((double)group->sums[SUM_TIMED_BYTES] * 1e9 /
                                                       (double)group->sums[SUM_TIMED_NS]);
     if (group->a & NO_TIMES)
-        cells[AT_count] = nl_answer_count(group->stats.count);
+        cells[AT_count] = nl_cell_count(group->stats.count);
     else
-        nl_answer_stats(&cells[AT_count], &group->stats, whole);
+        nl_cells_stats(&cells[AT_count], &group->stats, whole);
 }
 
 static struct nl_result *collectives_run(const struct nl_trace *trace,
@@ -108,7 +108,7 @@ static struct nl_result *collectives_run(const struct nl_trace *trace,
         for (size_t i = 0; i < groups.count; i++)
             if (side == (groups.items[i].a & HOST_SIDE ? 1 : 0))
                 collectives_add_row(result, trace, &groups.items[i], whole[side]);
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;

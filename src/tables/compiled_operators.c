@@ -5,7 +5,7 @@
  * An instruction that ran as several kernels has its costs at one of them (docs/formats/xplane.md);
  * its time is that of all. A group with an instruction whose operations are not known has none.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/groups.h"
 #include "tables/scope.h"
 #include "base/sum.h"
@@ -78,18 +78,18 @@ static void compiled_operators_add_row(struct nl_result *result, const struct nl
     bool flops = runs && !(sums[SUM_UNKNOWN] & NO_FLOPS);
     bool bytes = runs && !(sums[SUM_UNKNOWN] & NO_BYTES);
     struct nl_cell *cells = nl_result_row(result);
-    cells[AT_operation] = nl_answer_name(result, trace, (uint32_t)(group->a >> 1));
-    cells[AT_type] = nl_answer_name(result, trace, (uint32_t)group->b);
-    cells[AT_count] = nl_answer_count(runs ? (uint64_t)sums[SUM_RUNS] : group->stats.count);
+    cells[AT_operation] = nl_cell_name(result, trace, (uint32_t)(group->a >> 1));
+    cells[AT_type] = nl_cell_name(result, trace, (uint32_t)group->b);
+    cells[AT_count] = nl_cell_count(runs ? (uint64_t)sums[SUM_RUNS] : group->stats.count);
     cells[AT_total_ns] = nl_cell_i64(group->stats.total_ns);
-    cells[AT_share] = nl_answer_share(group->stats.total_ns, whole);
+    cells[AT_share] = nl_cell_share(group->stats.total_ns, whole);
     cells[AT_gflop_per_s] = ratio(flops, sums[SUM_FLOPS], group->stats.total_ns, 1);
     cells[AT_bytes_per_s] = ratio(bytes, sums[SUM_BYTES], group->stats.total_ns, 1e9);
     cells[AT_flop_per_byte] = ratio(flops && bytes, sums[SUM_FLOPS], sums[SUM_BYTES], 1);
-    cells[AT_flops] = nl_answer_count(flops ? (uint64_t)sums[SUM_FLOPS] : NL_NULL_U64);
-    cells[AT_bytes] = nl_answer_count(bytes ? (uint64_t)sums[SUM_BYTES] : NL_NULL_U64);
-    cells[AT_file] = nl_answer_name(result, trace, node->file[first]);
-    cells[AT_line] = nl_answer_u32(node->line[first]);
+    cells[AT_flops] = nl_cell_count(flops ? (uint64_t)sums[SUM_FLOPS] : NL_NULL_U64);
+    cells[AT_bytes] = nl_cell_count(bytes ? (uint64_t)sums[SUM_BYTES] : NL_NULL_U64);
+    cells[AT_file] = nl_cell_name(result, trace, node->file[first]);
+    cells[AT_line] = nl_cell_u32(node->line[first]);
 }
 
 static struct nl_result *compiled_operators_run(const struct nl_trace *trace,
@@ -108,7 +108,7 @@ static struct nl_result *compiled_operators_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("compiled_operators", NULL, columns);
     for (size_t i = 0; i < groups.count; i++)
         compiled_operators_add_row(result, trace, &groups.items[i], whole);
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;

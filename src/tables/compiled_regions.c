@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/gputime.h"
 #include "tables/memo.h"
 #include "base/mem.h"
@@ -151,14 +151,14 @@ static void compiled_regions_add_row(struct nl_result *result, const struct tall
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_region] = name;
     if (region) {
-        cells[AT_count] = nl_answer_count(item->count);
+        cells[AT_count] = nl_cell_count(item->count);
         cells[AT_cpu_ns] = nl_cell_i64(item->cpu_ns);
     }
     if (whole < 0)
         return;
-    cells[AT_gpu_ops] = nl_answer_count(item->works);
+    cells[AT_gpu_ops] = nl_cell_count(item->works);
     cells[AT_gpu_ns] = nl_cell_i64(item->gpu_ns);
-    cells[AT_share] = nl_answer_share(item->gpu_ns, whole);
+    cells[AT_share] = nl_cell_share(item->gpu_ns, whole);
     cells[AT_backward_ns] = nl_cell_i64(item->backward_ns);
     cells[AT_generated_ns] = nl_cell_i64(item->generated_ns);
 }
@@ -194,12 +194,12 @@ static void compiled_regions_add_rows(struct nl_result *result, struct regions *
         qsort(regions->items, kept, sizeof *regions->items, by_gpu);
     for (size_t i = 0; i < kept; i++)
         compiled_regions_add_row(result, &regions->items[i],
-                                 nl_answer_name(result, regions->gpu.trace, regions->items[i].name),
+                                 nl_cell_name(result, regions->gpu.trace, regions->items[i].name),
                                  true, whole);
-    nl_answer_settle(result, "gpu_ns");
+    nl_result_settle(result, "gpu_ns");
     for (unsigned i = 0; kept && i < NL_UNOWNED; i++)
         if (regions->outside[i].works)
-            compiled_regions_add_row(result, &regions->outside[i], nl_answer_static(outside[i]),
+            compiled_regions_add_row(result, &regions->outside[i], nl_cell_static(outside[i]),
                                      false, whole);
 }
 

@@ -4,7 +4,7 @@
 #include "base/sum.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
 #include "timeline/unseengpu.h"
@@ -25,9 +25,9 @@ NL_COLUMNS(COLUMNS);
 static void add(struct nl_result *result, const char *what, double share, const char *says)
 {
     struct nl_cell *cells = nl_result_row(result);
-    cells[AT_what] = nl_answer_static(what);
+    cells[AT_what] = nl_cell_static(what);
     cells[AT_share] = nl_cell_f64(share);
-    cells[AT_says] = nl_answer_static(says);
+    cells[AT_says] = nl_cell_static(says);
 }
 
 /* What the figures are over: "4 steady steps". */

@@ -38,13 +38,13 @@ static struct nl_cell pageable(unsigned src, unsigned dst)
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     unsigned src = group->a >> 8 & 0xff, dst = group->a & 0xff;
-    cells[AT_kind] = nl_answer_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
-    cells[AT_src_memory] = nl_answer_enum(NL_ENUM_memory, src);
-    cells[AT_dst_memory] = nl_answer_enum(NL_ENUM_memory, dst);
-    cells[AT_count] = nl_answer_count(group->stats.count);
+    cells[AT_kind] = nl_cell_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
+    cells[AT_src_memory] = nl_cell_enum(NL_ENUM_memory, src);
+    cells[AT_dst_memory] = nl_cell_enum(NL_ENUM_memory, dst);
+    cells[AT_count] = nl_cell_count(group->stats.count);
     cells[AT_bytes] = nl_by_device_bytes(group);
     cells[AT_total_ns] = nl_cell_i64(group->stats.total_ns);
-    cells[AT_share] = nl_answer_share(group->stats.total_ns, whole);
+    cells[AT_share] = nl_cell_share(group->stats.total_ns, whole);
     cells[AT_min_ns] = nl_cell_i64(group->stats.min_ns);
     cells[AT_median_ns] = nl_cell_f64(group->stats.median_ns);
     cells[AT_max_ns] = nl_cell_i64(group->stats.max_ns);

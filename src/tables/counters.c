@@ -2,7 +2,7 @@
  * counters — one row per series of values over time. The processes of which there are most values come first:
  * a run through shells and launchers has dozens with a value or two.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/sort.h"
 
@@ -48,10 +48,10 @@ static void counters_add_row(struct nl_result *result, const struct nl_trace *tr
 {
     uint32_t lane = trace->series.lane[series];
     struct nl_cell *cells = nl_result_row(result);
-    cells[AT_name] = nl_answer_name(result, trace, trace->series.name[series]);
-    cells[AT_unit] = nl_answer_name(result, trace, trace->series.unit[series]);
+    cells[AT_name] = nl_cell_name(result, trace, trace->series.name[series]);
+    cells[AT_unit] = nl_cell_name(result, trace, trace->series.unit[series]);
     if (lane != NL_NULL_ROW) {
-        cells[AT_lane] = nl_answer_name(result, trace, trace->lane.name[lane]);
+        cells[AT_lane] = nl_cell_name(result, trace, trace->lane.name[lane]);
         cells[AT_rank] = nl_cell_i64(nl_lane_rank(trace, lane));
         if (trace->lane.thread[lane] != NL_NULL_ROW)
             cells[AT_thread] = nl_cell_i64(trace->thread.tid[trace->lane.thread[lane]]);
@@ -59,11 +59,11 @@ static void counters_add_row(struct nl_result *result, const struct nl_trace *tr
     uint32_t process = process_of(trace, series);
     if (process != NL_NULL_ROW) {
         cells[AT_process] = nl_cell_i64(trace->process.pid[process]);
-        cells[AT_program] = nl_answer_name(result, trace, trace->process.name[process]);
+        cells[AT_program] = nl_cell_name(result, trace, trace->process.name[process]);
     }
     if (lane != NL_NULL_ROW && trace->lane.device[lane] != NL_NULL_ROW)
         cells[AT_device] = nl_cell_i64(trace->device.ordinal[trace->lane.device[lane]]);
-    cells[AT_count] = nl_answer_count(tally->count);
+    cells[AT_count] = nl_cell_count(tally->count);
     cells[AT_min] = nl_cell_f64(tally->min);
     cells[AT_mean] = mean_of(tally);
     cells[AT_max] = nl_cell_f64(tally->max);

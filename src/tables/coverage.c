@@ -1,7 +1,7 @@
 /*
  * coverage — what the source did not contain, what was dropped, cut or repaired while reading.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #define COLUMNS(C)                                                                                 \
     C(item, NULL, TEXT)                                                                            \
@@ -22,11 +22,11 @@ static struct nl_result *coverage_run(const struct nl_trace *trace,
     for (uint32_t row = 0; row < coverage->rows; row++) {
         uint32_t source = coverage->source[row];
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_item] = nl_answer_name(result, trace, coverage->item[row]);
+        cells[AT_item] = nl_cell_name(result, trace, coverage->item[row]);
         cells[AT_count] = nl_cell_i64(coverage->count[row]);
         if (source != NL_NULL_ROW)
-            cells[AT_file] = nl_answer_name(result, trace, trace->source.file[source]);
-        cells[AT_detail] = nl_answer_name(result, trace, coverage->detail[row]);
+            cells[AT_file] = nl_cell_name(result, trace, trace->source.file[source]);
+        cells[AT_detail] = nl_cell_name(result, trace, coverage->detail[row]);
     }
     return result;
 }

@@ -10,7 +10,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/map.h"
 #include "base/sum.h"
@@ -258,16 +258,16 @@ static void cpu_samples_add_rows(struct work *work, const struct kind *kind)
         if (!function->samples && !function->total)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_function] = nl_answer_name(result, work->trace, function->name);
-        cells[AT_place] = nl_answer_name(result, work->trace, function->place);
-        cells[AT_samples] = nl_answer_count(function->samples);
-        cells[AT_share] = nl_answer_told_share(function->self, whole);
-        cells[AT_total_share] = nl_answer_told_share(function->total, whole);
+        cells[AT_function] = nl_cell_name(result, work->trace, function->name);
+        cells[AT_place] = nl_cell_name(result, work->trace, function->place);
+        cells[AT_samples] = nl_cell_count(function->samples);
+        cells[AT_share] = nl_cell_given_share(function->self, whole);
+        cells[AT_total_share] = nl_cell_given_share(function->total, whole);
         cells[AT_self_weight] = nl_cell_i64(function->self);
         cells[AT_total_weight] = nl_cell_i64(function->total);
-        cells[AT_unit] = kind->weighed ? nl_answer_name(result, work->trace, kind->unit)
-                                       : nl_answer_static("samples");
-        cells[AT_event] = nl_answer_name(result, work->trace, kind->event);
+        cells[AT_unit] = kind->weighed ? nl_cell_name(result, work->trace, kind->unit)
+                                       : nl_cell_static("samples");
+        cells[AT_event] = nl_cell_name(result, work->trace, kind->event);
     }
     nl_free(order);
 }

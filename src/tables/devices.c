@@ -1,7 +1,7 @@
 /*
  * devices — GPUs and other accelerators as the source describes them.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #define COLUMNS(C)                                                                                 \
     C(rank, NULL, INTEGER)                                                                         \
@@ -30,22 +30,22 @@ static struct nl_result *devices_run(const struct nl_trace *trace,
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_rank] = nl_cell_i64(device->rank[row]);
         cells[AT_device] = nl_cell_i64(device->ordinal[row]);
-        cells[AT_name] = nl_answer_name(result, trace, device->name[row]);
-        cells[AT_vendor] = nl_answer_name(result, trace, device->vendor[row]);
+        cells[AT_name] = nl_cell_name(result, trace, device->name[row]);
+        cells[AT_vendor] = nl_cell_name(result, trace, device->vendor[row]);
         if (device->compute_major[row] != NL_NULL_U32)
-            cells[AT_compute_capability] = nl_answer_static(nl_arena_format(
+            cells[AT_compute_capability] = nl_cell_static(nl_arena_format(
                 &result->arena, "%u.%u", device->compute_major[row],
                 device->compute_minor[row] == NL_NULL_U32 ? 0 : device->compute_minor[row]));
-        cells[AT_sm_count] = nl_answer_u32(device->sm_count[row]);
-        cells[AT_memory_bytes] = nl_answer_count(device->memory_bytes[row]);
+        cells[AT_sm_count] = nl_cell_u32(device->sm_count[row]);
+        cells[AT_memory_bytes] = nl_cell_count(device->memory_bytes[row]);
         if (device->bandwidth_bytes_per_s[row] != NL_NULL_U64)
             cells[AT_bandwidth_bytes_per_s] =
                 nl_cell_f64((double)device->bandwidth_bytes_per_s[row]);
-        cells[AT_clock_hz] = nl_answer_count(device->clock_hz[row]);
-        cells[AT_bus] = nl_answer_name(result, trace, device->bus[row]);
+        cells[AT_clock_hz] = nl_cell_count(device->clock_hz[row]);
+        cells[AT_bus] = nl_cell_name(result, trace, device->bus[row]);
         /* Which of several files; of one it goes without saying. */
         if (trace->source.rows > 1 && device->source[row] < trace->source.rows)
-            cells[AT_file] = nl_answer_name(result, trace, trace->source.file[device->source[row]]);
+            cells[AT_file] = nl_cell_name(result, trace, trace->source.file[device->source[row]]);
     }
     return result;
 }

@@ -3,7 +3,7 @@
 
 #include "base/search.h"
 #include "base/sum.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/workrows.h"
 #include "timeline/readings.h"
 
@@ -182,7 +182,7 @@ static void efficiency_add_row(struct nl_result *result, const struct nl_trace *
     cells[AT_device] = nl_cell_i64(trace->device.ordinal[row->device]);
     if (row->peaks->product)
         cells[AT_product] = nl_cell_text(result, nl_str(row->peaks->product));
-    cells[AT_steps] = row->steps ? nl_answer_count(row->steps) : nl_cell_i64(NL_NULL_I64);
+    cells[AT_steps] = row->steps ? nl_cell_count(row->steps) : nl_cell_i64(NL_NULL_I64);
     cells[AT_wall_ns] = nl_cell_i64(row->wall_ns);
     cells[AT_mfu] = nl_cell_f64(row->mfu);
     cells[AT_hfu] = nl_cell_f64(row->hfu);
@@ -190,13 +190,13 @@ static void efficiency_add_row(struct nl_result *result, const struct nl_trace *
     cells[AT_model_flops] = nl_cell_whole(row->model_flops);
     cells[AT_flops_per_s] =
         nl_cell_f64(row->wall_ns > 0 ? row->flops / ((double)row->wall_ns / 1e9) : NAN);
-    cells[AT_dtype] = nl_answer_static(work_type_name(row->type));
+    cells[AT_dtype] = nl_cell_static(work_type_name(row->type));
     cells[AT_peak_flops_per_s] = nl_cell_f64(row->peak_flops);
     cells[AT_matrix_ns] = nl_cell_i64(row->matrix_ns);
     cells[AT_kernel_ns] = nl_cell_i64(row->kernel_ns);
     cells[AT_tokens_per_s] = nl_cell_f64(row->tokens_per_s);
     cells[AT_peaks_estimated] = row->peaks->known
-                                    ? nl_answer_static(row->peaks->estimated ? "yes" : "no")
+                                    ? nl_cell_static(row->peaks->estimated ? "yes" : "no")
                                     : nl_cell_i64(NL_NULL_I64);
     if (row->peaks->source)
         cells[AT_peak_source] = nl_cell_text(result, nl_str(row->peaks->source));

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/sum.h"
 #include "base/wide.h"
@@ -107,8 +107,8 @@ static struct nl_result *events_run(const struct nl_trace *trace,
         if (!tallies[kind].count)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_kind] = kind ? nl_answer_enum(NL_ENUM_kind, kind) : nl_answer_static("unknown");
-        cells[AT_count] = nl_answer_count(tallies[kind].count);
+        cells[AT_kind] = kind ? nl_cell_enum(NL_ENUM_kind, kind) : nl_cell_static("unknown");
+        cells[AT_count] = nl_cell_count(tallies[kind].count);
         cells[AT_total_ns] = nl_cell_i64(tallies[kind].total);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -116,8 +116,8 @@ static struct nl_result *events_run(const struct nl_trace *trace,
         if (!rows)
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_kind] = nl_answer_static(nl_tables[others[i]].sql);
-        cells[AT_count] = nl_answer_count(rows);
+        cells[AT_kind] = nl_cell_static(nl_tables[others[i]].sql);
+        cells[AT_count] = nl_cell_count(rows);
     }
     nl_scope_release(&scope);
     return result;

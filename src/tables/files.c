@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/mem.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -29,21 +29,21 @@ static struct nl_cell program_of(struct nl_result *result, const struct nl_trace
 {
     for (uint32_t i = 0; is_recording(trace, row) && i < trace->process.rows; i++)
         if (trace->process.source[i] == row)
-            return nl_answer_name(result, trace, trace->process.name[i]);
-    return nl_answer_name(result, trace, NL_NO_NAME);
+            return nl_cell_name(result, trace, trace->process.name[i]);
+    return nl_cell_name(result, trace, NL_NO_NAME);
 }
 
 static void put_row(struct nl_result *result, const struct nl_trace *trace, uint32_t row)
 {
     const struct nl_source_table *source = &trace->source;
     struct nl_cell *cells = nl_result_row(result);
-    cells[AT_file] = nl_answer_name(result, trace, source->file[row]);
+    cells[AT_file] = nl_cell_name(result, trace, source->file[row]);
     cells[AT_program] = program_of(result, trace, row);
-    cells[AT_format] = nl_answer_name(result, trace, source->format[row]);
-    cells[AT_tool] = nl_answer_name(result, trace, source->tool[row]);
-    cells[AT_bytes] = nl_answer_count(source->bytes[row]);
+    cells[AT_format] = nl_cell_name(result, trace, source->format[row]);
+    cells[AT_tool] = nl_cell_name(result, trace, source->tool[row]);
+    cells[AT_bytes] = nl_cell_count(source->bytes[row]);
     cells[AT_rank] = nl_cell_i64(source->rank[row]);
-    cells[AT_clock] = nl_answer_name(result, trace, source->clock[row]);
+    cells[AT_clock] = nl_cell_name(result, trace, source->clock[row]);
     cells[AT_epoch_ns] = nl_cell_i64(source->epoch_ns[row]);
     cells[AT_offset_ns] = nl_cell_i64(source->offset_ns[row]);
 }
@@ -68,8 +68,8 @@ static void put_empty(struct nl_result *result, const struct nl_trace *trace, co
     struct nl_cell *cells = nl_result_row(result);
     (void)snprintf(text, sizeof text, "%llu processes without events", (unsigned long long)count);
     cells[AT_file] = nl_cell_text(result, nl_str(text));
-    cells[AT_format] = nl_answer_name(result, trace, trace->source.format[last]);
-    cells[AT_bytes] = nl_answer_count(bytes);
+    cells[AT_format] = nl_cell_name(result, trace, trace->source.format[last]);
+    cells[AT_bytes] = nl_cell_count(bytes);
 }
 
 /* Processes that recorded nothing but scheduling, and raised no warnings. */

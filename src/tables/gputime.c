@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 #include "tables/nestedtime.h"
 #include "base/mem.h"
@@ -14,7 +14,7 @@
 void nl_gputime_init(struct nl_gputime *gpu, const struct nl_trace *trace,
                      const struct nl_analyze_options *options, enum nl_kind kind)
 {
-    struct nl_window host = nl_answer_host_window(options);
+    struct nl_window host = nl_analyze_host_window(options);
     *gpu = (struct nl_gputime){.trace = trace};
     nl_scope_init(&gpu->device, trace, &options->window);
     nl_scope_init(&gpu->host, trace, &host);
@@ -194,13 +194,13 @@ static void gputime_add_row(struct nl_result *result, const struct tally *item, 
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_name] = name;
     if (ranges) {
-        cells[AT_count] = nl_answer_count(item->count);
+        cells[AT_count] = nl_cell_count(item->count);
         cells[AT_cpu_ns] = nl_cell_i64(item->cpu_ns);
         cells[AT_cpu_self_ns] = nl_cell_i64(item->self_ns);
     }
-    cells[AT_gpu_ops] = nl_answer_count(item->works);
+    cells[AT_gpu_ops] = nl_cell_count(item->works);
     cells[AT_gpu_ns] = nl_cell_i64(item->gpu_ns);
-    cells[AT_share] = nl_answer_share(item->gpu_ns, whole);
+    cells[AT_share] = nl_cell_share(item->gpu_ns, whole);
     cells[AT_gpu_total_ns] = nl_cell_i64(item->total_ns);
     cells[AT_gpu_union_ns] = nl_cell_i64(item->union_ns);
 }
@@ -221,16 +221,16 @@ static struct nl_result *answer(struct tallies *tallies)
     for (size_t i = 0; i < tallies->count; i++) {
         const struct tally *item = &tallies->items[i];
         if (item->count || item->works || item->total_ns)
-            gputime_add_row(result, item, nl_fold_cell(&tallies->fold, result, item->name), true,
+            gputime_add_row(result, item, nl_cell_folded(&tallies->fold, result, item->name), true,
                             whole);
     }
-    nl_answer_settle(result, "gpu_ns");
+    nl_result_settle(result, "gpu_ns");
     for (unsigned i = 0; i < NL_UNOWNED; i++)
         if (tallies->unowned[i].works)
             gputime_add_row(result, &tallies->unowned[i],
-                            nl_answer_static(nl_gputime_unowned_name((enum nl_unowned)i)), false,
+                            nl_cell_static(nl_gputime_unowned_name((enum nl_unowned)i)), false,
                             whole);
-    result->note = nl_fold_note(&tallies->fold, result);
+    result->note = nl_fold_note(&tallies->fold, &result->arena);
     return result;
 }
 

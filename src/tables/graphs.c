@@ -17,8 +17,8 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
 
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
-    cells[AT_graph] = nl_answer_count(group->a);
-    nl_answer_stats(&cells[AT_count], &group->stats, whole);
+    cells[AT_graph] = nl_cell_count(group->a);
+    nl_cells_stats(&cells[AT_count], &group->stats, whole);
 }
 
 static struct nl_result *graphs_run(const struct nl_trace *trace,

@@ -1,7 +1,7 @@
 /*
  * idle — why each device had nothing to do: its gaps by class, with the longest of each class.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/gaptext.h"
 #include "tables/memo.h"
 
@@ -56,11 +56,11 @@ static void idle_add_row(struct nl_result *result, const struct nl_trace *trace,
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(device->rank);
     cells[AT_device] = nl_cell_i64(device->ordinal);
-    cells[AT_class] = nl_answer_static(nl_idle_class_name(class));
-    cells[AT_gaps] = nl_answer_count(device->class_count[class]);
+    cells[AT_class] = nl_cell_static(nl_idle_class_name(class));
+    cells[AT_gaps] = nl_cell_count(device->class_count[class]);
     cells[AT_total_ns] = nl_cell_i64(device->class_ns[class]);
-    cells[AT_wall_share] = nl_answer_share(device->class_ns[class], device->wall_ns);
-    cells[AT_idle_share] = nl_answer_share(device->class_ns[class], device->idle_ns);
+    cells[AT_wall_share] = nl_cell_share(device->class_ns[class], device->wall_ns);
+    cells[AT_idle_share] = nl_cell_share(device->class_ns[class], device->idle_ns);
     if (longest->gaps[class][0])
         cells[AT_longest_ns] = nl_cell_i64(length_of(longest->gaps[class][0]));
     if (text.len)

@@ -3,7 +3,7 @@
  * divided by the innermost slice over time, so the rows of a device add up to its idle time. Ranges
  * whose names differ only in a number at the end, or in what emit_nvtx appends, are one row.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/gaptext.h"
 #include "tables/memo.h"
 #include "base/sum.h"
@@ -93,8 +93,8 @@ static struct nl_cell activity_cell(struct nl_result *result, const struct cause
 {
     const char *name = nl_idle_activity_name((enum nl_idle_activity)cause->activity);
     if (!eyes || !cause->elsewhere)
-        return nl_answer_static(name);
-    return nl_answer_static(nl_arena_format(&result->arena, "%s, other thread", name));
+        return nl_cell_static(name);
+    return nl_cell_static(nl_arena_format(&result->arena, "%s, other thread", name));
 }
 
 static void idle_causes_add_row(struct nl_result *result, const struct nl_trace *trace,
@@ -104,16 +104,16 @@ static void idle_causes_add_row(struct nl_result *result, const struct nl_trace 
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(device->rank);
     cells[AT_device] = nl_cell_i64(device->ordinal);
-    cells[AT_class] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)cause->class));
+    cells[AT_class] = nl_cell_static(nl_idle_class_name((enum nl_idle_class)cause->class));
     cells[AT_activity] = activity_cell(result, cause, eyes);
     if (cause->name.len)
         cells[AT_name] = nl_cell_text(result, cause->name);
-    cells[AT_gaps] = nl_answer_count(cause->gaps);
+    cells[AT_gaps] = nl_cell_count(cause->gaps);
     cells[AT_total_ns] = nl_cell_i64(cause->total_ns);
-    cells[AT_wall_share] = nl_answer_share(cause->total_ns, device->wall_ns);
-    cells[AT_idle_share] = nl_answer_share(cause->total_ns, device->idle_ns);
+    cells[AT_wall_share] = nl_cell_share(cause->total_ns, device->wall_ns);
+    cells[AT_idle_share] = nl_cell_share(cause->total_ns, device->idle_ns);
     if (!eyes)
-        cells[AT_thread] = nl_answer_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
+        cells[AT_thread] = nl_cell_static(nl_idle_thread_name(cause->activity, cause->elsewhere));
     if (cause->longest == SIZE_MAX)
         return;
     struct nl_buf text;

@@ -2,7 +2,7 @@
  * idle_gaps — the longest gaps one by one. A heap keeps the longest, so that millions of gaps cost
  * a comparison each.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/heap.h"
 #include "tables/gaptext.h"
 #include "tables/memo.h"
@@ -88,19 +88,19 @@ static void idle_gaps_add_row(struct nl_result *result, const struct nl_trace *t
     cells[AT_device] = nl_cell_i64(entry->device->ordinal);
     cells[AT_start_ns] = nl_cell_i64(gap->start - trace->first_ts);
     cells[AT_dur_ns] = nl_cell_i64(entry->dur);
-    cells[AT_class] = nl_answer_static(nl_idle_class_name((enum nl_idle_class)gap->class));
+    cells[AT_class] = nl_cell_static(nl_idle_class_name((enum nl_idle_class)gap->class));
     cells[AT_activity] =
-        nl_answer_static(nl_idle_activity_name((enum nl_idle_activity)gap->activity));
-    cells[AT_name] = nl_answer_name(result, trace, gap->name);
+        nl_cell_static(nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+    cells[AT_name] = nl_cell_name(result, trace, gap->name);
     cells[AT_activity_ns] = nl_cell_i64(gap->activity_ns);
     cells[AT_before] = name_cell(result, trace, gap->before);
     cells[AT_after] = name_cell(result, trace, gap->after);
     if (gap->sync != NL_NULL_ROW)
         cells[AT_sync_ns] = nl_cell_i64(nl_idle_sync_cost(trace, gap));
     if (!eyes)
-        cells[AT_thread] = nl_answer_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
+        cells[AT_thread] = nl_cell_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
     else if (gap->elsewhere)
-        cells[AT_activity] = nl_answer_static(
+        cells[AT_activity] = nl_cell_static(
             nl_arena_format(&result->arena, "%s, other thread",
                             nl_idle_activity_name((enum nl_idle_activity)gap->activity)));
 }

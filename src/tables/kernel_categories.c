@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 #include "base/sum.h"
@@ -47,14 +47,14 @@ static void kernel_categories_add_row(struct nl_result *result, const struct nl_
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(place->rank);
     cells[AT_device] = nl_cell_i64(place->ordinal);
-    cells[AT_category] = nl_answer_static(name ? name : "unclassified");
-    cells[AT_count] = nl_answer_count(tally->count);
+    cells[AT_category] = nl_cell_static(name ? name : "unclassified");
+    cells[AT_count] = nl_cell_count(tally->count);
     cells[AT_sum_ns] = nl_cell_i64(tally->sum);
-    cells[AT_share] = nl_answer_share(tally->sum, whole);
+    cells[AT_share] = nl_cell_share(tally->sum, whole);
     cells[AT_union_ns] = nl_cell_i64(nl_intervals_length(&tally->busy));
     if (nl_category_is_matrix(tally->category)) {
-        cells[AT_tensor_core_share] = nl_answer_share(tally->tensor, tally->sum);
-        cells[AT_tensor_core_unknown_share] = nl_answer_share(tally->unknown, tally->sum);
+        cells[AT_tensor_core_share] = nl_cell_share(tally->tensor, tally->sum);
+        cells[AT_tensor_core_unknown_share] = nl_cell_share(tally->unknown, tally->sum);
     }
 }
 

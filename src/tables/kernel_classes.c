@@ -2,7 +2,7 @@
  * kernel_classes — per rank, device and class of kernel: how many, their summed time, and the time
  * at least one of them ran (union).
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 #include "base/sum.h"
@@ -37,10 +37,10 @@ static void kernel_classes_add_rows(struct nl_result *result, const struct nl_pl
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_rank] = nl_cell_i64(place->rank);
         cells[AT_device] = nl_cell_i64(place->ordinal);
-        cells[AT_class] = nl_answer_enum(NL_ENUM_class, class);
-        cells[AT_count] = nl_answer_count(tally->count);
+        cells[AT_class] = nl_cell_enum(NL_ENUM_class, class);
+        cells[AT_count] = nl_cell_count(tally->count);
         cells[AT_sum_ns] = nl_cell_i64(tally->sum);
-        cells[AT_share] = nl_answer_share(tally->sum, whole);
+        cells[AT_share] = nl_cell_share(tally->sum, whole);
         cells[AT_union_ns] = nl_cell_i64(nl_intervals_length(&tally->busy));
     }
 }

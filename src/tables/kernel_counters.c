@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/sum.h"
 #include "derive/signature.h"
@@ -120,7 +120,7 @@ static void kernel_counters_add_row(struct nl_result *result, const struct nl_tr
     struct nl_cell *cells = nl_result_row(result);
     for (enum value v = 0; v < VALUES; v++)
         values[v] = tally->counts[v] ? tally->sums[v] / (double)tally->counts[v] : NL_NULL_F64;
-    cells[AT_name] = nl_answer_name(result, trace, s->name);
+    cells[AT_name] = nl_cell_name(result, trace, s->name);
     cells[AT_grid] = triple(result, s->shape);
     cells[AT_block] = triple(result, s->shape + 3);
     cells[AT_launches] = nl_cell_i64(tally->launches);
@@ -131,7 +131,7 @@ static void kernel_counters_add_row(struct nl_result *result, const struct nl_tr
     cells[AT_ratio] = nl_cell_f64(mean > 0 ? values[MEASURED_NS] / mean : NL_NULL_F64);
     for (enum value v = OCCUPANCY; v < VALUES; v++)
         cells[8 + v] = nl_cell_f64(values[v]);
-    cells[8 + VALUES] = nl_answer_static(limiter(values[SM], values[MEMORY]));
+    cells[8 + VALUES] = nl_cell_static(limiter(values[SM], values[MEMORY]));
 }
 
 static int by_total(const void *x, const void *y)
@@ -164,7 +164,7 @@ static struct nl_result *kernel_counters_run(const struct nl_trace *trace,
     for (size_t i = 0; i < count; i++)
         kernel_counters_add_row(result, trace, &signatures.items[tallies[i].signature],
                                 &tallies[i]);
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     nl_free(tallies);
     nl_signatures_release(&signatures);
     nl_scope_release(&scope);

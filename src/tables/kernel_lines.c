@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "tables/workrows.h"
 #include "base/mem.h"
@@ -154,9 +154,9 @@ static void kernel_lines_add_row(struct nl_result *result, const struct nl_trace
     const struct entry *entry = place->entry;
     struct nl_str reason = nl_trace_name(trace, place->reason);
     size_t prefix = sizeof STALLED - 1;
-    cells[AT_name] = nl_answer_name(result, trace, entry->kernel);
-    cells[AT_file] = nl_answer_name(result, trace, entry->file);
-    cells[AT_line] = nl_answer_u32(entry->line);
+    cells[AT_name] = nl_cell_name(result, trace, entry->kernel);
+    cells[AT_file] = nl_cell_name(result, trace, entry->file);
+    cells[AT_line] = nl_cell_u32(entry->line);
     cells[AT_offset] = nl_cell_i64(entry->offset);
     cells[AT_samples] = nl_cell_whole(place->samples);
     cells[AT_share] = nl_cell_f64(place->samples / place->whole);
@@ -181,7 +181,7 @@ static struct nl_result *kernel_lines_run(const struct nl_trace *trace,
     size_t found = list_places(entries, count, places);
     for (size_t i = 0; i < found; i++)
         kernel_lines_add_row(result, trace, &places[i]);
-    nl_answer_settle(result, "samples");
+    nl_result_settle(result, "samples");
     nl_free(places);
     nl_free(entries);
     nl_scope_release(&scope);

@@ -3,7 +3,7 @@
  * what the name says: class, category, tensor cores, element type; and, where a kernel profiler
  * measured some of them, means over the launches that have a measurement.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/sum.h"
 #include "base/units.h"
@@ -59,7 +59,7 @@ static struct measured *add_measured(const struct nl_trace *trace, const struct 
 
 static void put_measured(struct nl_cell *cells, const struct measured *sum)
 {
-    cells[AT_with_measurement] = nl_answer_count(sum->launches);
+    cells[AT_with_measurement] = nl_cell_count(sum->launches);
     for (int v = 0; v < VALUES; v++)
         cells[AT_achieved_occupancy + v] =
             nl_cell_f64(sum->counts[v] ? sum->sums[v] / (double)sum->counts[v] : NL_NULL_F64);
@@ -114,17 +114,17 @@ static struct nl_result *kernels_run(const struct nl_trace *trace,
         nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_name] = nl_answer_name(result, trace, stats[i].name);
+        cells[AT_name] = nl_cell_name(result, trace, stats[i].name);
         uint32_t example = examples[stats[i].name];
-        cells[AT_class] = nl_answer_enum(NL_ENUM_class, kernel->class[example]);
-        cells[AT_category] = nl_answer_enum(NL_ENUM_category, kernel->category[example]);
-        nl_answer_stats(&cells[AT_count], &stats[i], whole);
-        cells[AT_tensor_core] = nl_answer_enum(NL_ENUM_tensorcore, kernel->tensor_core[example]);
-        cells[AT_dtype] = nl_answer_name(result, trace, kernel->dtype[example]);
+        cells[AT_class] = nl_cell_enum(NL_ENUM_class, kernel->class[example]);
+        cells[AT_category] = nl_cell_enum(NL_ENUM_category, kernel->category[example]);
+        nl_cells_stats(&cells[AT_count], &stats[i], whole);
+        cells[AT_tensor_core] = nl_cell_enum(NL_ENUM_tensorcore, kernel->tensor_core[example]);
+        cells[AT_dtype] = nl_cell_name(result, trace, kernel->dtype[example]);
         if (measured)
             put_measured(cells, &measured[stats[i].name]);
     }
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     if (options->window.has_time)
         result->note = tell_window(result, trace, &options->window);
     nl_free(measured);

@@ -10,7 +10,7 @@
  *   queue  = launched and not started yet: +1 at the call's start, -1 at the start on the device
  *   short  = device work shorter than the call that launched it
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 #include "tables/waiting.h"
@@ -106,9 +106,9 @@ static void launches_add_row(struct nl_result *result, const struct nl_places *p
     cells[AT_device] = nl_cell_i64(place->ordinal);
     cells[AT_stream] = nl_cell_i64(stream->stream);
     cells[AT_context] = nl_cell_i64(stream->context);
-    cells[AT_events] = nl_answer_count(tally->events);
-    cells[AT_launches] = nl_answer_count(tally->launches);
-    cells[AT_unlinked] = nl_answer_count(tally->unlinked);
+    cells[AT_events] = nl_cell_count(tally->events);
+    cells[AT_launches] = nl_cell_count(tally->launches);
+    cells[AT_unlinked] = nl_cell_count(tally->unlinked);
     cells[AT_gpu_ns] = nl_cell_i64(tally->gpu_ns);
     if (tally->delay_count) {
         size_t count = tally->delay_count;
@@ -118,12 +118,12 @@ static void launches_add_row(struct nl_result *result, const struct nl_places *p
             sum += (double)tally->delays[i];
         cells[AT_cpu_ns] = nl_cell_i64(tally->cpu_ns);
         cells[AT_delay_mean_ns] = nl_cell_f64(sum / (double)count);
-        cells[AT_delay_p50_ns] = nl_answer_percentile(tally->delays, count, 50);
-        cells[AT_delay_p99_ns] = nl_answer_percentile(tally->delays, count, 99);
+        cells[AT_delay_p50_ns] = nl_cell_percentile(tally->delays, count, 50);
+        cells[AT_delay_p99_ns] = nl_cell_percentile(tally->delays, count, 99);
     }
     if (tally->queue.count) {
         int64_t max;
-        cells[AT_short] = nl_answer_count(tally->shorter);
+        cells[AT_short] = nl_cell_count(tally->shorter);
         cells[AT_queue_mean] = nl_cell_f64(queue_of(&tally->queue, &max));
         cells[AT_queue_max] = nl_cell_i64(max);
     }

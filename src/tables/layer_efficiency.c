@@ -1,6 +1,6 @@
 /* layer_efficiency — modules (ranges) by headroom: how far their kernels are from what the device can do. */
 #include "base/sum.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/workrows.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -28,9 +28,9 @@ static void layer_efficiency_add_row(struct nl_result *result, const struct nl_t
     cells[AT_device] = nl_cell_i64(nl_roof_ordinal(trace, roof));
     cells[AT_name] = nl_roof_name(result, trace, roof);
     cells[AT_total_ns] = nl_cell_i64(roof->ns);
-    cells[AT_share] = nl_answer_share(roof->ns, all);
+    cells[AT_share] = nl_cell_share(roof->ns, all);
     cells[AT_roof_share] = nl_cell_f64(nl_roof_share(roof));
-    cells[AT_bound] = nl_answer_static(nl_bound_text(roof->bound));
+    cells[AT_bound] = nl_cell_static(nl_bound_text(roof->bound));
     cells[AT_headroom_ns] = nl_cell_i64(roof->headroom_ns);
     if (roof->peak_s > 0 && roof->ns > 0)
         cells[AT_hfu] = nl_cell_f64(roof->peak_s / ((double)roof->ns / 1e9));
@@ -38,7 +38,7 @@ static void layer_efficiency_add_row(struct nl_result *result, const struct nl_t
     cells[AT_flops_per_s] = nl_cell_f64(nl_roof_flops_per_s(roof));
     cells[AT_bytes_per_s] = nl_cell_f64(nl_roof_bytes_per_s(roof));
     cells[AT_intensity] = nl_cell_f64(nl_roof_intensity(roof));
-    cells[AT_count] = nl_answer_count(roof->calls);
+    cells[AT_count] = nl_cell_count(roof->calls);
 }
 
 static struct nl_result *layer_efficiency_run(const struct nl_trace *trace,
@@ -59,7 +59,7 @@ static struct nl_result *layer_efficiency_run(const struct nl_trace *trace,
     for (size_t i = 0; judged && i < roofs->count; i++)
         if (roofs->items[i].kind == NL_ROOF_LAYER)
             layer_efficiency_add_row(result, trace, &roofs->items[i], all);
-    nl_answer_settle(result, "headroom_ns");
+    nl_result_settle(result, "headroom_ns");
     if (!judged)
         result->note =
             "no module or range launched operators whose work and roofs are known; record "

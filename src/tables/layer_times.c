@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/sort.h"
 #include "timeline/groupstats.h"
@@ -63,11 +63,11 @@ static void layer_times_add_row(struct nl_result *result, const struct nl_trace 
     for (size_t i = 0; i < count; i++)
         values[i] = calls[i].dur;
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
-        cells[AT_p50_ns + i] = nl_answer_percentile(values, count, percents[i]);
+        cells[AT_p50_ns + i] = nl_cell_percentile(values, count, percents[i]);
     struct nl_group_stats stats = nl_stats_of(values, count);
-    cells[AT_name] = nl_answer_name(result, trace, calls[0].name);
+    cells[AT_name] = nl_cell_name(result, trace, calls[0].name);
     cells[AT_inner] = nl_cell_i64(inner);
-    cells[AT_count] = nl_answer_count(count);
+    cells[AT_count] = nl_cell_count(count);
     cells[AT_mean_ns] = nl_cell_f64(stats.mean_ns);
     cells[AT_min_ns] = nl_cell_i64(stats.min_ns);
     cells[AT_max_ns] = nl_cell_i64(stats.max_ns);
@@ -166,7 +166,7 @@ static struct nl_result *layer_times_run(const struct nl_trace *trace,
     uint8_t *inner = names_with_inner(trace);
     for (size_t i = 0; i < runs; i++)
         layer_times_add_row(result, trace, all[i].calls, all[i].count, inner[all[i].calls->name]);
-    nl_answer_settle(result, "mean_ns");
+    nl_result_settle(result, "mean_ns");
     tell_extremes(result);
     nl_free(inner);
     nl_free(all);

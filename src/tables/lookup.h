@@ -4,7 +4,7 @@
 #ifndef NL_LOOKUP_H
 #define NL_LOOKUP_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 /* Index of a column, or -1. */
 ptrdiff_t nl_lookup_column(const struct nl_result *result, const char *name);

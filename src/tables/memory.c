@@ -1,7 +1,7 @@
 /*
  * memory — allocations and frees: peaks as the allocator reported them, and of the running sum.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "base/sum.h"
 #include "base/sort.h"
@@ -118,11 +118,11 @@ static struct nl_result *memory_run(const struct nl_trace *trace,
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_rank] = nl_cell_i64(pool->rank);
         cells[AT_device_type] = nl_cell_i64(pool->device_type);
-        cells[AT_device_type_name] = nl_answer_static(type_name(pool->device_type));
+        cells[AT_device_type_name] = nl_cell_static(type_name(pool->device_type));
         cells[AT_device] = nl_cell_i64(pool->device);
-        cells[AT_kind] = nl_answer_name(result, trace, pool->kind);
-        cells[AT_allocations] = nl_answer_count(pool->allocations);
-        cells[AT_frees] = nl_answer_count(pool->frees);
+        cells[AT_kind] = nl_cell_name(result, trace, pool->kind);
+        cells[AT_allocations] = nl_cell_count(pool->allocations);
+        cells[AT_frees] = nl_cell_count(pool->frees);
         cells[AT_allocated_bytes] = nl_cell_i64(pool->allocated);
         cells[AT_freed_bytes] = nl_cell_i64(pool->freed);
         cells[AT_peak_net_bytes] = nl_cell_i64(pool->peak_net);

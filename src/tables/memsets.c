@@ -19,10 +19,10 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
 
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
-    cells[AT_memory] = nl_answer_enum(NL_ENUM_memory, (unsigned)group->a);
+    cells[AT_memory] = nl_cell_enum(NL_ENUM_memory, (unsigned)group->a);
     cells[AT_bytes] = nl_by_device_bytes(group);
     cells[AT_bandwidth_bytes_per_s] = nl_by_device_bandwidth(group);
-    nl_answer_stats(&cells[AT_count], &group->stats, whole);
+    nl_cells_stats(&cells[AT_count], &group->stats, whole);
 }
 
 static struct nl_result *memsets_run(const struct nl_trace *trace,

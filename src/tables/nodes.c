@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/nodes.h"
 #include "tables/scope.h"
 #include "base/sum.h"
@@ -49,15 +49,15 @@ static void add_layer(struct nl_result *result, const struct nl_trace *trace, ui
 {
     const struct nl_node_table *node = &trace->node;
     struct nl_cell *cells = nl_result_row(result);
-    cells[LAYER_layer] = nl_answer_name(result, trace, node->name[row]);
-    cells[LAYER_type] = nl_answer_name(result, trace, node->type[row]);
-    cells[LAYER_precision] = nl_answer_name(result, trace, node->precision[row]);
+    cells[LAYER_layer] = nl_cell_name(result, trace, node->name[row]);
+    cells[LAYER_type] = nl_cell_name(result, trace, node->type[row]);
+    cells[LAYER_precision] = nl_cell_name(result, trace, node->precision[row]);
     cells[LAYER_count] = nl_cell_i64(node->count[row]);
     cells[LAYER_total_ns] = nl_cell_i64(node->total_ns[row]);
-    cells[LAYER_share] = nl_answer_share(node->total_ns[row], whole);
+    cells[LAYER_share] = nl_cell_share(node->total_ns[row], whole);
     cells[LAYER_mean_ns] = nl_cell_i64(node->mean_ns[row]);
     cells[LAYER_median_ns] = nl_cell_i64(node->median_ns[row]);
-    cells[LAYER_tactic] = nl_answer_name(result, trace, node->tactic[row]);
+    cells[LAYER_tactic] = nl_cell_name(result, trace, node->tactic[row]);
 }
 
 static struct nl_result *run_layers(const struct nl_trace *trace,
@@ -84,7 +84,7 @@ static struct nl_result *run_layers(const struct nl_trace *trace,
         result->columns[LAYER_layer].head = "node";
     for (size_t i = 0; i < count; i++)
         add_layer(result, trace, rows[i], whole);
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     nl_free(rows);
     return result;
 }
@@ -194,14 +194,14 @@ static struct nl_result *run_types(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("node_types", NULL, type_columns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[TYPE_type] = nl_answer_name(result, trace, parts[i].type);
-        cells[TYPE_provider] = nl_answer_name(result, trace, parts[i].provider);
-        cells[TYPE_nodes] = nl_answer_count(parts[i].nodes);
-        cells[TYPE_count] = nl_answer_count(parts[i].count);
+        cells[TYPE_type] = nl_cell_name(result, trace, parts[i].type);
+        cells[TYPE_provider] = nl_cell_name(result, trace, parts[i].provider);
+        cells[TYPE_nodes] = nl_cell_count(parts[i].nodes);
+        cells[TYPE_count] = nl_cell_count(parts[i].count);
         cells[TYPE_total_ns] = nl_cell_i64(parts[i].total);
-        cells[TYPE_share] = nl_answer_share(parts[i].total, whole);
+        cells[TYPE_share] = nl_cell_share(parts[i].total, whole);
     }
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     nl_free(parts);
     nl_scope_release(&scope);
     return result;

@@ -1,7 +1,7 @@
 /*
  * nvtx — user ranges and marks by text, domain and style.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "timeline/fold.h"
 #include "tables/memo.h"
 #include "tables/scope.h"
@@ -55,13 +55,13 @@ static struct nl_result *nvtx_run(const struct nl_trace *trace,
     for (size_t i = 0; i < groups.count; i++) {
         const struct nl_group *group = &groups.items[i];
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_name] = nl_fold_cell(&fold, result, (uint32_t)(group->a >> 32));
-        cells[AT_domain] = nl_answer_name(result, trace, (uint32_t)group->a);
-        cells[AT_style] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
+        cells[AT_name] = nl_cell_folded(&fold, result, (uint32_t)(group->a >> 32));
+        cells[AT_domain] = nl_cell_name(result, trace, (uint32_t)group->a);
+        cells[AT_style] = nl_cell_enum(NL_ENUM_rangestyle, (unsigned)group->b);
         nl_self_cells(cells + AT_count, group, whole);
     }
-    nl_answer_settle(result, "total_ns");
-    result->note = nl_fold_note(&fold, result);
+    nl_result_settle(result, "total_ns");
+    result->note = nl_fold_note(&fold, &result->arena);
     nl_fold_release(&fold);
     nl_groups_release(&groups);
     nl_scope_release(&scope);

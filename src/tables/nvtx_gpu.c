@@ -3,7 +3,7 @@
  * of a range reaches from the first start to the last end of the device work that was launched by
  * calls inside it, on its own thread.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/gputime.h"
 #include "tables/groups.h"
 #include "base/mem.h"
@@ -205,10 +205,10 @@ static void nvtx_gpu_add_row(struct nl_result *result, const struct nl_gputime *
 {
     struct nl_cell *cells = nl_result_row(result);
     double count = (double)group->stats.count;
-    cells[AT_name] = nl_fold_cell(fold, result, (uint32_t)(group->a >> 32));
-    cells[AT_domain] = nl_answer_name(result, gpu->trace, (uint32_t)group->a);
-    cells[AT_style] = nl_answer_enum(NL_ENUM_rangestyle, (unsigned)group->b);
-    cells[AT_instances] = nl_answer_count(group->stats.count);
+    cells[AT_name] = nl_cell_folded(fold, result, (uint32_t)(group->a >> 32));
+    cells[AT_domain] = nl_cell_name(result, gpu->trace, (uint32_t)group->a);
+    cells[AT_style] = nl_cell_enum(NL_ENUM_rangestyle, (unsigned)group->b);
+    cells[AT_instances] = nl_cell_count(group->stats.count);
     cells[AT_projected_ns] = nl_cell_i64(group->stats.total_ns);
     cells[AT_range_ns] = nl_cell_i64(group->sums[RANGE_NS]);
     cells[AT_mean_ns] = nl_cell_f64(group->stats.mean_ns);
@@ -242,8 +242,8 @@ static struct nl_result *nvtx_gpu_run(const struct nl_trace *trace,
     group_ranges(&gpu, &made, &fold, &groups);
     for (size_t i = 0; i < groups.count; i++)
         nvtx_gpu_add_row(result, &gpu, &fold, &groups.items[i]);
-    nl_answer_settle(result, "projected_ns");
-    result->note = nl_fold_note(&fold, result);
+    nl_result_settle(result, "projected_ns");
+    result->note = nl_fold_note(&fold, &result->arena);
     nl_groups_release(&groups);
     nl_fold_release(&fold);
     release(&made);

@@ -1,5 +1,5 @@
 /* op_work — what operators had to do and how fast they did it, by name and element type. */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/sum.h"
 #include "tables/workrows.h"
 
@@ -36,11 +36,11 @@ static void op_work_add_row(struct nl_result *result, const struct nl_trace *tra
     cells[AT_rank] = nl_cell_i64(roof->rank);
     cells[AT_device] = nl_cell_i64(nl_roof_ordinal(trace, roof));
     cells[AT_name] = nl_roof_name(result, trace, roof);
-    cells[AT_model] = nl_answer_static(work_family_name((enum work_family)roof->family));
-    cells[AT_dtype] = nl_answer_static(work_type_name((enum work_type)roof->type));
-    cells[AT_count] = nl_answer_count(roof->calls);
+    cells[AT_model] = nl_cell_static(work_family_name((enum work_family)roof->family));
+    cells[AT_dtype] = nl_cell_static(work_type_name((enum work_type)roof->type));
+    cells[AT_count] = nl_cell_count(roof->calls);
     cells[AT_total_ns] = nl_cell_i64(roof->ns);
-    cells[AT_share] = nl_answer_share(roof->ns, total);
+    cells[AT_share] = nl_cell_share(roof->ns, total);
     cells[AT_flops] = nl_cell_whole(roof->flops);
     cells[AT_bytes] = nl_cell_whole(roof->bytes);
     cells[AT_flops_per_s] = nl_cell_f64(nl_roof_flops_per_s(roof));
@@ -68,7 +68,7 @@ static struct nl_result *op_work_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("op_work", NULL, columns);
     for (size_t i = 0; i < count; i++)
         op_work_add_row(result, trace, order[i], total);
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     result->note = nl_work_coverage(result, nl_memo_works(options->memo));
     nl_roof_note(result);
     nl_free(order);

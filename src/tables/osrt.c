@@ -1,7 +1,7 @@
 /*
  * osrt — calls into the operating system's libraries (pthread, file, poll, ...) by name.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "base/sum.h"
 #include "timeline/groupstats.h"
 
@@ -16,7 +16,7 @@ static struct nl_result *osrt_run(const struct nl_trace *trace,
 {
     (void)job;
     (void)err;
-    const struct nl_window window = nl_answer_host_window(options);
+    const struct nl_window window = nl_analyze_host_window(options);
     size_t count;
     struct nl_group_stats *stats = nl_name_stats(trace, &window, NL_KIND_OSRT, &count);
     struct nl_result *result = NL_ANSWER_NEW("osrt", NULL, columns);
@@ -25,10 +25,10 @@ static struct nl_result *osrt_run(const struct nl_trace *trace,
         nl_sum_add(&whole, stats[i].total_ns);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_name] = nl_answer_name(result, trace, stats[i].name);
-        nl_answer_stats(&cells[AT_count], &stats[i], whole);
+        cells[AT_name] = nl_cell_name(result, trace, stats[i].name);
+        nl_cells_stats(&cells[AT_count], &stats[i], whole);
     }
-    nl_answer_settle(result, "total_ns");
+    nl_result_settle(result, "total_ns");
     nl_free(stats);
     return result;
 }

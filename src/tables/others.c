@@ -2,7 +2,7 @@
  * others — slices that no other analysis covers, by name: what generic Chrome traces consist of,
  * and garbage collection, compilation, library calls and overhead of the rest.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 #include "tables/groups.h"
 #include "tables/scope.h"
@@ -48,11 +48,11 @@ static struct nl_result *others_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("others", NULL, columns);
     for (size_t i = 0; i < groups.count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_name] = nl_answer_name(result, trace, (uint32_t)groups.items[i].a);
-        cells[AT_kind] = nl_answer_enum(NL_ENUM_kind, (unsigned)groups.items[i].b);
+        cells[AT_name] = nl_cell_name(result, trace, (uint32_t)groups.items[i].a);
+        cells[AT_kind] = nl_cell_enum(NL_ENUM_kind, (unsigned)groups.items[i].b);
         nl_self_cells(cells + AT_count, &groups.items[i], whole);
     }
-    nl_answer_settle(result, "self_ns");
+    nl_result_settle(result, "self_ns");
     nl_groups_release(&groups);
     nl_scope_release(&scope);
     return result;

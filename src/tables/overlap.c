@@ -1,7 +1,7 @@
 /*
  * overlap — how much communication overlaps with compute, per rank and device.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -33,7 +33,7 @@ static struct nl_result *overlap_run(const struct nl_trace *trace,
         cells[AT_comm_ns] = nl_cell_i64(device->comm_ns);
         cells[AT_overlap_ns] = nl_cell_i64(device->overlap_ns);
         if (device->overlap_ns != NL_NULL_I64)
-            cells[AT_overlap_share] = nl_answer_share(device->overlap_ns, device->comm_ns);
+            cells[AT_overlap_share] = nl_cell_share(device->overlap_ns, device->comm_ns);
         cells[AT_exposed_comm_ns] = nl_cell_i64(device->exposed_comm_ns);
     }
     if (count && !any)

@@ -1,5 +1,5 @@
 /* overlap_matrix — which kinds of work of a device run at the same time. */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 
@@ -84,13 +84,13 @@ static void add_pairs(struct nl_result *result, const struct nl_place *place,
             struct nl_cell *cells = nl_result_row(result);
             cells[AT_rank] = nl_cell_i64(place->rank);
             cells[AT_device] = nl_cell_i64(place->ordinal);
-            cells[AT_a] = nl_answer_static(kind_names[a]);
-            cells[AT_b] = nl_answer_static(kind_names[b]);
+            cells[AT_a] = nl_cell_static(kind_names[a]);
+            cells[AT_b] = nl_cell_static(kind_names[b]);
             cells[AT_a_ns] = nl_cell_i64(a_ns);
             cells[AT_b_ns] = nl_cell_i64(b_ns);
             cells[AT_both_ns] = nl_cell_i64(both);
-            cells[AT_a_share] = nl_answer_share(both, a_ns);
-            cells[AT_b_share] = nl_answer_share(both, b_ns);
+            cells[AT_a_share] = nl_cell_share(both, a_ns);
+            cells[AT_b_share] = nl_cell_share(both, b_ns);
         }
 }
 

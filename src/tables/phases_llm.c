@@ -8,7 +8,7 @@
 #include "base/chars.h"
 #include "base/sum.h"
 #include "derive/kernelcategory.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "tables/workrows.h"
 
@@ -78,7 +78,7 @@ static struct nl_cell median(int64_t *values, size_t count)
 {
     if (count)
         qsort(values, count, sizeof *values, by_value);
-    return count ? nl_answer_percentile(values, count, 50) : nl_cell_i64(NL_NULL_I64);
+    return count ? nl_cell_percentile(values, count, 50) : nl_cell_i64(NL_NULL_I64);
 }
 
 /* What the steps of a phase add up to. */
@@ -182,8 +182,8 @@ static void add_phase(struct nl_result *result, const struct nl_llm_work *steps,
             values[known++] = nl_llm_step_ns(&steps[i]);
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(steps->rank);
-    cells[AT_phase] = nl_answer_static(nl_llm_phase_text(steps->told.phase));
-    cells[AT_steps] = nl_answer_count(count);
+    cells[AT_phase] = nl_cell_static(nl_llm_phase_text(steps->told.phase));
+    cells[AT_steps] = nl_cell_count(count);
     cells[AT_step_ns] = median(values, known);
     cells[AT_tokens_per_step] =
         nl_cell_f64(sums.tokened ? sums.tokens / (double)sums.tokened : NAN);
@@ -198,13 +198,13 @@ static void add_phase(struct nl_result *result, const struct nl_llm_work *steps,
             values[known++] = steps[i].gap_ns;
     cells[AT_gap_ns] = median(values, known);
     show_weights(result, cells, &sums, count);
-    cells[AT_bound] = nl_answer_static(bound_of(&sums));
+    cells[AT_bound] = nl_cell_static(bound_of(&sums));
     cells[AT_kv_tokens_per_step] =
         nl_cell_f64(mean(steps, count, offsetof(struct nl_llm_step, kv_tokens)));
-    cells[AT_graph_share] = nl_answer_share(sums.graphs, sums.kernels);
+    cells[AT_graph_share] = nl_cell_share(sums.graphs, sums.kernels);
     cells[AT_kernel_ns] = nl_cell_i64(sums.kernels);
-    cells[AT_source] = nl_answer_static(steps->told.source);
-    cells[AT_known_share] = nl_answer_share(sums.known, sums.products);
+    cells[AT_source] = nl_cell_static(steps->told.source);
+    cells[AT_known_share] = nl_cell_share(sums.known, sums.products);
     cells[AT_padding_share] = nl_cell_f64(sums.rows > 0 ? sums.padded / sums.rows : NAN);
     cells[AT_confidence] = nl_cell_f64(sums.confidence);
     nl_free(values);
@@ -355,9 +355,9 @@ static void add_training(const struct run *run, struct nl_result *result)
         if (!sums[pass])
             continue;
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_phase] = nl_answer_static(pass_names[pass]);
+        cells[AT_phase] = nl_cell_static(pass_names[pass]);
         if (steps) {
-            cells[AT_steps] = nl_answer_count(steps);
+            cells[AT_steps] = nl_cell_count(steps);
             cells[AT_step_ns] = nl_cell_i64(sums[pass] / (int64_t)steps);
         }
         if (micro > 1 && pass != OPTIMIZER) {
@@ -365,7 +365,7 @@ static void add_training(const struct run *run, struct nl_result *result)
             cells[AT_micro_batch_ns] = nl_cell_i64(sums[pass] / (int64_t)cycles.all);
         }
         cells[AT_kernel_ns] = nl_cell_i64(sums[pass]);
-        cells[AT_source] = nl_answer_static("PyTorch operators");
+        cells[AT_source] = nl_cell_static("PyTorch operators");
     }
 }
 

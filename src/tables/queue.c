@@ -6,7 +6,7 @@
  * waiting. A queue of at most 1 means that the device is about to wait for the CPU; 1,000 is about
  * where launch calls begin to block.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 #include "tables/waiting.h"
@@ -101,17 +101,16 @@ static void queue_add_row(struct nl_result *result, const struct nl_places *plac
     cells[AT_device] = nl_cell_i64(places->items[stream->place].ordinal);
     cells[AT_stream] = nl_cell_i64(stream->stream);
     cells[AT_context] = nl_cell_i64(stream->context);
-    cells[AT_launched] = nl_answer_count(line->count);
+    cells[AT_launched] = nl_cell_count(line->count);
     cells[AT_span_ns] = nl_cell_i64(lengths.span);
     if (lengths.span > 0) {
         cells[AT_mean] = nl_cell_f64(area / (double)lengths.span);
         cells[AT_p50] = nl_cell_i64(percentile(&lengths, 50));
         cells[AT_p95] = nl_cell_i64(percentile(&lengths, 95));
         cells[AT_max] = nl_cell_i64((int64_t)most);
-        cells[AT_short_share] =
-            nl_answer_share(time_between(&lengths, 0, SHORT_QUEUE), lengths.span);
+        cells[AT_short_share] = nl_cell_share(time_between(&lengths, 0, SHORT_QUEUE), lengths.span);
         cells[AT_full_share] =
-            nl_answer_share(time_between(&lengths, FULL_QUEUE, SIZE_MAX), lengths.span);
+            nl_cell_share(time_between(&lengths, FULL_QUEUE, SIZE_MAX), lengths.span);
     }
     nl_free(lengths.ns);
 }

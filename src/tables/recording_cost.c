@@ -8,7 +8,7 @@
 #include "base/sum.h"
 #include "base/units.h"
 #include "derive/reccost.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 
 #define COLUMNS(C)                                                                                 \
     C(part, NULL, TEXT)                                                                            \
@@ -35,7 +35,7 @@ static void put(struct nl_result *result, const struct nl_reccost *cost, const c
     if (!(count > 0 || total_ns > 0))
         return;
     struct nl_cell *cells = nl_result_row(result);
-    cells[AT_part] = nl_answer_static(part);
+    cells[AT_part] = nl_cell_static(part);
     cells[AT_count] = whole(count);
     cells[AT_each_ns] = real(each_ns);
     cells[AT_total_ns] = whole(total_ns);

@@ -1,5 +1,5 @@
 /* roofline — how far operators, families and devices are from what the device can do. */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/workrows.h"
 #include "timeline/unseengpu.h"
 
@@ -38,20 +38,20 @@ static void roofs_add_row(struct nl_result *result, const struct nl_trace *trace
     cells[AT_rank] = nl_cell_i64(roof->rank);
     cells[AT_device] = nl_cell_i64(nl_roof_ordinal(trace, roof));
     cells[AT_name] = nl_roof_name(result, trace, roof);
-    cells[AT_kind] = nl_answer_static(nl_roof_kind_text(roof->kind));
+    cells[AT_kind] = nl_cell_static(nl_roof_kind_text(roof->kind));
     cells[AT_flops_per_s] = nl_cell_f64(nl_roof_flops_per_s(roof));
     cells[AT_bytes_per_s] = nl_cell_f64(nl_roof_bytes_per_s(roof));
     cells[AT_intensity] = nl_cell_f64(nl_roof_intensity(roof));
     cells[AT_attainable_flops_per_s] = nl_cell_f64(roof->attainable);
     cells[AT_roof_share] = nl_cell_f64(nl_roof_share(roof));
-    cells[AT_bound] = nl_answer_static(nl_bound_text(roof->bound));
+    cells[AT_bound] = nl_cell_static(nl_bound_text(roof->bound));
     cells[AT_headroom_ns] = nl_cell_i64(roof->headroom_ns);
     cells[AT_total_ns] = nl_cell_i64(roof->ns);
-    cells[AT_dtype] = nl_answer_static(work_type_name((enum work_type)roof->type));
+    cells[AT_dtype] = nl_cell_static(work_type_name((enum work_type)roof->type));
     if (roof->family < WORK_FAMILIES)
-        cells[AT_model] = nl_answer_static(work_family_name((enum work_family)roof->family));
-    cells[AT_count] = nl_answer_count(roof->calls);
-    cells[AT_remark] = nl_answer_static(remark(roof));
+        cells[AT_model] = nl_cell_static(work_family_name((enum work_family)roof->family));
+    cells[AT_count] = nl_cell_count(roof->calls);
+    cells[AT_remark] = nl_cell_static(remark(roof));
     cells[AT_peak_flops_per_s] = nl_cell_f64(roof->peak_flops);
     cells[AT_peak_bytes_per_s] = nl_cell_f64(roof->peak_bytes);
 }

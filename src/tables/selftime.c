@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/leftout.h"
 #include "tables/memo.h"
 #include "tables/scope.h"
@@ -55,11 +55,11 @@ enum { NL_SELF_LIST(SELF_PLACE) SELF_COUNT };
 void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole_self)
 {
     struct nl_cell stats[NL_STATS_COUNT];
-    nl_answer_stats(stats, &group->stats, 0);
+    nl_cells_stats(stats, &group->stats, 0);
     cells[SELF_count] = stats[NL_STATS_count];
     cells[SELF_total_ns] = stats[NL_STATS_total_ns];
     cells[SELF_self_ns] = nl_cell_i64(group->sums[0]);
-    cells[SELF_share] = nl_answer_share(group->sums[0], whole_self);
+    cells[SELF_share] = nl_cell_share(group->sums[0], whole_self);
     memcpy(cells + SELF_min_ns, stats + NL_STATS_min_ns,
            (NL_STATS_COUNT - NL_STATS_min_ns) * sizeof *cells);
 }
@@ -72,7 +72,7 @@ NL_COLUMNS(COLUMNS);
 
 static void put_bound(struct nl_cell *cells, enum nl_left bound)
 {
-    cells[AT_bound] = nl_answer_static(nl_left_text(bound));
+    cells[AT_bound] = nl_cell_static(nl_left_text(bound));
     if (bound != NL_LEFT_NONE)
         cells[AT_share] = (struct nl_cell){0};
 }
@@ -128,12 +128,12 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     struct nl_group *groups = group_by_name(trace, &list, sums, &count);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
-        cells[AT_name] = nl_answer_name(result, trace, (uint32_t)groups[i].a);
+        cells[AT_name] = nl_cell_name(result, trace, (uint32_t)groups[i].a);
         nl_self_cells(cells + AT_count, &groups[i], whole);
         if (nest->bounds)
             put_bound(cells, nest->bounds[groups[i].a]);
     }
-    nl_answer_settle(result, "self_ns");
+    nl_result_settle(result, "self_ns");
     nl_free(groups);
     nl_free(sums);
     nl_free(own_kind);

@@ -1,5 +1,5 @@
 /* small_kernels — how many kernels, and how much kernel time, are under 10 µs (nsys-ai, TraceLens). */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 #include "base/sum.h"
@@ -66,14 +66,14 @@ static struct nl_result *small_kernels_run(const struct nl_trace *trace,
             struct nl_cell *cells = nl_result_row(result);
             cells[AT_rank] = nl_cell_i64(places.items[i].rank);
             cells[AT_device] = nl_cell_i64(places.items[i].ordinal);
-            cells[AT_kernels] = nl_answer_count(tally->count);
-            cells[AT_small] = nl_answer_count(tally->small);
-            cells[AT_small_share] = nl_answer_share((int64_t)tally->small, (int64_t)tally->count);
+            cells[AT_kernels] = nl_cell_count(tally->count);
+            cells[AT_small] = nl_cell_count(tally->small);
+            cells[AT_small_share] = nl_cell_share((int64_t)tally->small, (int64_t)tally->count);
             cells[AT_small_ns] = nl_cell_i64(tally->small_ns);
-            cells[AT_small_time_share] = nl_answer_share(tally->small_ns, tally->total_ns);
+            cells[AT_small_time_share] = nl_cell_share(tally->small_ns, tally->total_ns);
             cells[AT_median_ns] =
                 nl_cell_f64(nl_stats_of(tally->durations, tally->count).median_ns);
-            cells[AT_shorter_than_launch] = nl_answer_count(tally->shorter);
+            cells[AT_shorter_than_launch] = nl_cell_count(tally->shorter);
         }
         nl_free(tally->durations);
     }

@@ -1,7 +1,7 @@
 /*
  * step_breakdown — where each device's time went in each step.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 #include "tables/steptime.h"
 
@@ -33,12 +33,11 @@ static struct nl_result *step_breakdown_run(const struct nl_trace *trace,
         cells[AT_rank] = nl_cell_i64(time->rank);
         cells[AT_device] = nl_cell_i64(time->ordinal);
         cells[AT_index] = nl_cell_i64(time->step->index);
-        cells[AT_phase] = nl_answer_static(nl_step_phase_text(time->step->phase));
+        cells[AT_phase] = nl_cell_static(nl_step_phase_text(time->step->phase));
         cells[AT_start_ns] = nl_cell_i64(time->step->start - trace->first_ts);
         for (size_t part = 0; part < NL_STEP_PARTS; part++)
             cells[5 + part] = nl_cell_i64(time->parts[part]);
-        cells[AT_idle_share] =
-            nl_answer_share(time->parts[NL_PART_IDLE], time->parts[NL_PART_WALL]);
+        cells[AT_idle_share] = nl_cell_share(time->parts[NL_PART_IDLE], time->parts[NL_PART_WALL]);
     }
     nl_step_note(result, times->found);
     return result;

@@ -1,7 +1,7 @@
 /* step_efficiency — how much of the device's peak each step used, and how far its kernels were from their
  * roofs. */
 #include "base/mem.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
 
@@ -50,7 +50,7 @@ static void step_efficiency_add_row(struct nl_result *result, const struct nl_tr
     cells[AT_rank] = nl_cell_i64(roof->rank);
     cells[AT_device] = nl_cell_i64(nl_roof_ordinal(trace, roof));
     cells[AT_step] = nl_cell_i64(step->index);
-    cells[AT_phase] = nl_answer_static(nl_step_phase_text(step->phase));
+    cells[AT_phase] = nl_cell_static(nl_step_phase_text(step->phase));
     cells[AT_wall_ns] = nl_cell_i64(step->end - step->start);
     cells[AT_kernel_ns] = nl_cell_i64(roof->ns);
     cells[AT_roof_share] = nl_cell_f64(nl_roof_share(roof));

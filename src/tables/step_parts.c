@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 #include "tables/steptime.h"
 #include "base/sort.h"
@@ -65,12 +65,12 @@ static void step_parts_add_rows(struct nl_result *result, const struct nl_step_t
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_rank] = nl_cell_i64(items[0].rank);
         cells[AT_device] = nl_cell_i64(items[0].ordinal);
-        cells[AT_part] = nl_answer_static(part_names[part]);
-        cells[AT_count] = nl_answer_count(steady);
+        cells[AT_part] = nl_cell_static(part_names[part]);
+        cells[AT_count] = nl_cell_count(steady);
         cells[AT_mean_ns] = nl_cell_f64((double)total / (double)steady);
-        cells[AT_share] = nl_answer_share(total, whole);
+        cells[AT_share] = nl_cell_share(total, whole);
         for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
-            cells[AT_p50_ns + i] = nl_answer_percentile(values, steady, percents[i]);
+            cells[AT_p50_ns + i] = nl_cell_percentile(values, steady, percents[i]);
         cells[AT_max_ns] = nl_cell_i64(values[steady - 1]);
     }
     nl_free(values);

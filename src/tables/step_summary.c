@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 #include "tables/steptime.h"
 #include "base/mem.h"
@@ -39,15 +39,15 @@ static void step_summary_add_row(struct nl_result *result, const struct nl_step_
     static const unsigned percents[] = {50, 90, 95, 99};
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(group->rank);
-    cells[AT_count] = nl_answer_count(count);
-    cells[AT_apart] = nl_answer_count(apart);
-    cells[AT_method] = nl_answer_static(nl_step_method_text(group->method));
+    cells[AT_count] = nl_cell_count(count);
+    cells[AT_apart] = nl_cell_count(apart);
+    cells[AT_method] = nl_cell_static(nl_step_method_text(group->method));
     cells[AT_confidence] = nl_cell_f64(group->confidence);
     if (count == 0)
         return;
     nl_sort_i64(values, count);
     for (size_t i = 0; i < sizeof percents / sizeof percents[0]; i++)
-        cells[4 + i] = nl_answer_percentile(values, count, percents[i]);
+        cells[4 + i] = nl_cell_percentile(values, count, percents[i]);
     struct nl_group_stats stats = nl_stats_of(values, count);
     cells[AT_total_ns] = nl_cell_i64(stats.total_ns);
     cells[AT_min_ns] = nl_cell_i64(stats.min_ns);

@@ -2,7 +2,7 @@
  * steps — the iterations of each rank in order of time: as the program marked them, else as they
  * were found (timeline/stepfind.h), moved to where the devices ran them (account/devicesteps.h), with the phase of each.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/memo.h"
 #include "tables/steptime.h"
 
@@ -25,11 +25,11 @@ static void steps_add_row(struct nl_result *result, const struct nl_trace *trace
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(group->rank);
     cells[AT_index] = nl_cell_i64(step->index);
-    cells[AT_name] = nl_answer_name(result, trace, step->name);
+    cells[AT_name] = nl_cell_name(result, trace, step->name);
     cells[AT_start_ns] = nl_cell_i64(step->start - trace->first_ts);
     cells[AT_dur_ns] = nl_cell_i64(step->end - step->start);
-    cells[AT_phase] = nl_answer_static(nl_step_phase_text(step->phase));
-    cells[AT_method] = nl_answer_static(nl_step_method_text(group->method));
+    cells[AT_phase] = nl_cell_static(nl_step_phase_text(step->phase));
+    cells[AT_method] = nl_cell_static(nl_step_method_text(group->method));
     cells[AT_confidence] = nl_cell_f64(group->confidence);
     cells[AT_marked_start_ns] = nl_cell_i64(step->marked_start - trace->first_ts);
     cells[AT_marked_dur_ns] = nl_cell_i64(step->marked_end - step->marked_start);

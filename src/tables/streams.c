@@ -1,7 +1,7 @@
 /*
  * streams — how busy each stream is, against the time its device had work at all.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"
 
@@ -62,10 +62,10 @@ static void streams_add_row(struct nl_result *result, const struct nl_trace *tra
         cells[AT_process] = nl_cell_i64(trace->process.pid[stream->process]);
     cells[AT_context] = nl_cell_i64(stream->context);
     cells[AT_stream] = nl_cell_i64(stream->stream);
-    cells[AT_name] = nl_answer_name(result, trace, trace->lane.name[stream->lane]);
-    cells[AT_kernels] = nl_answer_count(tally->kinds[NL_KIND_KERNEL]);
-    cells[AT_copies] = nl_answer_count(tally->kinds[NL_KIND_MEMCPY]);
-    cells[AT_memsets] = nl_answer_count(tally->kinds[NL_KIND_MEMSET]);
+    cells[AT_name] = nl_cell_name(result, trace, trace->lane.name[stream->lane]);
+    cells[AT_kernels] = nl_cell_count(tally->kinds[NL_KIND_KERNEL]);
+    cells[AT_copies] = nl_cell_count(tally->kinds[NL_KIND_MEMCPY]);
+    cells[AT_memsets] = nl_cell_count(tally->kinds[NL_KIND_MEMSET]);
     if (tally->busy.count) {
         cells[AT_start_ns] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
         cells[AT_end_ns] =
@@ -73,7 +73,7 @@ static void streams_add_row(struct nl_result *result, const struct nl_trace *tra
     }
     cells[AT_busy_ns] = nl_cell_i64(busy);
     cells[AT_share] =
-        nl_answer_share(busy, device->end > device->start ? device->end - device->start : 0);
+        nl_cell_share(busy, device->end > device->start ? device->end - device->start : 0);
 }
 
 /* First start and last end of the work of every place. */

@@ -17,8 +17,8 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
 
 static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
-    cells[AT_kind] = nl_answer_enum(NL_ENUM_synckind, (unsigned)group->a);
-    nl_answer_stats(&cells[AT_count], &group->stats, whole);
+    cells[AT_kind] = nl_cell_enum(NL_ENUM_synckind, (unsigned)group->a);
+    nl_cells_stats(&cells[AT_count], &group->stats, whole);
 }
 
 static struct nl_result *syncs_run(const struct nl_trace *trace,

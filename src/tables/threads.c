@@ -1,7 +1,7 @@
 /*
  * threads — what the CPU threads did, for profiles with and without a device.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 
 #define COLUMNS(C)                                                                                 \
@@ -111,19 +111,19 @@ static void threads_add_row(struct nl_result *result, const struct nl_scope *sco
         cells[AT_process] = nl_cell_i64(trace->process.pid[process]);
     }
     cells[AT_thread] = nl_cell_i64(trace->thread.tid[thread]);
-    cells[AT_name] = nl_answer_name(result, trace, trace->thread.name[thread]);
-    cells[AT_events] = nl_answer_count(tally->events);
-    cells[AT_ops] = nl_answer_count(tally->ops);
-    cells[AT_calls] = nl_answer_count(tally->calls);
+    cells[AT_name] = nl_cell_name(result, trace, trace->thread.name[thread]);
+    cells[AT_events] = nl_cell_count(tally->events);
+    cells[AT_ops] = nl_cell_count(tally->ops);
+    cells[AT_calls] = nl_cell_count(tally->calls);
     if (tally->watched) {
         nl_intervals_normalise(&tally->on_cpu);
         cells[AT_on_cpu_ns] = nl_cell_i64(nl_intervals_length(&tally->on_cpu));
     }
-    cells[AT_samples] = nl_answer_count(tally->samples);
+    cells[AT_samples] = nl_cell_count(tally->samples);
     if (tally->busy.count)
         cells[AT_start_ns] = nl_cell_i64(tally->busy.items[0].start - trace->first_ts);
     cells[AT_busy_ns] = nl_cell_i64(busy);
-    cells[AT_share] = nl_answer_share(busy, to > from ? to - from : 0);
+    cells[AT_share] = nl_cell_share(busy, to > from ? to - from : 0);
 }
 
 static struct nl_result *threads_run(const struct nl_trace *trace,

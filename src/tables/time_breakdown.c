@@ -2,7 +2,7 @@
  * time_breakdown — where each device's time goes. The numbers come from timeline/breakdown, which SQL
  * shows too; here they get names and shares.
  */
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/lookup.h"
 #include "tables/memo.h"
 
@@ -36,7 +36,7 @@ static void time_breakdown_add_row(struct nl_result *result, const struct nl_tra
     int64_t wall = device->wall_ns;
     cells[AT_rank] = nl_cell_i64(device->rank);
     cells[AT_device] = nl_cell_i64(device->ordinal);
-    cells[AT_device_name] = nl_answer_name(result, trace, name);
+    cells[AT_device_name] = nl_cell_name(result, trace, name);
     cells[AT_start_ns] = nl_cell_i64(device->start_ns - trace->first_ts);
     cells[AT_wall_ns] = nl_cell_i64(wall);
     const int64_t parts[] = {device->compute_ns, device->exposed_comm_ns, device->exposed_copy_ns,
@@ -44,11 +44,11 @@ static void time_breakdown_add_row(struct nl_result *result, const struct nl_tra
     for (size_t i = 0; i < 4; i++) {
         cells[5 + 2 * i] = nl_cell_i64(parts[i]);
         if (parts[i] != NL_NULL_I64 && wall != NL_NULL_I64)
-            cells[6 + 2 * i] = nl_answer_share(parts[i], wall);
+            cells[6 + 2 * i] = nl_cell_share(parts[i], wall);
     }
-    cells[AT_kernels] = nl_answer_count(device->kernels);
-    cells[AT_copies] = nl_answer_count(device->copies);
-    cells[AT_memsets] = nl_answer_count(device->memsets);
+    cells[AT_kernels] = nl_cell_count(device->kernels);
+    cells[AT_copies] = nl_cell_count(device->copies);
+    cells[AT_memsets] = nl_cell_count(device->memsets);
 }
 
 static struct nl_result *time_breakdown_run(const struct nl_trace *trace,

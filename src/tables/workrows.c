@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/sum.h"
 #include "base/utf8.h"
-#include "tables/answer.h"
+#include "tables/resultcells.h"
 #include "tables/scope.h"
 #include "timeline/unseengpu.h"
 
@@ -14,7 +14,7 @@ struct nl_cell nl_roof_name(struct nl_result *result, const struct nl_trace *tra
                             const struct nl_roof *roof)
 {
     if (roof->kind == NL_ROOF_OPERATOR || roof->kind == NL_ROOF_LAYER)
-        return nl_answer_name(result, trace, roof->name);
+        return nl_cell_name(result, trace, roof->name);
     return roof->text ? nl_cell_text(result, nl_str(roof->text))
                       : (struct nl_cell){.type = NL_CELL_NULL};
 }

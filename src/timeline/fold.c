@@ -291,14 +291,7 @@ uint32_t nl_fold_id(struct nl_fold *fold, uint32_t name)
     return fold->ids[name] - 1;
 }
 
-struct nl_cell nl_fold_cell(const struct nl_fold *fold, struct nl_result *result, uint32_t id)
-{
-    if (id == NL_NO_NAME)
-        return (struct nl_cell){.type = NL_CELL_NULL};
-    return nl_cell_text(result, nl_dict_text(&fold->texts, id));
-}
-
-const char *nl_fold_note(const struct nl_fold *fold, struct nl_result *result)
+const char *nl_fold_note(const struct nl_fold *fold, struct nl_arena *arena)
 {
     struct nl_buf text;
     size_t after = fold->texts.count - 1;
@@ -314,7 +307,7 @@ const char *nl_fold_note(const struct nl_fold *fold, struct nl_result *result)
             nl_buf_format(&text, "%s %s", any ? "," : "", rules[rule].doc);
         any |= fold->used[rule] != 0;
     }
-    const char *note = any ? nl_arena_text(&result->arena, text.ptr, text.len) : NULL;
+    const char *note = any ? nl_arena_text(arena, text.ptr, text.len) : NULL;
     nl_buf_release(&text);
     return note;
 }

@@ -5,14 +5,14 @@
  *
  *     nl_fold_init(&fold, trace, NL_FOLD_INSTANCES);
  *     uint32_t id = nl_fold_id(&fold, slice.name);         // equal ids = equal folded texts
- *     cell = nl_fold_cell(&fold, result, id);
- *     result->note = nl_fold_note(&fold, result);
+ *     cell = nl_cell_text(result, nl_fold_id_text(&fold, id));
+ *     result->note = nl_fold_note(&fold, &result->arena);
  */
 #ifndef NL_FOLD_H
 #define NL_FOLD_H
 
+#include "base/mem.h"
 #include "store/trace.h"
-#include "timeline/result.h"
 
 #define NL_MAX_FOLD_RULES 64
 
@@ -38,10 +38,14 @@ void nl_fold_release(struct nl_fold *fold);
 
 /* Id of the folded name, below fold->texts.count; 0 for NL_NO_NAME. */
 uint32_t nl_fold_id(struct nl_fold *fold, uint32_t name);
-struct nl_cell nl_fold_cell(const struct nl_fold *fold, struct nl_result *result, uint32_t id);
+/* Its text, which lives as long as the fold. */
+static inline struct nl_str nl_fold_id_text(const struct nl_fold *fold, uint32_t id)
+{
+    return nl_dict_text(&fold->texts, id);
+}
 
-/* "16,782 names as 82: …", or NULL when no name was changed. Lives in the result. */
-const char *nl_fold_note(const struct nl_fold *fold, struct nl_result *result);
+/* "16,782 names as 82: …", or NULL when no name was changed. Lives in the arena. */
+const char *nl_fold_note(const struct nl_fold *fold, struct nl_arena *arena);
 
 /* Which rules may fit, per first byte: made once, for many texts that are no names of one trace. */
 struct nl_fold_starts {

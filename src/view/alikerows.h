@@ -5,7 +5,7 @@
 #ifndef NL_ALIKEROWS_H
 #define NL_ALIKEROWS_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_alikerows {
     struct nl_result shown; /* cells are copies, texts borrowed */

@@ -5,7 +5,7 @@
 #ifndef NL_CELLTEXT_H
 #define NL_CELLTEXT_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 /* For eyes: "1.23 ms", "12.3 %", "1,234"; "-" for unknown. Control characters and bytes that are
  * not UTF-8 become U+FFFD, line breaks and tabs a space, so no name can drive a terminal. */

@@ -9,7 +9,7 @@
 #ifndef NL_GRID_H
 #define NL_GRID_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_grid_column {
     size_t source; /* column of the result */

@@ -5,7 +5,7 @@
 #ifndef NL_NOTES_H
 #define NL_NOTES_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 /* Rows of the analysis `missing`, one paragraph each. */
 void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_t width);

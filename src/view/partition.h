@@ -5,7 +5,7 @@
 #ifndef NL_PARTITION_H
 #define NL_PARTITION_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 #define NL_PARTITION_ROWS 8 /* more rows than this read better as a table of shares */
 

@@ -14,7 +14,7 @@
 #ifndef NL_PLOT_H
 #define NL_PLOT_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 #include "view/palette.h"
 
 struct nl_plot_style {

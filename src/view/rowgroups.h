@@ -5,7 +5,7 @@
 #ifndef NL_ROWGROUPS_H
 #define NL_ROWGROUPS_H
 
-#include "timeline/result.h"
+#include "tables/result.h"
 
 struct nl_rowgroups {
     struct nl_result shown; /* rows that are kept; cells are copies, texts borrowed */

@@ -6,7 +6,7 @@
 #define NL_PROFILEOPS_H
 
 #include "backend/ortrun.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 #include "store/trace.h"
 
 /* The medians of the runs, and what the profiler costs: the difference of the medians. */

@@ -9,7 +9,7 @@
 #define NL_PROFILETORCHOPS_H
 
 #include "base/medianrange.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 #include "store/trace.h"
 
 /* A row per name, the one with the most self time first. *inside gets the sums of self times of the runs,

@@ -7,7 +7,7 @@
 
 #include "cli/command.h"
 #include "ledger/runadd.h"
-#include "timeline/result.h"
+#include "tables/result.h"
 #include "view/view.h"
 
 /* What the ways of running a model take when nothing else is asked for; times in ns. */

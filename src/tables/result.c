@@ -1,5 +1,5 @@
 /* Answers as tables: cells in one growing array, texts in the result's arena. */
-#include "timeline/result.h"
+#include "tables/result.h"
 
 #include <string.h>
 

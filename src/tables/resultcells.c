@@ -1,46 +1,54 @@
-/* answer — see answer.h. */
-#include "tables/answer.h"
+/* resultcells — see resultcells.h. */
+#include "tables/resultcells.h"
 
 #include <stdlib.h>
 
 #include "tables/lookup.h"
+#include "timeline/fold.h"
 #include "timeline/quantile.h"
 
-struct nl_cell nl_answer_static(const char *text)
+struct nl_cell nl_cell_static(const char *text)
 {
     if (!text)
         return (struct nl_cell){.type = NL_CELL_NULL};
     return (struct nl_cell){.type = NL_CELL_TEXT, .text = nl_str(text)};
 }
 
-struct nl_cell nl_answer_name(struct nl_result *result, const struct nl_trace *trace, uint32_t id)
+struct nl_cell nl_cell_name(struct nl_result *result, const struct nl_trace *trace, uint32_t id)
 {
     if (id == NL_NO_NAME)
         return (struct nl_cell){.type = NL_CELL_NULL};
     return nl_cell_text(result, nl_trace_name(trace, id));
 }
 
-struct nl_cell nl_answer_enum(enum nl_enum_id id, unsigned value)
+struct nl_cell nl_cell_folded(const struct nl_fold *fold, struct nl_result *result, uint32_t id)
 {
-    return nl_answer_static(nl_enum_text(id, value));
+    if (id == NL_NO_NAME)
+        return (struct nl_cell){.type = NL_CELL_NULL};
+    return nl_cell_text(result, nl_fold_id_text(fold, id));
 }
 
-struct nl_cell nl_answer_count(uint64_t value)
+struct nl_cell nl_cell_enum(enum nl_enum_id id, unsigned value)
+{
+    return nl_cell_static(nl_enum_text(id, value));
+}
+
+struct nl_cell nl_cell_count(uint64_t value)
 {
     return nl_cell_i64(value == NL_NULL_U64 ? NL_NULL_I64 : (int64_t)value);
 }
 
-struct nl_cell nl_answer_u32(uint32_t value)
+struct nl_cell nl_cell_u32(uint32_t value)
 {
     return nl_cell_i64(value == NL_NULL_U32 ? NL_NULL_I64 : (int64_t)value);
 }
 
-struct nl_cell nl_answer_share(int64_t part, int64_t whole)
+struct nl_cell nl_cell_share(int64_t part, int64_t whole)
 {
     return nl_cell_f64(whole ? (double)part / (double)whole : NL_NULL_F64);
 }
 
-struct nl_cell nl_answer_told_share(int64_t part, int64_t whole)
+struct nl_cell nl_cell_given_share(int64_t part, int64_t whole)
 {
     const double rounding = 1e-5; /* files have totals in microseconds */
     double share = whole ? (double)part / (double)whole : (double)NL_NULL_F64;
@@ -49,11 +57,11 @@ struct nl_cell nl_answer_told_share(int64_t part, int64_t whole)
     return nl_cell_f64(share >= 0 && share <= 1 ? share : (double)NL_NULL_F64);
 }
 
-void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, int64_t whole)
+void nl_cells_stats(struct nl_cell *cells, const struct nl_group_stats *stats, int64_t whole)
 {
-    cells[NL_STATS_count] = nl_answer_count(stats->count);
+    cells[NL_STATS_count] = nl_cell_count(stats->count);
     cells[NL_STATS_total_ns] = nl_cell_i64(stats->total_ns);
-    cells[NL_STATS_share] = nl_answer_share(stats->total_ns, whole);
+    cells[NL_STATS_share] = nl_cell_share(stats->total_ns, whole);
     cells[NL_STATS_min_ns] = nl_cell_i64(stats->min_ns);
     cells[NL_STATS_median_ns] = nl_cell_f64(stats->median_ns);
     cells[NL_STATS_p95_ns] = nl_cell_f64(stats->p95_ns);
@@ -61,12 +69,12 @@ void nl_answer_stats(struct nl_cell *cells, const struct nl_group_stats *stats, 
     cells[NL_STATS_stddev_ns] = nl_cell_f64(stats->stddev_ns);
 }
 
-struct nl_cell nl_answer_percentile(const int64_t *sorted, size_t count, unsigned percent)
+struct nl_cell nl_cell_percentile(const int64_t *sorted, size_t count, unsigned percent)
 {
     return nl_cell_f64(nl_quantile_sorted(sorted, nl_quantile_at(count, percent)));
 }
 
-struct nl_window nl_answer_host_window(const struct nl_analyze_options *options)
+struct nl_window nl_analyze_host_window(const struct nl_analyze_options *options)
 {
     struct nl_window window = options->window;
     window.has_device = false;
@@ -123,7 +131,7 @@ static void sort_rows(struct nl_cell *cells, size_t rows, size_t columns)
     nl_free(copy);
 }
 
-void nl_answer_settle(struct nl_result *result, const char *column)
+void nl_result_settle(struct nl_result *result, const char *column)
 {
     ptrdiff_t key = nl_lookup_column(result, column);
     size_t columns = result->column_count;
