@@ -88,7 +88,7 @@ static int64_t least_wait(const struct crowd *crowd, size_t late, uint32_t membe
     return least;
 }
 
-static void find(struct crowd *crowd, struct nl_account_late *late)
+static void find_late(struct crowd *crowd, struct nl_account_late *late)
 {
     int64_t all = sum_waits(crowd), most = 0;
     uint32_t member = NL_NULL_ROW;
@@ -126,7 +126,7 @@ struct nl_account_late nl_account_late(const struct nl_account *account, enum nl
                           .waits = nl_zalloc((account->member_count + 1) * sizeof *crowd.waits),
                           .own = nl_zalloc(most * sizeof *crowd.own)};
     if (list_devices(&crowd))
-        find(&crowd, &late);
+        find_late(&crowd, &late);
     nl_free(crowd.devices);
     nl_free(crowd.waits);
     nl_free(crowd.own);

@@ -59,7 +59,7 @@ void nl_account_rows_release(struct nl_account_rows *rows)
     *rows = (struct nl_account_rows){0};
 }
 
-static uint32_t find(struct nl_account_rows *rows, const struct nl_account_row *key)
+static uint32_t find_row(struct nl_account_rows *rows, const struct nl_account_row *key)
 {
     uint64_t hash = hash_of(key);
     uint32_t found = NL_LOOKUP(&rows->by_key, hash, i, is_key(&rows->items[i], key));
@@ -68,7 +68,7 @@ static uint32_t find(struct nl_account_rows *rows, const struct nl_account_row *
     if (rows->count >= NL_ACCOUNT_MAX_ROWS && (key->op != NL_NO_NAME || key->range != NL_NO_NAME)) {
         struct nl_account_row less = *key;
         less.op = less.range = NL_NO_NAME;
-        return find(rows, &less);
+        return find_row(rows, &less);
     }
     nl_grow(&rows->items, &rows->cap, rows->count + 1);
     uint32_t index = (uint32_t)rows->count++;
@@ -87,7 +87,7 @@ struct nl_account_row *nl_account_rows_at(struct nl_account_rows *rows,
     uint32_t known = rows->by_name[key->name];
     if (known && is_key(&rows->items[known - 1], key))
         return &rows->items[known - 1];
-    uint32_t index = find(rows, key);
+    uint32_t index = find_row(rows, key);
     rows->by_name[key->name] = index + 1;
     return &rows->items[index];
 }

@@ -83,8 +83,9 @@ static void add_advice(struct nl_result *result, const struct nl_trace *trace,
     }
 }
 
-static struct nl_result *run(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                             struct nl_job *job, struct nl_err *err)
+static struct nl_result *missing_run(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     (void)options;
     (void)job;
@@ -102,7 +103,7 @@ const struct nl_analysis nl_analysis_missing = {
     .name = "missing",
     .key = "missing",
     .title = "Not recorded, and how to record it",
-    .run = run,
+    .run = missing_run,
     .doc = "Tables (or columns) that hold nothing although an analysis needs them, the analyses "
            "that stay without an answer, and the option of the recording tool that fills them.",
 };

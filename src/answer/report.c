@@ -284,7 +284,7 @@ static void run_main_table(void *context, size_t index, unsigned worker)
 }
 
 /* The sentences on top, and what else a brief report shows. */
-static void tell(struct nl_report_run *run)
+static void add_sentences(struct nl_report_run *run)
 {
     const struct nl_result *tables[NL_MAIN_TABLES];
     run->report->making = run->brief ? run : NULL;
@@ -323,7 +323,7 @@ static bool run_tasks(struct nl_report_run *run, struct nl_err *err)
     run_account(run, tasks);
     bool done = all_done(run, err);
     if (done && !run->options.section) {
-        tell(run);
+        add_sentences(run);
         done = all_done(run, err);
     }
     nl_free(run->errs);

@@ -205,7 +205,7 @@ static void add_after(struct division *division, const struct nl_account_row *ro
     nl_sum_add(&parts->after, row->ns);
 }
 
-static void add_row(struct division *division, const struct nl_account_row *row)
+static void add_account_ns(struct division *division, const struct nl_account_row *row)
 {
     switch ((enum nl_account_part)row->part) {
     case NL_BOOKED_COMPUTE: add(division, NL_TIME_COMPUTE, row, row->ns, row->count); return;
@@ -400,7 +400,7 @@ static void add_rows(struct division *division, unsigned phase)
         const struct nl_account_row *row =
             &division->account->rows[division->device->first_row + i];
         if (phase == ALL_PHASES || row->phase == phase)
-            add_row(division, row);
+            add_account_ns(division, row);
     }
 }
 

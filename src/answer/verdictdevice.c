@@ -89,7 +89,7 @@ static bool held_in_calls(const struct nl_device_case *it)
 }
 
 /* Moves up to *wanted out of *from. */
-static void take(int64_t *from, int64_t *wanted)
+static void move_ns(int64_t *from, int64_t *wanted)
 {
     int64_t taken = *wanted < *from ? *wanted : *from;
     *from -= taken;
@@ -114,9 +114,9 @@ static struct group largest(const struct nl_device_case *it)
     int64_t startup = comes_back(it) ? 0 : part(it, NL_TIME_FIRST);
     if (comes_back(it))
         host += part(it, NL_TIME_FIRST);
-    take(&host, &inside);
-    take(&startup, &inside);
-    take(&dispatch, &inside);
+    move_ns(&host, &inside);
+    move_ns(&startup, &inside);
+    move_ns(&dispatch, &inside);
     bool early = nothing_is_startup(it);
     const struct group groups[] = {
         {NL_VERDICT_COMMUNICATION, part(it, NL_TIME_COMM)},

@@ -280,7 +280,7 @@ static void put_owners(struct snapshot *it, struct nl_buf *out, const char *befo
     }
 }
 
-static void tell(struct snapshot *it)
+static void say_memory(struct snapshot *it)
 {
     struct nl_verdict_words *verdict = it->judged->verdict;
     int64_t before = it->end > it->net && !it->categories ? it->end - it->net : 0;
@@ -357,7 +357,7 @@ bool nl_judge_memory(struct nl_judged *judged)
         own_live(&it);
     if (it.owner_count)
         qsort(it.owners, it.owner_count, sizeof *it.owners, by_bytes);
-    tell(&it);
+    say_memory(&it);
     tell_more(&it);
     nl_free(it.events);
     return true;

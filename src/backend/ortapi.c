@@ -13,7 +13,7 @@ struct api_base {
 };
 
 /* A function and a data pointer are one size where dlsym exists; ISO C has no cast between them. */
-static void take(void *member, const void *function)
+static void set_function(void *member, const void *function)
 {
     memcpy(member, &function, sizeof function);
 }
@@ -22,7 +22,7 @@ static bool fill(struct ort_api *api, const void *const *table, struct nl_err *e
 {
     bool whole = true;
 #define ORT_CALL(place, name, result, arguments)                                                   \
-    take(&api->name, table[place]);                                                                \
+    set_function(&api->name, table[place]);                                                        \
     whole &= api->name != NULL;
 #include "backend/ort_calls.def"
 #undef ORT_CALL
@@ -50,7 +50,7 @@ bool ort_api_open(struct ort_api *api, const char *path, struct nl_err *err)
     *api = (struct ort_api){0};
     if (!library)
         return nl_fail(err, NL_ENVIRONMENT, "cannot load ONNX Runtime: %.300s", dlerror());
-    take(&get, dlsym(library, "OrtGetApiBase"));
+    set_function(&get, dlsym(library, "OrtGetApiBase"));
     const struct api_base *base = get ? get() : NULL;
     if (!base || !base->version || !base->api)
         return nl_fail(err, NL_ENVIRONMENT, "%.300s is not ONNX Runtime: OrtGetApiBase %s", path,

@@ -183,7 +183,7 @@ static int make_file(const char *folder, size_t bytes)
 }
 
 /* Number of the first array that does not begin before `at`. */
-static size_t find(const struct nl_spill *spill, const char *at)
+static size_t find_array(const struct nl_spill *spill, const char *at)
 {
     return NL_FIRST(i, (size_t)0, spill->count, (uintptr_t)spill->arrays[i].at >= (uintptr_t)at);
 }
@@ -200,7 +200,7 @@ void nl_spill_watch(struct nl_spill *spill, void *map, size_t bytes)
                                       more * sizeof *spill->arrays);
         spill->cap = more;
     }
-    size_t place = find(spill, map);
+    size_t place = find_array(spill, map);
     memmove(spill->arrays + place + 1, spill->arrays + place,
             (spill->count - place) * sizeof *spill->arrays);
     spill->arrays[place] = (struct array){map, bytes};
@@ -237,7 +237,7 @@ static bool drop(struct nl_spill *spill, void *memory, bool unmap)
     if (!spill || !memory)
         return false;
     pthread_mutex_lock(&spill->lock);
-    size_t place = find(spill, memory);
+    size_t place = find_array(spill, memory);
     bool found = place < spill->count && spill->arrays[place].at == memory;
     if (found) {
         if (unmap)
@@ -270,7 +270,7 @@ size_t nl_spill_bytes(struct nl_spill *spill, const void *memory)
     if (!nl_spill_started(spill) || !memory)
         return 0;
     pthread_mutex_lock(&spill->lock);
-    size_t place = find(spill, memory);
+    size_t place = find_array(spill, memory);
     bool found = place < spill->count && spill->arrays[place].at == memory;
     size_t bytes = found ? spill->arrays[place].bytes : 0;
     pthread_mutex_unlock(&spill->lock);

@@ -387,7 +387,7 @@ static bool wait_filled(struct nl_stream *s)
 }
 
 /* Copies what the ring holds; waits for at least one byte or the end. */
-static ssize_t take(struct nl_stream *s, unsigned char *to, size_t room)
+static ssize_t copy_from_ring(struct nl_stream *s, unsigned char *to, size_t room)
 {
     pthread_mutex_lock(&s->lock);
     bool filled = wait_filled(s);
@@ -451,7 +451,7 @@ ssize_t nl_stream_read(struct nl_stream *s, void *buffer, size_t room, struct nl
         if (s->encoding == PLAIN)
             n = raw_read(s, (char *)buffer + got, room - got);
         else if (s->threaded)
-            n = take(s, (unsigned char *)buffer + got, room - got);
+            n = copy_from_ring(s, (unsigned char *)buffer + got, room - got);
         else
             n = decode(s, (unsigned char *)buffer + got, room - got);
         if (n < 0 && got == 0) {

@@ -130,7 +130,7 @@ static bool check_section(const char *section, struct nl_err *err)
                    section);
 }
 
-static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
+static bool run_plan(const char *plan, struct nl_call *call, struct nl_err *err)
 {
     struct nl_input_words input;
     struct nl_output output;
@@ -163,14 +163,14 @@ static bool run(const char *plan, struct nl_call *call, struct nl_err *err)
 
 static bool info_run(struct nl_call *call, struct nl_err *err)
 {
-    return analyze_own(call)->estimate ? nl_info_estimate(call, err) : run("info", call, err);
+    return analyze_own(call)->estimate ? nl_info_estimate(call, err) : run_plan("info", call, err);
 }
 
 static bool analyze_run(struct nl_call *call, struct nl_err *err)
 {
     if (nl_output_is_page(call) && !call->settings.section)
         return nl_command_instead(&nl_command_report, call, err);
-    return run("analyze", call, err);
+    return run_plan("analyze", call, err);
 }
 
 static const struct nl_option info_options[] = {

@@ -279,7 +279,7 @@ static bool answer_two(struct nl_bench *bench, struct nl_call *call, struct nl_e
     return done;
 }
 
-static bool run(struct nl_bench *bench, struct nl_call *call, struct nl_err *err)
+static bool run_bench(struct nl_bench *bench, struct nl_call *call, struct nl_err *err)
 {
     if (!read_limits(nl_bench_own(call), bench, err) || !read_commands(call, bench, err) ||
         !make_folder(call, bench, err))
@@ -298,7 +298,7 @@ static bool bench_run(struct nl_call *call, struct nl_err *err)
 {
     struct nl_bench bench = {0};
     nl_arena_init(&bench.arena);
-    bool done = run(&bench, call, err);
+    bool done = run_bench(&bench, call, err);
     nl_arena_free(&bench.arena);
     return done;
 }

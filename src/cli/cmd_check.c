@@ -260,7 +260,7 @@ static bool write_template(const struct nl_call *call, struct nl_err *err)
     return done;
 }
 
-static bool run(struct check *check, struct nl_call *call, struct nl_err *err)
+static bool run_check(struct check *check, struct nl_call *call, struct nl_err *err)
 {
     struct nl_output output;
     if (!read_rules(&check->rules, call, err))
@@ -294,7 +294,7 @@ static bool check_run(struct nl_call *call, struct nl_err *err)
         access("init", F_OK) != 0)
         return write_template(call, err);
     nl_rules_init(&check.rules);
-    bool done = run(&check, call, err);
+    bool done = run_check(&check, call, err);
     nl_rules_release(&check.rules);
     nl_captures_release(&check.base);
     nl_captures_release(&check.changed);

@@ -82,7 +82,7 @@ static void keep(struct measuring *measuring, const struct nl_host_roof *roof)
     item->measured_ns = now_ns();
 }
 
-static bool add_row(struct measuring *measuring, unsigned threads, struct nl_err *err)
+static bool add_measured_row(struct measuring *measuring, unsigned threads, struct nl_err *err)
 {
     struct nl_cpu_roof roof;
     if (!nl_cpu_roof_measure(threads, MILLISECONDS, &roof))
@@ -221,8 +221,8 @@ static bool measure_processors(struct measuring *measuring, struct nl_err *err)
     unsigned most = nl_processors();
     bool done = true;
     for (unsigned threads = 1; done && threads < most; threads *= 2)
-        done = add_row(measuring, threads, err);
-    return done && add_row(measuring, most, err);
+        done = add_measured_row(measuring, threads, err);
+    return done && add_measured_row(measuring, most, err);
 }
 
 static bool measure(struct measuring *measuring, const struct nl_call *call, struct nl_err *err)

@@ -356,8 +356,8 @@ static bool read_magnitude(const char *word, double *share, struct nl_err *err)
     return true;
 }
 
-static bool find(struct trend *trend, struct nl_call *call, struct nl_ledger *ledger,
-                 struct nl_err *err)
+static bool find_series(struct trend *trend, struct nl_call *call, struct nl_ledger *ledger,
+                        struct nl_err *err)
 {
     struct nl_change_options options = NL_CHANGE_DEFAULTS;
     options.least = MIN_LEVEL;
@@ -384,7 +384,8 @@ static bool find(struct trend *trend, struct nl_call *call, struct nl_ledger *le
 }
 
 /* Of the newest change, if it is for the worse. */
-static bool tell(const struct trend *trend, const struct nl_call *call, struct nl_err *err)
+static bool alert_of_change(const struct trend *trend, const struct nl_call *call,
+                            struct nl_err *err)
 {
     const struct nl_change *c =
         trend->change_count ? &trend->changes[trend->change_count - 1] : NULL;
@@ -413,8 +414,8 @@ static bool trend_run(struct nl_call *call, struct nl_err *err)
 {
     struct trend trend = {0};
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
-    bool done = ledger && find(&trend, call, ledger, err) && show(call, &trend, err) &&
-                tell(&trend, call, err);
+    bool done = ledger && find_series(&trend, call, ledger, err) && show(call, &trend, err) &&
+                alert_of_change(&trend, call, err);
     if (ledger)
         nl_series_release(&trend.series);
     nl_free(trend.points);

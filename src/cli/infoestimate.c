@@ -31,8 +31,9 @@ static uint64_t whole(double value)
     return value < 9e18 ? nl_whole_u64(value + 0.5) : UINT64_MAX - 1;
 }
 
-static void add_row(struct nl_result *result, const char *name, const char *format, uint64_t bytes,
-                    const struct nl_amount *rows, const struct nl_amount *memory, const char *how)
+static void add_estimate_row(struct nl_result *result, const char *name, const char *format,
+                             uint64_t bytes, const struct nl_amount *rows,
+                             const struct nl_amount *memory, const char *how)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_file] = nl_cell_text(result, nl_str(name));
@@ -54,12 +55,12 @@ static struct nl_result *table_of(const struct nl_estimate *estimate, const stru
     for (size_t i = 0; i < estimate->count; i++) {
         const struct nl_file_estimate *file = &estimate->files[i];
         if (file->format)
-            add_row(result, file->name, file->format, file->bytes, &file->rows, &file->memory,
-                    nl_estimate_how_text(file->how));
+            add_estimate_row(result, file->name, file->format, file->bytes, &file->rows,
+                             &file->memory, nl_estimate_how_text(file->how));
     }
     if (result->rows > 1)
-        add_row(result, "(all)", NULL, estimate->bytes, &estimate->rows, &estimate->memory,
-                "sum of the files");
+        add_estimate_row(result, "(all)", NULL, estimate->bytes, &estimate->rows, &estimate->memory,
+                         "sum of the files");
     uint64_t most = call->job->memory_bytes;
     const char *fits = estimate->memory.high <= (double)most ? "it fits in"
                        : estimate->memory.low > (double)most ? "it does not fit in"

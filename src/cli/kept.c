@@ -35,9 +35,9 @@ static char *name_answer(struct nl_buf *question, const struct nl_input_words *i
     return nl_cache_beside(input->cached_as, input->cache, nl_hash(question->ptr, question->len));
 }
 
-static bool find(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
-                 const struct nl_analyze_options *options, const struct nl_call *call,
-                 struct nl_kept *answer)
+static bool find_kept(const struct nl_input_words *input, const struct nl_trace *trace,
+                      const char *plan, const struct nl_analyze_options *options,
+                      const struct nl_call *call, struct nl_kept *answer)
 {
     struct nl_buf question;
     struct nl_analyze_options all = whole(options);
@@ -67,8 +67,8 @@ bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *tra
     *answer = (struct nl_kept){0};
     longer.brief = false;
     return worth(input, trace) &&
-           (find(input, trace, plan, options, call, answer) ||
-            (options->brief && find(input, trace, plan, &longer, call, answer)));
+           (find_kept(input, trace, plan, options, call, answer) ||
+            (options->brief && find_kept(input, trace, plan, &longer, call, answer)));
 }
 
 /* Write failures are ignored, as in the whole cache. */

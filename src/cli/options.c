@@ -142,7 +142,7 @@ struct reader {
 };
 
 /* An option that wants a value takes `joined` (not NULL, perhaps empty) or the next word. */
-static bool take(struct reader *reader, const struct nl_option *option, const char *joined)
+static bool take_option(struct reader *reader, const struct nl_option *option, const char *joined)
 {
     void *into = option->target.own ? reader->own : reader->settings;
     if (!option->argument)
@@ -163,7 +163,7 @@ static bool read_long(struct reader *reader, const char *word)
         return unknown_option(reader->tables, word, reader->err);
     if (!option->argument && name[len] == '=')
         return nl_fail(reader->err, NL_USAGE, "--%s takes no value", option->name);
-    return take(reader, option, name[len] == '=' ? name + len + 1 : NULL);
+    return take_option(reader, option, name[len] == '=' ? name + len + 1 : NULL);
 }
 
 static bool read_letters(struct reader *reader, const char *word)
@@ -173,8 +173,8 @@ static bool read_letters(struct reader *reader, const char *word)
         if (!option)
             return unknown_option(reader->tables, word, reader->err);
         if (option->argument)
-            return take(reader, option, c[1] ? c + 1 : NULL);
-        if (!take(reader, option, NULL))
+            return take_option(reader, option, c[1] ? c + 1 : NULL);
+        if (!take_option(reader, option, NULL))
             return false;
     }
     return true;

@@ -7,7 +7,7 @@
 
 static sqlite3_mem_methods its_own;
 
-static void *take(int bytes)
+static void *sql_alloc(int bytes)
 {
     void *memory = its_own.xMalloc(bytes);
     if (!memory)
@@ -28,7 +28,7 @@ void nl_sqlmemory_install(void)
     if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &its_own) != SQLITE_OK)
         return;
     sqlite3_mem_methods methods = its_own;
-    methods.xMalloc = take;
+    methods.xMalloc = sql_alloc;
     methods.xRealloc = resize;
     (void)sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
 }

@@ -55,8 +55,8 @@ static struct nl_result *ask(const struct diff_side *side)
     return nl_analysis_run(&nl_analysis_counters, side->trace, &side->options, NULL, &err);
 }
 
-static void take(struct row **rows, size_t *count, size_t *cap, const struct nl_result *result,
-                 bool changed)
+static void add_counters(struct row **rows, size_t *count, size_t *cap,
+                         const struct nl_result *result, bool changed)
 {
     for (size_t i = 0; result && i < result->rows; i++) {
         nl_grow(rows, cap, *count + 1);
@@ -102,9 +102,9 @@ struct nl_result *diff_counters(struct diff_side *base, struct diff_side *change
         nl_alloc((diff_capture_count(base) + diff_capture_count(changed) + 1) * sizeof *asked);
     size_t count = 0, cap = 0, asks = 0;
     for (size_t i = 0; i < diff_capture_count(base); i++)
-        take(&rows, &count, &cap, asked[asks++] = ask(&diff_captures(base)[i]), false);
+        add_counters(&rows, &count, &cap, asked[asks++] = ask(&diff_captures(base)[i]), false);
     for (size_t i = 0; i < diff_capture_count(changed); i++)
-        take(&rows, &count, &cap, asked[asks++] = ask(&diff_captures(changed)[i]), true);
+        add_counters(&rows, &count, &cap, asked[asks++] = ask(&diff_captures(changed)[i]), true);
     if (count)
         qsort(rows, count, sizeof *rows, by_key);
     for (size_t i = 0, next; i < count; i = next) {

@@ -324,8 +324,8 @@ static int by_changed(const void *left, const void *right)
     return -diff_text_order(x, y); /* yes, unknown, no */
 }
 
-static void add_row(struct nl_result *result, const struct count *item, struct diff_side *base,
-                    struct diff_side *changed)
+static void add_count_row(struct nl_result *result, const struct count *item,
+                          struct diff_side *base, struct diff_side *changed)
 {
     bool alike = same_format(base, changed);
     uint64_t a = value_of(item, 0, base, alike), b = value_of(item, 1, changed, alike);
@@ -354,7 +354,7 @@ struct nl_result *diff_counts(struct diff_side *base, struct diff_side *changed)
     count_captures(&c, base, 0);
     count_captures(&c, changed, 1);
     for (size_t i = 0; i < c.count; i++)
-        add_row(result, &c.items[i], base, changed);
+        add_count_row(result, &c.items[i], base, changed);
     struct nl_cell *cells = result->cells;
     size_t width = result->column_count * sizeof *cells;
     for (size_t i = 1; i < result->rows; i++) /* few rows; stable, as qsort is not */

@@ -80,7 +80,7 @@ static void find_use(struct diff_side *side, struct use *use)
     nl_free(rows);
 }
 
-static void take(struct entries *entries, struct diff_side *side, int which)
+static void add_entries(struct entries *entries, struct diff_side *side, int which)
 {
     const struct nl_roofs *roofs = nl_memo_roofs(side->memo);
     for (size_t i = 0; i < roofs->count; i++) {
@@ -179,7 +179,7 @@ static void put_side(struct nl_cell *cells, const struct use *use, bool changed)
     cells[changed ? AT_new_mfu_share : AT_base_mfu_share] = nl_cell_f64(use->mfu);
 }
 
-static void add_row(struct nl_result *result, const struct entry *entry)
+static void add_efficiency_row(struct nl_result *result, const struct entry *entry)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_kind] = nl_cell_static(nl_roof_kind_text(entry->kind));
@@ -197,7 +197,7 @@ struct nl_result *diff_efficiency(struct diff_side *base, struct diff_side *chan
     struct diff_side *sides[2] = {diff_captures(base), diff_captures(changed)};
     struct entries entries = {0};
     for (int which = 0; which < 2; which++)
-        take(&entries, sides[which], which);
+        add_entries(&entries, sides[which], which);
     merge(&entries);
     for (size_t i = 0; i < entries.count; i++)
         for (int which = 0; which < 2; which++)
@@ -207,7 +207,7 @@ struct nl_result *diff_efficiency(struct diff_side *base, struct diff_side *chan
         qsort(entries.items, entries.count, sizeof *entries.items, by_weight);
     for (size_t i = 0; i < entries.count; i++)
         if (entries.items[i].sides[0].judged_ns > 0 || entries.items[i].sides[1].judged_ns > 0)
-            add_row(result, &entries.items[i]);
+            add_efficiency_row(result, &entries.items[i]);
     nl_free(entries.items);
     return result;
 }

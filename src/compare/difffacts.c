@@ -31,7 +31,8 @@ static void put(struct nl_result *result, struct nl_str fact, struct nl_str base
     cells[FACT_new] = nl_cell_text(result, changed);
 }
 
-static void find(struct run_facts *facts, const struct doc_schema *schema, struct diff_side *side)
+static void find_run_facts(struct run_facts *facts, const struct doc_schema *schema,
+                           struct diff_side *side)
 {
     size_t busy;
     (void)nl_memo_breakdown(side->memo, &busy);
@@ -76,7 +77,7 @@ static int by_item(const void *left, const void *right)
     return order ? order : diff_text_order(a->value, b->value);
 }
 
-static size_t take(struct item *items, const struct nl_trace *trace, bool changed)
+static size_t add_items(struct item *items, const struct nl_trace *trace, bool changed)
 {
     for (uint32_t row = 0; row < trace->meta.rows; row++)
         items[row] = (struct item){nl_trace_name(trace, trace->meta.key[row]),
@@ -91,8 +92,8 @@ static void put_metadata(struct nl_result *result, const struct nl_trace *base,
 {
     struct item *items =
         nl_alloc(((size_t)base->meta.rows + changed->meta.rows + 1) * sizeof *items);
-    size_t count = take(items, base, false);
-    count += take(items + count, changed, true);
+    size_t count = add_items(items, base, false);
+    count += add_items(items + count, changed, true);
     qsort(items, count, sizeof *items, by_item);
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i; next < count && nl_str_eq(items[next].key, items[i].key); next++) {
@@ -110,8 +111,8 @@ struct nl_result *diff_facts(struct diff_side *base, struct diff_side *changed)
     struct doc_schema schema;
     struct run_facts a, b;
     doc_schema_open(&schema);
-    find(&a, &schema, base);
-    find(&b, &schema, changed);
+    find_run_facts(&a, &schema, base);
+    find_run_facts(&b, &schema, changed);
     put_facts(result, &a, &b);
     put_metadata(result, base->trace, changed->trace);
     run_facts_release(&a);

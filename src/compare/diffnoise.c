@@ -93,7 +93,7 @@ void diff_rows_judge(struct diff_rows *rows, const struct diff_side *base,
 
 /* ---- parts of the time ---- */
 
-static void add_row(struct diff_row *group, const struct diff_row *row)
+static void add_to_group(struct diff_row *group, const struct diff_row *row)
 {
     group->base_ns = diff_sum(group->base_ns, row->base_ns);
     group->changed_ns = diff_sum(group->changed_ns, row->changed_ns);
@@ -117,7 +117,7 @@ void diff_groups_judge(struct diff_row groups[DIFF_GROUPS], const struct diff_ro
         groups[i] =
             (struct diff_row){.group = (enum diff_group)i, .p = NAN, .low = NAN, .high = NAN};
     for (size_t i = 0; i < rows->count; i++)
-        add_row(&groups[rows->items[i].group], &rows->items[i]);
+        add_to_group(&groups[rows->items[i].group], &rows->items[i]);
     for (size_t i = 0; i < DIFF_GROUPS; i++) {
         double a = wider_of(base, (enum diff_group)i), b = wider_of(changed, (enum diff_group)i);
         judge_row(&groups[i], base, changed, noise, a > b ? a : b);

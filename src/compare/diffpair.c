@@ -234,8 +234,8 @@ static enum diff_match match_of(const struct pairing *pairing, const struct diff
 }
 
 /* A run of equal keys: `base` of one side, then the rest. */
-static void add_row(struct pairing *pairing, struct entry *run, size_t base, size_t count,
-                    enum key key)
+static void add_paired_row(struct pairing *pairing, struct entry *run, size_t base, size_t count,
+                           enum key key)
 {
     struct diff_rows *rows = pairing->rows;
     struct diff_row row = {.group = run[0].part->group,
@@ -290,7 +290,7 @@ static void pair_by(struct pairing *pairing, enum key key,
         for (next = i; next < pairing->count && !compare(&entries[i], &entries[next]); next++)
             base += !entries[next].changed;
         if (fits(key, entries[i].part) && base && base < next - i)
-            add_row(pairing, entries + i, base, next - i, key);
+            add_paired_row(pairing, entries + i, base, next - i, key);
     }
     drop_taken(pairing);
 }
@@ -374,7 +374,7 @@ void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_
     pair_by(&pairing, BY_OPERATOR, by_operator);
     pair_by(&pairing, BY_CATEGORY, by_category);
     for (size_t i = 0; i < pairing.count; i++)
-        add_row(&pairing, &pairing.entries[i], !pairing.entries[i].changed, 1, BY_NAME);
+        add_paired_row(&pairing, &pairing.entries[i], !pairing.entries[i].changed, 1, BY_NAME);
     nl_free(pairing.entries);
     if (rows->count)
         qsort(rows->items, rows->count, sizeof *rows->items, by_change);

@@ -22,7 +22,7 @@ static void drop_all(struct diff_side *side)
         drop(&diff_captures(side)[i]);
 }
 
-static bool find(struct diff_side *side)
+static bool find_plain_runs(struct diff_side *side)
 {
     bool all = true;
     for (size_t i = 0; i < diff_capture_count(side) && all; i++) {
@@ -58,7 +58,7 @@ void diff_find_plain(struct diff_side *const *sides, size_t count)
     for (size_t i = 0; i < count; i++)
         drop_all(sides[i]);
     for (size_t i = 0; i < count && all; i++)
-        all = find(sides[i]);
+        all = find_plain_runs(sides[i]);
     for (size_t i = 0; i < count; i++)
         if (all)
             join(sides[i]);

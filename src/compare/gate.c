@@ -451,7 +451,7 @@ static void write_tables(struct gate *gate)
     diff_doc_add(doc, next);
 }
 
-static void run(struct gate *gate)
+static void run_gate(struct gate *gate)
 {
     struct nl_report *report = gate->report;
     gate->doc->report = report;
@@ -478,7 +478,7 @@ struct nl_report *nl_gate_new(const struct nl_diff_input *base, const struct nl_
                         .changed = changed,
                         .rules = rules,
                         .answers = nl_zalloc((rules->count + 1) * sizeof *gate.answers)};
-    run(&gate);
+    run_gate(&gate);
     *status = gate.status;
     diff_doc_release(gate.doc);
     nl_free(gate.answers);

@@ -58,8 +58,8 @@ static const uint32_t *slices_of(const struct nl_trace *trace, const char *table
 }
 
 /* Lengths of the slices whose names fit. */
-static struct spans find(const struct nl_metric *metric, struct diff_side *capture,
-                         const uint32_t *slices, uint32_t rows)
+static struct spans find_spans(const struct nl_metric *metric, struct diff_side *capture,
+                               const uint32_t *slices, uint32_t rows)
 {
     const struct nl_trace *trace = capture->trace;
     struct spans spans = {nl_alloc(((size_t)rows + 1) * sizeof *spans.items), 0};
@@ -130,7 +130,7 @@ bool nl_metric_span(const struct nl_metric *metric, struct diff_side *capture,
     const uint32_t *slices = slices_of(capture->trace, metric->table, &rows);
     if (column == COLUMNS || !slices || !rows)
         return false;
-    struct spans spans = find(metric, capture, slices, rows);
+    struct spans spans = find_spans(metric, capture, slices, rows);
     if (spans.count)
         qsort(spans.items, spans.count, sizeof *spans.items, by_name);
     value->value = all_names(&spans, columns[column].share);

@@ -270,7 +270,8 @@ static void release(struct ranking *r)
     nl_free(r);
 }
 
-static bool run(struct ranking *r, const struct nl_rank_options *options, struct nl_err *err)
+static bool run_ranking(struct ranking *r, const struct nl_rank_options *options,
+                        struct nl_err *err)
 {
     struct diff_side *sides[NL_MAX_RANK];
     for (size_t i = 0; i < r->count; i++)
@@ -311,7 +312,7 @@ struct nl_report *nl_rank_new(const struct nl_diff_input *inputs, size_t count,
         r->items[i].input = &inputs[i];
         diff_team_open(&r->items[r->count++].side, &inputs[i]);
     }
-    bool done = run(r, options, err);
+    bool done = run_ranking(r, options, err);
     *comparable = r->comparable;
     release(r);
     if (done && nl_job_cancelled(job))

@@ -250,8 +250,8 @@ static int by_top(const void *left, const void *right)
     return a->node < b->node ? -1 : a->node > b->node;
 }
 
-static void add_row(struct ranking *r, const struct nodes *nodes, struct rank_level *level,
-                    const size_t *members, size_t count)
+static void add_level_row(struct ranking *r, const struct nodes *nodes, struct rank_level *level,
+                          const size_t *members, size_t count)
 {
     struct rank_row *row = &level->rows[level->count];
     *row = (struct rank_row){.id = (uint32_t)level->count};
@@ -281,7 +281,7 @@ static void make_rows(struct ranking *r, struct nodes *nodes, struct rank_level 
     for (size_t i = 0, next; i < nodes->count; i = next) {
         for (next = i; next < nodes->count && order[next].top == order[i].top; next++)
             members[next - i] = order[next].node;
-        add_row(r, nodes, level, members, next - i);
+        add_level_row(r, nodes, level, members, next - i);
     }
     if (level->count)
         qsort(level->rows, level->count, sizeof *level->rows, by_lead);

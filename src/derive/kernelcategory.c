@@ -73,7 +73,7 @@ static bool may_have(const struct name *name, const char *pattern)
 
 /* First place of `part` in [text, end); NULL when there is none. Not memmem, which sets up a table of 256
  * bytes for each search: names are short, and there are hundreds of searches per name. */
-static const char *find(const char *text, const char *end, const char *part, size_t length)
+static const char *find_part(const char *text, const char *end, const char *part, size_t length)
 {
     if (!length)
         return text;
@@ -99,7 +99,7 @@ static bool follows(struct nl_str text, const char *pattern, bool anchored, cons
     const char *at = text.ptr, *end = text.ptr + text.len;
     for (bool first = true;; first = false) {
         size_t length = strcspn(pattern, "*");
-        const char *hit = !first || !anchored                ? find(at, end, pattern, length)
+        const char *hit = !first || !anchored                ? find_part(at, end, pattern, length)
                           : begins(at, end, pattern, length) ? at
                                                              : NULL;
         if (!hit)
@@ -115,7 +115,7 @@ static bool has_word(struct nl_str text, const char *word)
 {
     size_t length = strlen(word);
     const char *end = text.ptr + text.len;
-    for (const char *at = text.ptr; (at = find(at, end, word, length)); at++) {
+    for (const char *at = text.ptr; (at = find_part(at, end, word, length)); at++) {
         bool is_begin = at == text.ptr || !nl_is_lower(at[-1]);
         bool is_end = at + length == end || !nl_is_lower(at[length]);
         if (is_begin && is_end)
@@ -158,7 +158,7 @@ static const char *lambda_dtype(struct nl_str text)
                  {"c10::float8", "fp8"}, {"long)", "int64"},
                  {"long,", "int64"},     {"c10::complex<float", "complex64"}};
     const char *found = NULL, *end = text.ptr + text.len;
-    for (const char *at = text.ptr; (at = find(at, end, "lambda(", 7));) {
+    for (const char *at = text.ptr; (at = find_part(at, end, "lambda(", 7));) {
         at += 7;
         for (size_t i = 0; i < LENGTH(types); i++)
             if (nl_str_starts((struct nl_str){at, (size_t)(end - at)}, types[i].type))

@@ -89,7 +89,7 @@ static inline bool is_unknown(uint64_t correlation)
 #define STEP 65
 
 /* Slot of a key: the one that holds it, or the free one where it would go. */
-static uint32_t *find(struct call_table *table, uint64_t correlation, uint32_t scope)
+static uint32_t *find_slot(struct call_table *table, uint64_t correlation, uint32_t scope)
 {
     const struct nl_trace *t = table->trace;
     if (table->dense) {
@@ -139,7 +139,7 @@ static void index_calls(struct call_table *table)
         uint32_t slice = t->api.slice[i];
         if (slice == NL_NULL_ROW || is_unknown(correlation))
             continue;
-        uint32_t *slot = find(table, correlation, scope_of(table, slice));
+        uint32_t *slot = find_slot(table, correlation, scope_of(table, slice));
         table->duplicates += *slot != 0;
         if (!*slot || t->slice.ts[slice] < t->slice.ts[t->api.slice[*slot - 1]])
             *slot = i + 1;
@@ -164,7 +164,7 @@ static uint64_t link_rows(struct nl_trace *t, struct call_table *table,
         if (slice == NL_NULL_ROW)
             continue;
         uint32_t found =
-            is_unknown(correlation) ? 0 : *find(table, correlation, scope_of(table, slice));
+            is_unknown(correlation) ? 0 : *find_slot(table, correlation, scope_of(table, slice));
         if (!found) {
             unlinked++;
             continue;

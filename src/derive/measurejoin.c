@@ -188,7 +188,8 @@ static void join_signature(struct join *join, size_t run, struct launch *launche
 }
 
 /* The detail says how many signatures, and `why`. */
-static void tell(const struct join *join, const char *item, struct tally tally, const char *why)
+static void report_join(const struct join *join, const char *item, struct tally tally,
+                        const char *why)
 {
     char detail[200];
     (void)snprintf(detail, sizeof detail, "%llu by name, grid and block; %s",
@@ -199,18 +200,18 @@ static void tell(const struct join *join, const char *item, struct tally tally, 
 
 static void tell_all(const struct join *join, int64_t dropped)
 {
-    tell(join, "joined: kernels with a measurement", join->joined, "in a report, too");
-    tell(join, "joined: kernels that share a mean", join->shared,
-         "the numbers of launches differ, or their order is not certain");
-    tell(join, "joined: measured launches", join->measured, "in the profile, too");
-    tell(join, "not joined: kernels", join->unmeasured, "in no report");
-    tell(join, "not joined: measured launches", join->strangers, "not in the profile");
-    tell(join, "not joined: measured launches that could be several kernels", join->ambiguous,
-         "names that match only in part");
-    tell(join, "not joined: kernels of unknown name, grid or block", join->shapeless,
-         "the profile does not tell");
-    tell(join, "not joined: measured launches of unknown name, grid or block", join->unshaped,
-         "the report does not tell");
+    report_join(join, "joined: kernels with a measurement", join->joined, "in a report, too");
+    report_join(join, "joined: kernels that share a mean", join->shared,
+                "the numbers of launches differ, or their order is not certain");
+    report_join(join, "joined: measured launches", join->measured, "in the profile, too");
+    report_join(join, "not joined: kernels", join->unmeasured, "in no report");
+    report_join(join, "not joined: measured launches", join->strangers, "not in the profile");
+    report_join(join, "not joined: measured launches that could be several kernels",
+                join->ambiguous, "names that match only in part");
+    report_join(join, "not joined: kernels of unknown name, grid or block", join->shapeless,
+                "the profile does not tell");
+    report_join(join, "not joined: measured launches of unknown name, grid or block",
+                join->unshaped, "the report does not tell");
     if (join->report->instance.rows)
         nl_builder_coverage(join->m->f->b, NL_NULL_ROW, "not joined: values per instance",
                             join->report->instance.rows,

@@ -88,7 +88,7 @@ static bool is_too_large(const struct nlens_answer *answer)
     return answer->budget && bytes > answer->budget;
 }
 
-static enum nl_db_row add_row(void *context, const struct nl_cell *cells)
+static enum nl_db_row add_arrow_row(void *context, const struct nl_cell *cells)
 {
     struct nlens_answer *answer = context;
     if (is_too_large(answer))
@@ -101,7 +101,7 @@ static enum nl_db_row add_row(void *context, const struct nl_cell *cells)
 
 struct nl_db_sink nl_arrowanswer_sink(struct nlens_answer *answer)
 {
-    return (struct nl_db_sink){.context = answer, .begin = begin, .row = add_row};
+    return (struct nl_db_sink){.context = answer, .begin = begin, .row = add_arrow_row};
 }
 
 /* ---- the schema out ---- */

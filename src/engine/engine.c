@@ -71,7 +71,7 @@ NL_PUBLIC const char *nlens_version(void)
 
 /* ---- errors ---- */
 
-static void tell(struct nlens_error **error, const struct nl_err *err)
+static void give_error(struct nlens_error **error, const struct nl_err *err)
 {
     if (!error)
         return;
@@ -157,7 +157,7 @@ static bool end(struct call *call, bool done, struct nlens_error **error)
     engine_budget_end(&call->budget, done ? NULL : &call->err);
     nl_locale_leave(call->theirs);
     if (!done)
-        tell(error, &call->err);
+        give_error(error, &call->err);
     return done;
 }
 
@@ -254,7 +254,7 @@ NL_PUBLIC struct nlens_profile *nlens_open(const char *const *paths, size_t coun
     nl_err_clear(&call.err);
     bool sized = read_options(&options, given);
     if (!are_usable(&options, sized, paths, count, &call.err)) {
-        tell(error, &call.err);
+        give_error(error, &call.err);
         return NULL;
     }
     struct opened *opened = nl_zalloc(sizeof *opened);
@@ -310,7 +310,7 @@ NL_PUBLIC struct nlens_profile *nlens_window(struct nlens_profile *profile, cons
     nl_locale_leave(theirs);
     if (!done) {
         nlens_close(part);
-        tell(error, &err);
+        give_error(error, &err);
         return NULL;
     }
     keep_words(&part->words, part->opened, part->within.ptr);
@@ -365,7 +365,7 @@ NL_PUBLIC char *nlens_report(struct nlens_profile *profile, const char *what, co
     if (!view) {
         (void)nl_fail(&call.err, NL_USAGE,
                       "no format is called '%s'; there are text, json, csv and md", format);
-        tell(error, &call.err);
+        give_error(error, &call.err);
         return NULL;
     }
     FILE *out = open_memstream(&text, &bytes);

@@ -16,7 +16,7 @@ static void note(struct nsys_db *db, int code)
     db->failed = db->failed || (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW);
 }
 
-static void run(struct nsys_db *db, const char *sql)
+static void run_sql(struct nsys_db *db, const char *sql)
 {
     if (!db->failed)
         note(db, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
@@ -35,7 +35,8 @@ bool nsysdb_open(struct nsys_db *db, const struct nl_trace *trace, struct nl_err
     if (db->descriptor < 0)
         return nl_fail(err, NL_WRITE, "cannot make a file in %s: %s", path, strerror(errno));
     note(db, sqlite3_open_v2(path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
-    run(db,
+    run_sql(
+        db,
         "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN");
     unlink(path); /* it is gone with us, however we end */
     db->used = nl_zalloc(trace->names.count / 8 + (size_t)1);
@@ -56,7 +57,7 @@ void nsysdb_table(struct nsys_db *db, const char *name, const char *columns)
     note(db, sqlite3_str_errcode(sql));
     char *text = sqlite3_str_finish(sql);
     if (text)
-        run(db, text);
+        run_sql(db, text);
     sqlite3_free(text);
     sql = sqlite3_str_new(db->handle);
     sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", name);
@@ -216,7 +217,7 @@ bool nsysdb_close(struct nsys_db *db, bool good, FILE *out, struct nl_err *err)
         write_strings(db);
     sqlite3_finalize(db->insert);
     if (good)
-        run(db, "COMMIT");
+        run_sql(db, "COMMIT");
     if (good && db->failed)
         good = nl_fail(err, NL_WRITE, "the database could not be written: %s",
                        db->handle ? sqlite3_errmsg(db->handle) : "no memory");

@@ -15,7 +15,8 @@
 #define MIN_KNOWN      0.50
 #define MAX_SMALLER    0.75 /* of 16-bit weights, that 4-bit weights leave out */
 
-static void tell(struct nl_scene *scene, struct nl_finding *finding, const struct nl_llm_sum *sum)
+static void describe_decode(struct nl_scene *scene, struct nl_finding *finding,
+                            const struct nl_llm_sum *sum)
 {
     double steps = (double)sum->steps, limit = sum->weights_s * 1e9;
     nl_evidence(
@@ -91,7 +92,7 @@ static enum nl_verdict decode_weight_bound_evaluate(struct nl_scene *scene,
              nl_scene_name(scene),
              nl_say_ns(scene, nl_sum_near(sum.weights_s * 1e9 / (double)sum.steps)),
              nl_say_ns(scene, sum.span_ns / (int64_t)sum.steps));
-    tell(scene, finding, &sum);
+    describe_decode(scene, finding, &sum);
     return NL_CAUSE_FOUND;
 }
 

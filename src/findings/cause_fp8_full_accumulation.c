@@ -36,8 +36,9 @@ static bool is_hopper(const struct nl_scene *scene)
     return nl_str_find_nocase(vendor, "amd") < 0; /* MI200 is 9.0, too */
 }
 
-static void tell(struct nl_scene *scene, struct nl_finding *finding, const struct nl_work_sum *full,
-                 const struct nl_work_sum *fast, struct nl_evidence longest)
+static void describe_accumulation(struct nl_scene *scene, struct nl_finding *finding,
+                                  const struct nl_work_sum *full, const struct nl_work_sum *fast,
+                                  struct nl_evidence longest)
 {
     nl_title(scene, finding,
              "FP8 products on %s accumulate in full precision: %s at %s of the roof",
@@ -80,7 +81,7 @@ static enum nl_verdict fp8_full_accumulation_evaluate(struct nl_scene *scene,
     nl_find(scene, finding, full.headroom_ns, 2, 1);
     finding->severity = NL_SEVERITY_INFO;
     finding->saving_ns[0] = 0;
-    tell(scene, finding, &full, &fast, longest);
+    describe_accumulation(scene, finding, &full, &fast, longest);
     return NL_CAUSE_FOUND;
 }
 

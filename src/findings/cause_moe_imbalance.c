@@ -96,8 +96,8 @@ static const char *median_sql(const struct nl_scene *scene, const char *conditio
                   (unsigned long long)kernels, experts, (scene->experts->ranks - 1) / 2);
 }
 
-static void tell(struct nl_scene *scene, struct nl_finding *finding,
-                 const struct nl_expert_sums *own)
+static void describe_imbalance(struct nl_scene *scene, struct nl_finding *finding,
+                               const struct nl_expert_sums *own)
 {
     const struct nl_expert_sums *medians = &scene->experts->medians;
     size_t ranks = scene->experts->ranks;
@@ -170,7 +170,7 @@ static enum nl_verdict moe_imbalance_evaluate(struct nl_scene *scene, struct nl_
     nl_title(scene, finding,
              "Experts on %s take %.1f times the median of %zu ranks; the others wait",
              nl_scene_name(scene), (double)own->moe_ns / (double)medians.moe_ns, ranks);
-    tell(scene, finding, own);
+    describe_imbalance(scene, finding, own);
     return NL_CAUSE_FOUND;
 }
 

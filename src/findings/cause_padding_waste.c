@@ -40,7 +40,7 @@ static bool is_multiple(double times)
     return whole >= 2 && fabs(times - whole) <= MULTIPLE_NEAR;
 }
 
-static struct padding find(struct nl_scene *scene, struct nl_intervals *where)
+static struct padding find_padding(struct nl_scene *scene, struct nl_intervals *where)
 {
     const struct nl_llm_steps *steps = nl_memo_llm_steps(scene->memo);
     struct padding sum = {.confidence = 1, .first = INT64_MAX, .last = INT64_MIN};
@@ -87,7 +87,7 @@ static bool gathers(const struct nl_scene *scene, const struct padding *sum)
 
 static enum nl_verdict padding_waste_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
-    struct padding sum = find(scene, &finding->where);
+    struct padding sum = find_padding(scene, &finding->where);
     if (sum.named && !sum.sized)
         return nl_abstain(finding,
                           "shapes of the products in the steps were not recorded: they tell "

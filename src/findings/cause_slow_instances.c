@@ -184,8 +184,8 @@ static uint32_t *gather(const struct nl_scene *scene, struct groups *groups, str
     return kernels;
 }
 
-static struct slow find(struct nl_scene *scene, struct nl_finding *finding,
-                        struct nl_evidence *longest)
+static struct slow find_slow(struct nl_scene *scene, struct nl_finding *finding,
+                             struct nl_evidence *longest)
 {
     struct groups groups = {0};
     struct slow slow = {0};
@@ -222,7 +222,7 @@ static enum nl_verdict slow_instances_evaluate(struct nl_scene *scene, struct nl
     struct nl_evidence longest = {0};
     if (scene->steps < MIN_STEPS)
         return nl_abstain(finding, "four steps at least tell whether slow calls are rare");
-    struct slow slow = find(scene, finding, &longest);
+    struct slow slow = find_slow(scene, finding, &longest);
     if (!slow.slow || nl_scene_share(scene, slow.excess) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, slow.excess, CRITICAL_SHARE, 1);

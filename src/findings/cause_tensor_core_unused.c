@@ -120,8 +120,8 @@ static struct matrix_time add_up(struct nl_scene *scene, struct nl_intervals *wh
     return time;
 }
 
-static void tell(struct nl_scene *scene, struct nl_finding *finding, struct matrix_time time,
-                 struct nl_evidence without)
+static void describe_matrix_time(struct nl_scene *scene, struct nl_finding *finding,
+                                 struct matrix_time time, struct nl_evidence without)
 {
     static const char matrix[] =
         "category IN ('gemm', 'convolution', 'attention', 'moe', 'rnn') AND (dtype IS NULL OR "
@@ -270,7 +270,7 @@ static enum nl_verdict tensor_core_unused_evaluate(struct nl_scene *scene,
     nl_find(scene, finding, cost, CRITICAL_SHARE, share > 2 * MIN_SHARE ? 1 : NL_DOUBT_NEAR);
     finding->saving_ns[0] = time.without / 4;
     name_it(scene, finding, time, amd, major);
-    tell(scene, finding, time, longest);
+    describe_matrix_time(scene, finding, time, longest);
     return NL_CAUSE_FOUND;
 }
 

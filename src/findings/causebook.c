@@ -50,7 +50,7 @@ const char *nl_causebook_id(size_t i)
 }
 
 /* The row of the book, or CAUSES. */
-static size_t find(const char *id)
+static size_t book_row(const char *id)
 {
     size_t row = 0;
     while (row < CAUSES && strcmp(book[row].cause->id, id) != 0)
@@ -60,7 +60,7 @@ static size_t find(const char *id)
 
 const char *nl_causebook_title(const char *id)
 {
-    size_t row = find(id);
+    size_t row = book_row(id);
     return row < CAUSES ? book[row].title : NULL;
 }
 
@@ -106,7 +106,7 @@ static bool is_of(const char *remedy, const char *id)
 
 bool nl_causebook_page(struct nl_buf *out, const char *id)
 {
-    size_t row = find(id);
+    size_t row = book_row(id);
     struct nl_arena arena;
     if (row == CAUSES)
         return false;

@@ -317,9 +317,9 @@ static bool hear(struct court *court)
     return !stopped;
 }
 
-static struct nl_findings *find(const struct nl_trace *trace,
-                                const struct nl_analyze_options *options, struct nl_job *job,
-                                struct nl_err *err)
+static struct nl_findings *judge_all(const struct nl_trace *trace,
+                                     const struct nl_analyze_options *options, struct nl_job *job,
+                                     struct nl_err *err)
 {
     struct nl_findings *findings = nl_zalloc(sizeof *findings);
     struct court court = {.findings = findings, .trace = trace, .job = job};
@@ -356,7 +356,7 @@ struct nl_findings *nl_findings_new(const struct nl_trace *trace,
     struct nl_memo *own = options->memo ? NULL : nl_memo_new(trace, &options->window);
     if (own)
         with_memo.memo = own;
-    struct nl_findings *findings = find(trace, &with_memo, job, err);
+    struct nl_findings *findings = judge_all(trace, &with_memo, job, err);
     nl_memo_free(own);
     return findings;
 }

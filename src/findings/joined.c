@@ -12,7 +12,7 @@
 
 #define MIN_COMMON_SHARE 0.5
 
-static struct nl_finding *find(struct nl_findings *findings, const char *cause)
+static struct nl_finding *find_finding(struct nl_findings *findings, const char *cause)
 {
     for (size_t i = 0; i < findings->count; i++)
         if (!strcmp(findings->items[i].cause, cause))
@@ -114,24 +114,24 @@ static bool is_mostly(const struct nl_finding *part, const struct nl_finding *wh
 
 void nl_findings_join(struct nl_findings *findings)
 {
-    struct nl_finding *htod = find(findings, "h2d_in_critical_path");
-    struct nl_finding *dtoh = find(findings, "d2h_in_critical_path");
+    struct nl_finding *htod = find_finding(findings, "h2d_in_critical_path");
+    struct nl_finding *dtoh = find_finding(findings, "d2h_in_critical_path");
     if (htod && dtoh && htod->rank == dtoh->rank && htod->device == dtoh->device) {
         struct nl_finding *less = htod->cost_ns < dtoh->cost_ns ? htod : dtoh;
         join_directions(findings, less == htod ? dtoh : htod, less);
         drop(findings, less);
     }
-    struct nl_finding *products = find(findings, "gemm_memory_bound");
-    struct nl_finding *decode = find(findings, "decode_weight_bound");
+    struct nl_finding *products = find_finding(findings, "gemm_memory_bound");
+    struct nl_finding *decode = find_finding(findings, "decode_weight_bound");
     if (products && decode && is_mostly(products, decode)) {
         add_evidence(decode, products, 2);
         add_also(decode, products->cause);
         drop(findings, products);
     }
     for (size_t i = 0; i < 2; i++) {
-        struct nl_finding *pageable = find(findings, "pageable_memcpy");
+        struct nl_finding *pageable = find_finding(findings, "pageable_memcpy");
         struct nl_finding *copies =
-            find(findings, i ? "d2h_in_critical_path" : "h2d_in_critical_path");
+            find_finding(findings, i ? "d2h_in_critical_path" : "h2d_in_critical_path");
         if (!pageable || !copies || !is_mostly(pageable, copies))
             continue;
         add_evidence(copies, pageable, 1);

@@ -22,7 +22,7 @@
 /* What a person wrote about the files of a folder (ledger/runyaml.h) is none of them. */
 #define ABOUT_FILES "neurolens.yaml"
 
-static const struct nl_path *find(const struct nl_inputs *inputs, const char *path)
+static const struct nl_path *find_path(const struct nl_inputs *inputs, const char *path)
 {
     uint32_t row = nl_idmap_get(&inputs->by_path, nl_hash(path, strlen(path)));
     if (row == NL_NO_ROW || strcmp(inputs->items[row].where, path) != 0)
@@ -32,7 +32,7 @@ static const struct nl_path *find(const struct nl_inputs *inputs, const char *pa
 
 static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
 {
-    if (find(inputs, path))
+    if (find_path(inputs, path))
         return;
     nl_grow(&inputs->items, &inputs->cap, inputs->count + 1);
     const char *copy = nl_arena_text(&inputs->arena, path, strlen(path));
@@ -87,7 +87,7 @@ const struct nl_path *nl_inputs_twin(const struct nl_inputs *inputs, size_t item
         char *other = nl_alloc(len - end + strlen(twins[i].whole) + 1);
         memcpy(other, path, len - end);
         strcpy(other + len - end, twins[i].whole);
-        found = find(inputs, other);
+        found = find_path(inputs, other);
         nl_free(other);
     }
     return found;

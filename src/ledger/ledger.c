@@ -275,8 +275,8 @@ bool nl_ledger_begins_id(const char *word)
 }
 
 /* Takes the row (run, id, binned) when there is one. */
-static bool take(struct nl_ledger *ledger, sqlite3_stmt *rows, struct nl_ledger_run *run,
-                 bool *found, struct nl_err *err)
+static bool read_run_row(struct nl_ledger *ledger, sqlite3_stmt *rows, struct nl_ledger_run *run,
+                         bool *found, struct nl_err *err)
 {
     bool ok = rows != NULL;
     *found = rows && nl_ledgerdb_next(err, ledger, rows, &ok);
@@ -300,26 +300,26 @@ static bool find_by_age(struct nl_ledger *ledger, const char *word, bool binned,
                        "'%s' names no run; write @ for the newest, @~3 for three "
                        "before it",
                        word);
-    return take(ledger,
-                nl_ledgerdb_ask(ledger, err,
-                                "SELECT run, id, removed_ns IS NOT NULL FROM runs "
-                                "WHERE (removed_ns IS NOT NULL) = ?1 "
-                                "ORDER BY run DESC LIMIT 1 OFFSET ?2",
-                                "ii", (int64_t)binned, back),
-                run, found, err);
+    return read_run_row(ledger,
+                        nl_ledgerdb_ask(ledger, err,
+                                        "SELECT run, id, removed_ns IS NOT NULL FROM runs "
+                                        "WHERE (removed_ns IS NOT NULL) = ?1 "
+                                        "ORDER BY run DESC LIMIT 1 OFFSET ?2",
+                                        "ii", (int64_t)binned, back),
+                        run, found, err);
 }
 
 static bool find_by_tag(struct nl_ledger *ledger, const char *word, bool binned,
                         struct nl_ledger_run *run, bool *found, struct nl_err *err)
 {
-    return take(ledger,
-                nl_ledgerdb_ask(ledger, err,
-                                "SELECT run, id, removed_ns IS NOT NULL FROM runs "
-                                "JOIN tags USING (run) WHERE tag = ?1 "
-                                "AND (removed_ns IS NOT NULL) = ?2 "
-                                "ORDER BY given DESC, run DESC LIMIT 1",
-                                "ti", word, (int64_t)binned),
-                run, found, err);
+    return read_run_row(ledger,
+                        nl_ledgerdb_ask(ledger, err,
+                                        "SELECT run, id, removed_ns IS NOT NULL FROM runs "
+                                        "JOIN tags USING (run) WHERE tag = ?1 "
+                                        "AND (removed_ns IS NOT NULL) = ?2 "
+                                        "ORDER BY given DESC, run DESC LIMIT 1",
+                                        "ti", word, (int64_t)binned),
+                        run, found, err);
 }
 
 /* Ids that begin so, at most CANDIDATES, as a list for a message. */
@@ -367,12 +367,13 @@ static bool find_by_id(struct nl_ledger *ledger, const char *word, bool binned,
         nl_buf_release(&list);
         return false;
     }
-    return take(ledger,
-                nl_ledgerdb_ask(ledger, err,
-                                "SELECT run, id, removed_ns IS NOT NULL FROM runs "
-                                "WHERE id >= ?1 AND id < ?2 AND (removed_ns IS NOT NULL) = ?3",
-                                "tti", low, high, (int64_t)binned),
-                run, found, err);
+    return read_run_row(
+        ledger,
+        nl_ledgerdb_ask(ledger, err,
+                        "SELECT run, id, removed_ns IS NOT NULL FROM runs "
+                        "WHERE id >= ?1 AND id < ?2 AND (removed_ns IS NOT NULL) = ?3",
+                        "tti", low, high, (int64_t)binned),
+        run, found, err);
 }
 
 /* Why nothing was found, with the next step. */

@@ -191,8 +191,8 @@ static bool id_cell(struct list *list, struct nl_result *result, const char *id,
 }
 
 /* One row: run, id, name, added_ns. */
-static bool add_row(struct list *list, struct nl_result *result, sqlite3_stmt *rows,
-                    struct nl_err *err)
+static bool add_run_row(struct list *list, struct nl_result *result, sqlite3_stmt *rows,
+                        struct nl_err *err)
 {
     char date[NL_DATE_TEXT];
     int64_t run = sqlite3_column_int64(rows, 0);
@@ -280,7 +280,7 @@ static bool fill(struct list *list, struct nl_result *result, struct nl_err *err
     bool done = rows != NULL;
     int code = SQLITE_DONE;
     while (done && (code = sqlite3_step(rows)) == SQLITE_ROW)
-        done = add_row(list, result, rows, err);
+        done = add_run_row(list, result, rows, err);
     if (done && code != SQLITE_DONE)
         done = nl_ledgerdb_fail(err, list->ledger, code);
     sqlite3_finalize(rows);

@@ -50,8 +50,8 @@ static int by_run(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static bool take(struct numbers *numbers, struct nl_ledger *ledger, sqlite3_stmt *rows,
-                 struct nl_err *err)
+static bool read_series(struct numbers *numbers, struct nl_ledger *ledger, sqlite3_stmt *rows,
+                        struct nl_err *err)
 {
     bool ok = rows != NULL;
     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
@@ -128,13 +128,13 @@ static bool step_values(struct nl_ledger *ledger, const char *metric, struct nl_
     if (!*known)
         return true;
     series->meaning = NL_MEANS_NS;
-    bool done =
-        take(numbers, ledger,
-             nl_ledgerdb_ask(ledger, err,
-                             "SELECT run, dur_ns, rank FROM steps WHERE phase = 'steady' AND "
-                             "dur_ns > 0 ORDER BY run, ordinal",
-                             ""),
-             err);
+    bool done = read_series(
+        numbers, ledger,
+        nl_ledgerdb_ask(ledger, err,
+                        "SELECT run, dur_ns, rank FROM steps WHERE phase = 'steady' AND "
+                        "dur_ns > 0 ORDER BY run, ordinal",
+                        ""),
+        err);
     if (done)
         to_quantiles(numbers, share);
     return done;
@@ -163,8 +163,8 @@ static bool row_values(struct nl_ledger *ledger, const char *metric, struct nl_s
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (strcmp(column, columns[i].column) == 0) {
             series->meaning = columns[i].meaning;
-            return take(numbers, ledger,
-                        nl_ledgerdb_ask(ledger, err, columns[i].sql, "tt", name, kind), err);
+            return read_series(numbers, ledger,
+                               nl_ledgerdb_ask(ledger, err, columns[i].sql, "tt", name, kind), err);
         }
     return nl_fail(err, NL_USAGE, "%s: expected .p50, .mean, .total or .count after the row",
                    metric);
@@ -230,8 +230,9 @@ static bool two_facts(struct nl_ledger *ledger, const char *steps, const char *w
     struct numbers more = {0};
     bool done =
         (!known ||
-         take(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err)) &&
-        (!also || take(&more, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", second.key), err));
+         read_series(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err)) &&
+        (!also ||
+         read_series(&more, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", second.key), err));
     if (done)
         fill_up(numbers, &more);
     nl_free(more.items);
@@ -257,7 +258,7 @@ static bool fact_values(struct nl_ledger *ledger, const char *metric, struct nl_
         return true;
     series->name = field.name;
     series->meaning = field.meaning;
-    return take(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err);
+    return read_series(numbers, ledger, nl_ledgerdb_ask(ledger, err, OF_ONE, "i", field.key), err);
 }
 
 /* ---- runs ---- */

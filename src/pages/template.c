@@ -266,8 +266,8 @@ void nl_template_release(struct nl_template *template)
 
 /* ---- answers ---- */
 
-static struct nl_result *run(const struct nl_template_section *section,
-                             const struct nl_template_asked *asked, struct nl_err *err)
+static struct nl_result *run_section(const struct nl_template_section *section,
+                                     const struct nl_template_asked *asked, struct nl_err *err)
 {
     if (section->sql)
         return nl_db_query(asked->db, section->sql, err);
@@ -281,7 +281,7 @@ static struct nl_result *ask(const struct nl_template *template, size_t index,
 {
     const struct nl_template_section *section = &template->sections[index];
     struct nl_err wrong = {0};
-    struct nl_result *result = run(section, asked, &wrong);
+    struct nl_result *result = run_section(section, asked, &wrong);
     if (!result) {
         (void)nl_fail(err, wrong.text[0] ? wrong.code : NL_QUERY, "%s: line %zu: %s of '%s': %s",
                       template->path, section->line, section->sql ? "the SQL" : "the analysis",

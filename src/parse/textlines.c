@@ -137,7 +137,7 @@ static bool fill(struct textlines *lines, struct nl_err *err)
 }
 
 /* Takes `len` bytes as a line, and its end. */
-static void take(struct textlines *lines, size_t len, bool has_end, struct nl_str *line)
+static void take_line(struct textlines *lines, size_t len, bool has_end, struct nl_str *line)
 {
     *line = (struct nl_str){lines->buffer + lines->at, len};
     if (line->len && line->ptr[line->len - 1] == '\r')
@@ -160,7 +160,7 @@ bool textlines_next(struct textlines *lines, struct nl_str *line, struct nl_err 
             continue;
         }
         if (end) {
-            take(lines, (size_t)(end - from), true, line);
+            take_line(lines, (size_t)(end - from), true, line);
             return true;
         }
         looked = left;
@@ -175,7 +175,7 @@ bool textlines_next(struct textlines *lines, struct nl_str *line, struct nl_err 
         left = lines->len - lines->at;
         if (lines->failed || left == 0 || lines->skipping)
             return false;
-        take(lines, left, false, line);
+        take_line(lines, left, false, line);
         return true;
     }
 }

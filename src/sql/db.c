@@ -206,7 +206,7 @@ static struct nl_cell read_cell(struct nl_buf *blob, sqlite3_stmt *statement, in
 }
 
 /* Runs one statement. */
-static int run(struct nl_db *db, sqlite3_stmt *statement, const struct nl_db_sink *sink)
+static int run_statement(struct nl_db *db, sqlite3_stmt *statement, const struct nl_db_sink *sink)
 {
     int rc;
     struct answer answer = {.sink = sink};
@@ -262,7 +262,7 @@ bool nl_db_rows(struct nl_db *db, const char *sql, const struct nl_db_sink *sink
                 nl_fail(err, NL_QUERY, "placeholder %s has no value; write the value in its place",
                         placeholder(statement));
         } else if (rc == SQLITE_OK && statement) {
-            rc = run(db, statement, sink);
+            rc = run_statement(db, statement, sink);
         }
         nl_stopwatch_set(db->watch, 0);
         if (rc == SQLITE_INTERRUPT)

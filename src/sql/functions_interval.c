@@ -28,7 +28,7 @@ const struct nl_intervals *nl_value_set(sqlite3_value *value, char message[NL_ME
     return set;
 }
 
-static void add_row(sqlite3_context *context, struct nl_intervals *set, sqlite3_value **argv)
+static void add_interval(sqlite3_context *context, struct nl_intervals *set, sqlite3_value **argv)
 {
     if (sqlite3_value_type(argv[0]) == SQLITE_NULL || sqlite3_value_type(argv[1]) == SQLITE_NULL)
         return;
@@ -50,7 +50,7 @@ static void intervals_step(sqlite3_context *context, int argc, sqlite3_value **a
         return;
     if (!gather->owned)
         gather->owned = nl_db_new_set(nl_context_db(context));
-    add_row(context, gather->owned, argv);
+    add_interval(context, gather->owned, argv);
 }
 
 static void give_set(sqlite3_context *context, struct nl_intervals *set)
@@ -76,7 +76,7 @@ static void busy_step(sqlite3_context *context, int argc, sqlite3_value **argv)
     (void)argc;
     struct gather *gather = sqlite3_aggregate_context(context, sizeof *gather);
     if (gather)
-        add_row(context, &gather->local, argv);
+        add_interval(context, &gather->local, argv);
 }
 
 static void busy_final(sqlite3_context *context)

@@ -41,7 +41,7 @@ _Static_assert(MAX_KEYS <= LAST_BLOCK && MAX_RUN <= LAST_BLOCK,
                "what is staged at once fits in a block");
 
 /* Memory of the last block or a new one, 8-byte aligned. */
-static char *take(struct nl_stage *stage, size_t bytes)
+static char *stage_memory(struct nl_stage *stage, size_t bytes)
 {
     const struct nl_block *before = stage->runs.block;
     char *room = nl_block_room(&stage->runs.block, &stage->builder->pages, (bytes + 7) & ~(size_t)7,
@@ -69,9 +69,10 @@ struct nl_staged_keys *nl_stage_keys(struct nl_stage *stage, const struct nl_ins
         NL_BUG("more values of instances than a run may have");
     if (nl_builder_over_budget(stage->builder))
         return NULL;
-    char *at = take(stage, sizeof(struct nl_staged_keys) + wide + (keys->offset ? wide : 0) +
-                               (keys->file ? narrow : 0) + (keys->line ? narrow : 0) +
-                               (keys->opcode ? narrow : 0) + (keys->ptx ? narrow : 0));
+    char *at =
+        stage_memory(stage, sizeof(struct nl_staged_keys) + wide + (keys->offset ? wide : 0) +
+                                (keys->file ? narrow : 0) + (keys->line ? narrow : 0) +
+                                (keys->opcode ? narrow : 0) + (keys->ptx ? narrow : 0));
     struct nl_staged_keys *staged = (struct nl_staged_keys *)(void *)at;
     at += sizeof *staged;
     *staged = (struct nl_staged_keys){.block = stage->runs.block, .count = keys->count};
@@ -90,7 +91,8 @@ void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged
     struct nl_runs *runs = &stage->runs;
     size_t narrow = keys->count * sizeof(uint32_t), names = 0;
     names += (values->metrics != NULL) + (values->key != NULL) + (values->text != NULL);
-    char *at = take(stage, sizeof(struct nl_run) + keys->count * sizeof(double) + names * narrow);
+    char *at =
+        stage_memory(stage, sizeof(struct nl_run) + keys->count * sizeof(double) + names * narrow);
     struct nl_run *run = (struct nl_run *)(void *)at;
     at += sizeof *run;
     *run = (struct nl_run){.unit = stage->unit,

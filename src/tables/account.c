@@ -40,8 +40,9 @@ static struct nl_cell name_cell(struct nl_result *result, const struct nl_accoun
                             : nl_cell_text(result, nl_account_name(account, id));
 }
 
-static void add_row(struct nl_result *result, const struct nl_account *account,
-                    const struct nl_account_row *row, const char *finding, struct nl_buf *text)
+static void add_account_row(struct nl_result *result, const struct nl_account *account,
+                            const struct nl_account_row *row, const char *finding,
+                            struct nl_buf *text)
 {
     const struct nl_account_device *device = &account->devices[row->device];
     char room[64];
@@ -84,8 +85,8 @@ static struct nl_result *account_run(const struct nl_trace *trace,
     struct nl_buf text;
     nl_buf_init(&text, MAX_TEXT);
     for (size_t i = 0; i < account->row_count; i++)
-        add_row(result, account, &account->rows[i],
-                i < options->claim_count ? options->claims[i] : NULL, &text);
+        add_account_row(result, account, &account->rows[i],
+                        i < options->claim_count ? options->claims[i] : NULL, &text);
     nl_buf_release(&text);
     nl_result_settle(result, "ns");
     return result;

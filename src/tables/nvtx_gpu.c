@@ -40,7 +40,7 @@ struct projection {
     size_t count, cap;
 };
 
-static struct projected *find(const struct projection *made, uint32_t range)
+static struct projected *find_projected(const struct projection *made, uint32_t range)
 {
     uint32_t place = made->place[range];
     return place ? &made->items[place - 1] : NULL;
@@ -48,7 +48,7 @@ static struct projected *find(const struct projection *made, uint32_t range)
 
 static struct projected *extend(struct projection *made, uint32_t range, int64_t start, int64_t end)
 {
-    struct projected *item = find(made, range);
+    struct projected *item = find_projected(made, range);
     if (!item) {
         nl_grow(&made->items, &made->cap, made->count + 1);
         item = &made->items[made->count++];
@@ -112,7 +112,7 @@ static void give_parents(const struct nl_rangetree *tree, struct projection *mad
 {
     for (uint32_t range = tree->count; range-- > 0;) {
         uint32_t parent = tree->parents[range];
-        const struct projected *item = find(made, range);
+        const struct projected *item = find_projected(made, range);
         if (!item || parent == NL_NULL_ROW)
             continue;
         struct projected inner = *item;
@@ -149,7 +149,7 @@ static void project(const struct nl_gputime *gpu, struct projection *made)
     for (uint32_t range = 0; range < tree->count; range++) {
         uint32_t parent = tree->parents[range];
         if (made->place[range] && parent != NL_NULL_ROW && made->place[parent])
-            find(made, parent)->children++;
+            find_projected(made, parent)->children++;
     }
 }
 
@@ -179,7 +179,7 @@ static void group_ranges(const struct nl_gputime *gpu, const struct projection *
     uint32_t *levels = levels_of(gpu->tree);
     nl_groups_expect(groups, made->count);
     for (uint32_t range = 0; range < gpu->tree->count; range++) {
-        const struct projected *item = find(made, range);
+        const struct projected *item = find_projected(made, range);
         if (!item)
             continue;
         uint32_t slice = gpu->tree->slices[range], row = gpu->trace->slice.detail[slice];

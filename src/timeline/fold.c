@@ -28,7 +28,7 @@ static const struct rule rules[] = {
 #define RULES (sizeof rules / sizeof rules[0])
 _Static_assert(RULES <= NL_MAX_FOLD_RULES, "more rules than counters");
 
-static size_t take(struct nl_str text, size_t at, bool (*is)(char))
+static size_t skip_while(struct nl_str text, size_t at, bool (*is)(char))
 {
     while (at < text.len && is(text.ptr[at]))
         at++;
@@ -67,7 +67,7 @@ static bool is_id(char c)
 /* At least `least` of such characters with a digit among them. */
 static size_t take_code(struct nl_str text, size_t at, bool (*is)(char), size_t least)
 {
-    size_t end = take(text, at, is), digit = at;
+    size_t end = skip_while(text, at, is), digit = at;
     while (digit < end && !nl_is_digit(text.ptr[digit]))
         digit++;
     return end - at >= least && digit < end ? end : at;
@@ -81,7 +81,7 @@ static size_t take_uuid(struct nl_str text, size_t at)
     for (size_t i = 0; i < sizeof parts; i++) {
         if (i && (end == text.len || !strchr("-_", text.ptr[end++])))
             return at;
-        size_t next = take(text, end, nl_is_hex);
+        size_t next = skip_while(text, end, nl_is_hex);
         if (next - end != parts[i])
             return at;
         end = next;
@@ -114,11 +114,11 @@ static size_t take_folders(struct nl_str text, size_t at)
 static size_t take_element(char what, struct nl_str text, size_t at)
 {
     switch (what) {
-    case 'd': return take(text, at, nl_is_digit);
-    case 'x': return take(text, at, nl_is_hex);
+    case 'd': return skip_while(text, at, nl_is_digit);
+    case 'x': return skip_while(text, at, nl_is_hex);
     case 'l': return take_list(text, at);
     case 'w': return take_word(text, at);
-    case 'c': return take(text, at, is_id);
+    case 'c': return skip_while(text, at, is_id);
     case 'h': return take_code(text, at, nl_is_alnum, CODE_LETTERS);
     case 'u': return take_hash(text, at);
     case 'f': return take_folders(text, at);

@@ -184,8 +184,8 @@ static int64_t busy_during(const struct finder *finder, uint32_t call, int64_t g
 }
 
 /* Hands a part of a gap on, cut where what running ahead would have hidden begins and ends. */
-static void tell(struct finder *finder, const struct nl_idle_gap *gap, struct nl_did did,
-                 int64_t start, int64_t end)
+static void pass_gap_on(struct finder *finder, const struct nl_idle_gap *gap, struct nl_did did,
+                        int64_t start, int64_t end)
 {
     if (!finder->sink)
         return;
@@ -231,12 +231,12 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thre
             nl_api_slice_blocks(finder->host.roles, trace, did.slice))
             set_sync(finder, gap, did.slice);
         touch(finder, gap->class, did, until - now);
-        tell(finder, gap, did, now, until);
+        pass_gap_on(finder, gap, did, now, until);
         now = until;
     }
     if (now < gap->end) {
         touch(finder, gap->class, queued, gap->end - now);
-        tell(finder, gap, queued, now, gap->end);
+        pass_gap_on(finder, gap, queued, now, gap->end);
     }
 }
 
@@ -261,7 +261,7 @@ static void divide_unknown(struct finder *finder, struct nl_idle_gap *gap)
         return;
     }
     touch(finder, gap->class, unknown, gap->end - gap->start);
-    tell(finder, gap, unknown, gap->start, gap->end);
+    pass_gap_on(finder, gap, unknown, gap->start, gap->end);
 }
 
 static void add_short(struct finder *finder, int64_t start, int64_t end)

@@ -53,8 +53,8 @@ static int rule_of(struct known *known, const struct nl_trace *trace, uint32_t n
     return known->rules[name] - RULE_FIRST;
 }
 
-static void take(struct nl_step_ranges *ranges, const struct nl_trace *trace, struct known *known,
-                 uint32_t slice)
+static void take_range(struct nl_step_ranges *ranges, const struct nl_trace *trace,
+                       struct known *known, uint32_t slice)
 {
     uint32_t name = trace->slice.name[slice], lane = trace->slice.lane[slice];
     int64_t number;
@@ -80,10 +80,10 @@ static void collect(struct nl_step_ranges *ranges, const struct nl_trace *trace)
     struct known known = {.rules = nl_zalloc(trace->names.count)};
     for (uint32_t row = 0; row < trace->nvtx.rows; row++)
         if (trace->nvtx.slice[row] != NL_NULL_ROW)
-            take(ranges, trace, &known, trace->nvtx.slice[row]);
+            take_range(ranges, trace, &known, trace->nvtx.slice[row]);
     for (uint32_t row = 0; row < trace->slice.rows && !trace->nvtx.rows; row++)
         if (trace->slice.kind[row] == NL_KIND_GENERIC)
-            take(ranges, trace, &known, row);
+            take_range(ranges, trace, &known, row);
     nl_free(known.rules);
     nl_free(known.numbers);
 }

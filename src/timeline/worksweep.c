@@ -224,7 +224,7 @@ void nl_sweep_close(struct nl_sweep *sweep)
 }
 
 /* Puts one slice into *work; false if it is not work or is outside the window. */
-static inline bool take(struct nl_sweep *sweep, uint32_t row, struct nl_work *work)
+static inline bool read_work(struct nl_sweep *sweep, uint32_t row, struct nl_work *work)
 {
     const struct nl_trace *trace = sweep->trace;
     uint8_t kind = trace->slice.kind[row];
@@ -275,7 +275,7 @@ static size_t next_of_few(struct nl_sweep *sweep, struct nl_work *batch, size_t 
     size_t count = 0;
     while (count < room && sweep->run_count) {
         struct nl_sweep_run *run = earliest_of_few(sweep);
-        count += take(sweep, run->row, &batch[count]);
+        count += read_work(sweep, run->row, &batch[count]);
         advance(sweep, run, run->row + 1);
     }
     return count;
@@ -293,7 +293,7 @@ static size_t next_of_many(struct nl_sweep *sweep, struct nl_work *batch, size_t
                 second = sweep->runs[i].start;
         uint32_t row = run->row;
         do {
-            count += take(sweep, row, &batch[count]);
+            count += read_work(sweep, row, &batch[count]);
             row++;
         } while (count < room && row < run->last && ts[row] <= second);
         advance(sweep, run, row);

@@ -370,8 +370,8 @@ static void drop_words(struct run *run)
 
 /* ---- Phases of steps that no name gives. ---- */
 
-static void tell(struct nl_llm_work *step, enum nl_llm_phase phase, const char *source,
-                 double confidence)
+static void set_phase(struct nl_llm_work *step, enum nl_llm_phase phase, const char *source,
+                      double confidence)
 {
     step->told.phase = phase;
     step->told.source = source;
@@ -388,17 +388,17 @@ static bool by_attention(struct run *run, size_t first, size_t end)
         const struct draft *draft = &run->drafts[i];
         struct nl_llm_work *step = &run->steps->items[i];
         if (draft->decode_ns || draft->prefill_ns)
-            tell(step,
-                 !draft->prefill_ns  ? NL_LLM_DECODE
-                 : !draft->decode_ns ? NL_LLM_PREFILL
-                                     : NL_LLM_MIXED,
-                 "attention kernels", CONFIDENCE_KERNELS);
+            set_phase(step,
+                      !draft->prefill_ns  ? NL_LLM_DECODE
+                      : !draft->decode_ns ? NL_LLM_PREFILL
+                                          : NL_LLM_MIXED,
+                      "attention kernels", CONFIDENCE_KERNELS);
         else if (decodes && (draft->one_query || draft->many_queries))
-            tell(step,
-                 !draft->many_queries ? NL_LLM_DECODE
-                 : !draft->one_query  ? NL_LLM_PREFILL
-                                      : NL_LLM_MIXED,
-                 "queries of attention", CONFIDENCE_SHAPES);
+            set_phase(step,
+                      !draft->many_queries ? NL_LLM_DECODE
+                      : !draft->one_query  ? NL_LLM_PREFILL
+                                           : NL_LLM_MIXED,
+                      "queries of attention", CONFIDENCE_SHAPES);
         any |= step->told.phase != NL_LLM_NONE;
     }
     return any;
@@ -429,8 +429,8 @@ static void by_pattern(struct run *run, size_t first, size_t end)
         (double)steps[first].kernel_ns < PATTERN_TIMES * median)
         return;
     for (size_t i = first; i < end; i++)
-        tell(&steps[i], i == first ? NL_LLM_PREFILL : NL_LLM_DECODE, "pattern of steps",
-             CONFIDENCE_PATTERN);
+        set_phase(&steps[i], i == first ? NL_LLM_PREFILL : NL_LLM_DECODE, "pattern of steps",
+                  CONFIDENCE_PATTERN);
 }
 
 static void find_phases(struct run *run)

@@ -20,7 +20,7 @@ static void skip_blanks(struct cursor *cursor)
         cursor->at++;
 }
 
-static bool take(struct cursor *cursor, char wanted)
+static bool skip_letter(struct cursor *cursor, char wanted)
 {
     skip_blanks(cursor);
     if (cursor->at >= cursor->end || *cursor->at != wanted)
@@ -39,7 +39,7 @@ static bool see(struct cursor *cursor, char wanted)
 static bool take_integer(struct cursor *cursor, int64_t *value)
 {
     skip_blanks(cursor);
-    bool negative = take(cursor, '-');
+    bool negative = skip_letter(cursor, '-');
     int64_t sum = 0;
     int digits = 0;
     for (; cursor->at < cursor->end && nl_is_digit(*cursor->at); cursor->at++) {
@@ -55,15 +55,15 @@ static bool take_integer(struct cursor *cursor, int64_t *value)
 static bool take_numbers(struct cursor *cursor, int64_t *values, unsigned *count)
 {
     *count = 0;
-    if (take(cursor, ']'))
+    if (skip_letter(cursor, ']'))
         return true;
     do {
         int64_t value;
         if (*count == WORK_MAX_DIMS || !take_integer(cursor, &value) || value < 0)
             return false;
         values[(*count)++] = value;
-    } while (take(cursor, ','));
-    return take(cursor, ']');
+    } while (skip_letter(cursor, ','));
+    return skip_letter(cursor, ']');
 }
 
 double work_elements(const struct work_tensor *tensor)
@@ -100,29 +100,29 @@ static bool take_shape(struct cursor *cursor, struct work_input *input)
     }
     input->is_list = true;
     do {
-        if (!take(cursor, '[') || !take_member(cursor, input))
+        if (!skip_letter(cursor, '[') || !take_member(cursor, input))
             return false;
-    } while (take(cursor, ','));
-    return take(cursor, ']');
+    } while (skip_letter(cursor, ','));
+    return skip_letter(cursor, ']');
 }
 
 static void read_shapes(struct work_args *args, struct nl_str text)
 {
     struct cursor cursor = over(text);
-    if (!take(&cursor, '[') || see(&cursor, ']'))
+    if (!skip_letter(&cursor, '[') || see(&cursor, ']'))
         return;
     do {
-        if (args->count == WORK_MAX_INPUTS || !take(&cursor, '[') ||
+        if (args->count == WORK_MAX_INPUTS || !skip_letter(&cursor, '[') ||
             !take_shape(&cursor, &args->inputs[args->count]))
             return;
         args->count++;
-    } while (take(&cursor, ','));
+    } while (skip_letter(&cursor, ','));
 }
 
 /* A JSON string without its quotes; escapes stay as they are. */
 static bool take_text(struct cursor *cursor, struct nl_str *text)
 {
-    if (!take(cursor, '"'))
+    if (!skip_letter(cursor, '"'))
         return false;
     text->ptr = cursor->at;
     while (cursor->at < cursor->end && *cursor->at != '"')
@@ -152,12 +152,12 @@ static void take_type(struct work_input *input, struct nl_str text)
 static void read_types(struct work_args *args, struct nl_str text)
 {
     struct cursor cursor = over(text);
-    if (!take(&cursor, '[') || see(&cursor, ']'))
+    if (!skip_letter(&cursor, '[') || see(&cursor, ']'))
         return;
     unsigned index = 0;
     do {
         struct nl_str type = {0};
-        bool list = take(&cursor, '[');
+        bool list = skip_letter(&cursor, '[');
         bool first = true;
         do {
             if (list && see(&cursor, ']'))
@@ -167,29 +167,29 @@ static void read_types(struct work_args *args, struct nl_str text)
             if (index < args->count && first)
                 take_type(&args->inputs[index], type);
             first = false;
-        } while (list && take(&cursor, ','));
-        if (list && !take(&cursor, ']'))
+        } while (list && skip_letter(&cursor, ','));
+        if (list && !skip_letter(&cursor, ']'))
             return;
         args->has_types = true;
         index++;
-    } while (take(&cursor, ','));
+    } while (skip_letter(&cursor, ','));
 }
 
 static void read_strides(struct work_args *args, struct nl_str text)
 {
     struct cursor cursor = over(text);
-    if (!take(&cursor, '[') || see(&cursor, ']'))
+    if (!skip_letter(&cursor, '[') || see(&cursor, ']'))
         return;
     for (unsigned index = 0; index < args->count; index++) {
         struct work_input strides;
-        if (!take(&cursor, '[') || !take_shape(&cursor, &strides))
+        if (!skip_letter(&cursor, '[') || !take_shape(&cursor, &strides))
             return;
         struct work_tensor *tensor = &args->inputs[index].tensor;
         if (strides.is_tensor && strides.tensor.rank == tensor->rank) {
             memcpy(tensor->strides, strides.tensor.dims, sizeof tensor->strides);
             tensor->has_strides = true;
         }
-        if (!take(&cursor, ','))
+        if (!skip_letter(&cursor, ','))
             return;
     }
 }
@@ -197,7 +197,7 @@ static void read_strides(struct work_args *args, struct nl_str text)
 static void read_values(struct work_args *args, struct nl_str text)
 {
     struct cursor cursor = over(text);
-    if (!take(&cursor, '[') || see(&cursor, ']'))
+    if (!skip_letter(&cursor, '[') || see(&cursor, ']'))
         return;
     unsigned index = 0;
     do {
@@ -208,7 +208,7 @@ static void read_values(struct work_args *args, struct nl_str text)
         if (index < args->count)
             args->inputs[index].value = value;
         index++;
-    } while (take(&cursor, ','));
+    } while (skip_letter(&cursor, ','));
 }
 
 void work_args_read(struct work_args *args, struct work_texts texts)
@@ -250,16 +250,16 @@ int work_integers_at(const struct work_args *args, unsigned index, int64_t *valu
     if (index >= args->count || !args->inputs[index].value.len)
         return -1;
     struct cursor cursor = over(args->inputs[index].value);
-    bool list = take(&cursor, '[');
+    bool list = skip_letter(&cursor, '[');
     int count = 0;
-    if (list && take(&cursor, ']'))
+    if (list && skip_letter(&cursor, ']'))
         return 0;
     do {
         if (count == room || !take_integer(&cursor, &values[count]))
             return -1;
         count++;
-    } while (list && take(&cursor, ','));
-    return !list || take(&cursor, ']') ? count : -1;
+    } while (list && skip_letter(&cursor, ','));
+    return !list || skip_letter(&cursor, ']') ? count : -1;
 }
 
 /* Digits and a point, as PyTorch writes factors and scales; of more than 31 bytes or any other form none. */
@@ -283,14 +283,14 @@ int work_numbers_at(const struct work_args *args, unsigned index, double *values
         return -1;
     struct cursor cursor = over(args->inputs[index].value);
     int count = 0;
-    if (!take(&cursor, '['))
+    if (!skip_letter(&cursor, '['))
         return -1;
     do {
         if (count == room || !take_number(&cursor, &values[count]))
             return -1;
         count++;
-    } while (take(&cursor, ','));
-    return take(&cursor, ']') ? count : -1;
+    } while (skip_letter(&cursor, ','));
+    return skip_letter(&cursor, ']') ? count : -1;
 }
 
 double work_input_bytes(const struct work_args *args, unsigned index)

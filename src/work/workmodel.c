@@ -40,7 +40,7 @@ static bool matches(const char *row, struct nl_str name)
     return name.len == len && memcmp(row, name.ptr, len) == 0;
 }
 
-static const struct work_model *find(struct nl_str name)
+static const struct work_model *find_model(struct nl_str name)
 {
     for (size_t i = 0; i < sizeof models / sizeof models[0] && name.len; i++)
         if (matches(models[i].name, name))
@@ -52,9 +52,9 @@ const struct work_model *work_model_find(struct nl_str name)
 {
     if (nl_str_starts(name, "aten::"))
         name = (struct nl_str){name.ptr + 6, name.len - 6};
-    const struct work_model *model = find(name);
+    const struct work_model *model = find_model(name);
     if (!model && name.len && name.ptr[name.len - 1] == '_')
-        model = find((struct nl_str){name.ptr, name.len - 1});
+        model = find_model((struct nl_str){name.ptr, name.len - 1});
     return model;
 }
 

@@ -112,7 +112,7 @@ static void *open_wheel(void)
     return library;
 }
 
-static void *find(void)
+static void *find_library(void)
 {
     static void *(*const ways[])(void) = {open_loaded, open_like_driver, open_named, open_toolkit,
                                           open_wheel};
@@ -138,7 +138,7 @@ static bool look_up(void *library, const char *symbol, bool needed, void *to, ch
 
 bool cupti_open(struct cupti_calls *calls, char *why, size_t room)
 {
-    void *library = find();
+    void *library = find_library();
     if (!library) {
         (void)snprintf(why, room,
                        "libcupti was not found; install it (cuda-cupti) or name it in "

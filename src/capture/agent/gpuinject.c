@@ -107,7 +107,7 @@ static void drain_all(struct gpu *gpu)
 
 /* What was not written yet: after every round, so that a killed process has written all but the
  * last. */
-static void tell(struct gpu *gpu)
+static void write_totals(struct gpu *gpu)
 {
     gpu_write_note(gpu->thread, "skipped: GPU records of unknown kinds", gpu->unknown, NULL);
     gpu_write_note(gpu->thread, "skipped: GPU buffers damaged from some record on", gpu->damaged,
@@ -137,7 +137,7 @@ static void finish(struct gpu *gpu)
         gpu->cupti.flush_all(CUPTI_FLUSH_FORCED) != CUPTI_OK)
         gpu_write_note(gpu->thread, "GPU records that CUPTI could not flush", 1, NULL);
     drain_all(gpu);
-    tell(gpu);
+    write_totals(gpu);
     uint64_t out = __atomic_load_n(&gpu->pool.taken, __ATOMIC_RELAXED) -
                    __atomic_load_n(&gpu->pool.done, __ATOMIC_RELAXED);
     gpu_write_note(gpu->thread, "GPU buffers that CUPTI kept", out, "what is in them is missing");
@@ -164,7 +164,7 @@ static void *consume(void *context)
         gpupool_wait(&gpu->pool);
         ending = __atomic_load_n(&gpu->state, __ATOMIC_ACQUIRE) == GPU_ENDING;
         drain_all(gpu);
-        tell(gpu);
+        write_totals(gpu);
     }
     finish(gpu);
     agent_leave(gpu->thread);

@@ -68,8 +68,8 @@ static struct thread *enter(void)
 }
 
 /* The buffer's, in a thread of rocprofiler's. */
-static void take(uint64_t context, uint64_t buffer, struct rocm_header **headers, size_t count,
-                 void *user, uint64_t dropped)
+static void take_buffer(uint64_t context, uint64_t buffer, struct rocm_header **headers,
+                        size_t count, void *user, uint64_t dropped)
 {
     struct rocm *rocm = user;
     (void)context;
@@ -267,8 +267,8 @@ static const char *begin(struct rocm *rocm)
     if (calls->agents(ROCM_AGENTS_VERSION, take_agents, sizeof(struct rocm_agent), rocm) != ROCM_OK)
         return "rocprofiler does not tell its devices";
     if (calls->create_context(&rocm->context) != ROCM_OK ||
-        calls->create_buffer(rocm->context, BUFFER_BYTES, WATERMARK, ROCM_DISCARD, take, rocm,
-                             &rocm->buffer) != ROCM_OK)
+        calls->create_buffer(rocm->context, BUFFER_BYTES, WATERMARK, ROCM_DISCARD, take_buffer,
+                             rocm, &rocm->buffer) != ROCM_OK)
         return "rocprofiler makes no buffer";
     bool all = trace(rocm);
     (void)anchor(rocm); /* so that the first buffer has what changed since */

@@ -55,8 +55,8 @@ static bool is_entry(const struct texts *texts, uint32_t id, const char *text, s
 }
 
 /* The id of the text, or 0 with *slot where it belongs. */
-static uint32_t find(const struct texts *texts, uint64_t sum, const char *text, size_t bytes,
-                     uint32_t *slot)
+static uint32_t find_text(const struct texts *texts, uint64_t sum, const char *text, size_t bytes,
+                          uint32_t *slot)
 {
     for (uint32_t at = (uint32_t)sum & (SLOTS - 1);; at = (at + 1) & (SLOTS - 1)) {
         uint32_t id = __atomic_load_n(&texts->slots[at], __ATOMIC_ACQUIRE);
@@ -91,7 +91,7 @@ static bool write_name(struct texts *texts, struct recfile *file, uint32_t id, c
 static uint32_t add(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
                     uint64_t sum)
 {
-    uint32_t slot, id = find(texts, sum, text, bytes, &slot);
+    uint32_t slot, id = find_text(texts, sum, text, bytes, &slot);
     if (id)
         return id; /* another thread was faster */
     id = texts->count + 1;
@@ -131,7 +131,7 @@ static size_t cut(const char *text, size_t bytes, char room[NL_REC_MAX_NAME])
 uint32_t texts_known(const struct texts *texts, const char *text, size_t bytes)
 {
     uint32_t slot;
-    return bytes > NL_REC_MAX_NAME ? 0 : find(texts, hash(text, bytes), text, bytes, &slot);
+    return bytes > NL_REC_MAX_NAME ? 0 : find_text(texts, hash(text, bytes), text, bytes, &slot);
 }
 
 uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
@@ -144,7 +144,7 @@ uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, s
         text = room;
     }
     uint64_t sum = hash(text, bytes);
-    uint32_t slot, id = find(texts, sum, text, bytes, &slot);
+    uint32_t slot, id = find_text(texts, sum, text, bytes, &slot);
     if (id)
         return id;
     lock(&texts->lock, pid);

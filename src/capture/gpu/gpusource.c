@@ -133,8 +133,8 @@ static void poll_gpus(struct source_run *run)
         take_processes(run, state.devices);
 }
 
-static void tell(struct source_run *run, struct part *part, const char *item, uint64_t count,
-                 const char *detail)
+static void note_in_parts(struct source_run *run, struct part *part, const char *item,
+                          uint64_t count, const char *detail)
 {
     run->lost += count;
     if (part && count)
@@ -182,18 +182,19 @@ static void stop(struct source_run *run)
                        state.opened ? state.why : "the driver had not answered when the run ended");
     }
     const struct gpu_losses *losses = &state.losses;
-    tell(run, part, "dropped: GPU values", gpus->drops, "read faster than recorded");
+    note_in_parts(run, part, "dropped: GPU values", gpus->drops, "read faster than recorded");
     if (part && gpus->homeless)
         part_note(run->parts, part, "skipped: GPU values while no process was recorded",
                   gpus->homeless, NULL);
-    tell(run, part, "lost: GPU readings", losses->missed,
-         "a call of the driver took longer than the 100 ms between readings");
-    tell(run, part, "lost: calls of the GPU driver that failed", losses->errors,
-         "made again a second later");
-    tell(run, part, "lost: processes on GPUs", losses->unlisted, "more than are listed");
-    tell(run, part, "lost: samples of the GPU driver", losses->unsampled,
-         "their times cannot be, the clock was set, or there were more than fit");
-    tell(run, part, "lost: calls of the GPU driver that never came back", losses->hung, NULL);
+    note_in_parts(run, part, "lost: GPU readings", losses->missed,
+                  "a call of the driver took longer than the 100 ms between readings");
+    note_in_parts(run, part, "lost: calls of the GPU driver that failed", losses->errors,
+                  "made again a second later");
+    note_in_parts(run, part, "lost: processes on GPUs", losses->unlisted, "more than are listed");
+    note_in_parts(run, part, "lost: samples of the GPU driver", losses->unsampled,
+                  "their times cannot be, the clock was set, or there were more than fit");
+    note_in_parts(run, part, "lost: calls of the GPU driver that never came back", losses->hung,
+                  NULL);
     if (part && losses->slow)
         part_note(run->parts, part, "slow calls of the GPU driver", losses->slow,
                   "over 50 ms; made less often then");

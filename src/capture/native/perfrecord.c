@@ -10,7 +10,7 @@ struct cursor {
     bool cut;
 };
 
-static const unsigned char *take(struct cursor *cursor, size_t bytes)
+static const unsigned char *read_bytes(struct cursor *cursor, size_t bytes)
 {
     const unsigned char *at = cursor->at;
     if ((size_t)(cursor->end - at) < bytes) {
@@ -24,14 +24,14 @@ static const unsigned char *take(struct cursor *cursor, size_t bytes)
 
 static uint64_t take_u64(struct cursor *cursor)
 {
-    const unsigned char *at = take(cursor, sizeof(uint64_t));
+    const unsigned char *at = read_bytes(cursor, sizeof(uint64_t));
     return at ? perf_record_u64(at, 0) : 0;
 }
 
 static void take_pair(struct cursor *cursor, int64_t *first, int64_t *second)
 {
     int32_t pair[2] = {0, 0};
-    const unsigned char *at = take(cursor, sizeof pair);
+    const unsigned char *at = read_bytes(cursor, sizeof pair);
     if (at)
         memcpy(pair, at, sizeof pair);
     *first = pair[0];
@@ -48,7 +48,7 @@ static const unsigned char *take_list(struct cursor *cursor, size_t *count)
         return NULL;
     }
     *count = (size_t)items;
-    return take(cursor, (size_t)items * sizeof(uint64_t));
+    return read_bytes(cursor, (size_t)items * sizeof(uint64_t));
 }
 
 /* A length, so many bytes, and how many of these count. */
@@ -61,7 +61,7 @@ static void take_stack(struct cursor *cursor, struct perf_record *record)
         cursor->cut = true;
         return;
     }
-    record->stack = take(cursor, (size_t)room);
+    record->stack = read_bytes(cursor, (size_t)room);
     uint64_t filled = take_u64(cursor);
     record->stack_len = filled < room ? (size_t)filled : (size_t)room;
 }
@@ -72,7 +72,7 @@ static void take_registers(struct cursor *cursor, uint64_t mask, struct perf_rec
     size_t count = (size_t)__builtin_popcountll(mask);
     if (abi == PERF_SAMPLE_REGS_ABI_NONE)
         return;
-    const unsigned char *values = take(cursor, count * sizeof(uint64_t));
+    const unsigned char *values = read_bytes(cursor, count * sizeof(uint64_t));
     if (abi != PERF_SAMPLE_REGS_ABI_64 || !values)
         return; /* a 32-bit program: its samples have no stack */
     record->registers = values;
@@ -142,8 +142,8 @@ static void read_map(struct cursor *cursor, uint16_t misc, struct perf_record *r
     record->start = take_u64(cursor);
     record->len = take_u64(cursor);
     record->file_offset = take_u64(cursor);
-    const unsigned char *identity = take(cursor, 24);
-    (void)take(cursor, 8); /* protection and flags */
+    const unsigned char *identity = read_bytes(cursor, 24);
+    (void)read_bytes(cursor, 8); /* protection and flags */
     if (identity && misc & PERF_RECORD_MISC_MMAP_BUILD_ID && identity[0] &&
         identity[0] <= PERF_MAX_RECORD_ID) {
         record->id_len = identity[0];

@@ -192,7 +192,7 @@ static void take_exit(struct sampler *sampler, const struct perf_record *record)
         held_of(process)->ended = true;
 }
 
-static void take(struct sampler *sampler, const struct perf_record *record)
+static void take_record(struct sampler *sampler, const struct perf_record *record)
 {
     /* What switches the events on for the program's threads does so for ours, which they descend from. */
     bool ours = record->pid == sampler->own && record->kind != PERF_RECORD_KIND_LOST;
@@ -315,7 +315,7 @@ static void drain(struct sampler *sampler, bool last)
     parts_look(sampler->run->parts);
     perfring_fill(sampler->ring, ticks_clock_ns(CLOCK_MONOTONIC), last);
     while (perfring_next(sampler->ring, &record))
-        take(sampler, &record);
+        take_record(sampler, &record);
     if (sampler->lost != sampler->lost_seen && sampler->run->now_ns >= sampler->next_look)
         look_again(sampler);
     hand_over_all(sampler, last);
@@ -374,7 +374,7 @@ static void poll_ring(struct source_run *run)
     watch_switches(sampler, run->now_ns);
 }
 
-static void tell(struct sampler *sampler, struct part *part)
+static void note_sampler_state(struct sampler *sampler, struct part *part)
 {
     char text[160];
     const struct {
@@ -420,7 +420,7 @@ static void stop(struct source_run *run)
     drain(sampler, true);
     struct part *part = parts_first(run->parts, &count);
     if (count)
-        tell(sampler, part);
+        note_sampler_state(sampler, part);
     run->lost = sampler->lost;
     run->samples = sampler->samples;
     run->sample_ps = perfring_sample_ps(sampler->ring);

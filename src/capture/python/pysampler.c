@@ -303,7 +303,7 @@ static void wait_idle(struct pysampler *sampler, int64_t *slot)
     }
 }
 
-static void *run(void *context)
+static void *run_sampler(void *context)
 {
     struct pysampler *sampler = context;
     int64_t slot = ticks_clock_ns(CLOCK_MONOTONIC);
@@ -343,7 +343,7 @@ struct pysampler *pysampler_start(int64_t period_ns, const uint32_t *gate)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sampler->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (pthread_create(&sampler->thread, NULL, run, sampler) == 0)
+    if (pthread_create(&sampler->thread, NULL, run_sampler, sampler) == 0)
         return sampler;
     pthread_cond_destroy(&sampler->wake);
     pthread_mutex_destroy(&sampler->lock);

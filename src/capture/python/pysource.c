@@ -64,7 +64,7 @@ static void record(void *context, const struct pysampler_sample *sample, const c
     part_sample(target->part, ticks_now(parts_control(target->parts)->clock), &row);
 }
 
-static void take(struct source_run *run, struct part *part, const struct sampled *sampled)
+static void write_sample(struct source_run *run, struct part *part, const struct sampled *sampled)
 {
     struct target target = {run->parts, part};
     const struct samples *samples = run->state;
@@ -84,7 +84,7 @@ static void poll_parts(struct source_run *run)
             sampled = part->private[run->place] = nl_zalloc(sizeof *sampled);
             sampled->process = pysampler_add(samples->sampler, part->pid);
         }
-        take(run, part, sampled);
+        write_sample(run, part, sampled);
         if (pysampler_is_ready(samples->sampler, sampled->process))
             pychildren_see(samples->children, part->pid);
     }
@@ -100,7 +100,8 @@ static void note(struct source_run *run, struct part *part, const char *item, ui
         part_note(run->parts, part, item, count, detail);
 }
 
-static void tell(struct source_run *run, struct part *part, const struct pysampler_state *state)
+static void note_sampler_state(struct source_run *run, struct part *part,
+                               const struct pysampler_state *state)
 {
     if (state->found == PYFIND_REFUSED)
         part_note(run->parts, part, "not recorded: Python samples", 1, state->why);
@@ -127,9 +128,9 @@ static void leave(struct source_run *run, struct part *part)
     if (!sampled || !samples)
         return;
     pysampler_end(samples->sampler, sampled->process);
-    take(run, part, sampled);
+    write_sample(run, part, sampled);
     pysampler_state(samples->sampler, sampled->process, &state);
-    tell(run, part, &state);
+    note_sampler_state(run, part, &state);
     pysampler_free(sampled->process);
     nl_free(sampled);
     part->private[run->place] = NULL;

@@ -95,7 +95,7 @@ static int by_pid(const void *a, const void *b)
     return one < other ? -1 : one > other;
 }
 
-static struct machine_process *find(struct machine_process *list, size_t count, int64_t pid)
+static struct machine_process *find_process(struct machine_process *list, size_t count, int64_t pid)
 {
     struct machine_process key = {.pid = pid};
     return count ? bsearch(&key, list, count, sizeof *list, by_pid) : NULL;
@@ -131,7 +131,7 @@ static void mark_gpus(struct machine *machine)
         size_t count = gpuwatch_processes(machine->watch, d, list, &rounds);
         for (size_t i = 0; i < count; i++) {
             struct machine_process *process =
-                find(machine->processes, machine->process_count, list[i].pid);
+                find_process(machine->processes, machine->process_count, list[i].pid);
             if (!process)
                 continue;
             process->gpus |= UINT64_C(1) << d;
@@ -162,7 +162,7 @@ void machine_read_processes(struct machine *machine)
             machine->unseen++;
             continue;
         }
-        if (!carry_over(machine, &process, find(before, before_count, process.pid)))
+        if (!carry_over(machine, &process, find_process(before, before_count, process.pid)))
             continue;
         machine_read_recording(machine, &process);
         (void)alerts_see(&process.alerts, ALERT_GROWTH,

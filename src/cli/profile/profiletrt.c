@@ -113,7 +113,7 @@ static bool become_trtexec(void *context, struct nl_err *err)
                    strerror(errno));
 }
 
-static bool run(struct measuring *measuring, struct nl_err *err)
+static bool run_trtexec(struct measuring *measuring, struct nl_err *err)
 {
     struct nl_call *call = measuring->work->call;
     const struct nl_child child = {
@@ -257,6 +257,6 @@ bool nl_profile_tensorrt(struct nl_profile_work *work, struct nl_err *err)
         return false;
     nl_err_at(err, "", -1);
     measuring.plan.program = trtexec_find(nl_profile_own(work->call)->trtexec, &work->arena, err);
-    return measuring.plan.program && prepare(&measuring, err) && run(&measuring, err) &&
+    return measuring.plan.program && prepare(&measuring, err) && run_trtexec(&measuring, err) &&
            check_files(&measuring, err) && read_and_answer(&measuring, err);
 }

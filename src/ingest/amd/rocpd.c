@@ -36,7 +36,7 @@ static uint32_t tag_of(struct nl_str text)
 
 /* ---- Processes, threads, streams ---- */
 
-static const uint64_t *find(const struct gpurows_map *map, dbfile_cells id)
+static const uint64_t *find_in_map(const struct gpurows_map *map, dbfile_cells id)
 {
     return id->type == SQLITEPAGES_INTEGER ? gpurows_map_find(map, (uint64_t)id->integer) : NULL;
 }
@@ -44,7 +44,7 @@ static const uint64_t *find(const struct gpurows_map *map, dbfile_cells id)
 /* Process and thread as the operating system numbers them. */
 static int64_t number_of(const struct gpurows_map *map, dbfile_cells id)
 {
-    const uint64_t *found = find(map, id);
+    const uint64_t *found = find_in_map(map, id);
     return found ? (int64_t)*found : dbcell_i64(id);
 }
 
@@ -309,7 +309,7 @@ struct rocpd_event *rocpd_event(struct rocpd *load, dbfile_cells cell)
 
 static int64_t time_of(const struct rocpd *load, dbfile_cells own, dbfile_cells id)
 {
-    const uint64_t *time = own->type == SQLITEPAGES_INTEGER ? NULL : find(&load->times, id);
+    const uint64_t *time = own->type == SQLITEPAGES_INTEGER ? NULL : find_in_map(&load->times, id);
     return time ? (int64_t)*time : dbcell_i64(own);
 }
 
@@ -327,7 +327,7 @@ struct rocpd_place rocpd_place(struct rocpd *load, dbfile_cells cells)
         .start = time_of(load, &cells[ROCPD_START], &cells[ROCPD_START_ID]),
         .end = time_of(load, &cells[ROCPD_END], &cells[ROCPD_END_ID]),
         .event = event ? *event : (struct rocpd_event){.stack = NL_NULL_U64}};
-    const uint64_t *track = find(&load->tracks, &cells[ROCPD_TRACK]);
+    const uint64_t *track = find_in_map(&load->tracks, &cells[ROCPD_TRACK]);
     if (track)
         place.on = load->track[*track];
     prefer(&place.on.pid, number_of(&load->processes, &cells[ROCPD_PID]));

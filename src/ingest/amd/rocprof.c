@@ -176,7 +176,8 @@ static int64_t pid_in_name(const char *name)
     return pid;
 }
 
-static void tell(struct rocprof *load, const char *item, uint64_t count, const char *detail)
+static void report_coverage(struct rocprof *load, const char *item, uint64_t count,
+                            const char *detail)
 {
     if (count > 0)
         nl_builder_coverage(load->rows.builder, load->source, item, (int64_t)count, detail);
@@ -184,17 +185,20 @@ static void tell(struct rocprof *load, const char *item, uint64_t count, const c
 
 static void report(struct rocprof *load, const struct rocprof_kind *kind, uint64_t rows)
 {
-    tell(load, NL_COVERS_NO_STARTS, load->timeless,
-         "the file has no start times; kernels are placed one after another in file order");
-    tell(load, "not recorded: length of kernels", load->untold_length,
-         "add a kernel trace of the same run");
-    tell(load, "skipped: damaged row", load->bad_rows, "fewer cells than the header has columns");
-    tell(load, "counters without a value", load->no_value, "the cell is empty or no number");
-    tell(load, "not linked: process id of two recordings", load->ambiguous,
-         "the same number under another Guid");
-    tell(load, "repaired: quote never closed", load->csv.loose_quotes, NULL);
-    tell(load, "skipped: line over 16 MiB", load->csv.long_rows, NULL);
-    tell(load, "no rows in the file", rows == 0, kind->name);
+    report_coverage(
+        load, NL_COVERS_NO_STARTS, load->timeless,
+        "the file has no start times; kernels are placed one after another in file order");
+    report_coverage(load, "not recorded: length of kernels", load->untold_length,
+                    "add a kernel trace of the same run");
+    report_coverage(load, "skipped: damaged row", load->bad_rows,
+                    "fewer cells than the header has columns");
+    report_coverage(load, "counters without a value", load->no_value,
+                    "the cell is empty or no number");
+    report_coverage(load, "not linked: process id of two recordings", load->ambiguous,
+                    "the same number under another Guid");
+    report_coverage(load, "repaired: quote never closed", load->csv.loose_quotes, NULL);
+    report_coverage(load, "skipped: line over 16 MiB", load->csv.long_rows, NULL);
+    report_coverage(load, "no rows in the file", rows == 0, kind->name);
 }
 
 static bool read_rows(struct rocprof *load, const struct rocprof_kind *kind, struct nl_err *err)

@@ -340,7 +340,8 @@ static void one_line(struct roctext *load, struct nl_str text)
         work_line(load, &line);
 }
 
-static void tell(struct roctext *load, const char *item, int64_t count, const char *detail)
+static void report_coverage(struct roctext *load, const char *item, int64_t count,
+                            const char *detail)
 {
     if (count > 0)
         nl_builder_coverage(load->rows.builder, load->source, item, count, detail);
@@ -358,14 +359,14 @@ static bool read_lines(struct roctext *load, struct nl_stream *stream, struct nl
         one_line(load, text);
     }
     bool failed = lines.failed;
-    tell(load, "skipped: line over 4 MiB", (int64_t)lines.cut, NULL);
+    report_coverage(load, "skipped: line over 4 MiB", (int64_t)lines.cut, NULL);
     textlines_release(&lines);
-    tell(load, "skipped: damaged row", load->bad, "no line of a trace of roctracer");
-    tell(load, "not recorded: names of kernels", load->unnamed,
-         "give hip_api_trace.txt of the same run beside it");
-    tell(load, "skipped: ends of ranges that were never begun", load->unmatched, NULL);
-    tell(load, "left out: HSA's copies", load->told_twice,
-         "hcc_ops_trace.txt of the same run has them as HIP's");
+    report_coverage(load, "skipped: damaged row", load->bad, "no line of a trace of roctracer");
+    report_coverage(load, "not recorded: names of kernels", load->unnamed,
+                    "give hip_api_trace.txt of the same run beside it");
+    report_coverage(load, "skipped: ends of ranges that were never begun", load->unmatched, NULL);
+    report_coverage(load, "left out: HSA's copies", load->told_twice,
+                    "hcc_ops_trace.txt of the same run has them as HIP's");
     if (failed)
         return false;
     if (nl_job_cancelled(load->rows.job))

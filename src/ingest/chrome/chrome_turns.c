@@ -221,7 +221,7 @@ static void parse_block(struct chrome_worker *worker, const struct block *block)
     }
 }
 
-static void *run(void *context)
+static void *run_worker(void *context)
 {
     struct runner *runner = context;
     struct block block;
@@ -250,9 +250,9 @@ static bool read_threaded(struct turns *turns, struct chrome_worker *workers, un
     for (unsigned i = 0; i < count; i++)
         runners[i] = (struct runner){.turns = turns, .worker = &workers[i]};
     while (started < count &&
-           pthread_create(&runners[started].thread, NULL, run, &runners[started]) == 0)
+           pthread_create(&runners[started].thread, NULL, run_worker, &runners[started]) == 0)
         started++;
-    run(&runners[0]);
+    run_worker(&runners[0]);
     for (unsigned i = 1; i < started; i++)
         pthread_join(runners[i].thread, NULL);
     pthread_mutex_destroy(&turns->lock);

@@ -82,7 +82,7 @@ bool dbrows_open(struct dbrows *db, const struct nl_reading *reading, struct nl_
     return true;
 }
 
-static void tell(struct dbrows *db, const char *item, uint64_t count, const char *detail)
+static void report_coverage(struct dbrows *db, const char *item, uint64_t count, const char *detail)
 {
     if (count > 0)
         nl_builder_coverage(db->rows.builder, db->rows.source, item, (int64_t)count, detail);
@@ -94,9 +94,9 @@ bool dbrows_close(struct dbrows *db, struct nl_err *err)
     char place[160];
     (void)snprintf(place, sizeof place, "first at byte %llu: %s",
                    (unsigned long long)db->damage.offset, db->damage.what ? db->damage.what : "");
-    tell(db, "damaged: pages of the database", db->damage.pages, place);
-    tell(db, "damaged: rows of the database", db->damage.rows, place);
-    tell(db, "truncated: compressed data", db->cut != NULL, db->cut);
+    report_coverage(db, "damaged: pages of the database", db->damage.pages, place);
+    report_coverage(db, "damaged: rows of the database", db->damage.rows, place);
+    report_coverage(db, "truncated: compressed data", db->cut != NULL, db->cut);
     gpurows_end(&db->rows);
     bool done = true;
     if (nl_job_cancelled(db->rows.job)) {
@@ -159,7 +159,7 @@ void dbrows_tell_others(struct dbrows *db, const char *prefix, const char *const
             len -= uuid; /* the run's id */
         (void)snprintf(item, sizeof item, "not loaded: %.*s", (int)nl_utf8_cut(name, len, 100),
                        name);
-        tell(db, item, rows, "rows of a table that this reader does not use");
+        report_coverage(db, item, rows, "rows of a table that this reader does not use");
     }
 }
 

@@ -2,7 +2,7 @@
 #include "ingest/lib/torchrange.h"
 #include "base/chars.h"
 
-static bool take(struct nl_str *rest, const char *word)
+static bool skip_word(struct nl_str *rest, const char *word)
 {
     if (!nl_str_starts(*rest, word))
         return false;
@@ -62,11 +62,11 @@ bool torch_range_read(struct nl_str text, struct torch_range *range)
     if (at == 0 || at == text.len)
         return false;
     range->name = (struct nl_str){text.ptr, at};
-    if (take(&rest, ", seq = "))
+    if (skip_word(&rest, ", seq = "))
         range->sequence = take_number(&rest);
-    if (take(&rest, ", op_id = "))
+    if (skip_word(&rest, ", op_id = "))
         range->op_id = take_number(&rest);
-    if (!take(&rest, ", sizes = "))
+    if (!skip_word(&rest, ", sizes = "))
         return false;
     range->sizes = (struct nl_str){rest.ptr, list_length(rest)};
     rest = (struct nl_str){rest.ptr + range->sizes.len, rest.len - range->sizes.len};

@@ -369,7 +369,7 @@ static void take_line(struct lines *l)
     }
 }
 
-static void tell(struct lines *l)
+static void report_coverage(struct lines *l)
 {
     const struct {
         const char *item;
@@ -425,7 +425,7 @@ static bool nccljson_load(struct nl_reading *reading, struct nl_err *err)
         if (!l->json.problem && !l->text.overflow)
             take_line(l);
     }
-    tell(l);
+    report_coverage(l);
     bool done = err->code == NL_OK;
     if (done && nl_job_cancelled(reading->job))
         done = nl_fail(err, NL_INTERRUPTED, "interrupted");

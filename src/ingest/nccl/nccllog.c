@@ -486,7 +486,7 @@ static void take_line(struct log *log, struct nl_str line)
     }
 }
 
-static void tell(struct log *log)
+static void report_coverage(struct log *log)
 {
     const struct {
         const char *item;
@@ -529,7 +529,7 @@ static bool nccllog_load(struct nl_reading *reading, struct nl_err *err)
     bool done = !lines.failed;
     textlines_release(&lines);
     nl_free(log.comms);
-    tell(&log);
+    report_coverage(&log);
     if (nl_job_cancelled(reading->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (done && !log.infos && !log.results)

@@ -24,7 +24,7 @@ static struct span part_of(struct span whole, uint64_t from, uint64_t len)
     return (struct span){whole.start + from, whole.start + from, whole.start + from + len, false};
 }
 
-static uint64_t take(struct span *span, unsigned bytes)
+static uint64_t read_little_endian(struct span *span, unsigned bytes)
 {
     uint64_t value = 0;
     if ((size_t)(span->end - span->at) < bytes) {
@@ -42,7 +42,7 @@ static uint64_t take_unsigned(struct span *span)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; !span->over; shift += 7) {
-        uint64_t byte = take(span, 1);
+        uint64_t byte = read_little_endian(span, 1);
         if (shift < 64)
             value |= (byte & 127) << shift;
         if (byte < 128)
@@ -55,7 +55,7 @@ static int64_t take_signed(struct span *span)
 {
     uint64_t value = 0;
     for (unsigned shift = 0; !span->over;) {
-        uint64_t byte = take(span, 1);
+        uint64_t byte = read_little_endian(span, 1);
         if (shift < 64)
             value |= (byte & 127) << shift;
         shift += 7;
@@ -100,16 +100,16 @@ static struct section section_at(const struct elf *elf, uint64_t index)
     if (index >= elf->count)
         return section;
     struct span at = part_of(elf->file, elf->table + index * elf->entry_size, 64);
-    section.name = take(&at, 4);
-    section.type = take(&at, 4);
-    (void)take(&at, 8); /* flags */
-    (void)take(&at, 8); /* address */
-    section.offset = take(&at, 8);
-    section.size = take(&at, 8);
-    section.link = take(&at, 4);
-    (void)take(&at, 4);
-    (void)take(&at, 8);
-    section.entry = take(&at, 8);
+    section.name = read_little_endian(&at, 4);
+    section.type = read_little_endian(&at, 4);
+    (void)read_little_endian(&at, 8); /* flags */
+    (void)read_little_endian(&at, 8); /* address */
+    section.offset = read_little_endian(&at, 8);
+    section.size = read_little_endian(&at, 8);
+    section.link = read_little_endian(&at, 4);
+    (void)read_little_endian(&at, 4);
+    (void)read_little_endian(&at, 8);
+    section.entry = read_little_endian(&at, 8);
     return section;
 }
 
@@ -133,11 +133,11 @@ static bool open_elf(struct elf *elf, const void *bytes, size_t len)
     if (len < 64 || memcmp(bytes, "\177ELF\2\1", 6) != 0)
         return false; /* 64 bits, little endian */
     struct span at = part_of(elf->file, 40, 24);
-    elf->table = take(&at, 8);
-    (void)take(&at, 10);
-    elf->entry_size = take(&at, 2);
-    elf->count = take(&at, 2);
-    uint64_t names = take(&at, 2);
+    elf->table = read_little_endian(&at, 8);
+    (void)read_little_endian(&at, 10);
+    elf->entry_size = read_little_endian(&at, 2);
+    elf->count = read_little_endian(&at, 2);
+    uint64_t names = read_little_endian(&at, 2);
     if (elf->entry_size < 64 || elf->table > len)
         return false;
     elf->names = section_at(elf, names);
@@ -171,7 +171,7 @@ static void read_relocations(struct owners *owners, const char *name, unsigned s
     owners->table = section_at(owners->elf, section.link);
     owners->strings = section_at(owners->elf, owners->table.link);
     while ((size_t)(span.end - span.at) >= size) {
-        uint64_t place = take(&span, 8), symbol = take(&span, 8) >> 32;
+        uint64_t place = read_little_endian(&span, 8), symbol = read_little_endian(&span, 8) >> 32;
         (void)gpurows_map_put(&owners->symbols, place, symbol, NULL);
         span.at += size - 16;
     }
@@ -188,7 +188,7 @@ static struct nl_str owner_at(const struct owners *owners, uint64_t place)
     if (*symbol >= count)
         return nl_str("");
     span.at = span.start + *symbol * 24;
-    return text_at(owners->elf, &owners->strings, take(&span, 4));
+    return text_at(owners->elf, &owners->strings, read_little_endian(&span, 4));
 }
 
 /* ---- Line tables. ---- */
@@ -238,7 +238,7 @@ static struct cubinlines_row row_now(const struct unit *unit, bool end)
                                    (uint32_t)unit->line};
 }
 
-static void add_row(struct unit *unit, bool end)
+static void add_line_row(struct unit *unit, bool end)
 {
     struct cubinlines *lines = unit->lines;
     struct cubinlines_function *function = &unit->function;
@@ -260,7 +260,7 @@ static void add_row(struct unit *unit, bool end)
 static void end_sequence(struct unit *unit)
 {
     struct cubinlines *lines = unit->lines;
-    add_row(unit, true);
+    add_line_row(unit, true);
     if (unit->open) {
         nl_grow(&lines->functions, &lines->function_cap, lines->function_count + 1);
         lines->functions[lines->function_count++] = unit->function;
@@ -278,7 +278,7 @@ static void set_address(struct unit *unit, struct span *operand)
     bool made = false;
     if (unit->open)
         end_sequence(unit);
-    unit->address = unit->start = take(operand, 8);
+    unit->address = unit->start = read_little_endian(operand, 8);
     if (!name.len)
         return;
     (void)gpurows_map_put(&lines->known, key_of(unit->id, name), lines->function_count, &made);
@@ -308,7 +308,7 @@ static void extended(struct unit *unit)
     }
     struct span operand = {program->at, program->at, program->at + len, false};
     program->at += len;
-    switch (take(&operand, 1)) {
+    switch (read_little_endian(&operand, 1)) {
     case DW_LNE_END_SEQUENCE: end_sequence(unit); break;
     case DW_LNE_SET_ADDRESS:
         if (len == 9)
@@ -323,14 +323,14 @@ static void standard(struct unit *unit, unsigned opcode)
 {
     struct span *program = &unit->program;
     switch (opcode) {
-    case DW_LNS_COPY: add_row(unit, false); break;
+    case DW_LNS_COPY: add_line_row(unit, false); break;
     case DW_LNS_ADVANCE_PC: unit->address += take_unsigned(program) * unit->step; break;
     case DW_LNS_ADVANCE_LINE: unit->line += (uint64_t)take_signed(program); break;
     case DW_LNS_SET_FILE: unit->file = take_unsigned(program); break;
     case DW_LNS_CONST_ADD_PC:
         unit->address += (255 - unit->opcodes) / unit->range * unit->step;
         break;
-    case DW_LNS_FIXED_ADVANCE_PC: unit->address += take(program, 2); break;
+    case DW_LNS_FIXED_ADVANCE_PC: unit->address += read_little_endian(program, 2); break;
     default:
         for (unsigned i = 0; i < unit->operands[opcode]; i++)
             (void)take_unsigned(program);
@@ -338,17 +338,17 @@ static void standard(struct unit *unit, unsigned opcode)
     }
 }
 
-static void run(struct unit *unit)
+static void run_line_program(struct unit *unit)
 {
     struct span *program = &unit->program;
     unit->file = unit->line = 1;
     while (program->at < program->end && !program->over) {
-        unsigned opcode = (unsigned)take(program, 1);
+        unsigned opcode = (unsigned)read_little_endian(program, 1);
         if (opcode >= unit->opcodes) {
             unsigned special = opcode - unit->opcodes;
             unit->address += special / unit->range * unit->step;
             unit->line += (uint64_t)(int64_t)(unit->base + (int)(special % unit->range));
-            add_row(unit, false);
+            add_line_row(unit, false);
         } else if (opcode == DW_LNS_EXTENDED_OP) {
             extended(unit);
         } else {
@@ -378,32 +378,32 @@ static void read_files(struct unit *unit, struct span *head)
 /* One unit of the table; false at its end. */
 static bool read_unit(struct unit *unit, struct span *table)
 {
-    uint64_t size = take(table, 4);
+    uint64_t size = read_little_endian(table, 4);
     if (table->over || size < 2 || size > (uint64_t)(table->end - table->at)) {
         unit->lines->damaged += size != 0;
         return false;
     }
     struct span head = {table->at, table->at, table->at + size, false};
     table->at += size;
-    uint64_t version = take(&head, 2), len = take(&head, 4);
+    uint64_t version = read_little_endian(&head, 2), len = read_little_endian(&head, 4);
     if (version < 2 || version > 4 || len > (uint64_t)(head.end - head.at)) {
         unit->lines->damaged++;
         return true;
     }
     unit->program = (struct span){head.at + len, head.at + len, head.end, false};
     head.end = head.at + len;
-    unit->step = (unsigned)take(&head, 1);
-    (void)take(&head, version == 4 ? 2 : 1); /* operations per instruction, is_stmt */
-    unit->base = (int)(int8_t)take(&head, 1);
-    unit->range = (unsigned)take(&head, 1);
-    unit->opcodes = (unsigned)take(&head, 1);
+    unit->step = (unsigned)read_little_endian(&head, 1);
+    (void)read_little_endian(&head, version == 4 ? 2 : 1); /* operations per instruction, is_stmt */
+    unit->base = (int)(int8_t)read_little_endian(&head, 1);
+    unit->range = (unsigned)read_little_endian(&head, 1);
+    unit->opcodes = (unsigned)read_little_endian(&head, 1);
     for (unsigned i = 1; i < unit->opcodes; i++)
-        unit->operands[i] = (unsigned char)take(&head, 1);
+        unit->operands[i] = (unsigned char)read_little_endian(&head, 1);
     read_files(unit, &head);
     if (head.over || !unit->range || !unit->opcodes)
         unit->lines->damaged++;
     else
-        run(unit);
+        run_line_program(unit);
     return true;
 }
 

@@ -364,7 +364,7 @@ static void take_row(struct page *page)
     }
 }
 
-static void tell(struct page *page)
+static void report_coverage(struct page *page)
 {
     const struct {
         const char *item;
@@ -405,7 +405,7 @@ static bool ncucsv_load(struct nl_reading *reading, struct nl_err *err)
                        page.header ? "an ncu table without kernels"
                                    : "the output of ncu without a table; run ncu with --csv --page "
                                      "raw, or give the .ncu-rep file");
-    tell(&page);
+    report_coverage(&page);
     csvread_release(&page.csv);
     nl_buf_release(&page.kernel);
     nl_arena_free(&page.arena);

@@ -73,7 +73,7 @@ static int ncurep_sniff(const struct nl_input *input, const char **why)
 }
 
 /* The next `len` bytes into rep->bytes, growing with what really comes. False at the end. */
-static bool take(struct rep *rep, uint64_t len)
+static bool read_bytes(struct rep *rep, uint64_t len)
 {
     size_t step = (size_t)1 << 20;
     for (rep->len = 0; rep->len < len;) {
@@ -94,7 +94,7 @@ static bool skip(struct rep *rep, uint64_t len)
 {
     while (len) {
         uint64_t step = len < (1u << 20) ? len : 1u << 20;
-        if (!take(rep, step))
+        if (!read_bytes(rep, step))
             return false;
         len -= step;
     }
@@ -104,7 +104,7 @@ static bool skip(struct rep *rep, uint64_t len)
 /* A size before what it counts. False at the end, cut or impossible. */
 static bool take_size(struct rep *rep, uint64_t *size)
 {
-    if (!take(rep, 4)) {
+    if (!read_bytes(rep, 4)) {
         rep->cut = rep->cut || rep->len > 0;
         return false;
     }
@@ -425,7 +425,7 @@ static bool read_payload(struct rep *rep, const struct block *block)
         }
         left -= size;
         bool result = i >= block->sources && i - block->sources < block->results;
-        if (!(result || i < block->sources ? take(rep, size) : skip(rep, size))) {
+        if (!(result || i < block->sources ? read_bytes(rep, size) : skip(rep, size))) {
             rep->cut = true;
             return false;
         }
@@ -445,7 +445,7 @@ static bool read_blocks(struct rep *rep)
 {
     uint64_t size;
     while (take_size(rep, &size)) {
-        if (!take(rep, size)) {
+        if (!read_bytes(rep, size)) {
             rep->cut = true;
             break;
         }
@@ -465,7 +465,8 @@ static bool read_start(struct rep *rep)
 {
     struct wire_field field;
     uint64_t size, version = 0;
-    bool whole = take(rep, 4) && take_size(rep, &size) && size <= 4096 && take(rep, size);
+    bool whole =
+        read_bytes(rep, 4) && take_size(rep, &size) && size <= 4096 && read_bytes(rep, size);
     if (rep->failed)
         return false;
     if (!whole)
@@ -485,7 +486,7 @@ static bool read_start(struct rep *rep)
     return true;
 }
 
-static void tell(struct rep *rep)
+static void report_coverage(struct rep *rep)
 {
     const struct {
         const char *item;
@@ -522,7 +523,7 @@ static bool ncurep_load(struct nl_reading *reading, struct nl_err *err)
         done = nl_fail(err, NL_FORMAT, "this report has no complete kernel%s",
                        rep.cut || rep.damaged ? "; it is cut or damaged, copy it again" : "");
     }
-    tell(&rep);
+    report_coverage(&rep);
     nl_arena_free(&rep.arena);
     cubinlines_release(&rep.lines);
     cubincode_release(&rep.programs);

@@ -126,7 +126,7 @@ static void stage_reset(struct nsys_worker *worker, const struct event *event)
     nl_stage_slice(worker->stage, &slice);
 }
 
-static void take(struct switches *switches, const struct event *event)
+static void take_switch(struct switches *switches, const struct event *event)
 {
     struct nsys_worker *worker = switches->worker;
     struct holder *holder = holder_of(switches, event);
@@ -151,7 +151,7 @@ static void switches_whole(struct nsys_worker *worker, struct dbfile_table *tabl
     nl_free(reader);
     struct nl_keyed *order = sorted(&switches);
     for (size_t i = 0; i < switches.count && !is_stopped(&switches, i); i++)
-        take(&switches, &switches.events[order[i].row]);
+        take_switch(&switches, &switches.events[order[i].row]);
     for (size_t i = 0; i < switches.holder_count; i++)
         if (switches.holders[i].holds)
             stage_hold(worker, &switches.holders[i], NL_NULL_I64);

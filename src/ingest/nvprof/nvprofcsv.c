@@ -81,14 +81,15 @@ struct nvprofcsv {
     uint64_t used, unknown, before, marks;
 };
 
-static int find(const struct csvread *csv, const char *name)
+static int find_column(const struct csvread *csv, const char *name)
 {
     return csvread_column(csv, name);
 }
 
 static bool has(const struct csvread *csv, const char *const names[3])
 {
-    return find(csv, names[0]) >= 0 && find(csv, names[1]) >= 0 && find(csv, names[2]) >= 0;
+    return find_column(csv, names[0]) >= 0 && find_column(csv, names[1]) >= 0 &&
+           find_column(csv, names[2]) >= 0;
 }
 
 /* What the row at hand is the header of. */
@@ -133,12 +134,12 @@ static void begin_table(struct nvprofcsv *load, enum table table)
 {
     load->table = table;
     for (int i = 0; i < T_COLUMNS; i++) {
-        load->column[i] = find(&load->csv, columns[i]);
+        load->column[i] = find_column(&load->csv, columns[i]);
         load->power[i] = -1;
         load->factor[i] = 1;
     }
     if (table == METRICS)
-        load->column[T_NAME] = find(&load->csv, "Kernel");
+        load->column[T_NAME] = find_column(&load->csv, "Kernel");
 }
 
 static struct nl_str cell(const struct nvprofcsv *load, int what)

@@ -247,7 +247,7 @@ static void close_track(struct pairing *pairing)
     }
 }
 
-static void take(struct pairing *pairing, uint32_t row)
+static void take_half(struct pairing *pairing, uint32_t row)
 {
     struct perfetto_load *load = pairing->load;
     const struct perfetto_record *record = &load->records[row];
@@ -341,7 +341,7 @@ bool perfetto_finish(struct perfetto_load *load)
         uint32_t track = load->records[order[i].row].track;
         if (i && track != load->records[order[i - 1].row].track)
             close_track(&pairing);
-        take(&pairing, order[i].row);
+        take_half(&pairing, order[i].row);
         going =
             (i & 4095) || !(nl_job_cancelled(load->job) || nl_builder_over_budget(load->builder));
     }

@@ -379,7 +379,7 @@ static void take_other(struct rec_events *e, const struct event *event)
     }
 }
 
-static void take(struct rec_events *e, const struct event *event)
+static void take_event(struct rec_events *e, const struct event *event)
 {
     unsigned kind = event->cell.kind;
     if (event->ts == NL_NULL_I64) {
@@ -474,7 +474,7 @@ static void read_block(struct rec_events *e, const unsigned char *bytes, uint32_
         if (event.cell.kind == NL_REC_THREAD)
             set_thread(e, &event);
         else if (e->now)
-            take(e, &event);
+            take_event(e, &event);
         else
             e->no_thread++;
     }

@@ -18,7 +18,7 @@ static uint64_t runs(const struct rec_load *load, const uint64_t *events, unsign
     }
 }
 
-static void tell(struct rec_load *load, const char *key, uint64_t value)
+static void keep_hook_fact(struct rec_load *load, const char *key, uint64_t value)
 {
     char text[32];
     (void)snprintf(text, sizeof text, "%" PRIu64, value);
@@ -34,6 +34,6 @@ void rec_tell_hooks(struct rec_load *load, const uint64_t *events)
     };
 #undef NL_REC_HOOK
     for (unsigned i = 0; i < NL_REC_HOOK_COUNT; i++)
-        tell(load, keys[i], runs(load, events, i));
-    tell(load, NL_RECCOST_TOOK, load->head.hooks.start_ns);
+        keep_hook_fact(load, keys[i], runs(load, events, i));
+    keep_hook_fact(load, NL_RECCOST_TOOK, load->head.hooks.start_ns);
 }

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static void add_row(struct runjson_rows *rows, uint32_t row)
+static void add_json_row(struct runjson_rows *rows, uint32_t row)
 {
     nl_grow(&rows->items, &rows->cap, rows->count + 1);
     rows->items[rows->count++] = row;
@@ -84,7 +84,7 @@ static void take_source(struct runjson *load, struct jsonpull *reader)
     for (size_t i = 0; i < sizeof per_process / sizeof per_process[0]; i++)
         if (nl_str_is(row.format, per_process[i]))
             nl_builder_correlation_per_process(load->builder, source);
-    add_row(&load->sources, source);
+    add_json_row(&load->sources, source);
 }
 
 /* The source at a place; the document itself if it names none. */
@@ -153,7 +153,7 @@ static void take_device(struct runjson *load, struct jsonpull *reader)
     uint32_t device = nl_builder_device(load->builder, source_at(load, row.source),
                                         (int64_t)load->devices.count, row.ordinal);
     fill_device(load, nl_builder_device_row(load->builder, device), &row);
-    add_row(&load->devices, device);
+    add_json_row(&load->devices, device);
 }
 
 struct process_row {
@@ -181,7 +181,7 @@ static void take_process(struct runjson *load, struct jsonpull *reader)
         nl_builder_process_label(load->builder, process, row.label);
     nl_grow(&load->ranks, &load->rank_cap, load->processes.count + 1);
     load->ranks[load->processes.count] = row.rank;
-    add_row(&load->processes, process);
+    add_json_row(&load->processes, process);
 }
 
 struct lane_row {
@@ -224,7 +224,7 @@ static void take_lane(struct runjson *load, struct jsonpull *reader)
     uint32_t lane = nl_builder_lane(load->builder, &key);
     if (row.name.len)
         nl_builder_lane_name(load->builder, lane, row.name);
-    add_row(&load->lanes, lane);
+    add_json_row(&load->lanes, lane);
     if (key.process == NL_NULL_ROW)
         return;
     nl_grow(&load->rank_lanes, &load->rank_lane_cap, load->rank_lane_count + 1);
@@ -353,12 +353,12 @@ static void take_measurement(struct runjson *load, struct jsonpull *reader)
     load->metric_count = 0;
     read_object(load, reader, members, &row);
     if (row.source == NL_NULL_ROW) {
-        add_row(&load->measurements, NL_NULL_ROW);
+        add_json_row(&load->measurements, NL_NULL_ROW);
         return;
     }
     row.source = source_at(load, row.source);
     uint32_t place = load->measured++;
-    add_row(&load->measurements, place);
+    add_json_row(&load->measurements, place);
     nl_stage_measurement(load->stage, &row);
     for (size_t i = 0; i < load->metric_count; i++) {
         load->metrics[i].measurement = place;

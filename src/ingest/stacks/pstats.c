@@ -140,7 +140,7 @@ static bool is_own(const struct pstats *load, uint32_t function)
     return false;
 }
 
-static void add_row(struct pstats *load, const struct nl_call_row *row)
+static void add_call_row(struct pstats *load, const struct nl_call_row *row)
 {
     if (is_own(load, row->stack) || is_own(load, row->caller)) {
         load->own_calls += row->caller == NL_NULL_ROW && row->count > 0 ? (uint64_t)row->count : 0;
@@ -268,7 +268,7 @@ static void read_callers(struct pstats *load, uint32_t function)
         if (marshal->problem || !read_caller(load, &call))
             return;
         load->callers++;
-        add_row(load, &call);
+        add_call_row(load, &call);
     }
 }
 
@@ -291,7 +291,7 @@ static bool read_entry(struct pstats *load)
     if (!read_numbers(load, &call, false))
         return false;
     load->functions++;
-    add_row(load, &call);
+    add_call_row(load, &call);
     struct marshal_value callers = marshal_next(marshal);
     if (callers.type == MARSHAL_DICT)
         read_callers(load, call.stack);

@@ -277,7 +277,7 @@ static int gputelemetry_sniff(const struct nl_input *input, const char **why)
     return NL_NEAR_MISS;
 }
 
-static void tell(struct telemetry *t)
+static void report_coverage(struct telemetry *t)
 {
     const struct {
         const char *item;
@@ -320,7 +320,7 @@ static bool gputelemetry_load(struct nl_reading *reading, struct nl_err *err)
     }
     if (done && !t.values)
         done = nl_fail(err, NL_FORMAT, "this telemetry has no values");
-    tell(&t);
+    report_coverage(&t);
     nl_idmap_release(&t.series);
     return done;
 }

@@ -179,7 +179,7 @@ static int keep_header(struct nl_str line, char *room, size_t size, struct nl_st
     return textlines_words((struct nl_str){room, len}, names, TELEMETRY_COLUMNS);
 }
 
-static int find(const struct table *table, const char *name)
+static int find_column(const struct table *table, const char *name)
 {
     for (int i = 0; i < table->count; i++)
         if (nl_str_is(table->names[i], name))
@@ -197,11 +197,11 @@ static void table_header(struct table *table, struct nl_str line)
         return;
     }
     table->count = keep_header(line, table->text, sizeof table->text, table->names);
-    table->device = find(table, "gpu");
-    table->date = find(table, "Date");
-    table->time = find(table, "Time");
-    table->pid = find(table, "pid");
-    table->command = find(table, "command");
+    table->device = find_column(table, "gpu");
+    table->date = find_column(table, "Date");
+    table->time = find_column(table, "Time");
+    table->pid = find_column(table, "pid");
+    table->command = find_column(table, "command");
     table->units_next = true;
 }
 

@@ -91,7 +91,7 @@ static bool read_windows(struct zeus *z, struct nl_err *err)
     return z->windows > 0 || nl_fail(err, NL_FORMAT, "no window in this log");
 }
 
-static void tell(const struct zeus *z)
+static void report_coverage(const struct zeus *z)
 {
     nl_builder_clock(z->rows.builder, z->rows.source, z->epoch ? "unix" : "monotonic",
                      z->epoch ? 0 : NL_NULL_I64);
@@ -119,7 +119,7 @@ static bool zeus_load(struct nl_reading *reading, struct nl_err *err)
     z->unit = nl_builder_name(reading->builder, nl_str("J"));
     z->lane = gpurows_thread(&z->rows, NL_LANE_NVTX, NL_NULL_I64, NL_NULL_I64, z->domain);
     bool done = read_windows(z, err);
-    tell(z);
+    report_coverage(z);
     gpurows_end(&z->rows);
     csvread_release(&z->csv);
     nl_free(z);

@@ -119,7 +119,7 @@ static void tell_status(struct dump *dump, struct pickle_value status)
     }
 }
 
-static void tell(struct dump *dump)
+static void report_coverage(struct dump *dump)
 {
     const struct {
         const char *item;
@@ -141,7 +141,7 @@ static void tell(struct dump *dump)
 }
 
 /* False when no more are to be taken. */
-static bool take(struct dump *dump, const struct pickle_value *pairs, size_t count)
+static bool take_entry(struct dump *dump, const struct pickle_value *pairs, size_t count)
 {
     dump->stopped = dump->stopped || nl_builder_over_budget(dump->builder) ||
                     !flightrec_rows_take(&dump->rows, pairs, count);
@@ -160,7 +160,7 @@ static void take_while_reading(void *context, size_t list, const struct pickle_v
                                size_t count)
 {
     (void)list;
-    (void)take(context, pairs, count);
+    (void)take_entry(context, pairs, count);
 }
 
 /* The entries that were not taken while the pickle was read. */
@@ -178,7 +178,7 @@ static bool take_rest(struct dump *dump, struct nl_err *err)
             return nl_fail(err, NL_INTERRUPTED, "interrupted");
         const struct pickle_value *pairs =
             pickle_pairs(p, pickle_item(p, entries, (uint32_t)i), &count);
-        if (!take(dump, pairs, count))
+        if (!take_entry(dump, pairs, count))
             break;
     }
     return true;
@@ -225,7 +225,7 @@ static bool finish(struct dump *dump, struct nl_err *err)
     }
     tell_groups(dump);
     tell_status(dump, get(dump, dump->pickle->root, "pg_status"));
-    tell(dump);
+    report_coverage(dump);
     return done;
 }
 

@@ -405,7 +405,7 @@ static bool over_budget(const struct pickle *p)
     return p->job && p->job->memory_bytes && held > p->job->memory_bytes / 3 * 2;
 }
 
-static bool run(struct pickle *p, struct nl_err *err)
+static bool run_pickle(struct pickle *p, struct nl_err *err)
 {
     enum step step = GO_ON;
     for (uint64_t i = 1; step == GO_ON; i++) {
@@ -446,7 +446,7 @@ static bool read_once(struct pickle *pickle, const struct pickle_watch *watch, s
     if (watch)
         pickle->passing.pool = nl_alloc(PICKLE_POOL * sizeof *pickle->passing.pool);
     nl_grow(&pickle->stack, &pickle->stack_cap, 16); /* never NULL: empty runs of it are taken */
-    bool done = run(pickle, err);
+    bool done = run_pickle(pickle, err);
     nl_free(pickle->stack);
     nl_free(pickle->marks);
     pickle_memo_free(&pickle->memo);

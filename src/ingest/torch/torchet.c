@@ -169,7 +169,7 @@ static bool load_document(struct torchet *et, const unsigned char *bytes, size_t
     }
 }
 
-static void tell(struct torchet *et)
+static void report_coverage(struct torchet *et)
 {
     const struct {
         const char *item;
@@ -203,7 +203,7 @@ static bool torchet_load(struct nl_reading *reading, struct nl_err *err)
     if (done && !et.nodes)
         done = nl_fail(err, NL_FORMAT, "this execution trace has no nodes%s",
                        et.cut ? "; it is cut, copy it again" : "");
-    tell(&et);
+    report_coverage(&et);
     nl_buf_release(&et.detail);
     return done;
 }

@@ -420,7 +420,7 @@ static void tell_settings(struct snapshot *s, struct pickle_value settings)
     }
 }
 
-static void tell(struct snapshot *s)
+static void report_coverage(struct snapshot *s)
 {
     const struct {
         const char *item;
@@ -471,7 +471,7 @@ static bool finish(struct snapshot *s, struct nl_err *err)
     take_segments(s, segments);
     take_annotations(s, get(s, pickle->root, "external_annotations"));
     tell_settings(s, get(s, pickle->root, "allocator_settings"));
-    tell(s);
+    report_coverage(s);
     if (nl_job_cancelled(s->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
     return pickle_type(segments) == PICKLE_LIST || pickle_type(traces) == PICKLE_LIST ||

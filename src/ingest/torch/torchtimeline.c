@@ -43,7 +43,7 @@ static bool read_numbers(struct jsonpull *json, int64_t *numbers, unsigned most)
     return sound && count == most;
 }
 
-static void add_row(struct timeline *t, const int64_t numbers[4])
+static void add_memory_row(struct timeline *t, const int64_t numbers[4])
 {
     struct nl_memory_row row = nl_memory_row();
     int64_t action = numbers[1], category = numbers[3];
@@ -100,7 +100,7 @@ static void read_rows(struct timeline *t)
             t->odd++;
             jsonpull_skip(&t->json);
         } else if (read_numbers(&t->json, numbers, 4)) {
-            add_row(t, numbers);
+            add_memory_row(t, numbers);
         } else {
             t->odd += !t->json.problem;
         }
@@ -126,7 +126,7 @@ static void begin(struct timeline *t)
         t->categories[i] = nl_stage_name(t->stage, nl_str(category_names[i]));
 }
 
-static void tell(struct timeline *t)
+static void report_coverage(struct timeline *t)
 {
     const struct {
         const char *item;
@@ -156,7 +156,7 @@ static bool torchtimeline_load(struct nl_reading *reading, struct nl_err *err)
         begin(t);
         jsonpull_stream(&t->json, stream, 0, err);
         read_rows(t);
-        tell(t);
+        report_coverage(t);
         done = err->code == NL_OK;
         if (done && nl_job_cancelled(reading->job))
             done = nl_fail(err, NL_INTERRUPTED, "interrupted");

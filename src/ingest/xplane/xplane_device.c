@@ -268,7 +268,7 @@ static void add_step(struct device_line *line, const struct xplane_event *event)
     nl_stage_step(load->stage, &row);
 }
 
-static void take(void *context, struct xplane_event *event)
+static void take_device_event(void *context, struct xplane_event *event)
 {
     struct device_line *line = context;
     struct xplane_load *load = line->load;
@@ -340,7 +340,7 @@ static bool take_line(struct xplane_load *load, struct xplane_plane *plane,
             load->steps_of = device->key;
         own.steps_wanted = load->steps_of == device->key;
     }
-    return xplane_events(load, plane, line, take, &own);
+    return xplane_events(load, plane, line, take_device_event, &own);
 }
 
 bool xplane_device(struct xplane_load *load, struct xplane_plane *plane)

@@ -156,7 +156,7 @@ static bool is_op_name(struct nl_str name)
     return first == '_' || nl_is_upper(first);
 }
 
-static void take(void *context, struct xplane_event *event)
+static void take_host_event(void *context, struct xplane_event *event)
 {
     struct host_line *line = context;
     struct xplane_load *load = line->load;
@@ -188,7 +188,7 @@ static bool take_line(struct xplane_load *load, struct xplane_plane *plane,
                              .step_lane = NL_NULL_ROW};
     host.thread = nl_builder_thread(load->builder, load->process, line->id);
     nl_builder_thread_name(load->builder, host.thread, line->name);
-    return xplane_events(load, plane, line, take, &host);
+    return xplane_events(load, plane, line, take_host_event, &host);
 }
 
 bool xplane_host(struct xplane_load *load, struct xplane_plane *plane)
