@@ -239,8 +239,8 @@ static enum telemetry_kind kind_of_line(struct nl_str line)
         if (nl_str_starts(line, starts[i].start) &&
             (!starts[i].also || nl_str_contains(line, starts[i].also)))
             return starts[i].kind;
-    if (telemetry_is_log(line))
-        return TELEMETRY_LOG;
+    if (telemetry_is_dynolog(line))
+        return TELEMETRY_DYNOLOG;
     return starts_with_time(line) || names_fields(line) ? TELEMETRY_QUERY : TELEMETRY_NONE;
 }
 
@@ -266,7 +266,7 @@ static int gputelemetry_sniff(const struct nl_input *input, const char **why)
     static const int scores[] = {
         [TELEMETRY_QUERY] = 75,    [TELEMETRY_DMON] = 88,      [TELEMETRY_DCGM] = 88,
         [TELEMETRY_EXPORTER] = 80, [TELEMETRY_REPORT] = 88,    [TELEMETRY_XML] = 88,
-        [TELEMETRY_LOG] = 80,      [TELEMETRY_BANDWIDTH] = 88, [TELEMETRY_BANDWIDTH_JSON] = 85};
+        [TELEMETRY_DYNOLOG] = 80,  [TELEMETRY_BANDWIDTH] = 88, [TELEMETRY_BANDWIDTH_JSON] = 85};
     struct nl_str head = {(const char *)input->head, input->head_len};
     enum telemetry_kind kind = telemetry_kind(head);
     if (kind != TELEMETRY_NONE)
@@ -313,7 +313,7 @@ static bool gputelemetry_load(struct nl_reading *reading, struct nl_err *err)
     case TELEMETRY_QUERY: done = telemetry_query(&t, reading->stream, err); break;
     case TELEMETRY_REPORT:
     case TELEMETRY_XML: done = telemetry_report(&t, kind, reading->stream, err); break;
-    case TELEMETRY_LOG: done = telemetry_log(&t, reading->stream, err); break;
+    case TELEMETRY_DYNOLOG: done = telemetry_dynolog(&t, reading->stream, err); break;
     case TELEMETRY_BANDWIDTH: done = telemetry_bandwidth(&t, reading->stream, err); break;
     case TELEMETRY_BANDWIDTH_JSON: done = telemetry_bandwidth_json(&t, reading->stream, err); break;
     default: done = telemetry_lines(&t, kind, reading->stream, err); break;

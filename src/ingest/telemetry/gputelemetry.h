@@ -31,9 +31,9 @@ enum telemetry_kind {
     TELEMETRY_DMON,  /* nvidia-smi dmon, pmon */
     TELEMETRY_DCGM,  /* dcgmi dmon */
     TELEMETRY_EXPORTER,
-    TELEMETRY_REPORT, /* nvidia-smi -q */
-    TELEMETRY_XML,    /* the same with -x */
-    TELEMETRY_LOG,    /* dynolog */
+    TELEMETRY_REPORT,  /* nvidia-smi -q */
+    TELEMETRY_XML,     /* the same with -x */
+    TELEMETRY_DYNOLOG, /* dynolog */
     TELEMETRY_BANDWIDTH,
     TELEMETRY_BANDWIDTH_JSON /* nvbandwidth -j */
 };
@@ -46,13 +46,14 @@ NL_MUST_CHECK bool telemetry_lines(struct telemetry *t, enum telemetry_kind kind
                                    struct nl_stream *stream, struct nl_err *err);
 NL_MUST_CHECK bool telemetry_report(struct telemetry *t, enum telemetry_kind kind,
                                     struct nl_stream *stream, struct nl_err *err);
-NL_MUST_CHECK bool telemetry_log(struct telemetry *t, struct nl_stream *stream, struct nl_err *err);
+NL_MUST_CHECK bool telemetry_dynolog(struct telemetry *t, struct nl_stream *stream,
+                                     struct nl_err *err);
 NL_MUST_CHECK bool telemetry_bandwidth(struct telemetry *t, struct nl_stream *stream,
                                        struct nl_err *err);
 NL_MUST_CHECK bool telemetry_bandwidth_json(struct telemetry *t, struct nl_stream *stream,
                                             struct nl_err *err);
 /* Is a line a sample of dynolog's log? */
-bool telemetry_is_log(struct nl_str line);
+bool telemetry_is_dynolog(struct nl_str line);
 
 /* Adds a cell as a value of (device, name): a number with an optional unit after it. A cell that says
  * there is no value, or words, are counted. `entity` names what is no whole device, or is empty. */

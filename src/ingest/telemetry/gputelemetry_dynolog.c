@@ -82,13 +82,13 @@ static void take_sample(struct telemetry *t, int64_t ts, struct nl_str json)
     jsonpull_release(&reader);
 }
 
-bool telemetry_is_log(struct nl_str line)
+bool telemetry_is_dynolog(struct nl_str line)
 {
     const char *data = after_mark(line, DATA_MARK);
     return data && data < line.ptr + line.len && *data == '{' && after_mark(line, TIME_MARK);
 }
 
-bool telemetry_log(struct telemetry *t, struct nl_stream *stream, struct nl_err *err)
+bool telemetry_dynolog(struct telemetry *t, struct nl_stream *stream, struct nl_err *err)
 {
     struct textlines lines;
     struct nl_str line;
@@ -96,7 +96,7 @@ bool telemetry_log(struct telemetry *t, struct nl_stream *stream, struct nl_err 
     while (textlines_next(&lines, &line, err) && !nl_builder_over_budget(t->builder)) {
         if (lines.count % 4096 == 0 && nl_job_cancelled(t->job))
             break;
-        if (!telemetry_is_log(line))
+        if (!telemetry_is_dynolog(line))
             continue;
         const char *time = after_mark(line, TIME_MARK), *data = after_mark(line, DATA_MARK);
         struct nl_str clock = {time, data > time ? (size_t)(data - time) : 0};
