@@ -85,6 +85,7 @@ struct nl_account_device {
     int64_t rank, ordinal;       /* NL_NULL_I64 unknown */
     int64_t start, end;          /* span of the account */
     int64_t work_start, wall_ns; /* of the device's work */
+    int64_t startup_end; /* of the whole trace, whatever the window; INT64_MIN without one */
     int64_t phase_ns[NL_PHASES];
     uint64_t steps[NL_PHASES];
     size_t first_row, rows; /* most ns first */

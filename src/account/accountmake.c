@@ -283,6 +283,8 @@ static void settle(struct nl_account_maker *maker, struct nl_account *account)
     for (size_t i = 0; i < maker->group_count; i++) {
         place[maker->groups[i].cut] = (uint32_t)i;
         account->devices[i] = maker->groups[i].device;
+        account->devices[i].startup_end =
+            nl_phase_startup_end(&maker->phases, maker->groups[i].phases);
         for (size_t phase = 0; phase < NL_PHASES; phase++)
             account->devices[i].steps[phase] = maker->groups[i].phases->steps[phase];
     }

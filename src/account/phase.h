@@ -64,4 +64,13 @@ static inline int64_t nl_phase_end(const struct nl_phases *phases,
     return cut + 1 < group->first + group->count ? phases->cuts[cut + 1].start : INT64_MAX;
 }
 
+/* Where start-up is over; INT64_MIN without one. */
+static inline int64_t nl_phase_startup_end(const struct nl_phases *phases,
+                                           const struct nl_phase_group *group)
+{
+    return phases->cuts[group->first].phase == NL_STARTUP
+               ? nl_phase_end(phases, group, group->first)
+               : INT64_MIN;
+}
+
 #endif

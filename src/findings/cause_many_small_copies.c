@@ -4,9 +4,10 @@
  * Signal: copies between host and device under 64 KiB, more than 50 per step (proposal of
  * TraceLens: more than 10 per direction), and count × 10 µs over 2 % of wall, where 10 µs is the
  * launch and latency of one copy. The cost is limited to the time that could be saved: exposed time
- * of those copies and idle time.
+ * of those copies and idle time. Uploads in start-up belong to no step.
  */
 #include "findings/copycause.h"
+#include "base/sum.h"
 
 #define SMALL_BYTES    65536
 #define COST_EACH_NS   10000
@@ -21,13 +22,40 @@ static bool is_small(const struct nl_trace *trace, uint32_t copy)
            trace->copy.bytes[copy] < SMALL_BYTES;
 }
 
+struct small {
+    struct nl_copy_sums sums;
+    uint64_t once;   /* of them, uploads in start-up */
+    double per_step; /* of the others; 0 without steps */
+};
+
+static struct small find_small(const struct nl_scene *scene)
+{
+    struct small small = {.sums = nl_copy_sum(scene, is_small)};
+    for (size_t i = 0; i < scene->copy_count; i++)
+        small.once +=
+            is_small(scene->trace, scene->copies[i]) && nl_copy_is_once(scene, scene->copies[i]);
+    if (scene->steps > 1)
+        small.per_step = (double)(small.sums.count - small.once) / (double)scene->steps;
+    return small;
+}
+
+static const char *tell_count(struct nl_scene *scene, const struct small *small)
+{
+    const char *says =
+        nl_say(scene, "%s host-device copies under 64 KiB", nl_say_count(scene, small->sums.count));
+    if (scene->steps > 1 && small->once)
+        return nl_say(scene, "%s, %s of them uploads in start-up, %.0f per step", says,
+                      nl_say_count(scene, small->once), small->per_step);
+    return scene->steps > 1 ? nl_say(scene, "%s, %.0f per step", says, small->per_step) : says;
+}
+
 static enum nl_verdict many_small_copies_evaluate(struct nl_scene *scene,
                                                   struct nl_finding *finding)
 {
-    struct nl_copy_sums sums = nl_copy_sum(scene, is_small);
-    double per_step = scene->steps > 1 ? (double)sums.count / (double)scene->steps : 0;
-    bool many = scene->steps > 1 ? per_step > PER_STEP : sums.count > WITHOUT_STEPS;
-    if (!many)
+    struct small small = find_small(scene);
+    struct nl_copy_sums sums = small.sums;
+    bool in_steps = small.per_step > PER_STEP;
+    if (!in_steps && (scene->steps > 1 ? small.once : sums.count) <= WITHOUT_STEPS)
         return NL_CAUSE_ABSENT;
     struct nl_intervals exposed;
     nl_intervals_init(&exposed);
@@ -38,25 +66,22 @@ static enum nl_verdict many_small_copies_evaluate(struct nl_scene *scene,
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
-    nl_title(scene, finding, "%s small copies cost %s about %s", nl_say_count(scene, sums.count),
-             nl_scene_name(scene), nl_say_ns(scene, cost));
+    int64_t once = nl_sum_near((double)cost * (double)small.once / (double)sums.count);
+    const char *when = nl_copy_promise(scene, finding, once);
+    nl_title(scene, finding, "%s small copies cost %s about %s%s", nl_say_count(scene, sums.count),
+             nl_scene_name(scene), nl_say_ns(scene, cost), when);
     const char *from = nl_say(scene,
                               "FROM copies WHERE kind IN ('HtoD', 'DtoH') AND bytes < %d "
                               "AND %s",
                               SMALL_BYTES, nl_scene_on(scene, ""));
-    nl_evidence(finding,
-                (struct nl_evidence){
-                    .metric = "small_copies",
-                    .says = scene->steps > 1
-                                ? nl_say(scene, "%s host-device copies under 64 KiB, %.0f per step",
-                                         nl_say_count(scene, sums.count), per_step)
-                                : nl_say(scene, "%s host-device copies under 64 KiB",
-                                         nl_say_count(scene, sums.count)),
-                    .threshold = scene->steps > 1 ? nl_say(scene, "> %d per step", PER_STEP)
-                                                  : nl_say(scene, "> %d", WITHOUT_STEPS),
-                    .query = nl_say(scene, "SELECT count(*) %s", from),
-                    .meaning = NL_MEANS_COUNT,
-                    .value = (double)sums.count});
+    nl_evidence(finding, (struct nl_evidence){
+                             .metric = "small_copies",
+                             .says = tell_count(scene, &small),
+                             .threshold = in_steps ? nl_say(scene, "> %d per step", PER_STEP)
+                                                   : nl_say(scene, "> %d", WITHOUT_STEPS),
+                             .query = nl_say(scene, "SELECT count(*) %s", from),
+                             .meaning = NL_MEANS_COUNT,
+                             .value = (double)sums.count});
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "small_copy_bytes_each",
                              .says = nl_say(
@@ -71,8 +96,11 @@ static enum nl_verdict many_small_copies_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_many_small_copies = {
     .id = "many_small_copies",
-    .doc = "Host-device copies under 64 KiB, more than 50 per step (without steps: more than 500), "
-           "at 10 µs each; limited to idle time plus their exposed time. Warning over 2 % of wall.",
+    .doc =
+        "Host-device copies under 64 KiB, more than 50 per step (without steps, and of uploads in "
+        "start-up: more than 500), at 10 µs each; limited to idle time plus their exposed time. "
+        "Warning over 2 % of wall. Where most of them are uploads in start-up, that part is paid "
+        "once and no saving.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = many_small_copies_evaluate,

@@ -11,6 +11,11 @@
 #define WARN_SHARE     0.01
 #define CRITICAL_SHARE 0.10
 
+static bool is_upload(const struct nl_trace *trace, uint32_t copy)
+{
+    return nl_copy_is_pageable(trace, copy) && nl_copy_is_htod(trace, copy);
+}
+
 static enum nl_verdict pageable_memcpy_evaluate(struct nl_scene *scene, struct nl_finding *finding)
 {
     int64_t exposed = nl_scene_exposed(scene, nl_copy_is_pageable, &finding->where);
@@ -21,8 +26,10 @@ static enum nl_verdict pageable_memcpy_evaluate(struct nl_scene *scene, struct n
     const char *pageable =
         "kind IN ('HtoD', 'DtoH') AND (src_memory = 'pageable' OR dst_memory = 'pageable')";
     nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
-    nl_title(scene, finding, "Copies from pageable memory hold up %s for %s", nl_scene_name(scene),
-             nl_say_ns(scene, exposed));
+    const char *once = nl_copy_promise(scene, finding, nl_copy_once(scene, is_upload));
+    finding->remedies = *once ? "h2d_in_critical_path:once" : NULL;
+    nl_title(scene, finding, "Copies from pageable memory hold up %s for %s%s",
+             nl_scene_name(scene), nl_say_ns(scene, exposed), once);
     struct nl_evidence *evidence = nl_evidence(
         finding,
         (struct nl_evidence){.metric = "exposed_pageable_ns",
@@ -54,7 +61,8 @@ static enum nl_verdict pageable_memcpy_evaluate(struct nl_scene *scene, struct n
 const struct nl_cause nl_cause_pageable_memcpy = {
     .id = "pageable_memcpy",
     .doc = "Host-device copies with pageable memory on the host side, by the time nothing hides "
-           "them. Warning over 1 % of wall.",
+           "them. Warning over 1 % of wall. Where most of it is uploads in start-up, that part is "
+           "paid once and no saving.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "src_memory"}},
     .need_count = 2,
     .evaluate = pageable_memcpy_evaluate,

@@ -1,6 +1,5 @@
 /* copycause — see copycause.h. */
 #include "findings/copycause.h"
-#include "findings/bookcause.h"
 #include "base/sum.h"
 
 #define WARN_SHARE     0.05 /* TraceLens, nsys-ai: exposed copies over 5 % */
@@ -173,23 +172,31 @@ static void tell_idle(struct nl_scene *scene, struct nl_finding *finding)
                              .value = share});
 }
 
-/* Before the first step, or the first kernel where there are no steps: weights and inputs that are loaded once. */
-static bool in_startup(const struct nl_scene *scene, const struct nl_account_row *row)
+bool nl_copy_is_once(const struct nl_scene *scene, uint32_t copy)
 {
-    (void)scene;
-    return row->part == NL_BOOKED_COPY && row->inside && row->phase == NL_STARTUP &&
-           nl_account_copykind(row) == NL_COPY_HTOD;
+    const struct nl_trace *trace = scene->trace;
+    return scene->booked && nl_copy_is_htod(trace, copy) &&
+           trace->slice.ts[trace->copy.slice[copy]] < scene->booked->startup_end;
 }
 
-/* What is paid once is no time of a step: faster, or in parallel with other start-up work, but not
- * gone. Returns what titles add. */
-static const char *promise(struct nl_scene *scene, struct nl_finding *finding, const char *kind)
+int64_t nl_copy_once(const struct nl_scene *scene, nl_copy_test *uploads)
 {
-    int64_t once = kind[0] == 'H' ? nl_booked_sum(scene, in_startup).ns : 0;
+    struct nl_intervals exposed;
+    int64_t ns = 0, over = scene->booked ? scene->booked->startup_end : INT64_MIN;
+    nl_intervals_init(&exposed);
+    nl_scene_exposed(scene, uploads, &exposed);
+    for (size_t i = 0; i < exposed.count && exposed.items[i].start < over; i++)
+        nl_sum_add(&ns, (exposed.items[i].end < over ? exposed.items[i].end : over) -
+                            exposed.items[i].start);
+    nl_intervals_release(&exposed);
+    return ns;
+}
+
+const char *nl_copy_promise(struct nl_scene *scene, struct nl_finding *finding, int64_t once)
+{
     once = once < finding->cost_ns ? once : finding->cost_ns;
     if (2 * once <= finding->cost_ns)
         return "";
-    finding->remedies = "h2d_in_critical_path:once";
     finding->saving_ns[1] = finding->cost_ns - once;
     finding->saving_ns[0] = finding->saving_ns[1] / 2;
     if (!finding->saving_ns[1])
@@ -210,7 +217,9 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     const char *data =
         nl_say(scene, sums.sized < sums.count ? ", more than %s of %s data" : ", %s of %s data",
                nl_say_bytes(scene, sums.bytes), memory_of(&sums));
-    const char *once = promise(scene, finding, kind);
+    const char *once =
+        nl_copy_promise(scene, finding, kind[0] == 'H' ? nl_copy_once(scene, wanted) : 0);
+    finding->remedies = *once ? "h2d_in_critical_path:once" : NULL;
     nl_title(
         scene, finding, "%s copies are exposed (not overlapped with compute): %s of %s on %s%s%s",
         kind[0] == 'H' ? "Host-to-device" : "Device-to-host", nl_say_ns(scene, exposed),

@@ -44,25 +44,33 @@ static inline void edge_copy_first(struct gputrace *make, struct gputrace_copy c
     edge_copy(make, copy, 0, x);
     edge_kernel(make, 7, "h16816gemm", x, LONG - x);
 }
-/* Between two kernels; or "once", before the first. */
-static inline void edge_h2d(struct gputrace *make, int64_t x, const char *arg)
+/* Between two kernels; "once": before the first; "partly": x before the first, and 10 ms less that between two. */
+static inline void edge_copy_when(struct gputrace *make, struct gputrace_copy copy, int64_t x,
+                                  const char *when)
 {
-    struct gputrace_copy copy = {NL_COPY_HTOD, NL_MEMORY_PINNED, 1 << 30, NULL};
-    int64_t before = !strcmp(arg, "once") ? 0 : (LONG - x) / 2;
-    edge_kernel(make, 7, "h16816gemm", 0, before);
-    edge_copy(make, copy, before, x);
-    edge_kernel(make, 7, "h16816gemm", before + x, LONG - x - before);
+    bool partly = !strcmp(when, "partly");
+    int64_t first = partly || !strcmp(when, "once") ? x : 0;
+    int64_t later = partly ? 10000 - x : x - first;
+    int64_t before = first && !later ? 0 : (LONG - first - later) / 2, at = first + before;
+    edge_copy(make, copy, 0, first);
+    edge_kernel(make, 7, "h16816gemm", first, before);
+    edge_copy(make, copy, at, later);
+    edge_kernel(make, 7, "h16816gemm", at + later, LONG - at - later);
+}
+static inline void edge_h2d(struct gputrace *make, int64_t x, const char *when)
+{
+    edge_copy_when(make, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, 1 << 30, NULL}, x,
+                   when);
 }
 static inline void edge_d2h(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;
     edge_copy_first(make, (struct gputrace_copy){NL_COPY_DTOH, NL_MEMORY_PINNED, 1 << 30, NULL}, x);
 }
-static inline void edge_pageable(struct gputrace *make, int64_t x, const char *arg)
+static inline void edge_pageable(struct gputrace *make, int64_t x, const char *when)
 {
-    (void)arg;
-    edge_copy_first(make, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PAGEABLE, 1 << 20, NULL},
-                    x);
+    edge_copy_when(make, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PAGEABLE, 1 << 20, NULL}, x,
+                   when);
 }
 static inline void edge_migrated(struct gputrace *make, int64_t x, const char *kind)
 {
@@ -75,11 +83,11 @@ static inline void edge_migrated(struct gputrace *make, int64_t x, const char *k
 }
 
 /* At 5 of the 12 GB/s that a link has of which nothing is known: 7/12 of the time is lost. */
-static inline void edge_slow_copy(struct gputrace *make, int64_t x, const char *arg)
+static inline void edge_slow_copy(struct gputrace *make, int64_t x, const char *when)
 {
-    (void)arg;
-    edge_copy_first(
-        make, (struct gputrace_copy){NL_COPY_DTOH, NL_MEMORY_PINNED, (uint64_t)x * 5000, NULL}, x);
+    uint64_t bytes = 5000 * (uint64_t)(!strcmp(when, "partly") ? 5000 : x);
+    edge_copy_when(make, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, bytes, NULL}, x,
+                   when);
 }
 /* x bytes in 10 ms on the device of that name. */
 static inline void edge_rate(struct gputrace *make, int64_t x, const char *device)

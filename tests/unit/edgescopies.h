@@ -32,36 +32,63 @@ static inline void edge_grid_short(struct gputrace *make, int64_t x, const char 
 
 /* ---- Many copies ---- */
 
-static inline void edge_copies(struct gputrace *make, int64_t count, uint64_t bytes, int64_t dur,
+/* `once` of them before the first kernel, of 1 µs. */
+static inline void edge_copies(struct gputrace *make, int64_t count, int64_t once, uint64_t bytes,
                                int64_t span)
 {
+    int64_t dur = 20;
     for (int64_t i = 0; i < count; i++)
         edge_copy(make, (struct gputrace_copy){NL_COPY_HTOD, NL_MEMORY_PINNED, bytes, NULL},
-                  i * dur, dur);
-    edge_kernel(make, 7, "h16816gemm", count * dur, span - count * dur);
+                  i * dur + (i >= once), dur);
+    edge_kernel(make, 7, "h16816gemm", once * dur, 1);
+    edge_kernel(make, 7, "h16816gemm", count * dur + 1, span - count * dur - 1);
 }
-static inline void edge_copy_count(struct gputrace *make, int64_t x, const char *arg)
+/* "once": all before the first kernel; "partly": x of 600. */
+static inline void edge_copy_count(struct gputrace *make, int64_t x, const char *when)
 {
-    (void)arg;
-    edge_copies(make, x, 4096, 20, LONG);
+    bool partly = !strcmp(when, "partly");
+    edge_copies(make, partly ? 600 : x, *when ? x : 0, 4096, LONG);
 }
 static inline void edge_copy_bytes(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;
-    edge_copies(make, 600, (uint64_t)x, 20, LONG);
+    edge_copies(make, 600, 0, (uint64_t)x, LONG);
 }
 /* 600 copies, 10 µs each, in x µs. */
 static inline void edge_copy_span(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;
-    edge_copies(make, 600, 4096, 20, x);
+    edge_copies(make, 600, 0, 4096, x);
 }
 static inline void edge_copies_in_steps(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;
     gputrace_step(make, 0, 10000);
     gputrace_step(make, 10000, 20000);
-    edge_copies(make, x, 4096, 20, 20000);
+    edge_copies(make, x, 0, 4096, 20000);
+}
+/* 300 copies before two steps, and x in them, each launched when it runs. */
+static inline void edge_copies_too(struct gputrace *make, int64_t x, const char *arg)
+{
+    static const struct gputrace_copy small = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4096, NULL};
+    (void)arg;
+    for (int64_t i = 0; i < 300; i++)
+        gputrace_copy(make, 7, small, AT + i * 20, 1, AT + i * 20 + 1, 19);
+    for (int64_t step = 0; step < 2; step++) {
+        int64_t at = AT + 6000 + step * 10000, copies = (x + step) / 2;
+        gputrace_step(make, at, 10000);
+        for (int64_t i = 0; i < copies; i++)
+            gputrace_copy(make, 7, small, at + i * 20 + 1, 1, at + i * 20 + 2, 19);
+        gputrace_kernel(make, 7, "h16816gemm", at + 5000, 1, at + 5001, 4990);
+    }
+}
+/* x copies before two steps. */
+static inline void edge_copies_before(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    gputrace_step(make, AT + x * 20, 10000);
+    gputrace_step(make, AT + x * 20 + 10000, 10000);
+    edge_copies(make, x, x, 4096, x * 20 + 20000);
 }
 /* Pairs of copies there and back: `pairs` of 1 + 1 µs, the first longer. */
 static inline void edge_trips(struct gputrace *make, int64_t pairs, int64_t total, uint64_t bytes)

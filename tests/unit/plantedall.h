@@ -8,6 +8,7 @@
 #include "plantedhost.h"
 #include "plantedlaunch.h"
 #include "plantedrates.h"
+#include "plantedweights.h"
 #include "plantedwork.h"
 #include "planted_cpu_before_work.h"
 

@@ -186,9 +186,24 @@ static const struct {
     {"h2d_in_critical_path", "", edge_h2d, "", 10000, 10e6, 5e6, 10e6, 1, 0},
     /* what is uploaded before anything runs is paid once */
     {"h2d_in_critical_path", "", edge_h2d, "once", 10000, 10e6, 0, 0, 1, 0},
+    /* as long as that is most of it */
+    {"h2d_in_critical_path", "", edge_h2d, "partly", 5000, 10e6, 5e6, 10e6, 1, 0},
+    {"h2d_in_critical_path", "", edge_h2d, "partly", 5001, 10e6, 2499500, 4999e3, 1, 0},
+    {"pageable_memcpy", "", edge_pageable, "", 10000, 10e6, 5e6, 10e6, 1, 0},
+    {"pageable_memcpy", "", edge_pageable, "once", 10000, 10e6, 0, 0, 1, 0},
+    {"pageable_memcpy", "", edge_pageable, "partly", 5000, 10e6, 5e6, 10e6, 1, 0},
+    {"pageable_memcpy", "", edge_pageable, "partly", 5001, 10e6, 2499500, 4999e3, 1, 0},
     /* 5 of 12 GB/s */
     {"low_copy_bandwidth", "", edge_slow_copy, "", 12000, 7e6, 3.5e6, 7e6, 1, 1},
+    {"low_copy_bandwidth", "", edge_slow_copy, "once", 12000, 7e6, 0, 0, 1, 1},
+    {"low_copy_bandwidth", "", edge_slow_copy, "partly", 4999, 5833333, 2916667, 5833333, 1, 1},
+    {"low_copy_bandwidth", "", edge_slow_copy, "partly", 5001, 5833333, 1458042, 2916083, 1, 1},
     {"many_small_copies", "", edge_copy_count, "", 600, 6e6, 3e6, 6e6, 1, 0},
+    {"many_small_copies", "", edge_copy_count, "once", 600, 6e6, 0, 0, 1, 0},
+    {"many_small_copies", "", edge_copy_count, "partly", 300, 6e6, 3e6, 6e6, 1, 0},
+    {"many_small_copies", "", edge_copy_count, "partly", 301, 6e6, 1495e3, 2990e3, 1, 0},
+    /* and where steps have few of them */
+    {"many_small_copies", "", edge_copies_before, "", 600, 6e6, 0, 0, 1, 0},
     /* a launch takes 1 µs to reach the device at best */
     {"launch_latency_gap", "LEFT_NS", edge_latency, "", 30, 30000, 14500, 29000, 1, 0},
     /* kernels of 12 µs: 2 of the 5 µs from sure to 0.8 */

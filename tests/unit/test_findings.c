@@ -67,6 +67,36 @@ static void knows_phases(void)
     nl_trace_free(trace);
 }
 
+/* What is uploaded once promises nothing, what every round copies does. */
+static void promises_per_round(void)
+{
+    static const struct {
+        const char *cause;
+        void (*build)(struct gputrace *make);
+        bool once;
+    } cases[] = {
+        {"pageable_memcpy", weights_pageable, true}, {"pageable_memcpy", pageable_exposed, false},
+        {"low_copy_bandwidth", weights_slow, true},  {"low_copy_bandwidth", copies_slow, false},
+        {"many_small_copies", weights_small, true},  {"many_small_copies", copies_small, false},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_err err = {0};
+        struct nl_analyze_options options = {.all = true};
+        struct nl_trace *trace = build(cases[i].build);
+        REQUIRE(trace);
+        struct nl_findings *findings = nl_findings_new(trace, &options, NULL, &err);
+        REQUIRE(findings);
+        const struct nl_finding *finding = find(findings, cases[i].cause);
+        check_case(cases[i].cause);
+        REQUIRE(finding);
+        CHECK_INT(finding->saving_ns[1] == 0, cases[i].once);
+        CHECK_INT(finding->severity == NL_SEVERITY_INFO, cases[i].once);
+        CHECK_INT(strstr(finding->title, "once, in start-up") != NULL, cases[i].once);
+        nl_findings_free(findings);
+        nl_trace_free(trace);
+    }
+}
+
 /* Of a gap in which the CPU launched only the part before the launch is the CPU's fault. */
 static void parts_gaps(void)
 {
@@ -284,6 +314,7 @@ static void cuts_culprits(void)
 }
 
 CHECK_MAIN("findings", {"judges what was planted", judges}, {"knows phases", knows_phases},
+           {"promises what rounds save", promises_per_round},
            {"sums the sizes that are known", sums_known_sizes}, {"weighs clocks", weighs_clocks},
            {"promises by bytes", promises_by_bytes}, {"knows tensor cores", knows_tensor_cores},
            {"parts gaps", parts_gaps}, {"keeps the contract, evidence is SQL", keeps_the_contract},
