@@ -66,7 +66,7 @@ static uint8_t activity_of(const struct nl_hostdid *host, uint32_t slice)
     return kind_activity[kind] ? (uint8_t)(kind_activity[kind] - 1) : NL_DID_OTHER;
 }
 
-/* A function that only waits, by its name; those of the system are waitcalls.def. */
+/* A function that only waits, by its name; those of the system are blockingcalls.def. */
 static bool is_wait(struct nl_hostdid *host, const struct nl_did *did)
 {
     return (did->activity == NL_DID_PYTHON || did->activity == NL_DID_OTHER) &&

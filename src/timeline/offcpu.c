@@ -5,9 +5,9 @@
 #include "base/search.h"
 
 static const char *const waiting_calls[] = {
-#define NL_WAIT_CALL(name) name,
-#include "timeline/waitcalls.def"
-#undef NL_WAIT_CALL
+#define NL_BLOCKING_CALL(name) name,
+#include "timeline/blockingcalls.def"
+#undef NL_BLOCKING_CALL
 };
 
 /* Slices of the lane's outermost depth: its rows are ordered by depth, then time. */

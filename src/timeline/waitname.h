@@ -1,7 +1,7 @@
 /*
  * waitname — whether a function or call only waits: sleeping, polling, joining, locks. By its name,
  * of Python, libc, Go, Java, macOS and Windows (waitnames.def); what waits is no hot spot. Names of
- * system calls with separate times are in waitcalls.def.
+ * system calls with separate times are in blockingcalls.def.
  *
  *     nl_is_wait_name(nl_str("join (threading.py:1053)"))       true
  *     nl_is_wait_frame(nl_str("join"), nl_str("frame.py"))      false: of a table, not of a thread
