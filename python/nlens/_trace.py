@@ -13,7 +13,7 @@ from ._engine import NeuroLensError, ask
 
 Path = Union[str, "os.PathLike[str]"]
 _log = logging.getLogger("nlens")
-_FINDINGS_MOST = 3
+_MAX_FINDINGS = 3
 _SKEW_S = 5.0  # clocks of hosts and of their file server differ by less
 _AT_EXIT_S = 60.0
 
@@ -145,7 +145,7 @@ def _rank() -> Tuple[int, int]:
 
 def _text(answer: Dict[str, Any], there: int, ranks: int) -> str:
     lines = ["nlens: %s" % answer["sentence"]]
-    for number, finding in enumerate(answer["findings"][:_FINDINGS_MOST], 1):
+    for number, finding in enumerate(answer["findings"][:_MAX_FINDINGS], 1):
         lines.append("nlens:   %d. %s" % (number, finding["title"]))
     if there < ranks:
         lines.append("nlens:   %d of %d ranks wrote their trace in time" % (there, ranks))

@@ -24,8 +24,8 @@ import zipfile
 
 MS = 1000000
 SETTLE_BELOW = 50 * MS  # these are ortrun.c's
-PLAIN_BLOCK, PLAIN_MOST = 50 * MS, 1000
-PROFILED_BLOCK, PROFILED_MOST = 25 * MS, 10
+PLAIN_BLOCK, MAX_PLAIN = 50 * MS, 1000
+PROFILED_BLOCK, MAX_PROFILED = 25 * MS, 10
 JUDGED_FROM, TIGHT = 20, 0.01
 PROFILED_WARMUP = 3
 STEP = "ProfilerStep"
@@ -546,7 +546,7 @@ class Measuring:
             return
         if self.typical < SETTLE_BELOW:
             self.run()
-        for _ in range(max(1, min(PLAIN_BLOCK // self.typical, PLAIN_MOST))):
+        for _ in range(max(1, min(PLAIN_BLOCK // self.typical, MAX_PLAIN))):
             if self.plain and (self.late() or len(self.plain) >= self.plan.max_runs):
                 return
             self.plain.append(self.run())
@@ -577,7 +577,7 @@ class Measuring:
 
     def measure(self, profiler):
         self.end = time.monotonic_ns() + self.plan.max_ns
-        block = max(1, min(PROFILED_BLOCK // self.typical, PROFILED_MOST))
+        block = max(1, min(PROFILED_BLOCK // self.typical, MAX_PROFILED))
         while True:
             self.teller.stage("running without the profiler")
             self.plain_block()
