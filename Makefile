@@ -99,6 +99,8 @@ lint:
 
 format:
 	@clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
+	@tools/wrapcomments.py $$(git ls-files -co --exclude-standard '*.c' '*.h' '*.def')
+	@clang-format -i $$(git ls-files -co --exclude-standard '*.c' '*.h')
 	@tools/wrap.py $$(git ls-files -co --exclude-standard '*.md')
 
 # Address and undefined-behaviour sanitizers, with the fuzz targets where clang has libFuzzer.

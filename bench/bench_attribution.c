@@ -1,6 +1,6 @@
 /*
- * Attribution of launches to ranges: nl_launch_ranges and the projection's parts on a made-up trace,
- * beside a radix sort of the same events by time, which is what a sweep needs at least.
+ * Attribution of launches to ranges: nl_launch_ranges and the projection's parts on a made-up
+ * trace, beside a radix sort of the same events by time, which is what a sweep needs at least.
  *
  *     build/bench/bench_attribution [RANGES [LAUNCHES [DEPTH]]]       default 10000000 3000000 8
  *

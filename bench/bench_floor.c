@@ -1,8 +1,10 @@
-/* What the machine itself needs for loading a file, whatever the reader does: the least time of five runs each.
+/* What the machine itself needs for loading a file, whatever the reader does: the
+ * least time of five runs each.
  *   bench_floor FILE [MB]
- * reading FILE from the page cache in windows of 128 KiB; that, and one look at each byte of it; touching MB (default 100) megabytes of
- * fresh memory, in small pages and, where the kernel gives them, in huge ones. A reader that takes FILE into a store of MB needs the
- * first and one of the last two at least; docs/speed.md compares. */
+ * reading FILE from the page cache in windows of 128 KiB; that, and one look at each byte of it;
+ * touching MB (default 100) megabytes of fresh memory, in small pages and, where the kernel gives
+ * them, in huge ones. A reader that takes FILE into a store of MB needs the first and one of the
+ * last two at least; docs/speed.md compares. */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -4,7 +4,8 @@
  *     build/bench/bench_scope                        not recording
  *     build/neurolens run -o /tmp/x.nlt -- build/bench/bench_scope
  *
- * Each figure is the fastest of many short rounds, so that other work on the machine does not count.
+ * Each figure is the fastest of many short rounds, so that other work on
+ * the machine does not count.
  */
 #include <neurolens.h>
 #include <stdio.h>

@@ -1,11 +1,13 @@
 /*
- * What judging the compute costs: work of operators, roofs, phases and the causes inside kernels, beside the operators' device
- * time by name, which needs the same operators and launches. What the other parts of a report make anyway (operators, owners,
- * idle time, the account, steps) is made before.
+ * What judging the compute costs: work of operators, roofs, phases and the causes inside
+ * kernels, beside the operators' device time by name, which needs the same operators and
+ * launches. What the other parts of a report make anyway (operators, owners, idle time, the
+ * account, steps) is made before.
  *
  *     build/bench/bench_work TRACE.nlt [TIMES]                         default 5
  *
- * Milliseconds of processor time on one thread, the least of TIMES; the last line has the sum and its ratio to the yardstick.
+ * Milliseconds of processor time on one thread, the least of TIMES; the last line has the sum and
+ * its ratio to the yardstick.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /*
- * answers — what is asked of a trace that a fuzz target loaded: every report in a view or as a page, the
- * run document, every export, the fingerprint, a difference with itself, and every table in SQL. Whatever
- * the profile says, nothing may end with NL_INTERNAL, which is for bugs of ours, and JSON is JSON.
+ * answers — what is asked of a trace that a fuzz target loaded: every report in a view or as a
+ * page, the run document, every export, the fingerprint, a difference with itself, and every
+ * table in SQL. Whatever the profile says, nothing may end with NL_INTERNAL, which is for bugs
+ * of ours, and JSON is JSON.
  *
- * With FUZZ_DEEP in the environment, as all that runs the targets has it, exports and pages are asked for,
- * and targets ask (answers_deep) that else only load.
+ * With FUZZ_DEEP in the environment, as all that runs the targets has it, exports and pages are
+ * asked for, and targets ask (answers_deep) that else only load.
  */
 #ifndef NL_FUZZ_ANSWERS_H
 #define NL_FUZZ_ANSWERS_H
@@ -173,7 +174,8 @@ static inline void answers_part(const struct nl_trace *trace, unsigned variant, 
     }
 }
 
-/* Asks a part of it, or each with FUZZ_EVERY in the environment, as kept inputs have it in CI (fixed.c). */
+/* Asks a part of it, or each with FUZZ_EVERY in the environment, as kept inputs
+ * have it in CI (fixed.c). */
 static inline void answers_ask(const struct nl_trace *trace, unsigned variant)
 {
     static FILE *out;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* jansson refuses whole numbers over 2^63 and reals over 1e308, which are JSON all the same and pass
- * through from details of a profile as they are: SQLite reads these. */
+/* jansson refuses whole numbers over 2^63 and reals over 1e308, which are JSON all the same and
+ * pass through from details of a profile as they are: SQLite reads these. */
 static inline bool answers_is_json(const char *text, size_t len)
 {
     static sqlite3_stmt *valid;

@@ -2,8 +2,8 @@
  * Mutations of SQLite databases for libFuzzer, linked to format.c for the formats that are such:
  * what changes is the content of tables (cells of any type, rows, columns, whole tables), while the
  * file around it stays sound, which flipped bytes of it hardly ever achieve. An input is a database
- * as users give it, so that a finding can be opened with any tool. Every eighth mutation flips bytes
- * all the same, as does every mutation of what SQLite cannot open.
+ * as users give it, so that a finding can be opened with any tool. Every eighth mutation flips
+ * bytes all the same, as does every mutation of what SQLite cannot open.
  */
 #include <sqlite3.h>
 #include <stdint.h>
@@ -13,7 +13,8 @@
 
 #include "mutate.h"
 
-/* Steps of SQLite's machine that one statement may take: tables of a damaged file may be circles. */
+/* Steps of SQLite's machine that one statement may take: tables of a
+ * damaged file may be circles. */
 #define MAX_STEPS 200000
 
 struct mutation {

@@ -3,10 +3,10 @@
  *
  *     fuzz_NAME --fixed=N [--seconds=S] [--found=FOLDER] FILE|FOLDER...
  *
- * Each file is given to the target; then N inputs made of the files in turn, each by its bytes and the
- * number of the turn alone (mutate.h), so that neither code nor other files, the clock nor the machine
- * decide what is tried. After S seconds (0: never) it stops and says how far it came: the same inputs, fewer of
- * them. What ends the program lies in FOLDER.
+ * Each file is given to the target; then N inputs made of the files in turn, each by its bytes and
+ * the number of the turn alone (mutate.h), so that neither code nor other files, the clock nor the
+ * machine decide what is tried. After S seconds (0: never) it stops and says how far it came: the
+ * same inputs, fewer of them. What ends the program lies in FOLDER.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,7 +1,8 @@
 /*
- * Any bytes as a file of one format: what its sniff says is within 0..100, loading fails only with a
- * message; what was loaded can be finished, passes the checks of trace files and answers what is asked of it. Which format that is, the name says
- * under which the program runs: fuzz_NAME, as in src/ingest/formats.def.
+ * Any bytes as a file of one format: what its sniff says is within 0..100, loading fails only
+ * with a message; what was loaded can be finished, passes the checks of trace files and answers
+ * what is asked of it. Which format that is, the name says under which the program runs:
+ * fuzz_NAME, as in src/ingest/formats.def.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * Any bytes as an archive: what is unpacked stays within the bounds, and a refusal has a reason. Members
- * are looked at by nobody here; readers have fuzzers of their own. The bytes are also a file alone, plain or
- * of gzip or zstd: read by a thread and in one piece they give the same.
+ * Any bytes as an archive: what is unpacked stays within the bounds, and a refusal has a reason.
+ * Members are looked at by nobody here; readers have fuzzers of their own. The bytes are also a
+ * file alone, plain or of gzip or zstd: read by a thread and in one piece they give the same.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * Any bytes as trace JSON: loading never fails but with a message, and gives a trace that can be
- * finished and answers what is asked of it. The first byte chooses whether two threads load it as well;
- * of sound text they must load what one does.
+ * finished and answers what is asked of it. The first byte chooses whether two threads load it as
+ * well; of sound text they must load what one does.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * Any bytes as a packed fingerprint, as a damaged ledger may hold: two bytes tell how many are the items,
- * the others are the names. What is taken is alike to itself, 1 exactly, and to another as that one is to
- * it; nothing is read behind the end.
+ * Any bytes as a packed fingerprint, as a damaged ledger may hold: two bytes tell how many are the
+ * items, the others are the names. What is taken is alike to itself, 1 exactly, and to another as
+ * that one is to it; nothing is read behind the end.
  */
 #include <math.h>
 #include <stdint.h>

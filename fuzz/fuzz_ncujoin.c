@@ -1,7 +1,7 @@
 /*
- * Any bytes as a page of Nsight Compute that is joined to a small run: whatever its kernels are called,
- * no kernel has more than one measurement, measurements are of kernels of one shape, and metrics
- * belong to measurements; and it answers what is asked of it.
+ * Any bytes as a page of Nsight Compute that is joined to a small run: whatever its kernels are
+ * called, no kernel has more than one measurement, measurements are of kernels of one shape, and
+ * metrics belong to measurements; and it answers what is asked of it.
  */
 #include <stdint.h>
 #include <stdio.h>

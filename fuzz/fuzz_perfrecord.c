@@ -1,6 +1,6 @@
 /*
- * Any bytes as records of the kernel: they are taken apart, mappings and threads follow them, and samples are unwound by the tables of
- * this very program. The first byte chooses what samples have.
+ * Any bytes as records of the kernel: they are taken apart, mappings and threads follow them, and
+ * samples are unwound by the tables of this very program. The first byte chooses what samples have.
  */
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /*
- * Any bytes as a pickle, and what it holds as a flight recorder dump or as a memory snapshot: loading
- * never fails but with a message, ends soon, and gives a trace that can be finished and answers what is asked of it.
+ * Any bytes as a pickle, and what it holds as a flight recorder dump or as a memory snapshot:
+ * loading never fails but with a message, ends soon, and gives a trace that can be finished and
+ * answers what is asked of it.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * Any bytes as a .nla file: opening refuses them or gives a report that every view can show.
  *
- * An input that begins with 'P' is a list of patches {offset, value} for a sound file, whose checksum
- * is then made right again: so the checks behind the checksum are reached as well.
+ * An input that begins with 'P' is a list of patches {offset, value} for a sound file, whose
+ * checksum is then made right again: so the checks behind the checksum are reached as well.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * Any bytes held against the schema of the run document: the check ends; it finds nothing wrong
- * exactly when its list is empty; every fault has a place that begins as a pointer does, a keyword and
- * a reason; and a text that it takes is JSON.
+ * exactly when its list is empty; every fault has a place that begins as a pointer does, a keyword
+ * and a reason; and a text that it takes is JSON.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /*
  * Any bytes as a SQLite database: the page reader alone, on every page as if it were the root of a
- * table; then the whole reader of Nsight Systems exports up to a finished trace that answers what is asked of it. The bytes may be a
- * whole database, or, when they begin with 'P', patches {offset, value} for a sound small one.
+ * table; then the whole reader of Nsight Systems exports up to a finished trace that answers what
+ * is asked of it. The bytes may be a whole database, or, when they begin with 'P', patches {offset,
+ * value} for a sound small one.
  */
 #define _GNU_SOURCE
 #include <sqlite3.h>

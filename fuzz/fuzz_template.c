@@ -1,4 +1,5 @@
-/* Any bytes as a template of report pages: read, or refused with a reason; what was read is whole. */
+/* Any bytes as a template of report pages: read, or refused with a reason;
+ * what was read is whole. */
 #include <stdlib.h>
 
 #include "pages/template.h"

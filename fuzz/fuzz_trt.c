@@ -1,5 +1,6 @@
-/* Any bytes as a file of trtexec: refused with a reason, or a trace that can be finished and answers what is asked of it. Halves of
- * the bytes are two files of one profile, so that layers are joined. */
+/* Any bytes as a file of trtexec: refused with a reason, or a trace that can be
+ * finished and answers what is asked of it. Halves of the bytes are two files of one
+ * profile, so that layers are joined. */
 #include <stdint.h>
 #include <stdlib.h>
 

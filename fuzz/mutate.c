@@ -173,7 +173,8 @@ static const uint64_t odd_wholes[] = {
     UINT64_MAX,
 };
 
-/* Eight, four, two or one byte at a place by chance: a whole number, a double, a float or a varint. */
+/* Eight, four, two or one byte at a place by chance: a whole number, a
+ * double, a float or a varint. */
 static void change_value(struct change *c)
 {
     static const double reals[] = {-1, -0.0, 0.5, 1e308, -1e308, 9.3e18, -9.3e18, 1e-320};

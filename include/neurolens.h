@@ -1,6 +1,6 @@
 /*
- * neurolens.h — names what a program does, for `neurolens run`. One header, C11 and C++11, nothing to
- * link.
+ * neurolens.h — names what a program does, for `neurolens run`. One header, C11
+ * and C++11, nothing to link.
  *
  *     #include <neurolens.h>
  *
@@ -15,10 +15,10 @@
  *         nl_mark("done");
  *     }
  *
- * Under `neurolens run` the recording library is in the process and is found at the first use; without
- * it every call is a load and a branch (below 1 ns). Recording, a scope costs two readings of the
- * processor's time stamp counter and two 16-byte stores. A recorded scope ends on the thread it began
- * on; what passes between threads is a range (nl_range_start) or a flow.
+ * Under `neurolens run` the recording library is in the process and is found at the first use;
+ * without it every call is a load and a branch (below 1 ns). Recording, a scope costs two readings
+ * of the processor's time stamp counter and two 16-byte stores. A recorded scope ends on the thread
+ * it began on; what passes between threads is a range (nl_range_start) or a flow.
  *
  * Texts given to the macros are string literals or live as long as the program. Functions that take
  * a `const char *` look the text up at each call (about 5 ns more) and copy it.
@@ -45,19 +45,19 @@ enum nl_scope_class {
 };
 
 /*
- * What the recording library offers: the result of its exported function nl_capture_v1(). Members are
- * only ever appended; `size` tells how many there are. All functions may be called from any thread
- * and from signal handlers, at any time, also in forked children; none fails, blocks for long or
- * allocates from the heap. Ids of names are valid for the process and its forked children.
+ * What the recording library offers: the result of its exported function nl_capture_v1(). Members
+ * are only ever appended; `size` tells how many there are. All functions may be called from any
+ * thread and from signal handlers, at any time, also in forked children; none fails, blocks for
+ * long or allocates from the heap. Ids of names are valid for the process and its forked children.
  */
 struct nl_capture_v1 {
     size_t size;
     const volatile uint32_t *recording; /* 0 = nothing is recorded now */
     /* Number of a text; 0 when it cannot be kept. */
     uint32_t (*name)(const char *text, size_t bytes);
-    /* Begins a scope of enum nl_scope_class; category is a name id or 0, of an operator the shapes of its
-     * inputs, such as "[[8, 16], []]". Returns what `end` takes, 0 when it
-     * was not recorded. */
+    /* Begins a scope of enum nl_scope_class; category is a name id or 0, of an operator
+     * the shapes of its inputs, such as "[[8, 16], []]". Returns what `end` takes, 0
+     * when it was not recorded. */
     uint64_t (*begin)(uint32_t name, uint32_t kind, uint32_t category);
     void (*end)(uint64_t scope); /* 0 is ignored */
     void (*mark)(uint32_t name, uint32_t kind, uint32_t category);

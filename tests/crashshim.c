@@ -1,16 +1,18 @@
 /*
- * crashshim — for LD_PRELOAD: writes down what a command does to the files below a folder, in order. tests/crash.py makes of it
- * every state that a loss of power could leave.
+ * crashshim — for LD_PRELOAD: writes down what a command does to the files below a folder, in
+ * order. tests/crash.py makes of it every state that a loss of power could leave.
  *
  *   CRASH_ROOT  the folder (absolute, without links)
  *   CRASH_LOG   the file that records are added to
  *
- * A record: kind (u32), length of the first and the second text (u32 each), inode (u64), place (i64), then the texts.
+ * A record: kind (u32), length of the first and the second text (u32 each), inode (u64),
+ * place (i64), then the texts.
  *   C create  path              W write     inode, place, bytes      T truncate  inode, size
  *   S sync    inode             R rename    from, to                 U unlink    path
  *   M folder  path, inode       D rmdir     path                     A all of a file, of which stdio wrote parts: inode, bytes
  *
- * Failed calls are not written down. Maps are not seen: only SQLite's -shm is written so, which no crash keeps in any case.
+ * Failed calls are not written down. Maps are not seen: only SQLite's -shm is written so, which no
+ * crash keeps in any case.
  */
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* open and open64 are two functions here */

@@ -1,6 +1,6 @@
 /*
- * faultshim — for LD_PRELOAD: the n-th call of a kind fails, as a full disk or a lack of memory would make it.
- * tests/faults.py runs commands with it.
+ * faultshim — for LD_PRELOAD: the n-th call of a kind fails, as a full disk or a lack of memory
+ * would make it. tests/faults.py runs commands with it.
  *
  *   FAULT_KIND   malloc open read write mmap fsync rename thread folder remove stat codec; all: calls are counted only
  *   FAULT_AT     n: this call fails; 0 or unset: none
@@ -9,9 +9,10 @@
  *   FAULT_COUNT  file of 8 bytes a kind that holds the numbers of calls, also when the process is killed
  *   FAULT_STACKS file of 8 bytes a call of FAULT_KIND: a number for the functions that it was called from
  *
- * glibc's regular expressions and look-up of users are left alone: without memory regcomp frees twice, regexec says
- * that nothing matches, and getpwuid_r follows a null pointer or aborts (2.36), which is not ours to mend.
- * Children are left alone. Calls that libc makes of itself (the open in fopen) are not seen; fopen is.
+ * glibc's regular expressions and look-up of users are left alone: without memory regcomp frees
+ * twice, regexec says that nothing matches, and getpwuid_r follows a null pointer or aborts (2.36),
+ * which is not ours to mend. Children are left alone. Calls that libc makes of itself (the open in
+ * fopen) are not seen; fopen is.
  */
 #define _GNU_SOURCE
 #undef _FILE_OFFSET_BITS /* open and open64 are two functions here */

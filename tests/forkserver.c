@@ -1,13 +1,16 @@
 /*
- * forkserver — for LD_PRELOAD: the program, loaded and linked once, is forked for each run that is asked for.
+ * forkserver — for LD_PRELOAD: the program, loaded and linked once, is forked for
+ * each run that is asked for.
  *
  * To start the program takes 2 of the 5 ms of a run on a small file: loading and relocations.
- * tests/harness.py asks for thousands of such runs, each of which begins at main() in a process of its own, as always.
+ * tests/harness.py asks for thousands of such runs, each of which begins at main() in a
+ * process of its own, as always.
  *
- * It listens on the socket whose number FORKSERVER_SOCKET holds. A request is a message of the words' number as 32 bits and of texts that
- * end with 0: the folder to run in, the words of the command line, the variables of the environment; with it come the three descriptors
- * that are stdin, stdout and stderr of the run. The answer is two numbers of 32 bits: the process, and when it has ended its status
- * as waitpid has it. The end of the socket ends the server.
+ * It listens on the socket whose number FORKSERVER_SOCKET holds. A request is a message of the
+ * words' number as 32 bits and of texts that end with 0: the folder to run in, the words of the
+ * command line, the variables of the environment; with it come the three descriptors that are
+ * stdin, stdout and stderr of the run. The answer is two numbers of 32 bits: the process, and when
+ * it has ended its status as waitpid has it. The end of the socket ends the server.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -67,6 +67,7 @@ PLANTED = {
     "exit_statuses": [("src/base/errors.def", 'NL_ERROR(PLANTED, 99, "planted")\n', "99")],
     "thresholds": [("src/findings/cause_planted.c", "#define PLANTED_SHARE 0.3\n", "PLANTED_SHARE")],
     "page_kinds": [("src/store/enums.def", 'NL_ENUM(kind, PLANTED, "planted")\n', "web/src/kinds.ts")],
+    "wide_comments": [("src/view/planted_comment.c", "/* %s*/\n" % ("words " * 20), "planted_comment.c")],
     "formatted": [("src/view/planted_format.c", "int   planted ;\n", "planted_format.c")],
 }
 

@@ -2,8 +2,9 @@
  * An ONNX Runtime that does what $MOCK says: works, fails, lies, crashes or never returns. Only for
  * tests/profile.py, which compiles it. Places in the table are those of onnxruntime_c_api.h 1.14.
  *
- * "fine": one input x: f32[n, 4]; a run takes 200 us (220 in the session that profiles) and writes to the profile node "a" of 7 us and node
- * "b" of 11 us, the first three runs of the session 1000 us each.
+ * "fine": one input x: f32[n, 4]; a run takes 200 us (220 in the session that profiles)
+ * and writes to the profile node "a" of 7 us and node "b" of 11 us, the first three runs
+ * of the session 1000 us each.
  */
 #include <signal.h>
 #include <stdint.h>

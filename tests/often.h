@@ -1,6 +1,6 @@
 /*
- * often — what most files read, read once per room where sanitizers are built in (meson.build). No file may lean on it: the other
- * build has it not.
+ * often — what most files read, read once per room where sanitizers are built in (meson.build). No
+ * file may lean on it: the other build has it not.
  */
 #ifndef NL_TESTS_OFTEN_H
 #define NL_TESTS_OFTEN_H

@@ -407,6 +407,13 @@ def exit_statuses():
     return breaches
 
 
+def wide_comments():
+    """comments fit 100 columns"""
+    paths = list(sources(("src", "include", "python/src", "tests/unit", "fuzz", "bench"), (".c", ".h", ".def")))
+    done = subprocess.run(["tools/wrapcomments.py", "--check"] + paths, stdout=subprocess.PIPE)
+    return done.stdout.decode().splitlines()
+
+
 def formatted():
     """clang-format has nothing to say"""
     if not shutil.which("clang-format"):
@@ -570,7 +577,7 @@ def page_kinds():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, builders_inside, chrome_parser, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, wide_comments, formatted]
 
 
 def main():

@@ -97,8 +97,8 @@ static bool take_arguments(const char *function, PyObject *const *args, Py_ssize
 
 /* ---- scopes ---- */
 
-/* One that was made for this text before. In tasks of asyncio, which enter and leave in any order, every
- * `with` gets its own. */
+/* One that was made for this text before. In tasks of asyncio, which enter and leave in any order,
+ * every `with` gets its own. */
 static PyObject *shared_scope(uint32_t kind, PyObject *text)
 {
     struct pycapture_name *place = pycapture_place(text);
@@ -168,7 +168,8 @@ static PyObject *step(PyObject *self, PyObject *const *args, Py_ssize_t count, P
     return pycapture_scope(NL_CLASS_STEP, values[1], name, 0, index);
 }
 
-/* hook_layer(name): a scope that a hook enters whenever a layer is called. Not shared with the program's. */
+/* hook_layer(name): a scope that a hook enters whenever a layer is called. Not
+ * shared with the program's. */
 static PyObject *hook_layer(PyObject *self, PyObject *text)
 {
     uint32_t name;
@@ -305,7 +306,8 @@ static PyObject *has_own_steps(PyObject *self, PyObject *none)
     return PyBool_FromLong(nl_python.next_step != 0);
 }
 
-/* What a hook could not do: a mark that readers turn into a line of coverage (src/nlrec/recformat.h). */
+/* What a hook could not do: a mark that readers turn into a line of coverage
+ * (src/nlrec/recformat.h). */
 static PyObject *problem(PyObject *self, PyObject *text)
 {
     uint32_t name;

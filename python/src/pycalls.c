@@ -1,7 +1,8 @@
 /*
- * Calls of C functions, on request: what cProfile counts, functions and methods of PyMethodDef. From 3.12
- * through CALL, C_RETURN and C_RAISE of sys.monitoring; before, through the profile function of a thread,
- * which is set when the thread begins. A call from code of this package is not one of the program.
+ * Calls of C functions, on request: what cProfile counts, functions and methods of PyMethodDef.
+ * From 3.12 through CALL, C_RETURN and C_RAISE of sys.monitoring; before, through the profile
+ * function of a thread, which is set when the thread begins. A call from code of this package
+ * is not one of the program.
  *
  * A function is known by its PyMethodDef, which lives as long as the function's module.
  */
@@ -154,7 +155,8 @@ static int profile(PyObject *self, PyFrameObject *frame, int what, PyObject *fun
     return 0;
 }
 
-/* watch_calls(marker): of the calling thread; marker is what sys.getprofile() tells from then on. */
+/* watch_calls(marker): of the calling thread; marker is what
+ * sys.getprofile() tells from then on. */
 static PyObject *watch_calls(PyObject *self, PyObject *marker)
 {
     (void)self;

@@ -1,15 +1,17 @@
 /*
  * pycapture — the parts of the C extension nlens._capture, and what they share.
  *
- * The extension translates: Python objects to names, `with` blocks to scopes of include/neurolens.h.
- * What is recorded, and whether anything is, the recording library decides; without it every call
- * returns after a load and a branch. All functions need the GIL, except where they say otherwise.
+ * The extension translates: Python objects to names, `with` blocks to scopes of
+ * include/neurolens.h. What is recorded, and whether anything is, the recording library decides;
+ * without it every call returns after a load and a branch. All functions need the GIL, except
+ * where they say otherwise.
  *
- * Hooks of the interpreter and of PyTorch carry no pointer of ours, so there is one state per process
- * (nl_python).
+ * Hooks of the interpreter and of PyTorch carry no pointer of ours, so there is one state
+ * per process (nl_python).
  *
- * One binary serves CPython 3.9 and every later version: it is compiled for the stable ABI. The few
- * things that the stable ABI does not have are declared in pyinside.h and are looked for at run time.
+ * One binary serves CPython 3.9 and every later version: it is compiled for the stable
+ * ABI. The few things that the stable ABI does not have are declared in pyinside.h and
+ * are looked for at run time.
  */
 #ifndef NL_PYCAPTURE_H
 #define NL_PYCAPTURE_H
@@ -43,9 +45,9 @@ static inline PyObject *call_one(PyObject *function, PyObject *argument)
 
 #define PYCAPTURE_SHARED 2u /* scopes and layers */
 
-/* Names that were looked up, by the address of the text, which is a constant of the program as a rule;
- * the reference keeps the address from being used again. With them the objects that were made for them:
- * a scope without a category may be entered any number of times. */
+/* Names that were looked up, by the address of the text, which is a constant of the program as a
+ * rule; the reference keeps the address from being used again. With them the objects that were made
+ * for them: a scope without a category may be entered any number of times. */
 struct pycapture_name {
     PyObject *text;
     PyObject *scope[PYCAPTURE_SHARED];
@@ -95,8 +97,8 @@ void pycapture_of_hook(PyObject *scope, enum nl_rec_hook hook);
 /* False: so many of its entries are open that it had better not be used once more. */
 bool pycapture_is_reusable(PyObject *scope);
 
-/* Memory of Python while a step or layer is open (pyheap.c): a slot, 0 = none; its text, NULL for steps
- * without. */
+/* Memory of Python while a step or layer is open (pyheap.c): a slot, 0 = none; its
+ * text, NULL for steps without. */
 unsigned pycapture_heap_begin(void);
 void pycapture_heap_end(unsigned slot, PyObject *text);
 

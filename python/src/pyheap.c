@@ -1,12 +1,12 @@
 /*
- * Memory of Python objects, without a table of blocks: Python takes memory for small objects in arenas and
- * asks malloc (its domain "raw") for anything over 512 bytes. Both have places for functions of ours.
- * Arenas have a size, and malloc knows that of its blocks; so what is counted is exact for large blocks
- * and goes by arenas (256 KiB before 3.10, then 1 MiB) for small ones.
+ * Memory of Python objects, without a table of blocks: Python takes memory for small objects in
+ * arenas and asks malloc (its domain "raw") for anything over 512 bytes. Both have places for
+ * functions of ours. Arenas have a size, and malloc knows that of its blocks; so what is counted is
+ * exact for large blocks and goes by arenas (256 KiB before 3.10, then 1 MiB) for small ones.
  *
- * Values are bytes more than when recording began. They are written when they have changed by 64 KiB.
- * The peak while a step or a layer is open is kept in a slot that it takes; any thread allocates, and
- * not all hold the GIL.
+ * Values are bytes more than when recording began. They are written when they have changed by 64
+ * KiB. The peak while a step or a layer is open is kept in a slot that it takes; any thread
+ * allocates, and not all hold the GIL.
  */
 #include <malloc.h>
 #include <stdio.h>

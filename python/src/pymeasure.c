@@ -1,6 +1,7 @@
 /*
- * What hooks cost on this machine, and how often they run: the package's side of src/capture/shared/hookcalls.h. A loop
- * of the caller's is run with the hook and without, in turns; of each the fastest counts.
+ * What hooks cost on this machine, and how often they run: the package's side of
+ * src/capture/shared/hookcalls.h. A loop of the caller's is run with the hook and without, in
+ * turns; of each the fastest counts.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -77,8 +78,9 @@ static bool one_round(const struct nl_hook_calls *calls, struct loops *loops)
     return done;
 }
 
-/* measure(hook, loop, on, off, times=0): what one hook costs. `loop` calls what is hooked `times` times, or writes two
- * events each time; on() and off() install the hook and take it out again. False: that is known, or cannot be known now. */
+/* measure(hook, loop, on, off, times=0): what one hook costs. `loop` calls what is hooked `times`
+ * times, or writes two events each time; on() and off() install the hook and take it out again.
+ * False: that is known, or cannot be known now. */
 static PyObject *measure(PyObject *self, PyObject *args)
 {
     const struct nl_hook_calls *calls = hook_calls();

@@ -1,7 +1,7 @@
 /*
- * Runs of asyncio tasks as scopes: stands in for Handle._run of asyncio's own loop, which calls what the loop
- * has next. A callback that belongs to a task is a run of that task. In C because a server makes some ten
- * thousand of them a second, most of them short.
+ * Runs of asyncio tasks as scopes: stands in for Handle._run of asyncio's own loop, which calls
+ * what the loop has next. A callback that belongs to a task is a run of that task. In C because a
+ * server makes some ten thousand of them a second, most of them short.
  */
 #include "pyinside.h"
 
@@ -81,8 +81,8 @@ static PyObject *run_handle(PyObject *handle, PyObject *none)
     return result;
 }
 
-/* watch_tasks(Handle, learn, names) → what is to be its _run: a method like those of built-in types, which
- * may be read, kept and put back by others. */
+/* watch_tasks(Handle, learn, names) → what is to be its _run: a method like those of built-in
+ * types, which may be read, kept and put back by others. */
 static PyObject *watch_tasks(PyObject *self, PyObject *args)
 {
     static PyMethodDef method = {"_run", run_handle, METH_NOARGS, NULL};

@@ -196,8 +196,8 @@ uint64_t pytrace_pop(const void *frame)
 
 /* ---- PEP 523 ---- */
 
-/* In 3.11 the call that makes a generator evaluates a frame too, up to the making; that runs nothing of
- * the function and is no call. */
+/* In 3.11 the call that makes a generator evaluates a frame too, up to the making; that runs
+ * nothing of the function and is no call. */
 static bool makes_generator(const struct note *note, const char *frame)
 {
     return note->is_generator && nl_inside.frame_owner >= 0 && frame[nl_inside.frame_owner] == 0;

@@ -1,6 +1,7 @@
 /*
- * pytrace — what the tracing of Python functions (pytrace.c) and of C functions (pycalls.c) share: what is
- * known of a function, and the open calls of a thread where they have to be found again by their frame.
+ * pytrace — what the tracing of Python functions (pytrace.c) and of C functions (pycalls.c)
+ * share: what is known of a function, and the open calls of a thread where they have to be
+ * found again by their frame.
  */
 #ifndef NL_PYTRACE_H
 #define NL_PYTRACE_H
@@ -22,8 +23,9 @@ struct note *pytrace_note(PyObject *code);
 /* Counts a call. False: it is not to be recorded. */
 bool pytrace_counts(struct note *note);
 
-/* The recorded calls of a thread that have not returned. Frames tell them apart: not every call is
- * here, and greenlets do not return in order. A call of a C function has the frame of its caller + 1. */
+/* The recorded calls of a thread that have not returned. Frames tell them apart: not
+ * every call is here, and greenlets do not return in order. A call of a C function has
+ * the frame of its caller + 1. */
 bool pytrace_push(const void *frame, uint64_t token);
 /* Token of the latest call of that frame, taken off; 0: there is none. */
 uint64_t pytrace_pop(const void *frame);

@@ -3,8 +3,8 @@
  * object that is used again (recursion, threads, a decorated function) gets room for more. An exit
  * takes the latest entry of its own thread or task.
  *
- * Inside an asyncio task scopes of one thread do not nest: they are recorded as ranges on a lane of the
- * task.
+ * Inside an asyncio task scopes of one thread do not nest: they are recorded as
+ * ranges on a lane of the task.
  */
 #include "pycapture.h"
 

@@ -1,19 +1,19 @@
 /*
- * Operators of PyTorch, through the observers of at::RecordFunction, from plain C and without a header
- * of PyTorch: a few functions of libtorch_cpu.so by their mangled names. No Python code runs for an
- * operator, and no GIL is needed: operators of autograd's threads come in too.
+ * Operators of PyTorch, through the observers of at::RecordFunction, from plain C and without a
+ * header of PyTorch: a few functions of libtorch_cpu.so by their mangled names. No Python code runs
+ * for an operator, and no GIL is needed: operators of autograd's threads come in too.
  *
  * at::RecordFunctionCallback is passed by value: {start, end, probability, scopes[], flags}. It is
  * trivially copyable; only the first eight scopes are set, so that the number of scopes (which grew
  * over time) does not matter. `start` returns a std::unique_ptr<ObserverContext>, that is: its
  * address comes in the first argument and goes back. An ObserverContext has nothing but a virtual
- * destructor; ours carries the scope from start to end, with a table of two destructors as the C++ ABI
- * of Itanium (all Linux compilers) lays it out.
+ * destructor; ours carries the scope from start to end, with a table of two destructors as the C++
+ * ABI of Itanium (all Linux compilers) lays it out.
  *
- * Shapes of inputs, when they are asked for, come from the function of PyTorch's own profiler that finds
- * them: a std::vector<std::vector<int64_t>>, which is three pointers to libstdc++ and to libc++ alike.
- * Behind the scopes of a callback stands the flag that inputs are needed; there are 10 scopes in 1.13
- * to 2.15. With another number no shapes come, and the recording says so.
+ * Shapes of inputs, when they are asked for, come from the function of PyTorch's own profiler that
+ * finds them: a std::vector<std::vector<int64_t>>, which is three pointers to libstdc++ and to
+ * libc++ alike. Behind the scopes of a callback stands the flag that inputs are needed; there are
+ * 10 scopes in 1.13 to 2.15. With another number no shapes come, and the recording says so.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -51,7 +51,8 @@ struct torch_functions {
     uint64_t (*add)(struct record_callback);
     const char *(*name)(const void *function);
     void (*remove)(uint64_t handle);
-    /* A vector by value: its address goes first. The flag is one of 2.x and is not looked at before. */
+    /* A vector by value: its address goes first. The flag is one of 2.x and
+     * is not looked at before. */
     struct inputs *(*shapes)(struct inputs *result, const void *function, int flatten);
     void (*delete)(void *);
 };
@@ -194,7 +195,8 @@ static bool find_shapes(struct torch_functions *found)
     return found->shapes;
 }
 
-/* observe_operators(shapes) → a handle for forget_operators; raises where PyTorch has no such functions. */
+/* observe_operators(shapes) → a handle for forget_operators; raises where
+ * PyTorch has no such functions. */
 static PyObject *observe_operators(PyObject *self, PyObject *shapes)
 {
     struct record_callback callback = {

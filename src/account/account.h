@@ -1,12 +1,13 @@
 /*
- * account — where all the time of every device went: every nanosecond booked once, to a phase of the
- * run, a part, and a culprit named as deeply as the data know.
+ * account — where all the time of every device went: every nanosecond booked once, to a phase of
+ * the run, a part, and a culprit named as deeply as the data know.
  *
- * The span of a device's account is that of its process: from the first event of its threads (or of the
- * device) to the last. Inside the device's first and last work (`inside`) the parts are those of
- * time_breakdown, exactly: Σ ns of inside rows = wall_ns, Σ compute = compute_ns, Σ exposed_comm* =
- * exposed_comm_ns, Σ exposed_copy + exposed_memset + migration = exposed_copy_ns, Σ idle = idle_ns. Outside,
- * before_device and after_device are what the thread did that launched the nearest work.
+ * The span of a device's account is that of its process: from the first event of its threads (or
+ * of the device) to the last. Inside the device's first and last work (`inside`) the parts are
+ * those of time_breakdown, exactly: Σ ns of inside rows = wall_ns, Σ compute = compute_ns, Σ
+ * exposed_comm* = exposed_comm_ns, Σ exposed_copy + exposed_memset + migration =
+ * exposed_copy_ns, Σ idle = idle_ns. Outside, before_device and after_device are what the thread
+ * did that launched the nearest work.
  *
  *   compute               by kernel (the one that began first holds time that several share)
  *   exposed_comm          by collective; with several ranks, or devices that run the same, split into exposed_comm_wait
@@ -15,9 +16,10 @@
  *   idle                  by what the CPU did in the gap (timeline/idletime.h); `wait` names the blocking
  *                         call without which the CPU could have run ahead through that time
  *
- * A process without device work gets the same account of its main thread: `compute` is what it worked
- * on, `idle` where it waited, was off the processors or nothing was recorded; device is unknown. Where there
- * are only CPU samples in ns, or sums of functions, those of the heaviest thread are booked.
+ * A process without device work gets the same account of its main thread: `compute` is what
+ * it worked on, `idle` where it waited, was off the processors or nothing was recorded;
+ * device is unknown. Where there are only CPU samples in ns, or sums of functions, those of
+ * the heaviest thread are booked.
  *
  *     maker = nl_account_begin(trace, window, &steps, &roles);
  *     idle = nl_idle_new_into(trace, window, &roles, nl_account_sink(maker));   (the table of idle time, too)
@@ -53,18 +55,19 @@ enum nl_account_part {
 struct nl_account_row {
     uint32_t device; /* index in nl_account.devices */
     uint8_t phase, part;
-    bool
-        lead; /* before_device, after_device: not the program; before the thread's own first record, see below */
+    /* before_device, after_device: not the program; before the thread's own
+     * first record, see below */
+    bool lead;
     bool inside;      /* in devices with starts_unknown it means nothing */
     bool elsewhere;   /* idle: another thread did that, for which the launching one waited */
     uint8_t activity; /* enum nl_idle_activity; of device work NL_DID_COUNT */
     uint8_t class;    /* idle: enum nl_idle_class, else NL_IDLE_CLASSES */
     uint16_t kind;    /* of device work: category of the kernel; copies: below */
-    uint32_t
-        name; /* dictionary ids, NL_NO_NAME none: kernel, collective, copy, or what the CPU did */
+    /* dictionary ids, NL_NO_NAME none: kernel, collective, copy, or what the CPU did */
+    uint32_t name;
     uint32_t op; /* operator that launched the work; of idle time the one around the CPU's call */
-    uint32_t
-        range; /* module, else NVTX range or annotation, around the launch, or around what the CPU did */
+    /* module, else NVTX range or annotation, around the launch, or around what the CPU did */
+    uint32_t range;
     uint32_t wait;  /* idle: see above */
     uint32_t group; /* exposed_comm: name of the process group, where recorded */
     uint32_t late;  /* exposed_comm_wait: member that came last, NL_NULL_ROW unknown */
@@ -76,9 +79,9 @@ struct nl_account_row {
     int64_t open_start, open_ns; /* while it is made: the gap at hand */
 };
 
-/* lead: other threads, the profiler or the system were recorded before the thread that feeds the device; of after_device,
- * the profiler is being switched off. That is no
- * time of the program's start-up, as far as one knows. */
+/* lead: other threads, the profiler or the system were recorded before the thread that feeds the
+ * device; of after_device, the profiler is being switched off. That is no time of the program's
+ * start-up, as far as one knows. */
 struct nl_account_device {
     uint32_t device, process;    /* rows; NL_NULL_ROW unknown, device of a CPU-only account */
     uint32_t feeder;             /* thread that launches most of its work; NL_NULL_ROW unknown */
@@ -126,8 +129,8 @@ void nl_account_abandon(struct nl_account_maker *maker);
 struct nl_account *nl_account_new(const struct nl_trace *trace, const struct nl_window *window);
 void nl_account_free(struct nl_account *account);
 
-/* Of a profile with nothing but samples: the event (a name) and the lane whose samples in ns the account books; false
- * when there are none. */
+/* Of a profile with nothing but samples: the event (a name) and the lane whose samples in ns the
+ * account books; false when there are none. */
 bool nl_account_sampled(const struct nl_trace *trace, const struct nl_window *window,
                         uint32_t *event, uint32_t *lane);
 
@@ -146,13 +149,13 @@ void nl_account_put_member(const struct nl_account *account, size_t member, stru
 const struct nl_account_device *nl_account_member_device(const struct nl_account *account,
                                                          size_t member);
 
-/* Its culprit in a few words: the kernel, "all_reduce, waiting for rank 3", "HtoD (pageable), aten::copy_",
- * "aten::item", "nothing recorded". */
+/* Its culprit in a few words: the kernel, "all_reduce, waiting for rank 3", "HtoD (pageable),
+ * aten::copy_", "aten::item", "nothing recorded". */
 void nl_account_culprit(const struct nl_account *account, const struct nl_account_row *row,
                         struct nl_buf *out);
 
-/* What sort of culprit: category of a kernel, "HtoD (pageable)", or the activity ("operator", "python",
- * "off-CPU (waiting)"); static or in *room, never NULL. */
+/* What sort of culprit: category of a kernel, "HtoD (pageable)", or the activity ("operator",
+ * "python", "off-CPU (waiting)"); static or in *room, never NULL. */
 const char *nl_account_kind(const struct nl_account_row *row, char room[64]);
 
 /* Of a row of copies. */

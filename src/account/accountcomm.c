@@ -170,8 +170,8 @@ static bool same_group(const struct part *a, const struct part *b)
     return a->operation == b->operation && a->group == b->group;
 }
 
-/* Parts [first, last) of one operation and group, by member and start: numbers them by their place where the
- * recorded numbers are no use. False when members have different counts. */
+/* Parts [first, last) of one operation and group, by member and start: numbers them by their place
+ * where the recorded numbers are no use. False when members have different counts. */
 static bool number(struct part *parts, size_t count, bool *recorded)
 {
     size_t each = 0;
@@ -198,7 +198,8 @@ static bool one_clock(const struct nl_account_comm *comm, const struct part *a,
     return comm->members[a->member].rank == comm->members[b->member].rank;
 }
 
-/* Parts of one collective. A member that has several (channels) is not understood, nor what did not run at one time. */
+/* Parts of one collective. A member that has several (channels) is not understood, nor what
+ * did not run at one time. */
 static void match(struct nl_account_comm *comm, const struct part *parts, size_t count)
 {
     const struct part *least = &parts[0];
@@ -216,7 +217,8 @@ static void match(struct nl_account_comm *comm, const struct part *parts, size_t
     }
 }
 
-/* Whether the ends of two members' parts, `stride` apart in `parts`, hardly vary against each other; of one clock: are the same. */
+/* Whether the ends of two members' parts, `stride` apart in `parts`, hardly vary against each
+ * other; of one clock: are the same. */
 static bool two_end_together(const struct nl_account_comm *comm, const struct part *parts,
                              size_t count, size_t stride, size_t first, size_t second)
 {

@@ -1,6 +1,6 @@
 /*
- * accountmake — what the parts of an account share while it is made: the rows found so far, by key, and
- * the phases. Private to account/.
+ * accountmake — what the parts of an account share while it is made: the rows found so far, by key,
+ * and the phases. Private to account/.
  */
 #ifndef NL_ACCOUNTMAKE_H
 #define NL_ACCOUNTMAKE_H
@@ -51,8 +51,9 @@ struct nl_account_maker {
     uint8_t *is_step; /* per name: names a step, and says nothing as a culprit's range */
 };
 
-/* Books [start, end) under the key, cut at the group's phases; `key` has device, part and names. The
- * number of `count` goes to the first part. `open_start` says in which gap, INT64_MIN in none. */
+/* Books [start, end) under the key, cut at the group's phases; `key` has device,
+ * part and names. The number of `count` goes to the first part. `open_start` says in
+ * which gap, INT64_MIN in none. */
 void nl_account_book(struct nl_account_maker *maker, size_t group, struct nl_account_row key,
                      int64_t start, int64_t end);
 
@@ -74,8 +75,8 @@ struct nl_account_row *nl_account_rows_at(struct nl_account_rows *rows,
 void nl_account_rows_init(struct nl_account_rows *rows, size_t names);
 void nl_account_rows_release(struct nl_account_rows *rows);
 
-/* First start and last end of what the threads of the lanes' processes, and the lanes, have recorded
- * in the window. */
+/* First start and last end of what the threads of the lanes' processes, and the lanes,
+ * have recorded in the window. */
 void nl_account_span(const struct nl_account_maker *maker, const struct nl_work_lane *lanes,
                      size_t count, int64_t *start, int64_t *end);
 /* The same of the threads of one process; false when nothing was recorded. */

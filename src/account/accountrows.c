@@ -1,5 +1,5 @@
-/* Rows of an account by key. A name mostly is booked to the row it was booked to last, so most bookings
- * compare one key and touch no hash table. */
+/* Rows of an account by key. A name mostly is booked to the row it was booked to last, so most
+ * bookings compare one key and touch no hash table. */
 #include "account/accountmake.h"
 
 #include <string.h>

@@ -9,7 +9,8 @@
 #include "timeline/waitname.h"
 #include "timeline/worksweep.h"
 
-/* Whether the innermost frame of a stack only waits; `event`: a name, NL_NO_NAME for sums of calls. */
+/* Whether the innermost frame of a stack only waits; `event`: a name,
+ * NL_NO_NAME for sums of calls. */
 static bool is_waiting(const struct nl_trace *trace, uint32_t event, uint32_t stack)
 {
     return !nl_is_on_cpu(nl_trace_name(trace, event)) &&
@@ -50,8 +51,8 @@ static struct choice *find_choice(struct choice *choices, size_t *count, uint32_
 
 #define MAX_CHOICES 1024 /* of later ones none is taken */
 
-/* In samples of the wall clock all threads are there equally long: then the main thread by its name, else not one that mostly
- * waits. */
+/* In samples of the wall clock all threads are there equally long: then the main thread by its
+ * name, else not one that mostly waits. */
 static struct choice choose(const struct nl_trace *trace, const struct choice *choices,
                             size_t count)
 {

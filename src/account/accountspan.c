@@ -1,4 +1,5 @@
-/* How far an account reaches: everything that the device and the threads of its processes recorded. */
+/* How far an account reaches: everything that the device and the threads of
+ * its processes recorded. */
 #include "account/accountmake.h"
 
 #include "base/search.h"
@@ -22,8 +23,8 @@ static uint32_t first_from(const struct nl_trace *trace, uint32_t low, uint32_t 
     return NL_FIRST(i, low, high, trace->slice.depth[i] || trace->slice.ts[i] >= ts);
 }
 
-/* Widens the span by a lane's outermost slices, clipped to the window. They do not overlap, so the first
- * and the last inside it are enough. */
+/* Widens the span by a lane's outermost slices, clipped to the window. They do not overlap, so the
+ * first and the last inside it are enough. */
 static void widen(const struct nl_account_maker *maker, uint32_t lane, int64_t *start, int64_t *end)
 {
     const struct nl_trace *trace = maker->trace;

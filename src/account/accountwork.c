@@ -59,7 +59,8 @@ static enum sort sort_of(const struct nl_trace *trace, const struct nl_work *wor
 
 /* ---- Whose work ---- */
 
-/* Index of a slice among the owners' work, which is ascending; a lane's work is mostly in one piece. */
+/* Index of a slice among the owners' work, which is ascending; a lane's
+ * work is mostly in one piece. */
 static uint32_t place_of(struct booker *booker, uint32_t slice)
 {
     const struct nl_owners *owners = booker->owners->owners;
@@ -225,7 +226,8 @@ static void add(struct queue *queue, const struct nl_work *work)
     queue->items[queue->count++] = (struct waiting){work->end, work->slice, false};
 }
 
-/* The device's time, as time_breakdown has it: at the window's edges where it worked beyond them. */
+/* The device's time, as time_breakdown has it: at the window's edges where
+ * it worked beyond them. */
 static void set_span(const struct nl_account_maker *maker, struct nl_account_group *it, int64_t end)
 {
     uint32_t before, after;

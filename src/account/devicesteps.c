@@ -1,5 +1,6 @@
-/* devicesteps — see devicesteps.h. A stream runs its work in the order of launches, so per stream and step
- * one search by the time of the launch finds the step's first work and the one before it. */
+/* devicesteps — see devicesteps.h. A stream runs its work in the order of launches,
+ * so per stream and step one search by the time of the launch finds the step's first
+ * work and the one before it. */
 #include "account/devicesteps.h"
 
 #include "base/mem.h"
@@ -7,7 +8,8 @@
 #include "timeline/worksweep.h"
 #include "timeline/stepphase.h"
 
-/* The outermost work of a lane. A launch that was not recorded is no later than the next that is known. */
+/* The outermost work of a lane. A launch that was not recorded is no later
+ * than the next that is known. */
 struct queue {
     uint32_t first, last; /* rows */
     uint32_t *known;      /* rows whose launch is known */

@@ -152,8 +152,9 @@ static const struct nl_step_group *steps_of(const struct nl_found_steps *steps, 
     return NULL;
 }
 
-/* Whether the rank's work is in its steps, or before them. Steps after which most of the work comes are those
- * of something else: another host of one file, a part of the program. `end` is the last one's. */
+/* Whether the rank's work is in its steps, or before them. Steps after which most of the
+ * work comes are those of something else: another host of one file, a part of the program.
+ * `end` is the last one's. */
 static bool stand_for(int64_t end, const struct nl_startup *span)
 {
     return span->start >= span->end ||

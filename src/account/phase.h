@@ -1,6 +1,6 @@
 /*
- * phase — which part of a run a moment belongs to, per rank: start-up, warm-up, steady, tail, or a single
- * step unlike the others. Built from the steps (account/devicesteps.h) where there are some:
+ * phase — which part of a run a moment belongs to, per rank: start-up, warm-up, steady, tail, or a
+ * single step unlike the others. Built from the steps (account/devicesteps.h) where there are some:
  *
  *   startup   before the first step
  *   warmup    steps at the beginning that stepfind calls warm-up or compile
@@ -9,8 +9,8 @@
  *   tail      after the last step
  *
  * Steps after which more than half of the device work's span comes are not used. Without steps
- * account/startup.h says when start-up is over, and tail begins where the rank's device work ends. A rank
- * without device work is then steady throughout.
+ * account/startup.h says when start-up is over, and tail begins where the rank's device work ends.
+ * A rank without device work is then steady throughout.
  *
  * Phases belong to the whole trace, whatever the window.
  */
@@ -45,7 +45,8 @@ struct nl_phases {
 /* "startup", "warmup", "steady", "tail", "outlier". */
 const char *nl_phase_name(enum nl_phase phase);
 
-/* Borrows the trace and the steps. `steps` are those that the devices ran (account/devicesteps.h), not those that the CPU queued. */
+/* Borrows the trace and the steps. `steps` are those that the devices ran (account/devicesteps.h),
+ * not those that the CPU queued. */
 void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
                     const struct nl_found_steps *steps, const struct nl_api_roles *roles);
 void nl_phases_release(struct nl_phases *phases);
@@ -53,7 +54,8 @@ void nl_phases_release(struct nl_phases *phases);
 /* The group of a rank; never NULL. Where the rank is unknown and there is one group, that one. */
 const struct nl_phase_group *nl_phases_of(const struct nl_phases *phases, int64_t rank);
 
-/* Index of the cut of the group that holds `ts`; `hint` is the last answer or any index of the group. */
+/* Index of the cut of the group that holds `ts`; `hint` is the last answer
+ * or any index of the group. */
 size_t nl_phase_find(const struct nl_phases *phases, const struct nl_phase_group *group, int64_t ts,
                      size_t hint);
 

@@ -88,8 +88,8 @@ static void add_stretch(struct loads *loads, int64_t rank, int64_t start, int64_
     loads->items[loads->count++] = (struct load){rank, start, end};
 }
 
-/* From the call that begins a capture to the one of the same thread that ends it: kernels are recorded
- * there, not run. Both names hold "StreamBeginCapture" and "StreamEndCapture". */
+/* From the call that begins a capture to the one of the same thread that ends it: kernels are
+ * recorded there, not run. Both names hold "StreamBeginCapture" and "StreamEndCapture". */
 static void add_capture(struct loads *loads, const struct nl_trace *trace, int64_t *begun,
                         uint32_t slice)
 {

@@ -30,7 +30,8 @@ enum {
     COUNTERS
 };
 
-/* Names in rocprof, and of one sum over instances in rocprofiler-compute; MI300 numbers its EA interfaces. */
+/* Names in rocprof, and of one sum over instances in rocprofiler-compute; MI300
+ * numbers its EA interfaces. */
 static const struct {
     const char *name;
     int counter;
@@ -125,7 +126,8 @@ static void put_bytes(struct nl_buf *out, unsigned *said, double bytes, double n
         nl_buf_format(out, " (%.4g GB/s)", bytes / ns);
 }
 
-/* Two reasons to wait, counted apart: for data and barriers (s_waitcnt), and to be chosen for issue. */
+/* Two reasons to wait, counted apart: for data and barriers (s_waitcnt),
+ * and to be chosen for issue. */
 static void put_waits(struct nl_buf *out, unsigned *said, const struct meter *at)
 {
     bool issue = at[WAITING_ISSUE].there && at[WAITING_ISSUE].sum >= 0 &&

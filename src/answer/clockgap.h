@@ -1,6 +1,7 @@
 /*
- * clockgap — events of two clocks in one file. Recorders that mix time since boot with times from zero leave hours or
- * days between two groups of lanes in which nothing is recorded; that is no time of the program.
+ * clockgap — events of two clocks in one file. Recorders that mix time since boot with times
+ * from zero leave hours or days between two groups of lanes in which nothing is recorded; that
+ * is no time of the program.
  */
 #ifndef NL_CLOCKGAP_H
 #define NL_CLOCKGAP_H

@@ -1,6 +1,6 @@
 /*
- * devicecopies — sentences about copies and about the capture of graphs: the direction, the kind of memory and the
- * range of the program that copies; how long a thread captures.
+ * devicecopies — sentences about copies and about the capture of graphs: the direction, the kind of
+ * memory and the range of the program that copies; how long a thread captures.
  */
 #include <string.h>
 
@@ -135,7 +135,8 @@ static bool is_of(const struct nl_device_case *it, const struct nl_result *copie
            nl_lookup_i64(copies, row, "device") == it->row.ordinal;
 }
 
-/* Copies that stand under another device than the one that waits for them: their directions alone. */
+/* Copies that stand under another device than the one that waits for them:
+ * their directions alone. */
 static void put_others(const struct nl_device_case *it, struct nl_buf *out,
                        const struct nl_result *copies)
 {
@@ -155,7 +156,8 @@ static void put_others(const struct nl_device_case *it, struct nl_buf *out,
     }
 }
 
-/* "23.7 GiB of host-to-device copies from pinned memory at 27.7 GB/s", both directions when they matter. */
+/* "23.7 GiB of host-to-device copies from pinned memory at 27.7 GB/s", both
+ * directions when they matter. */
 static void put_directions(struct nl_device_case *it, struct nl_buf *out,
                            const struct nl_result *copies)
 {

@@ -1,13 +1,14 @@
 /*
- * devicecopies — copies in the answer about a device: which took the time, and which were captured for a graph.
- * Private to the room.
+ * devicecopies — copies in the answer about a device: which took the time, and which were captured
+ * for a graph. Private to the room.
  */
 #ifndef NL_DEVICECOPIES_H
 #define NL_DEVICECOPIES_H
 
 #include "answer/devicewords.h"
 
-/* The time of copies holds that of memsets: what it is called where the profile has either or both. */
+/* The time of copies holds that of memsets: what it is called where the
+ * profile has either or both. */
 struct nl_copy_words {
     const char *name, *takes;
 };

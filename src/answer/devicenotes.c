@@ -51,7 +51,8 @@ static void tell_steady(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
-/* "26 % waiting for input data (5.2 % before the first GPU work)": what comes before is apart, as of other CPU work. */
+/* "26 % waiting for input data (5.2 % before the first GPU work)": what comes before is
+ * apart, as of other CPU work. */
 static void put_input(struct nl_buf *out, const struct nl_time_parts *parts)
 {
     int64_t ns = parts->parts[NL_TIME_INPUT].ns, early = parts->input_early;
@@ -110,7 +111,8 @@ static void tell_ending(struct nl_device_case *it)
     nl_tell_note(it->judged);
 }
 
-/* Where calls copy and no copy was recorded, idle time of the device and phase at hand may be copying. */
+/* Where calls copy and no copy was recorded, idle time of the device and
+ * phase at hand may be copying. */
 static void tell_unrecorded(struct nl_device_case *it)
 {
     const struct nl_findings *findings = it->judged->report->findings;

@@ -118,7 +118,8 @@ static struct top_kernels all_kernels(const struct nl_device_case *it)
     return top;
 }
 
-/* "; most in gemm 60 %, softmax 8.0 %", where that is little "; spread over many kernels, most in …". */
+/* "; most in gemm 60 %, softmax 8.0 %", where that is little "; spread over
+ * many kernels, most in …". */
 static void put_kernels(struct nl_device_case *it, struct nl_buf *out)
 {
     struct top_kernels top = {.count = 0};
@@ -261,7 +262,8 @@ void nl_device_tell_comm(struct nl_device_case *it, int64_t ns)
 
 /* ---- the CPU is late ---- */
 
-/* "; 19,370 kernels, median 8.000 µs": of all on the device. A mean would be that of the few long ones. */
+/* "; 19,370 kernels, median 8.000 µs": of all on the device. A mean would be
+ * that of the few long ones. */
 static void put_kernel_lengths(struct nl_device_case *it, struct nl_buf *out)
 {
     const struct nl_trace *trace = it->judged->trace;

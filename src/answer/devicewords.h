@@ -1,6 +1,6 @@
 /*
- * devicewords — the sentences about timelines with device work, one function per class. Private to the
- * room: verdictdevice.c chooses, these say it.
+ * devicewords — the sentences about timelines with device work, one function per class. Private to
+ * the room: verdictdevice.c chooses, these say it.
  */
 #ifndef NL_DEVICEWORDS_H
 #define NL_DEVICEWORDS_H

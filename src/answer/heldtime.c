@@ -94,8 +94,9 @@ static int64_t common(const struct call *call, struct nl_interval gap)
     return end > start ? end - start : 0;
 }
 
-/* How long a call lasted inside the gap, of the one that lasted longest there: one that begins in it, or of those
- * that began before it the one that ends last. So a call is looked at in one gap, but for that one. */
+/* How long a call lasted inside the gap, of the one that lasted longest there: one that begins
+ * in it, or of those that began before it the one that ends last. So a call is looked at in
+ * one gap, but for that one. */
 static int64_t inside(struct calls *calls, struct nl_interval gap)
 {
     size_t at = NL_FIRST(i, 0, calls->count, calls->items[i].start >= gap.end);

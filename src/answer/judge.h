@@ -1,6 +1,6 @@
 /*
- * judge — what the files verdict*.c are made of: the case they look at, and verbs to write sentences.
- * Private to the room.
+ * judge — what the files verdict*.c are made of: the case they look at, and verbs to write
+ * sentences. Private to the room.
  *
  *     struct nl_buf *out = nl_tell_begin(judged);
  *     nl_tell_time(out, "GPU 0 computes ", ns);
@@ -33,11 +33,13 @@ void nl_judge_files(struct nl_judged *judged);
 /* Of a recording that took much of the program's processor time, as a note. */
 void nl_judge_recording(struct nl_judged *judged);
 
-/* Of a CPU-only program that was ready to run for much of the time, but had no processor, as a note. */
+/* Of a CPU-only program that was ready to run for much of the time, but had
+ * no processor, as a note. */
 void nl_judge_starved(struct nl_judged *judged);
 
-/* Of runs of a compiled model on the CPU: ends the sentence that stands in `out`, and adds notes. False, with nothing
- * written, when no runs were marked or the question is about a window. `span`: length of the profile in ns. */
+/* Of runs of a compiled model on the CPU: ends the sentence that stands in `out`, and adds notes.
+ * False, with nothing written, when no runs were marked or the question is about a window. `span`:
+ * length of the profile in ns. */
 bool nl_judge_runs(struct nl_judged *judged, struct nl_buf *out, int64_t span);
 
 /* Whether the question is about a part of the profile: a time, a rank or a device. */

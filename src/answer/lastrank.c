@@ -54,7 +54,8 @@ static bool are_two(const struct nl_result *rows, size_t a, size_t b)
            nl_lookup_i64(rows, a, "device") != nl_lookup_i64(rows, b, "device");
 }
 
-/* The row with the least time in collectives; rows->rows when they are not of one rank or device each. */
+/* The row with the least time in collectives; rows->rows when they are not of
+ * one rank or device each. */
 static size_t find_least(const struct nl_result *rows)
 {
     size_t least = 0;
@@ -67,7 +68,8 @@ static size_t find_least(const struct nl_result *rows)
     return least;
 }
 
-/* Whether the account knows others that wait for the device of that number: then they ran the same collectives. */
+/* Whether the account knows others that wait for the device of that number: then they
+ * ran the same collectives. */
 static bool is_waited_for(struct nl_judged *judged, int64_t ordinal)
 {
     const struct nl_account *account = nl_memo_account(judged->options->memo);

@@ -7,7 +7,8 @@
 
 #include "answer/judge.h"
 
-/* One process drives all devices with work, none has a rank, and all of them have the same number of collectives. */
+/* One process drives all devices with work, none has a rank, and all of them have the
+ * same number of collectives. */
 bool nl_lastrank_one_process(const struct nl_trace *trace);
 
 /* "rank 3 arrives last …" when one waits least in collectives by far; nothing otherwise. */

@@ -1,7 +1,8 @@
 /*
- * laterank — the one rank, or device of a recording without ranks, that the others wait for in their collectives, and what it
- * does longer than they. From the account alone (exposed_comm_wait, and for whom), so that no clocks of two ranks are
- * compared: they leave their collectives together, so what the late one does not wait it spends on something that the
+ * laterank — the one rank, or device of a recording without ranks, that the others wait for in
+ * their collectives, and what it does longer than they. From the account alone
+ * (exposed_comm_wait, and for whom), so that no clocks of two ranks are compared: they leave
+ * their collectives together, so what the late one does not wait it spends on something that the
  * others do not. Private to the room.
  */
 #ifndef NL_LATERANK_H

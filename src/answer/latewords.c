@@ -1,5 +1,5 @@
-/* latewords — the sentence about the rank or device that the others wait for: who waits how long, and what it does longer than
- * they. */
+/* latewords — the sentence about the rank or device that the others wait for: who waits how long,
+ * and what it does longer than they. */
 #include "answer/latewords.h"
 
 #include "tables/memo.h"
@@ -24,7 +24,8 @@ static struct doing doing(enum nl_verdict_class class)
     }
 }
 
-/* "; the CPU is in aten::add 10.99 ms (4.352 ms on the others), cudaLaunchKernel 5.209 ms (not on the others)". */
+/* "; the CPU is in aten::add 10.99 ms (4.352 ms on the others), cudaLaunchKernel 5.209
+ * ms (not on the others)". */
 static void put_names(const struct nl_late_rank *late, struct nl_buf *out)
 {
     bool computes = late->class == NL_VERDICT_COMPUTE;

@@ -8,7 +8,8 @@
 
 #define NL_MAIN_TABLES 2
 
-/* The tables that the answer is about, at most NL_MAIN_TABLES: the first of its class that have rows. How many. */
+/* The tables that the answer is about, at most NL_MAIN_TABLES: the first of its class
+ * that have rows. How many. */
 size_t nl_report_main_tables(const struct nl_report *report,
                              const struct nl_result *tables[NL_MAIN_TABLES]);
 

@@ -20,7 +20,8 @@ static bool is_device_table(enum nl_table_id table)
     return table == NL_T_copy || table == NL_T_api || table == NL_T_sync || table == NL_T_counter;
 }
 
-/* Whether ranges in which kernels of graph replays were captured hold what the host's table does not. */
+/* Whether ranges in which kernels of graph replays were captured hold what
+ * the host's table does not. */
 static bool is_captured(const struct nl_trace *trace, enum nl_table_id table)
 {
     static const struct {

@@ -1,8 +1,9 @@
-/* modelruns — see modelruns.h. A call stalled when it took STALL_MEDIANS times the median of its operator and is
- * longer than that by a tenth of a median run: short calls vary by themselves. Three calls at least make a median.
- * Stalls that are less than a tenth of all runs are left in the operators. Calls of one operator with other shapes are
- * compared with each other only where shapes were not recorded; so a run in which more than a tenth of the calls are
- * slow is a slower run, whatever made it slower, and no stall of single calls. */
+/* modelruns — see modelruns.h. A call stalled when it took STALL_MEDIANS times the median of its
+ * operator and is longer than that by a tenth of a median run: short calls vary by themselves.
+ * Three calls at least make a median. Stalls that are less than a tenth of all runs are left in the
+ * operators. Calls of one operator with other shapes are compared with each other only where shapes
+ * were not recorded; so a run in which more than a tenth of the calls are slow is a slower run,
+ * whatever made it slower, and no stall of single calls. */
 #include "answer/modelruns.h"
 
 #include <stdlib.h>

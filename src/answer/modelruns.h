@@ -1,6 +1,7 @@
 /*
- * modelruns — what runs of a compiled model on the CPU consist of: operators at their usual pace, single calls that
- * took far longer than the same operator takes otherwise, and time in which no operator ran.
+ * modelruns — what runs of a compiled model on the CPU consist of: operators at their usual
+ * pace, single calls that took far longer than the same operator takes otherwise, and time
+ * in which no operator ran.
  *
  * Runs are marked steps (ONNX Runtime's model_run), operators are the outermost slices of nodes.
  * Totals per operator mislead where a thread was stopped: the stall lands in whichever operator was

@@ -1,6 +1,6 @@
 /*
- * namesums — rows of a table added up by a name: layers that occur several times, kinds of kernels over all devices.
- * Private to the room.
+ * namesums — rows of a table added up by a name: layers that occur several times, kinds of kernels
+ * over all devices. Private to the room.
  */
 #ifndef NL_NAMESUMS_H
 #define NL_NAMESUMS_H
@@ -13,7 +13,8 @@ struct nl_name_sum {
     size_t count, first; /* rows; the first of them */
 };
 
-/* Among the first `most` names (the table's order), most time first; the number of names. There are some dozens. */
+/* Among the first `most` names (the table's order), most time first; the number of
+ * names. There are some dozens. */
 size_t nl_sum_by_name(const struct nl_result *rows, const char *name, const char *ns,
                       struct nl_name_sum *sums, size_t most);
 

@@ -34,7 +34,8 @@ struct nl_profile {
 struct nl_profile *nl_profile_new(const struct nl_trace *trace, const struct nl_window *window);
 void nl_profile_free(struct nl_profile *profile);
 
-/* What file_count counts: "files"; of a recording, which is one file for whoever made it, "processes". */
+/* What file_count counts: "files"; of a recording, which is one file for
+ * whoever made it, "processes". */
 const char *nl_profile_files_word(const struct nl_profile *profile);
 
 /* "limited to 200.0 ms … 400.0 ms, rank 2, device 0"; nothing without a window. */

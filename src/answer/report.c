@@ -206,8 +206,8 @@ static bool are_copies_most(struct nl_memo *memo)
     return copies * 2 > wall;
 }
 
-/* What the answer will ask for, as far as that is known before the findings are: while they divide the idle time, which
- * one thread does, another has nothing else to do. */
+/* What the answer will ask for, as far as that is known before the findings are: while they divide
+ * the idle time, which one thread does, another has nothing else to do. */
 static void make_ahead(struct nl_report_run *run)
 {
     const char *const *tables = nl_main_table_names(NL_VERDICT_COPY);
@@ -257,7 +257,8 @@ static void run_account(struct nl_report_run *run, size_t tasks)
     }
 }
 
-/* True when every task gave its result, or was not asked for; else *err is the first one's error. */
+/* True when every task gave its result, or was not asked for; else *err is
+ * the first one's error. */
 static bool all_done(const struct nl_report_run *run, struct nl_err *err)
 {
     const struct nl_report *report = run->report;

@@ -35,10 +35,10 @@ struct nl_report_plan {
 
 extern const struct nl_report_plan nl_report_plans[]; /* ends with a NULL name */
 
-/* Runs the analyses of the plan called `name` ("analyze" or "info"); with options->brief those alone that the
- * answer reads or is about; with options->section that one
- * analysis alone, whatever the plan, without headlines, and an empty answer says in its note what was
- * not recorded. NULL with err when the plan or section does not exist (NL_USAGE), or on
+/* Runs the analyses of the plan called `name` ("analyze" or "info"); with options->brief those
+ * alone that the answer reads or is about; with options->section that one analysis alone,
+ * whatever the plan, without headlines, and an empty answer says in its note what was not
+ * recorded. NULL with err when the plan or section does not exist (NL_USAGE), or on
  * NL_INTERRUPTED, NL_MEMORY. `job` may be NULL. */
 NL_MUST_CHECK struct nl_report *nl_report_new(const struct nl_trace *trace, const char *name,
                                               const struct nl_analyze_options *options,

@@ -1,7 +1,8 @@
 /*
- * reportfile — see reportfile.h. A report goes over a tape: one walk over its members, which writes
- * or reads, so that the two cannot differ. Reading, every count is checked against the bytes that are
- * left before anything is made from it; once something is wrong all counts are 0 and the walk ends.
+ * reportfile — see reportfile.h. A report goes over a tape: one walk over its members, which
+ * writes or reads, so that the two cannot differ. Reading, every count is checked against
+ * the bytes that are left before anything is made from it; once something is wrong all
+ * counts are 0 and the walk ends.
  */
 #define _GNU_SOURCE
 #include "answer/reportfile.h"

@@ -1,6 +1,7 @@
 /*
- * timeparts — see timeparts.h. Rows of the account are sorted into kinds and names; nothing is divided here. What else
- * an answer says, the longest gap and what is on either side of it, comes from the table of idle time.
+ * timeparts — see timeparts.h. Rows of the account are sorted into kinds and names; nothing is
+ * divided here. What else an answer says, the longest gap and what is on either side of it, comes
+ * from the table of idle time.
  */
 #include "answer/timeparts.h"
 
@@ -140,7 +141,8 @@ static void add_idle(struct division *division, const struct nl_account_row *row
         nl_sum_add(&division->parts->nothing_long, row->long_ns);
 }
 
-/* Inside a marked step that is neither the first nor an outlier, the program's own functions are its work. */
+/* Inside a marked step that is neither the first nor an outlier, the program's
+ * own functions are its work. */
 static bool is_own_work(const struct nl_account_row *row)
 {
     return row->phase == NL_STEADY &&
@@ -149,7 +151,8 @@ static bool is_own_work(const struct nl_account_row *row)
             row->activity == NL_DID_FUNCTION);
 }
 
-/* Functions and operators, whatever they do; calls of the runtime, compilers and loaders set things up. */
+/* Functions and operators, whatever they do; calls of the runtime, compilers
+ * and loaders set things up. */
 static bool is_program(const struct nl_account_row *row)
 {
     return row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
@@ -228,8 +231,8 @@ static void add_account_ns(struct division *division, const struct nl_account_ro
     }
 }
 
-/* Operator around the launch of device work: the outermost that began since `since`, else the innermost;
- * dictionary id, 0 none. */
+/* Operator around the launch of device work: the outermost that began since `since`, else the
+ * innermost; dictionary id, 0 none. */
 static uint32_t operator_of(struct division *division, uint32_t work, int64_t since)
 {
     const struct nl_trace *trace = division->trace;
@@ -284,8 +287,8 @@ static int by_time(const void *left, const void *right)
     return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* As the account names it, so that findings say the same; the star of a number at the end goes with what leads to it:
- * "nn.Module: Linear", "IO". */
+/* As the account names it, so that findings say the same; the star of a number at the end goes with
+ * what leads to it: "nn.Module: Linear", "IO". */
 const char *nl_time_name(struct nl_judged *judged, uint32_t name)
 {
     const struct nl_account *account = nl_memo_account(judged->options->memo);
@@ -365,13 +368,14 @@ static bool is_early(const struct division *division)
     return before < all / 10;
 }
 
-/* Time before the device's first work inside functions that fetch or prepare input, with what they call. */
+/* Time before the device's first work inside functions that fetch or prepare
+ * input, with what they call. */
 static int64_t fetching_before(struct division *division)
 {
     const struct nl_trace *trace = division->trace;
     const struct nl_account_device *device = division->device;
-    struct nl_intervals
-        set; /* one thread has several lanes: what they say at one time counts once */
+    /* one thread has several lanes: what they say at one time counts once */
+    struct nl_intervals set;
     if (device->feeder == NL_NULL_ROW || device->work_start <= device->start)
         return 0;
     nl_intervals_init(&set);

@@ -1,10 +1,11 @@
 /*
- * timeparts — where the time of the device that says most went, in the words of an answer. It only sorts the rows of
- * the account (account/account.h) into the kinds below, over all phases or one; so answer, tables, SQL and
- * findings divide the time alike.
+ * timeparts — where the time of the device that says most went, in the words of an answer. It only
+ * sorts the rows of the account (account/account.h) into the kinds below, over all phases or one;
+ * so answer, tables, SQL and findings divide the time alike.
  *
- * Idle time that lasts 1 ms or more in one gap (long_ns of the account), and does not come back in every
- * step, is a first-time cost of start-up or a single pause; the many short pieces are dispatch.
+ * Idle time that lasts 1 ms or more in one gap (long_ns of the account), and does not
+ * come back in every step, is a first-time cost of start-up or a single pause; the many
+ * short pieces are dispatch.
  */
 #ifndef NL_TIMEPARTS_H
 #define NL_TIMEPARTS_H
@@ -17,7 +18,8 @@ enum nl_time_what {
     NL_TIME_COMM,
     NL_TIME_COPY,
     NL_TIME_DISPATCH, /* many short gaps while operators, Python and launches run */
-    NL_TIME_FIRST, /* calls that set things up: first launches, allocation, loading, compilation, capture */
+    /* calls that set things up: first launches, allocation, loading, compilation, capture */
+    NL_TIME_FIRST,
     NL_TIME_INPUT,   /* fetching data */
     NL_TIME_SYNC,    /* the thread sits in a blocking call */
     NL_TIME_HOST,    /* long stretches inside one operator, range, function or system call */
@@ -44,39 +46,39 @@ struct nl_time_part {
 struct nl_time_parts {
     size_t device; /* row of the breakdown that it is about */
     const struct nl_account_device *account;
-    int64_t
-        total; /* Σ of the parts: without what follows the work when nothing was recorded then */
+    /* Σ of the parts: without what follows the work when nothing was recorded then */
+    int64_t total;
     int64_t before, after;      /* of it, outside the device's first and last work */
     int64_t idle, idle_copying; /* of it, between them; and of that inside calls that copy */
-    int64_t
-        input_before; /* of before: inside functions that fetch or prepare input, with all they call */
+    /* of before: inside functions that fetch or prepare input, with all they call */
+    int64_t input_before;
     int64_t input_early; /* of NL_TIME_INPUT: before the device's first work */
-    int64_t
-        before_own; /* of before: the program's own work, that of input included; no set-up, nothing unknown */
-    int64_t
-        work_before; /* of NL_TIME_FIRST: work of the program before the device's, which sets nothing up */
+    /* of before: the program's own work, that of input included; no set-up, nothing unknown */
+    int64_t before_own;
+    /* of NL_TIME_FIRST: work of the program before the device's, which sets nothing up */
+    int64_t work_before;
     int64_t ending; /* not of the total: freeing and unloading after the last work */
     const char *ending_in;
-    int64_t
-        held_blocked; /* of NL_TIME_HELD: the launching thread sits in blocking calls (its names) */
+    /* of NL_TIME_HELD: the launching thread sits in blocking calls (its names) */
+    int64_t held_blocked;
     int64_t longest_gap, longest_start; /* of the device; 0 none */
     const char *gap_before;             /* the work that ends it, readable */
     struct nl_time_part parts[NL_TIMES];
-    int64_t
-        nothing_before; /* of NL_TIME_NOTHING: before the device's first work, where there are no steps */
+    /* of NL_TIME_NOTHING: before the device's first work, where there are no steps */
+    int64_t nothing_before;
     int64_t nothing_long;         /* of gaps with 1 ms or more without a record, that */
     int64_t largest_nothing;      /* of one gap */
     bool early_nothing;           /* less than a tenth of the kernels began before it */
     const char *nothing_ended_by; /* operator or call that ended it */
 };
 
-/* `device`: row of the breakdown; NL_TIME_BUSIEST: the one that says most. False when it has no timeline. Texts live in the
- * report's arena. */
+/* `device`: row of the breakdown; NL_TIME_BUSIEST: the one that says most. False when it has no
+ * timeline. Texts live in the report's arena. */
 #define NL_TIME_BUSIEST SIZE_MAX
 bool nl_time_parts(struct nl_judged *judged, size_t device, struct nl_time_parts *parts);
 
-/* The same of any device that has a row in the breakdown, without names: sums alone. `phase`: NL_PHASES = all. False when it
- * has no account. */
+/* The same of any device that has a row in the breakdown, without names: sums alone. `phase`:
+ * NL_PHASES = all. False when it has no account. */
 bool nl_time_sums(struct nl_judged *judged, size_t device, enum nl_phase phase,
                   struct nl_time_parts *parts);
 

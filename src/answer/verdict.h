@@ -10,8 +10,8 @@
  *   cpu               timelines, samples and sums of the CPU
  *   nothing           what is missing, and how it is recorded
  *
- * A verdict is made from the report's own results, its findings and the trace, so it cannot disagree with the
- * tables. Texts live in the report's arena.
+ * A verdict is made from the report's own results, its findings and the trace, so it cannot
+ * disagree with the tables. Texts live in the report's arena.
  */
 #ifndef NL_VERDICT_H
 #define NL_VERDICT_H

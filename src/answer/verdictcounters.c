@@ -1,6 +1,6 @@
 /*
- * verdictcounters — hardware counters of kernels (Nsight Compute, rocprof, CUPTI ranges) and telemetry of GPUs: what
- * limits the kernel that takes most, how much of the machine is used.
+ * verdictcounters — hardware counters of kernels (Nsight Compute, rocprof, CUPTI ranges) and
+ * telemetry of GPUs: what limits the kernel that takes most, how much of the machine is used.
  */
 #include "answer/amdcounters.h"
 

@@ -1,6 +1,6 @@
 /*
- * verdictcpu — the answer for timelines without device work: what takes the time of the CPU, whether the main thread
- * waits instead, whether start-up or one slow step dominates.
+ * verdictcpu — the answer for timelines without device work: what takes the time of the CPU,
+ * whether the main thread waits instead, whether start-up or one slow step dominates.
  */
 #include <stdlib.h>
 
@@ -39,7 +39,8 @@ static int by_value(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* A thread has several lanes where its slices overlap; a lane of no known thread stands for itself. */
+/* A thread has several lanes where its slices overlap; a lane of no known
+ * thread stands for itself. */
 static size_t owner_of(const struct nl_trace *trace, uint32_t lane)
 {
     uint32_t thread = trace->lane.thread[lane];
@@ -51,8 +52,8 @@ static bool is_of_nobody(const struct nl_trace *trace, uint32_t lane)
     return trace->lane.kind[lane] == NL_LANE_ASYNC || trace->lane.kind[lane] == NL_LANE_PROCESS;
 }
 
-/* The thread with most slices, in which most happens: what waits on others only is no work of the program.
- * SIZE_MAX: none. */
+/* The thread with most slices, in which most happens: what waits on others only is no work of the
+ * program. SIZE_MAX: none. */
 static size_t busiest_owner(const struct nl_trace *trace)
 {
     uint64_t *slices =
@@ -376,7 +377,8 @@ static void tell_outliers(struct cpu_case *it)
     nl_tell_note(it->judged);
 }
 
-/* Rows of functions that may hold most of the time with what they call, and how much of it: recursion counts once. */
+/* Rows of functions that may hold most of the time with what they call, and how much of
+ * it: recursion counts once. */
 static size_t find_holders(const struct cpu_case *it, size_t *rows, int64_t *totals)
 {
     const struct nl_trace *trace = it->judged->trace;
@@ -447,7 +449,8 @@ static void tell_busy(struct cpu_case *it)
     tell_inclusive(it);
 }
 
-/* Samples without slices of the program's own, unless nearly all of them are of a thread that does nothing. */
+/* Samples without slices of the program's own, unless nearly all of them are of a
+ * thread that does nothing. */
 static bool samples_say_more(const struct cpu_case *it)
 {
     const struct nl_result *samples = nl_judged_part(it->judged, "cpu_samples");

@@ -1,6 +1,7 @@
 /*
- * verdictenergy — the answer for windows of which the energy was measured (Zeus): how much in all, at which power, and
- * which window took least and most. What the program did in a window is its own matter: none is called better.
+ * verdictenergy — the answer for windows of which the energy was measured (Zeus): how much in all,
+ * at which power, and which window took least and most. What the program did in a window is its own
+ * matter: none is called better.
  */
 #include <math.h>
 

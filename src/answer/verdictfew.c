@@ -1,4 +1,5 @@
-/* verdictfew — the answer about timelines with too few events for one: what there is, and which names take most. */
+/* verdictfew — the answer about timelines with too few events for one: what there is,
+ * and which names take most. */
 #include "answer/judge.h"
 #include "tables/lookup.h"
 #include "tables/memo.h"

@@ -1,6 +1,7 @@
 /*
- * verdictfiles — what an expert says about the files: of a recording that it was costly; of several that one is there twice, that they are captures of one
- * device one after the other, or that they are hardly of one run. Numbers over all of them mislead then.
+ * verdictfiles — what an expert says about the files: of a recording that it was costly; of several
+ * that one is there twice, that they are captures of one device one after the other, or that they
+ * are hardly of one run. Numbers over all of them mislead then.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /*
- * verdicthang — dumps of a flight recorder: who hangs. A collective that some ranks of a group wait in and others
- * never began is missing from those others; one that a rank still has open although a peer has completed it is
- * stuck on that rank's device. Sends and receives are left out, because they wait for whoever the collectives stop, but where
- * one dump alone, or no collective, says what is open.
+ * verdicthang — dumps of a flight recorder: who hangs. A collective that some ranks of a group
+ * wait in and others never began is missing from those others; one that a rank still has open
+ * although a peer has completed it is stuck on that rank's device. Sends and receives are left
+ * out, because they wait for whoever the collectives stop, but where one dump alone, or no
+ * collective, says what is open.
  */
 #include <stdlib.h>
 
@@ -138,8 +139,8 @@ static void blame(struct hang *hang, uint32_t *count, int64_t rank, const struct
         hang->first = entry;
 }
 
-/* Ranks of the group without an entry where others wait. Only the first such place of a group counts:
- * whoever missed it cannot come to the next. */
+/* Ranks of the group without an entry where others wait. Only the first such place of a group
+ * counts: whoever missed it cannot come to the next. */
 static bool find_missing(struct hang *hang, const struct entry *run, size_t count)
 {
     struct nl_str list = members_of(hang->judged->trace, run->group);
@@ -266,8 +267,8 @@ static size_t put_ranks(const struct hang *hang, struct nl_buf *out, const uint3
     return count;
 }
 
-/* The first operation; of the blamed ranks that another one is about, that one: "all_to_all 7 of EP_GROUP 73 (rank 15: of
- * EP_GROUP 74)". */
+/* The first operation; of the blamed ranks that another one is about, that one: "all_to_all 7 of
+ * EP_GROUP 73 (rank 15: of EP_GROUP 74)". */
 static void put_places(const struct hang *hang, struct nl_buf *out, const uint32_t *blamed,
                        bool idle_only)
 {

@@ -1,7 +1,8 @@
 /*
- * verdictlayers — the answer for the layers of a compiled model (TensorRT's --exportProfile): what a run takes, which
- * layers have most of it, and what the layers' kinds and types leave to win. A profile holds sums over its runs; a run
- * is what a reader compares, so sums are divided where all layers ran equally often.
+ * verdictlayers — the answer for the layers of a compiled model (TensorRT's --exportProfile): what
+ * a run takes, which layers have most of it, and what the layers' kinds and types leave to win. A
+ * profile holds sums over its runs; a run is what a reader compares, so sums are divided where all
+ * layers ran equally often.
  */
 #include "answer/judge.h"
 #include "answer/namesums.h"
@@ -88,7 +89,8 @@ static void tell_median(struct nl_judged *judged, const struct layers *layers)
     nl_tell_note(judged);
 }
 
-/* What the data show that another build of the engine would win; nothing where they show nothing. */
+/* What the data show that another build of the engine would win; nothing
+ * where they show nothing. */
 static void tell_build(struct nl_judged *judged, const struct layers *layers)
 {
     struct nl_buf *out = nl_tell_begin(judged);
@@ -115,7 +117,8 @@ static void tell_build(struct nl_judged *judged, const struct layers *layers)
     nl_tell_note(judged);
 }
 
-/* The three names with most of the time; `word` for several of one name. The first of them is the culprit. */
+/* The three names with most of the time; `word` for several of one name. The
+ * first of them is the culprit. */
 static void put_longest(struct nl_judged *judged, struct nl_buf *out, const struct layers *layers,
                         const char *one, const char *many)
 {

@@ -1,7 +1,7 @@
 /*
- * verdictmemory — snapshots and timelines of an allocator: how much memory is live at the peak, and whose it is.
- * Owners are the innermost frames of the program's own Python files; where a category is recorded
- * (memory timelines), that.
+ * verdictmemory — snapshots and timelines of an allocator: how much memory is live at the peak, and
+ * whose it is. Owners are the innermost frames of the program's own Python files; where a category
+ * is recorded (memory timelines), that.
  */
 #include <stdlib.h>
 
@@ -155,7 +155,8 @@ static bool is_machinery(struct nl_str name)
     return !name.len;
 }
 
-/* Of a stack without Python: the function of autograd's pass, else the first outside the allocator. */
+/* Of a stack without Python: the function of autograd's pass, else the
+ * first outside the allocator. */
 static uint32_t native_frame(const struct nl_trace *trace, uint32_t stack)
 {
     uint32_t first = NL_NULL_ROW, frame = stack;
@@ -208,7 +209,8 @@ static void own_by_stack(struct snapshot *it, uint32_t row, int64_t bytes)
     add_owner(it, text, bytes);
 }
 
-/* Bytes of the blocks that the first `count` events allocate and do not free; `own` finds whose they are. */
+/* Bytes of the blocks that the first `count` events allocate and do not free;
+ * `own` finds whose they are. */
 static int64_t live_after(struct snapshot *it, size_t count, bool own)
 {
     int64_t live = 0;
@@ -230,7 +232,8 @@ static int64_t live_after(struct snapshot *it, size_t count, bool own)
     return live;
 }
 
-/* What was there before the recording may be freed in it: the running sum alone does not say what is live of the rest. */
+/* What was there before the recording may be freed in it: the running sum alone does not say
+ * what is live of the rest. */
 static void own_live(struct snapshot *it)
 {
     it->live[0] = live_after(it, it->peak, true);

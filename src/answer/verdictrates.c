@@ -1,6 +1,7 @@
 /*
- * verdictrates.c — benchmarks of communication (tables of nccl-tests and rccl-tests): how fast one operation is by the
- * size of its message. The best rate is the link's, the time of the smallest message is the latency.
+ * verdictrates.c — benchmarks of communication (tables of nccl-tests and rccl-tests): how fast
+ * one operation is by the size of its message. The best rate is the link's, the time of the
+ * smallest message is the latency.
  *
  * Rates are algorithm bandwidth: bytes of the message by the time of one operation, as nccl-tests
  * prints it, and the bus bandwidth, which can be compared with the link whatever the operation and

@@ -1,6 +1,7 @@
 /*
- * verdictruns — the answer for runs of a compiled model on the CPU (ONNX Runtime): how much of them operators take at
- * their usual pace, how much single calls stalled, and how much passed while no operator ran.
+ * verdictruns — the answer for runs of a compiled model on the CPU (ONNX Runtime): how much
+ * of them operators take at their usual pace, how much single calls stalled, and how much
+ * passed while no operator ran.
  */
 #include "answer/judge.h"
 #include "answer/modelruns.h"

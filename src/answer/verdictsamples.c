@@ -1,6 +1,6 @@
 /*
- * verdictsamples — the answer for CPU samples and sums per function: what the program spends its time in, by itself and
- * with what is called; a thread that waits; CPUs without work.
+ * verdictsamples — the answer for CPU samples and sums per function: what the program spends its
+ * time in, by itself and with what is called; a thread that waits; CPUs without work.
  */
 #include <math.h>
 
@@ -217,7 +217,8 @@ static bool is_entry(struct nl_str name)
     return false;
 }
 
-/* One that calls another and does nothing else has the same total: of a chain of such, one is enough. */
+/* One that calls another and does nothing else has the same total: of a
+ * chain of such, one is enough. */
 static bool is_said(const struct nl_result *rows, const size_t *best, size_t told, double with)
 {
     for (size_t i = 0; i < told; i++)
@@ -226,7 +227,8 @@ static bool is_said(const struct nl_result *rows, const size_t *best, size_t tol
     return false;
 }
 
-/* Rows by what they hold with all they call, the largest `most` of them; of equal ones the first. */
+/* Rows by what they hold with all they call, the largest `most` of them; of
+ * equal ones the first. */
 static void keep_largest(const struct nl_result *rows, size_t *best, size_t *told, size_t most,
                          size_t row)
 {
@@ -239,8 +241,8 @@ static void keep_largest(const struct nl_result *rows, size_t *best, size_t *tol
         best[at] = row;
 }
 
-/* Functions of the event that hold much together with what they call, the largest first: among those that have most
- * themselves, and in flat profiles among all. */
+/* Functions of the event that hold much together with what they call, the largest first: among
+ * those that have most themselves, and in flat profiles among all. */
 static void tell_callers(struct nl_judged *judged, const struct nl_result *rows,
                          struct nl_str event, bool flat)
 {
@@ -295,7 +297,8 @@ static void put_kind(struct nl_judged *judged, struct nl_buf *out, const struct 
     }
 }
 
-/* The event to speak of: of memory the bytes, not the objects; else that of the first function with a name. */
+/* The event to speak of: of memory the bytes, not the objects; else that of the
+ * first function with a name. */
 static struct nl_str told_event(const struct nl_result *rows)
 {
     for (size_t row = 0; row < rows->rows; row++)
@@ -307,7 +310,8 @@ static struct nl_str told_event(const struct nl_result *rows)
     return nl_lookup_text(rows, 0, "event");
 }
 
-/* "86 % idle; ", "58 % in code without names in [kernel.kallsyms]; ": what has no function, where it is much. */
+/* "86 % idle; ", "58 % in code without names in [kernel.kallsyms]; ": what has no
+ * function, where it is much. */
 static void put_nameless(struct nl_buf *out, const struct nl_result *rows, struct nl_str event)
 {
     for (size_t row = 0; row < rows->rows && row < 8; row++) {
@@ -332,7 +336,8 @@ static void put_nameless(struct nl_buf *out, const struct nl_result *rows, struc
     }
 }
 
-/* Of an event: the share of samples in which perf found a CPU without work; its kernel calls that process swapper. */
+/* Of an event: the share of samples in which perf found a CPU without work; its kernel
+ * calls that process swapper. */
 static double share_of_swapper(const struct nl_judged *judged, struct nl_str event)
 {
     const struct nl_trace *trace = judged->trace;
@@ -354,7 +359,8 @@ static double share_of_swapper(const struct nl_judged *judged, struct nl_str eve
     return whole > 0 ? (double)idle / (double)whole : 0;
 }
 
-/* Scalene divides the time of a line among Python, native code and the system; the line is what is slow. */
+/* Scalene divides the time of a line among Python, native code and the system;
+ * the line is what is slow. */
 static bool is_part_of_line(struct nl_str name)
 {
     return nl_str_is(name, "[native]") || nl_str_is(name, "[system]");

@@ -70,8 +70,9 @@ bool nl_judge_sums(struct nl_judged *judged)
 
 /* ---- nothing ---- */
 
-/* "aten::empty 1,590, …": what occurs most often among the nodes of a graph without times: their types where they
- * have some (layers of an engine), else their names. Nothing where all occur once. */
+/* "aten::empty 1,590, …": what occurs most often among the nodes of a graph without
+ * times: their types where they have some (layers of an engine), else their names.
+ * Nothing where all occur once. */
 static void put_node_counts(struct nl_judged *judged, const uint32_t *of_node, struct nl_buf *out)
 {
     const struct nl_trace *trace = judged->trace;
@@ -178,7 +179,8 @@ static void put_log_times(struct nl_buf *out, const struct nl_result *rows)
     }
 }
 
-/* Logs of communication libraries: which operations, on how much data, and their times where the log has some. */
+/* Logs of communication libraries: which operations, on how much data, and their
+ * times where the log has some. */
 static void tell_collectives(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "collectives");

@@ -7,7 +7,8 @@
 
 #include "answer/devicewords.h"
 
-/* Fills whole, whole_ns and bars of the verdict; devices in the order of the breakdown, the one at hand always among them. */
+/* Fills whole, whole_ns and bars of the verdict; devices in the order of the breakdown, the one
+ * at hand always among them. */
 void nl_whole_bars(struct nl_device_case *it);
 
 #endif

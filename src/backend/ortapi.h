@@ -1,14 +1,15 @@
 /*
- * ortapi — the functions of an ONNX Runtime library that is loaded at run time, by their place in the
- * table that it hands out.
+ * ortapi — the functions of an ONNX Runtime library that is loaded at run time, by their place in
+ * the table that it hands out.
  *
- * The library exports one function, OrtGetApiBase; its second table holds the API, to which releases
- * only ever add at the end (onnxruntime_c_api.h, struct OrtApi: "the order must not change"). So no
- * header is needed: a function is a number and its arguments. Every release from 1.14 on hands out
- * the table of version 14, which has all that is used here.
+ * The library exports one function, OrtGetApiBase; its second table holds the API, to which
+ * releases only ever add at the end (onnxruntime_c_api.h, struct OrtApi: "the order must not
+ * change"). So no header is needed: a function is a number and its arguments. Every release from
+ * 1.14 on hands out the table of version 14, which has all that is used here.
  *
- * Meant for a child process: a library of somebody else may crash, print, or never return. The library
- * stays loaded. Functions return an OrtStatus, NULL for success, unless ort_calls.def says otherwise.
+ * Meant for a child process: a library of somebody else may crash, print, or never return.
+ * The library stays loaded. Functions return an OrtStatus, NULL for success, unless
+ * ort_calls.def says otherwise.
  */
 #ifndef ORTAPI_H
 #define ORTAPI_H
@@ -41,12 +42,13 @@ struct ort_api {
     struct ort_allocator *allocator;
 };
 
-/* Loads the library at `path` (or the loader's name of one). NL_ENVIRONMENT when it cannot be loaded,
- * is no ONNX Runtime or is older than 1.14. */
+/* Loads the library at `path` (or the loader's name of one). NL_ENVIRONMENT when it cannot be
+ * loaded, is no ONNX Runtime or is older than 1.14. */
 NL_MUST_CHECK bool ort_api_open(struct ort_api *api, const char *path, struct nl_err *err);
 
-/* True for success; otherwise err says "what: " and the library's words, and the status is released.
- * The code: NL_FORMAT for what is wrong with the model or its inputs, else NL_ENVIRONMENT. */
+/* True for success; otherwise err says "what: " and the library's words, and the
+ * status is released. The code: NL_FORMAT for what is wrong with the model or its
+ * inputs, else NL_ENVIRONMENT. */
 NL_MUST_CHECK bool ort_ok(const struct ort_api *api, struct ort_status *status, const char *what,
                           struct nl_err *err);
 

@@ -1,9 +1,10 @@
 /*
  * ortfind — where an ONNX Runtime library may be on this machine.
  *
- * Looked through in this order: $NEUROLENS_ONNXRUNTIME; LD_LIBRARY_PATH; the active virtual environment
- * and the Pythons on PATH with the user's own packages; node_modules of this folder and those above it, and the
- * global ones; the system's library folders. Only files are looked at; nothing is loaded.
+ * Looked through in this order: $NEUROLENS_ONNXRUNTIME; LD_LIBRARY_PATH; the active virtual
+ * environment and the Pythons on PATH with the user's own packages; node_modules of this
+ * folder and those above it, and the global ones; the system's library folders. Only files are
+ * looked at; nothing is loaded.
  *
  * Python wheels hold a separate library from 1.19 on; older ones keep it inside the Python module,
  * where no other program can use it.

@@ -1,12 +1,13 @@
 /*
  * ortinput — a model's inputs: read from its session, given shapes, filled with made-up values.
  *
- * An unknown size comes from --input, from --dim by its symbol (or from another input that has the same
- * symbol), and is 1 when it is the first dimension and nothing says otherwise, which is the batch
- * nearly always. Any other unknown size is an error: a latency of a guessed length means nothing.
+ * An unknown size comes from --input, from --dim by its symbol (or from another input that
+ * has the same symbol), and is 1 when it is the first dimension and nothing says otherwise,
+ * which is the batch nearly always. Any other unknown size is an error: a latency of a
+ * guessed length means nothing.
  *
- * Values: floats uniform in [0, 1) ([0.5, 1) in 16 bits), whole numbers 0..99, or 1 where the name has
- * "mask" in it, bools 0 or 1, strings "a"; always the same ones.
+ * Values: floats uniform in [0, 1) ([0.5, 1) in 16 bits), whole numbers 0..99, or 1 where the name
+ * has "mask" in it, bools 0 or 1, strings "a"; always the same ones.
  */
 #ifndef ORTINPUT_H
 #define ORTINPUT_H

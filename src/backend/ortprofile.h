@@ -1,5 +1,6 @@
 /*
- * ortprofile — the file that ONNX Runtime's profiler wrote, with the runs that were timed without it.
+ * ortprofile — the file that ONNX Runtime's profiler wrote, with the runs
+ * that were timed without it.
  *
  * The result is an ordinary profile of ONNX Runtime: its own events byte for byte, followed by one
  * Session range "unprofiled run" for every counted run without the profiler, on the same clock,

@@ -1,9 +1,10 @@
 /*
  * ortrun — one model under ONNX Runtime: timed without its profiler, and profiled, in turns.
  *
- * Two sessions of the model share one pool of threads; one has the profiler on. After the warm-up
- * blocks of runs alternate between them, so that a drift of the machine meets both alike. Of runs shorter than
- * 50 ms the first of each block is not counted: it finds the other session's data in the caches.
+ * Two sessions of the model share one pool of threads; one has the profiler on. After the
+ * warm-up blocks of runs alternate between them, so that a drift of the machine meets both
+ * alike. Of runs shorter than 50 ms the first of each block is not counted: it finds the other
+ * session's data in the caches.
  *
  * It stops when the 95 % interval of the median of the runs without the profiler is within ±1 % and
  * enough profiled runs are there, or at a limit, but never before one run of each kind.

@@ -134,7 +134,8 @@ struct ort_session *ort_session_new(struct ort_model *model, const struct ort_pl
                "ONNX Runtime refuses the model", err);
     if (options)
         api->ReleaseSessionOptions(options);
-    /* An unknown operator is a plain failure to the library; on the CPU only the model can be at fault. */
+    /* An unknown operator is a plain failure to the library; on the CPU only
+     * the model can be at fault. */
     if (!done && !plan->provider_count)
         err->code = NL_FORMAT;
     if (done && !session)

@@ -1,8 +1,9 @@
 /*
  * ortwords — what a person says about a model's inputs: --input NAME=2x3xf32 and --dim NAME=8.
  *
- * A shape is sizes joined with x, with or without an element type at the end; "f32" alone is a scalar.
- * Behind a colon, LOW..HIGH are the least and greatest whole number to fill in: ids=1x16xi64:0..999.
+ * A shape is sizes joined with x, with or without an element type at the end; "f32" alone
+ * is a scalar. Behind a colon, LOW..HIGH are the least and greatest whole number to fill
+ * in: ids=1x16xi64:0..999.
  */
 #ifndef ORTWORDS_H
 #define ORTWORDS_H
@@ -12,8 +13,8 @@
 
 #define ORT_MAX_RANK 16
 
-/* Element types by their ONNX numbers (onnx.proto, TensorProto.DataType, which OrtTensorElementDataType
- * follows). */
+/* Element types by their ONNX numbers (onnx.proto, TensorProto.DataType, which
+ * OrtTensorElementDataType follows). */
 enum ort_type_number {
     ORT_F32 = 1,
     ORT_U8,

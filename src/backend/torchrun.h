@@ -36,8 +36,8 @@ struct torch_facts {
     bool in_turns;    /* profiled runs alternated with the others */
 };
 
-/* `given`, else of the active virtual environment, else python3 or python on PATH. NL_ENVIRONMENT when
- * there is none. */
+/* `given`, else of the active virtual environment, else python3 or python on PATH.
+ * NL_ENVIRONMENT when there is none. */
 NL_MUST_CHECK const char *torch_find_python(const char *given, struct nl_arena *arena,
                                             struct nl_err *err);
 
@@ -53,7 +53,8 @@ char **torch_command(const struct torch_plan *plan, struct nl_arena *arena);
 NL_MUST_CHECK bool torch_told_error(const struct torch_plan *plan, struct nl_arena *arena,
                                     struct nl_err *err);
 
-/* Reads what was measured: version, inputs, batch, load, stop and runs of the outcome, and the facts. */
+/* Reads what was measured: version, inputs, batch, load, stop and runs of
+ * the outcome, and the facts. */
 NL_MUST_CHECK bool torch_read(const struct torch_plan *plan, struct ort_outcome *outcome,
                               struct torch_facts *facts, struct nl_arena *arena,
                               struct nl_err *err);

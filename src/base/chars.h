@@ -1,6 +1,7 @@
 /*
- * chars — what kind of character a byte of ASCII is, whatever the locale says; bytes of other characters are of no kind. Any char
- * may be asked about, unlike with <ctype.h>, which takes no negative ones.
+ * chars — what kind of character a byte of ASCII is, whatever the locale says; bytes of
+ * other characters are of no kind. Any char may be asked about, unlike with <ctype.h>,
+ * which takes no negative ones.
  */
 #ifndef NL_CHARS_H
 #define NL_CHARS_H

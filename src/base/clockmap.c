@@ -72,8 +72,8 @@ static bool outside(const struct nl_clockmap *map, uint64_t ticks)
     return ticks < map->knots->ticks || ticks > map->knots[map->knot_count - 1].ticks;
 }
 
-/* The knots whose line goes on beyond an end: the end and one a second away, since a short line would be
- * a poor guide; never across a step. *far == *near: there is no such line. */
+/* The knots whose line goes on beyond an end: the end and one a second away, since a short line
+ * would be a poor guide; never across a step. *far == *near: there is no such line. */
 static void end_line(const struct nl_clockmap *map, uint64_t ticks,
                      const struct nl_clock_knot **near, const struct nl_clock_knot **far)
 {

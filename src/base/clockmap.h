@@ -7,15 +7,16 @@
  *     ns = nl_clockmap_at(&map, ticks);  error = nl_clockmap_bound(&map, ticks);
  *     nl_clockmap_release(&map);
  *
- * A reading says: the reference showed `ns` at some moment within the `bracket` counts around `ticks`.
- * Where in the bracket is not known, and nothing is assumed about it. Offset and drift are estimated in
- * windows, from the lines (lineband.h) that pass through the brackets of all readings of a window; a
- * window counts as straight only when one of four times its length is. What is left is the clock's
- * wander between readings, estimated from how badly lines through four of them fit. Steps (a clock was
- * set, or stood still while the machine slept) split the axis; where in its gap a step happened is not
- * known, and the bound includes that.
+ * A reading says: the reference showed `ns` at some moment within the `bracket` counts around
+ * `ticks`. Where in the bracket is not known, and nothing is assumed about it. Offset and drift are
+ * estimated in windows, from the lines (lineband.h) that pass through the brackets of all readings
+ * of a window; a window counts as straight only when one of four times its length is. What is left
+ * is the clock's wander between readings, estimated from how badly lines through four of them fit.
+ * Steps (a clock was set, or stood still while the machine slept) split the axis; where in its gap
+ * a step happened is not known, and the bound includes that.
  *
- * The map is made of straight pieces between knots, whole ns; it goes upwards where the readings do.
+ * The map is made of straight pieces between knots, whole ns; it goes
+ * upwards where the readings do.
  */
 #ifndef NL_CLOCKMAP_H
 #define NL_CLOCKMAP_H
@@ -53,8 +54,8 @@ struct nl_clockmap {
     uint64_t odd;        /* readings in which the reference went back: left out */
     uint64_t steps;      /* gaps with a step inside */
     double largest_step; /* ns, signed: how much the reference gained over even running */
-    double
-        bound; /* ns, largest between the first and last knot, outside steps; NAN without knots */
+    /* ns, largest between the first and last knot, outside steps; NAN without knots */
+    double bound;
 };
 
 /* Times beyond ±2^61 ns and counts over 2^63 are refused (false) and counted as odd. */

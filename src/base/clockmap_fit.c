@@ -381,7 +381,8 @@ static double by_lines(struct fit *fit, const size_t knots[4], double run)
     return away < run ? uneven * run / away + (2 * away < run ? UNKNOWN_WANDER * run : 0) : uneven;
 }
 
-/* At an end of the map the four are those next to it; false elsewhere, and when the part has fewer. */
+/* At an end of the map the four are those next to it; false elsewhere, and
+ * when the part has fewer. */
 static bool at_end(const struct fit *fit, size_t first, size_t last, size_t k, size_t four[4])
 {
     const struct nl_clockmap *map = fit->map;

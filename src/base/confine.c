@@ -251,7 +251,8 @@ static void each(struct program *p, const int *calls, size_t count, uint32_t act
     }
 }
 
-/* A call that is allowed when `mask` of the low half of an argument equals `value`, else fails with `error`. */
+/* A call that is allowed when `mask` of the low half of an argument equals `value`,
+ * else fails with `error`. */
 static void one_if(struct program *p, int call, unsigned argument, uint32_t mask, uint32_t value,
                    uint32_t error)
 {

@@ -1,7 +1,7 @@
 /*
  * SHA-256 of libcrypto, which uses the processor's own instructions where it has them. The plain
- * functions, not the EVP ones: those load providers and a configuration file first (2 ms), and linked
- * statically they bring the whole library along, whose start costs every command another ms.
+ * functions, not the EVP ones: those load providers and a configuration file first (2 ms), and
+ * linked statically they bring the whole library along, whose start costs every command another ms.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/digest.h"

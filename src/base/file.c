@@ -79,8 +79,8 @@ static bool set_mode(int fd, const char *path)
     if (!there && errno != ENOENT)
         return false;
     if (there && S_ISREG(old.st_mode)) {
-        /* The owner before the mode, which a change of owner may cut. Others cannot be served: then the
-         * group must not get what the old group had. */
+        /* The owner before the mode, which a change of owner may cut. Others cannot be served: then
+         * the group must not get what the old group had. */
         mode_t mode = old.st_mode & 0777;
         if (fchown(fd, old.st_uid, old.st_gid) != 0 && fchown(fd, (uid_t)-1, old.st_gid) != 0)
             mode &= ~(mode_t)0070;
@@ -170,7 +170,8 @@ bool nl_file_is_name(const char *name)
            !strchr(name, '/') && strlen(name) <= NAME_MAX;
 }
 
-/* A new name lasts when its folder was synced. What cannot be synced (some file systems) is left to the system. */
+/* A new name lasts when its folder was synced. What cannot be synced (some file
+ * systems) is left to the system. */
 static void sync_above(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -19,8 +19,8 @@ struct nl_map {
 /* Fails with NL_IO (missing, no permission, a directory, not regular), naming path and reason. */
 NL_MUST_CHECK bool nl_map_open(struct nl_map *map, const char *path, struct nl_err *err);
 void nl_map_close(struct nl_map *map);
-/* Bytes `from` up to `to`, multiples of 64 KiB, are not needed for now: they leave this program's memory
- * until they are read again. */
+/* Bytes `from` up to `to`, multiples of 64 KiB, are not needed for now: they leave this program's
+ * memory until they are read again. */
 void nl_map_forget(const struct nl_map *map, size_t from, size_t to);
 
 /*
@@ -38,8 +38,8 @@ NL_MUST_CHECK bool nl_out_open_private(struct nl_out *out, const char *path, str
 NL_MUST_CHECK bool nl_out_commit(struct nl_out *out, struct nl_err *err);
 void nl_out_abort(struct nl_out *out);
 
-/* May this text be the name of one file in a folder? Neither empty nor "." or "..", no slash, at most
- * 255 bytes. Names that come from a database or an archive must be asked. NULL is none. */
+/* May this text be the name of one file in a folder? Neither empty nor "." or "..", no slash, at
+ * most 255 bytes. Names that come from a database or an archive must be asked. NULL is none. */
 bool nl_file_is_name(const char *name);
 
 /* mkdir -p with mode 0700 for what it makes. */

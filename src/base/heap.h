@@ -1,15 +1,15 @@
 /*
  * heap — the first of many, kept as an array of any type: `items[0]` comes before all others.
  *
- * `before` is an expression of two pointers a and b, true when *a comes before *b. Among equals it does not
- * matter who is first, so give it what breaks ties where the order is seen.
+ * `before` is an expression of two pointers a and b, true when *a comes before *b. Among equals it
+ * does not matter who is first, so give it what breaks ties where the order is seen.
  *
  *     NL_HEAP_ADD(items, count, item, a, b, a->end < b->end);      adds, in log2(count)
  *     items[0] = other;
  *     NL_HEAP_SINK(items, count, a, b, a->end < b->end);           after the first has changed
  *
- * The k largest of many are a heap of k with the smallest first: while it is full, one that comes after
- * items[0] takes its place.
+ * The k largest of many are a heap of k with the smallest first: while it is full, one that comes
+ * after items[0] takes its place.
  */
 #ifndef NL_HEAP_H
 #define NL_HEAP_H

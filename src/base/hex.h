@@ -1,5 +1,6 @@
 /*
- * hex — hexadecimal text as numbers, of either case and without a prefix. In the header, for signal handlers and hot loops.
+ * hex — hexadecimal text as numbers, of either case and without a prefix. In the header, for
+ * signal handlers and hot loops.
  */
 #ifndef NL_HEX_H
 #define NL_HEX_H

@@ -9,7 +9,8 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
-/* Inline where the buffer has room: readers write one JSON text per event, a few bytes at a time. */
+/* Inline where the buffer has room: readers write one JSON text per event,
+ * a few bytes at a time. */
 static inline void put(struct nl_json *json, const char *bytes, size_t len)
 {
     struct nl_buf *buf = json->buf;
@@ -154,8 +155,9 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* How many of the bytes before `len` stand for themselves, from `i` on, eight at a time. What a byte
- * that does not borrows from or carries to the bytes after it does not matter: the first one counts. */
+/* How many of the bytes before `len` stand for themselves, from `i` on, eight at a time.
+ * What a byte that does not borrows from or carries to the bytes after it does not
+ * matter: the first one counts. */
 static size_t skip_plain(const unsigned char *p, size_t i, size_t len)
 {
     const uint64_t ones = 0x0101010101010101;

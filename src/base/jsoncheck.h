@@ -2,8 +2,8 @@
  * jsoncheck — is a text one JSON document, to the letter of RFC 8259? Readers of traces forgive
  * (jsonpull); a form that promises to be strict asks here first.
  *
- * Checked: the grammar, UTF-8, no byte order mark, nothing after the document, nesting. Not checked:
- * keys that occur twice, surrogates without a partner.
+ * Checked: the grammar, UTF-8, no byte order mark, nothing after the document, nesting. Not
+ * checked: keys that occur twice, surrogates without a partner.
  */
 #ifndef NL_JSONCHECK_H
 #define NL_JSONCHECK_H

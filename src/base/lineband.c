@@ -1,8 +1,9 @@
 /*
- * Seen from x, a line is a slope m and a height. Of all lines with slope m those pass that lie between
- * floor(m), the maximum of as many straight functions of m as there are lower points, and ceiling(m), the
- * minimum of those of the upper points. Their difference is concave in m; so are ceiling and -floor. Such
- * functions are made of straight pieces, so tangents that meet find their extremes in a few steps.
+ * Seen from x, a line is a slope m and a height. Of all lines with slope m those pass that lie
+ * between floor(m), the maximum of as many straight functions of m as there are lower points, and
+ * ceiling(m), the minimum of those of the upper points. Their difference is concave in m; so are
+ * ceiling and -floor. Such functions are made of straight pieces, so tangents that meet find their
+ * extremes in a few steps.
  */
 #include "base/lineband.h"
 
@@ -83,7 +84,8 @@ static double highest(const struct view *view, enum side side, double from, doub
     return left.value >= right.value ? from : to;
 }
 
-/* From `m`, where there is no room, towards `inside`, where there is some: the first slope with room. */
+/* From `m`, where there is no room, towards `inside`, where there is some:
+ * the first slope with room. */
 static double first_with_room(const struct view *view, double m, double inside)
 {
     for (unsigned i = 0; i < MAX_STEPS; i++) {

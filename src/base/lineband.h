@@ -7,8 +7,8 @@
  * a moment are the tightest bounds that can be given there; if there is no such line, something is
  * wrong by at least `gap`.
  *
- * A linear program in two unknowns, solved exactly (finitely many tangents, no grid): about ten passes
- * over the points. Borrows the points; allocates nothing.
+ * A linear program in two unknowns, solved exactly (finitely many tangents, no grid): about ten
+ * passes over the points. Borrows the points; allocates nothing.
  */
 #ifndef NL_LINEBAND_H
 #define NL_LINEBAND_H

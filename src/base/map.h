@@ -2,10 +2,10 @@
  * map — from keys to rows of the caller's arrays: numbers (nl_idmap), and keys of any form stored
  * in the caller's rows (nl_lookup).
  *
- * All are empty when zero-initialised and grow; a row is below 2^32 - 1, and NL_NO_ROW says that there is
- * none. Hash with nl_hash_number, nl_hash_pair or nl_hash_keyed: their key differs from process to process,
- * so no input can choose keys that collide. No order follows from a map, so that equal inputs give equal
- * bytes.
+ * All are empty when zero-initialised and grow; a row is below 2^32 - 1, and NL_NO_ROW says that
+ * there is none. Hash with nl_hash_number, nl_hash_pair or nl_hash_keyed: their key differs from
+ * process to process, so no input can choose keys that collide. No order follows from a map, so
+ * that equal inputs give equal bytes.
  *
  *     struct nl_idmap by_id = {0};
  *     nl_idmap_put(&by_id, id, row);
@@ -79,8 +79,8 @@ struct nl_lookup {
     size_t room, count;
 };
 
-/* The row that has this hash and of which `same`, an expression of the row number `i`, is true; NL_NO_ROW
- * without. */
+/* The row that has this hash and of which `same`, an expression of the row number `i`, is
+ * true; NL_NO_ROW without. */
 #define NL_LOOKUP(lookup, hashed, i, same)                                                         \
     __extension__({                                                                                \
         const struct nl_lookup *nl_in = (lookup);                                                  \

@@ -6,7 +6,8 @@
  *   nl_median_f64     their mean: what is shown as "median", as SQL's median() and nl_quantile_at(count, 50)
  *   nl_median_i64     their mean, of values that stay whole: half a unit is rounded down
  *
- * Order statistics of millions of values: timeline/quantile.h. With a confidence interval: medianrange.h.
+ * Order statistics of millions of values: timeline/quantile.h. With a confidence
+ * interval: medianrange.h.
  */
 #ifndef NL_MEDIAN_H
 #define NL_MEDIAN_H
@@ -30,7 +31,8 @@ int64_t nl_median_lower(int64_t *values, size_t count);
 int64_t nl_median_upper(int64_t *values, size_t count);
 int64_t nl_median_i64(int64_t *values, size_t count);
 
-/* Of values that are no NaN, which the call sorts; NaN of none. The mean of two large ones does not overflow. */
+/* Of values that are no NaN, which the call sorts; NaN of none. The mean of two
+ * large ones does not overflow. */
 double nl_median_f64(double *values, size_t count);
 
 #endif

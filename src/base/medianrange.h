@@ -2,11 +2,12 @@
  * medianrange — the median of measured times and a confidence interval for it that supposes nothing
  * about how they are distributed.
  *
- * The interval is made of two order statistics: with B binomial(n, 1/2), the median lies between the
- * k-th smallest and the k-th largest value with probability 1 - 2 P(B < k); k is the largest for which
- * that is at least 95 % (W. J. Conover, Practical Nonparametric Statistics, 3rd ed. 1999, section 3.2;
- * H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed. 2003, section 7.1). It holds for values that
- * are independent of each other; runs that follow each other are only nearly so.
+ * The interval is made of two order statistics: with B binomial(n, 1/2), the median lies
+ * between the k-th smallest and the k-th largest value with probability 1 - 2 P(B < k); k is
+ * the largest for which that is at least 95 % (W. J. Conover, Practical Nonparametric
+ * Statistics, 3rd ed. 1999, section 3.2; H. A. David and H. N. Nagaraja, Order Statistics, 3rd
+ * ed. 2003, section 7.1). It holds for values that are independent of each other; runs that
+ * follow each other are only nearly so.
  */
 #ifndef NL_MEDIANRANGE_H
 #define NL_MEDIANRANGE_H

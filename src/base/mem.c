@@ -207,8 +207,8 @@ void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item)
         (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
 }
 
-/* Whole huge pages of an array are one fault each instead of 512. What does not fill one stays small, so
- * that no memory is touched which the array does not have. */
+/* Whole huge pages of an array are one fault each instead of 512. What does not fill one stays
+ * small, so that no memory is touched which the array does not have. */
 void *nl_pages(size_t bytes)
 {
     if (!bytes)

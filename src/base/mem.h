@@ -1,9 +1,10 @@
 /*
  * mem — the only place that calls malloc.
  *
- * Allocation of small, bounded things ends the program (NL_MEMORY) when the system has no memory left
- * (a profile tool cannot continue, and Linux over-commits anyway). Growth that comes from *input* goes
- * through nl_grow with a ceiling, or through nl_column (store), whose callers keep the budget.
+ * Allocation of small, bounded things ends the program (NL_MEMORY) when the system has no
+ * memory left (a profile tool cannot continue, and Linux over-commits anyway). Growth that
+ * comes from *input* goes through nl_grow with a ceiling, or through nl_column (store), whose
+ * callers keep the budget.
  */
 #ifndef NL_MEM_H
 #define NL_MEM_H
@@ -15,9 +16,9 @@
 void *nl_alloc(size_t bytes);  /* never NULL; contents undefined */
 void *nl_zalloc(size_t bytes); /* never NULL; zeroed */
 
-/* Zeroed, for a table that will be read and written all over: its pages are made now, large ones where
- * there is room. A page that is read before it is written to is made twice, the second time with an
- * interrupt of all other processors. */
+/* Zeroed, for a table that will be read and written all over: its pages are made now, large ones
+ * where there is room. A page that is read before it is written to is made twice, the second time
+ * with an interrupt of all other processors. */
 void *nl_ztable(size_t bytes);
 
 /* Makes the pages of fresh memory, all zeros, for the same reason. */
@@ -76,8 +77,8 @@ char *nl_arena_text(struct nl_arena *arena, const char *bytes,
 char *nl_arena_format(struct nl_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Ends the process with a message and the status of NL_MEMORY, as all allocation here does when there is no
- * memory; for the allocators of libraries. What at_quick_exit registered is run. */
+/* Ends the process with a message and the status of NL_MEMORY, as all allocation here does when
+ * there is no memory; for the allocators of libraries. What at_quick_exit registered is run. */
 _Noreturn void nl_memory_exhausted(size_t bytes);
 
 /* Bytes of memory free for us now: the least of MemAvailable and what limits of the cgroup and of

@@ -261,8 +261,8 @@ bool nl_pagepool_repeat_part(struct nl_pagepool *pool, void *memory, size_t *fro
     return true;
 }
 
-/* What is at `from` is at `to` then, without being copied; `from` stays mapped and reads as zeros, so that no
- * other thread is given its addresses. */
+/* What is at `from` is at `to` then, without being copied; `from` stays mapped and reads as zeros,
+ * so that no other thread is given its addresses. */
 static bool move_pages(char *from, char *to, size_t bytes)
 {
     int how = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP; /* Linux 5.7 and later */

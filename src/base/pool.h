@@ -14,8 +14,9 @@
 typedef void nl_run_fn(void *context, size_t index, unsigned worker);
 void nl_parallel(unsigned threads, size_t count, nl_run_fn *run, void *context);
 
-/* The last field of what each thread has its own of in an array: no line of the cache, nor the pair of lines that processors
- * fetch together, is written by two threads then, which would each time have to wait for the other's. */
+/* The last field of what each thread has its own of in an array: no line of the cache, nor the pair
+ * of lines that processors fetch together, is written by two threads then, which would each time
+ * have to wait for the other's. */
 #define NL_APART char apart[128]
 
 /* Processors this process may use. */

@@ -1,8 +1,8 @@
 /*
  * search — bounds in what is in order, by halves.
  *
- * NL_FIRST is the only search that is needed: the lower bound of `key` in ascending values is the first
- * that is not below it, the upper bound the first that is above it.
+ * NL_FIRST is the only search that is needed: the lower bound of `key` in ascending values is the
+ * first that is not below it, the upper bound the first that is above it.
  *
  *     size_t lower = NL_FIRST(i, 0, count, values[i] >= key);
  *     size_t upper = NL_FIRST(i, 0, count, values[i] > key);
@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first i of [from, to) for which `holds`, an expression of i, is true, where it is false for all
- * before it and true for all after it; `to` (never below `from`) when there is none. Its type is `from`'s
- * and `to`'s, of which both are unsigned. */
+/* The first i of [from, to) for which `holds`, an expression of i, is true, where it is false for
+ * all before it and true for all after it; `to` (never below `from`) when there is none. Its type
+ * is `from`'s and `to`'s, of which both are unsigned. */
 #define NL_FIRST(i, from, to, holds)                                                               \
     __extension__({                                                                                \
         __typeof__((from) + (to)) nl_low = (from), nl_high = (to);                                 \

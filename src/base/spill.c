@@ -156,7 +156,8 @@ static bool may_have(size_t bytes)
            limit.rlim_cur >= bytes;
 }
 
-/* A file without a name and of this size, with room for it on the disk; -1 and errno when there is none. */
+/* A file without a name and of this size, with room for it on the disk; -1 and
+ * errno when there is none. */
 static int make_file(const char *folder, size_t bytes)
 {
     if (!may_have(bytes)) {

@@ -16,8 +16,8 @@
  *     memory = nl_spill_take(spill, bytes);              // NULL: take it elsewhere
  *     if (!nl_spill_free(spill, memory)) …               // it was from elsewhere
  *
- * What nl_alloc and its kin give from 2 MiB on lies in the files of the process's spill as well, once that one
- * has started: so all that readers, analyses and SQL keep beside the columns.
+ * What nl_alloc and its kin give from 2 MiB on lies in the files of the process's spill as well,
+ * once that one has started: so all that readers, analyses and SQL keep beside the columns.
  *
  * Thread-safe. NULL is a spill that never starts.
  */
@@ -30,15 +30,16 @@
 
 struct nl_spill;
 
-/* The one that nl_alloc uses. NULL, unless the program says another (cli/main.c): the library keeps no state. */
+/* The one that nl_alloc uses. NULL, unless the program says another (cli/main.c):
+ * the library keeps no state. */
 struct nl_spill *nl_process_spill(void);
 
 struct nl_spill *nl_spill_new(void);
 void nl_spill_release(struct nl_spill *spill); /* arrays that are not freed stay as they are */
 
-/* From now on large arrays are spilled: into $TMPDIR, else /tmp, or /var/tmp where that one is kept in
- * memory. False when no such folder has `bytes` free, and a tenth more; 0 takes any. Does nothing when it is
- * started already. */
+/* From now on large arrays are spilled: into $TMPDIR, else /tmp, or /var/tmp where that one is kept
+ * in memory. False when no such folder has `bytes` free, and a tenth more; 0 takes any. Does
+ * nothing when it is started already. */
 bool nl_spill_start(struct nl_spill *spill, uint64_t bytes);
 bool nl_spill_started(const struct nl_spill *spill);
 
@@ -63,7 +64,8 @@ bool nl_spill_owns(struct nl_spill *spill, const void *memory);
 /* Bytes of the array that begins there, whole pages; 0: none of this spill does. */
 size_t nl_spill_bytes(struct nl_spill *spill, const void *memory);
 
-/* The array is no longer looked after: other pages are put under it. It is freed with nl_pages_free then. */
+/* The array is no longer looked after: other pages are put under it. It is freed
+ * with nl_pages_free then. */
 void nl_spill_leave(struct nl_spill *spill, void *memory);
 
 /* A file that is mapped for reading alone is trimmed with the arrays, until nl_spill_leave. */
@@ -72,7 +74,8 @@ void nl_spill_watch(struct nl_spill *spill, void *map, size_t bytes);
 /* Takes all pages of all arrays out of the resident set. */
 void nl_spill_trim(struct nl_spill *spill);
 
-/* In a child after fork: it spills nothing more, and no thread that it does not have holds a lock. */
+/* In a child after fork: it spills nothing more, and no thread that it does
+ * not have holds a lock. */
 void nl_spill_in_child(struct nl_spill *spill);
 
 #endif

@@ -57,16 +57,17 @@ void nl_buf_format(struct nl_buf *buf, const char *format, ...)
 /* A word that a shell reads as these bytes: in single quotes where it must be. */
 void nl_buf_shell_word(struct nl_buf *buf, struct nl_str word);
 
-/* 64-bit hash of bytes (wyhash-like mixing), the same in every process: for what is kept in files, shown or
- * put in order. Whoever writes the input can make texts that collide. */
+/* 64-bit hash of bytes (wyhash-like mixing), the same in every process: for what is kept in files,
+ * shown or put in order. Whoever writes the input can make texts that collide. */
 uint64_t nl_hash(const void *bytes, size_t len);
 
-/* The same with a key of this process: for tables in memory, where foreign texts that collide would cost
- * the square of their number. Nothing that is kept, shown or put in order may follow from it. */
+/* The same with a key of this process: for tables in memory, where foreign texts that
+ * collide would cost the square of their number. Nothing that is kept, shown or put in
+ * order may follow from it. */
 uint64_t nl_hash_keyed(const void *bytes, size_t len);
 
-/* The key, the second number odd. main chooses it before there are threads; a program that does not has a
- * fixed one. */
+/* The key, the second number odd. main chooses it before there are threads; a program that
+ * does not has a fixed one. */
 extern uint64_t nl_hash_key[2];
 void nl_hash_choose_key(void);
 

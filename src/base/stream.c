@@ -1,8 +1,8 @@
 /*
  * A stream is three layers: raw bytes (a descriptor or memory), a decoder (none, gzip, zstd), and,
- * for compressed files, a thread that decodes ahead into a ring of RING_SLOTS buffers. Inflate is the
- * bottleneck of compressed input, so it must never wait for the parser, and the other way round: a
- * buffer that is lent leaves the ring, and another takes its place.
+ * for compressed files, a thread that decodes ahead into a ring of RING_SLOTS buffers. Inflate is
+ * the bottleneck of compressed input, so it must never wait for the parser, and the other way
+ * round: a buffer that is lent leaves the ring, and another takes its place.
  */
 #define _GNU_SOURCE
 #include "base/stream.h"

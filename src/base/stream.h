@@ -52,12 +52,13 @@ struct nl_stream_piece {
     void *buffer;
 };
 
-/* The next bytes without a copy, until they are given back; from any thread, one at a time. Nothing is lent when
- * bytes are not decoded ahead, at the end and after errors: nl_stream_read says which. */
+/* The next bytes without a copy, until they are given back; from any thread, one at a time.
+ * Nothing is lent when bytes are not decoded ahead, at the end and after errors:
+ * nl_stream_read says which. */
 struct nl_stream_piece nl_stream_lend(struct nl_stream *stream);
 
-/* Gives a piece back, also from another thread; *piece lends nothing then. All pieces are given back before the
- * stream is closed. */
+/* Gives a piece back, also from another thread; *piece lends nothing then. All pieces are given
+ * back before the stream is closed. */
 void nl_stream_return(struct nl_stream *stream, struct nl_stream_piece *piece);
 
 /* Whether a separate thread decodes ahead. */

@@ -1,8 +1,8 @@
 /*
  * sum — sums of lengths. A damaged or hostile file may hold lengths of 146 years, a few of which no
- * 64-bit number holds together; their sum stays at the largest number there is, and never wraps. And
- * doubles that become whole numbers: a cast of one that its type does not hold is undefined, so that
- * what comes from a file, or was worked out of it, is cast here alone.
+ * 64-bit number holds together; their sum stays at the largest number there is, and never wraps.
+ * And doubles that become whole numbers: a cast of one that its type does not hold is undefined, so
+ * that what comes from a file, or was worked out of it, is cast here alone.
  */
 #ifndef NL_SUM_H
 #define NL_SUM_H
@@ -34,7 +34,8 @@ static inline int64_t nl_sum_near(double value)
     return value == value ? (int64_t)value : 0;
 }
 
-/* To the nearest whole number, halves away from 0; what fits no column is the nearest that does; NaN is 0. */
+/* To the nearest whole number, halves away from 0; what fits no column is the
+ * nearest that does; NaN is 0. */
 static inline int64_t nl_whole_i64(double value)
 {
     return nl_sum_near(round(value));

@@ -19,7 +19,8 @@ struct sweep {
     bool dry;
 };
 
-/* Is everything in it old, and nothing stranger than files and folders? Counts bytes. The descriptor is taken. */
+/* Is everything in it old, and nothing stranger than files and folders? Counts bytes.
+ * The descriptor is taken. */
 static bool is_old(struct sweep *sweep, int folder, int depth, uint64_t *bytes)
 {
     DIR *dir = fdopendir(folder);

@@ -10,14 +10,16 @@
 
 #include "base/str.h"
 
-/* One convention everywhere, in tables as in sentences: amounts of memory and data in powers of 1024
- * (KiB, MiB, GiB), rates of links and memories in powers of 1000 (GB/s), as vendors quote them. */
+/* One convention everywhere, in tables as in sentences: amounts of memory and data in
+ * powers of 1024 (KiB, MiB, GiB), rates of links and memories in powers of 1000
+ * (GB/s), as vendors quote them. */
 
 #define NL_UNIT_TEXT 32 /* room that every nl_format_* needs */
 
 /* "1.234 ms", "12 ns", "3.21 s"; at most 4 significant digits, never loses the unit. INT64_MIN
  * (unknown) gives "-". Returns `out`. */
-/* The shortest of 15 to 17 digits that reads back as the same number, which is finite: "0.1", "1e+300". */
+/* The shortest of 15 to 17 digits that reads back as the same number, which is
+ * finite: "0.1", "1e+300". */
 const char *nl_format_shortest(char out[NL_UNIT_TEXT], double value);
 const char *nl_format_ns(char out[NL_UNIT_TEXT], int64_t ns);
 const char *nl_format_bytes(char out[NL_UNIT_TEXT], uint64_t bytes);    /* "1.50 MiB" */
@@ -40,8 +42,8 @@ bool nl_decimal_us_to_ns(struct nl_str text, int64_t *ns);
 /* The same for any unit: the decimal number text × 10^shift (9: seconds → ns, 0: whole numbers). */
 bool nl_decimal_shifted(struct nl_str text, int shift, int64_t *value);
 
-/* The nearest double to text × 10^exponent, for plain numbers of up to 15 digits: "-12.5". False for
- * everything else, also for numbers that strtod reads; it is the fast path before strtod. */
+/* The nearest double to text × 10^exponent, for plain numbers of up to 15 digits: "-12.5". False
+ * for everything else, also for numbers that strtod reads; it is the fast path before strtod. */
 bool nl_decimal_short(struct nl_str text, int exponent, double *value);
 
 #endif

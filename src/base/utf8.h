@@ -1,6 +1,7 @@
 /*
- * utf8 — how long a character is, how it is written, and where a text may be cut. A byte below 0x80 is a character by itself and
- * need not be asked about. Two are in the header, as the library that is loaded into recorded programs is not linked with this room.
+ * utf8 — how long a character is, how it is written, and where a text may be cut. A byte below 0x80
+ * is a character by itself and need not be asked about. Two are in the header, as the library that
+ * is loaded into recorded programs is not linked with this room.
  */
 #ifndef NL_UTF8_H
 #define NL_UTF8_H
@@ -8,11 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length in bytes of the well-formed sequence of two bytes or more at `p`, of which `left` bytes are
- * there; 0 when there is none. */
+/* Length in bytes of the well-formed sequence of two bytes or more at `p`, of which `left` bytes
+ * are there; 0 when there is none. */
 size_t nl_utf8_length(const unsigned char *p, size_t left);
 
-/* How many of the `len` bytes of a text to keep where there is room for `most`: no part of a character. */
+/* How many of the `len` bytes of a text to keep where there is room for
+ * `most`: no part of a character. */
 static inline size_t nl_utf8_cut(const char *text, size_t len, size_t most)
 {
     if (len <= most)

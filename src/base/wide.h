@@ -1,8 +1,8 @@
 /*
  * wide — NL_WIDE before a function with a plain loop over an array compiles it a second time for
- * processors with 256-bit vectors; which one runs is decided when the program starts. For loops that
- * look at every cell of a large column and do little with it: others gain nothing. For static functions
- * only: clang 14 gives other files no symbol of such a function.
+ * processors with 256-bit vectors; which one runs is decided when the program starts. For loops
+ * that look at every cell of a large column and do little with it: others gain nothing. For static
+ * functions only: clang 14 gives other files no symbol of such a function.
  */
 #ifndef NL_WIDE_H
 #define NL_WIDE_H

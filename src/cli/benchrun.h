@@ -1,5 +1,6 @@
 /*
- * benchrun — the processes of `bench`: checkouts of commits and what builds them, and one capture after the other.
+ * benchrun — the processes of `bench`: checkouts of commits and what builds them, and one
+ * capture after the other.
  *
  *     nl_bench_prepare(bench, call, err);                     checkouts, built
  *     nl_bench_capture(bench, side, number, call, err);       A1.nlt, B1.nlt, … in bench->folder

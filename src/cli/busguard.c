@@ -1,4 +1,5 @@
-/* Everything the handler calls is async-signal-safe: open, read, write, unlink, _exit and system calls. */
+/* Everything the handler calls is async-signal-safe: open, read, write,
+ * unlink, _exit and system calls. */
 #define _GNU_SOURCE
 #include "cli/busguard.h"
 
@@ -75,7 +76,8 @@ static char *find_mapping(char room[LINE_BYTES], uintptr_t address)
     return NULL;
 }
 
-/* Whether something was removed. The names come from the kernel's own records: opendir would ask for memory. */
+/* Whether something was removed. The names come from the kernel's own records:
+ * opendir would ask for memory. */
 static bool empty_folder(const char *path)
 {
     _Alignas(struct dirent64) char room[2048];
@@ -98,7 +100,8 @@ static bool empty_folder(const char *path)
     return any;
 }
 
-/* Other threads may still make files in it: what they make between a look and rmdir is removed by the next look. */
+/* Other threads may still make files in it: what they make between a look and rmdir is
+ * removed by the next look. */
 static void remove_folder(const char *path)
 {
     for (int idle = 0; idle < 2;) {

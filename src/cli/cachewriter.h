@@ -13,8 +13,9 @@
  *     ... nl_input_load(&input, call, err) ...
  *     nl_cachewriter_start(&input.later, trace);     when only printing is left; nothing happens twice
  *
- * $NEUROLENS_CACHE_WRITE chooses: "foreground" writes before the answer, "background" never, whatever the
- * size; else traces under 32 MiB, which take some 20 ms, are written in the foreground.
+ * $NEUROLENS_CACHE_WRITE chooses: "foreground" writes before the answer, "background"
+ * never, whatever the size; else traces under 32 MiB, which take some 20 ms, are
+ * written in the foreground.
  */
 #ifndef NL_CACHEWRITER_H
 #define NL_CACHEWRITER_H
@@ -24,7 +25,8 @@
 /* From how many bytes on a trace is written after the answer; UINT64_MAX: none. */
 uint64_t nl_cachewriter_least(void);
 
-/* Starts the child, or writes here when there can be none. Nothing when there is nothing to write. */
+/* Starts the child, or writes here when there can be none. Nothing when
+ * there is nothing to write. */
 void nl_cachewriter_start(struct nl_cache_later *later, const struct nl_trace *trace);
 
 #endif

@@ -8,8 +8,8 @@
 #include "cli/input.h"
 #include "compare/diff.h"
 
-/* The facts of the run that the words name, in `arena`; none of words that name a file. False with err when the
- * ledger cannot be read. */
+/* The facts of the run that the words name, in `arena`; none of words that name a file. False with
+ * err when the ledger cannot be read. */
 NL_MUST_CHECK bool nl_capture_facts(const struct nl_input_words *words, const struct nl_call *call,
                                     struct nl_arena *arena, struct nl_diff_input *input,
                                     struct nl_err *err);

@@ -82,7 +82,8 @@ static bool device_repeats(const struct nl_trace *trace)
     return repeats;
 }
 
-/* Files of one rank and one format: what else was recorded of a rank (a snapshot, a log) goes with it. */
+/* Files of one rank and one format: what else was recorded of a rank (a
+ * snapshot, a log) goes with it. */
 static bool rank_repeats(const struct nl_trace *trace)
 {
     const struct nl_source_table *source = &trace->source;
@@ -181,7 +182,8 @@ static bool take_apart(struct nl_captures *captures, const struct nl_call *call,
     return done;
 }
 
-/* A recording of many processes is one file, and a run of the ledger is none: neither is taken apart. */
+/* A recording of many processes is one file, and a run of the ledger is
+ * none: neither is taken apart. */
 static bool is_many_files(const struct nl_input_words *words)
 {
     struct nl_inputs inputs;

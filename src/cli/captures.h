@@ -8,8 +8,8 @@
  *     tag:main  tag:main~5      all runs with that tag; the newest 5 of them
  *     branch:main~5             the newest 5 runs of a branch (run.git_branch)
  *
- * A word that exists as it is written is never cut at its commas. Windows in brackets hold for their
- * word.
+ * A word that exists as it is written is never cut at its commas. Windows in
+ * brackets hold for their word.
  */
 #ifndef NL_CAPTURES_H
 #define NL_CAPTURES_H

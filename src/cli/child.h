@@ -2,8 +2,9 @@
  * child — work in a separate process, so that a crash or an endless loop in somebody else's library
  * is an error message and not ours.
  *
- * The child is a fork: it sees all memory as it was, and what it writes is lost, except in memory from
- * nl_child_share. Its output goes to a log file. It dies with its parent and when the job is cancelled.
+ * The child is a fork: it sees all memory as it was, and what it writes is lost, except in
+ * memory from nl_child_share. Its output goes to a log file. It dies with its parent and
+ * when the job is cancelled.
  */
 #ifndef NL_CHILD_H
 #define NL_CHILD_H
@@ -30,8 +31,8 @@ struct nl_child {
 void *nl_child_share(size_t bytes);
 void nl_child_unshare(void *memory, size_t bytes);
 
-/* True when work returned true, or its program ended with 0. Otherwise err is the work's own, or says how the child ended
- * (NL_ENVIRONMENT). */
+/* True when work returned true, or its program ended with 0. Otherwise err is the work's own, or
+ * says how the child ended (NL_ENVIRONMENT). */
 NL_MUST_CHECK bool nl_child_run(const struct nl_child *child, struct nl_job *job,
                                 struct nl_err *err);
 

@@ -90,8 +90,8 @@ static bool make(const struct nl_input_words *input, const struct nl_trace *trac
     return nl_kept_make(input, trace, plan, options, call, answer, err);
 }
 
-/* From the loaded trace to the last line. False without an error: the trace is not what it was when it was
- * cached, and has to be loaded again. */
+/* From the loaded trace to the last line. False without an error: the trace is not what it was when
+ * it was cached, and has to be loaded again. */
 static bool report(struct nl_input_words *input, struct nl_trace *trace, const char *plan,
                    const struct nl_call *call, struct nl_output *output, struct nl_err *err)
 {

@@ -90,7 +90,8 @@ static void give_words(const struct nl_call *call, int colon, size_t i, struct n
     side->commit = i < commits->count ? commits->items[i] : NULL;
 }
 
-/* The words of the command, or of two with a lone ":" between them; of two commits the same command. */
+/* The words of the command, or of two with a lone ":" between them; of two
+ * commits the same command. */
 static bool read_commands(const struct nl_call *call, struct nl_bench *bench, struct nl_err *err)
 {
     const struct nl_texts *commits = &nl_bench_own(call)->commits;
@@ -139,7 +140,8 @@ static bool load(struct nl_bench *bench, size_t side, struct nl_captures *captur
     return nl_captures_load(captures, &bench->side[side].all, 1, call, err);
 }
 
-/* Half of the interval of what a side takes, or of the ratio of two, as a logarithm; NaN not known. */
+/* Half of the interval of what a side takes, or of the ratio of two, as a
+ * logarithm; NaN not known. */
 static bool find_width(struct nl_bench *bench, const struct nl_call *call, double *half,
                        struct nl_err *err)
 {

@@ -1,4 +1,5 @@
-/* diff: two profiles, loaded as by other commands, and what changed from the first to the second. */
+/* diff: two profiles, loaded as by other commands, and what changed from
+ * the first to the second. */
 #include <stddef.h>
 
 #include "base/mem.h"

@@ -71,7 +71,8 @@ static void warn_of_another(const struct nl_call *call, const char *folder)
     nl_free(meant);
 }
 
-/* The ledger to make: the one that --ledger names, else .neurolens of the folder given or of this one. */
+/* The ledger to make: the one that --ledger names, else .neurolens of the
+ * folder given or of this one. */
 static const char *chosen(const struct nl_call *call, struct nl_arena *arena, struct nl_err *err)
 {
     const char *named = call->settings.ledger;

@@ -1,9 +1,9 @@
 /*
- * open: the best viewer at hand: on a desktop the page of `report`, served on loopback to the browser; elsewhere the
- * answer as text. With --perfetto the trace goes to the Perfetto UI by its own handshake:
- * a page of ours, served on loopback, opens the UI's window and posts the trace to it. The UI fetches
- * nothing from here, so no fixed port, no CORS and no permission prompt is needed, and nothing leaves the
- * machine.
+ * open: the best viewer at hand: on a desktop the page of `report`, served on loopback to the
+ * browser; elsewhere the answer as text. With --perfetto the trace goes to the Perfetto UI by its
+ * own handshake: a page of ours, served on loopback, opens the UI's window and posts the trace to
+ * it. The UI fetches nothing from here, so no fixed port, no CORS and no permission prompt is
+ * needed, and nothing leaves the machine.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * profile: a model file → runs in a child process → one file of events → a run of the ledger, and the
- * latencies as the answer.
+ * profile: a model file → runs in a child process → one file of events → a run of the ledger, and
+ * the latencies as the answer.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* roof: measure what this machine's processors and GPUs can do at most, and keep it for profiles of this host. */
+/* roof: measure what this machine's processors and GPUs can do at most, and keep it
+ * for profiles of this host. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
@@ -193,7 +194,8 @@ static void name_host(struct nl_host_roofs *roofs)
     nl_arena_free(&arena);
 }
 
-/* Into the ledger. One that was named must take it; else a note is enough, for the figures are shown. */
+/* Into the ledger. One that was named must take it; else a note is enough,
+ * for the figures are shown. */
 static bool store(const struct nl_call *call, const struct nl_host_roofs *roofs, const char **says,
                   struct nl_arena *arena, struct nl_err *err)
 {

@@ -174,7 +174,8 @@ static bool read_options(const struct nl_call *call, struct nl_recorder_options 
     return read_rates(own, &options->asked, err) && read_steps(own->steps, options, err);
 }
 
-/* A recording may be replaced by a newer one; nothing else is: it may be the program's own source. */
+/* A recording may be replaced by a newer one; nothing else is: it may be
+ * the program's own source. */
 static bool may_replace(const char *path, struct nl_err *err)
 {
     char head[8] = "";

@@ -18,7 +18,8 @@ static const struct trust_options *trust_own(const struct nl_call *call)
     return call->own;
 }
 
-/* FOLDER/.neurolens when there is one, else FOLDER; without a word the one that is found from here. */
+/* FOLDER/.neurolens when there is one, else FOLDER; without a word the one
+ * that is found from here. */
 static char *wanted(const struct nl_call *call, struct nl_err *err)
 {
     struct stat info;

@@ -1,4 +1,5 @@
-/* validate: every file against the schema of the run document; all faults, exit 1 when there is one. */
+/* validate: every file against the schema of the run document; all faults,
+ * exit 1 when there is one. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /*
  * command — what a command of the command line is, and one call of it.
  *
- * A command is the row nl_command_NAME that ends cmd_NAME.c, and its name in commands.def. The row has everything that `-h`,
- * `--help`, `help` and the completions show, the tables of its options, and how many arguments it takes. run gets the words already
- * parsed; it returns false with err filled, and main prints that one line and exits with the status of its code.
+ * A command is the row nl_command_NAME that ends cmd_NAME.c, and its name in commands.def. The row
+ * has everything that `-h`, `--help`, `help` and the completions show, the tables of its options,
+ * and how many arguments it takes. run gets the words already parsed; it returns false with err
+ * filled, and main prints that one line and exits with the status of its code.
  */
 #ifndef NL_COMMAND_H
 #define NL_COMMAND_H
@@ -64,7 +65,8 @@ extern const struct nl_option nl_profile_options[], nl_report_options[], nl_diff
 /* The option tables of all commands, each once, NULL-terminated. */
 const struct nl_option *const *nl_command_all_options(void);
 
-/* Runs another command on this call, with its own options as they are when not given; returns what its `run` does. */
+/* Runs another command on this call, with its own options as they are when not given;
+ * returns what its `run` does. */
 NL_MUST_CHECK bool nl_command_instead(const struct nl_command *command, struct nl_call *call,
                                       struct nl_err *err);
 

@@ -1,8 +1,8 @@
 /*
- * Completion scripts. Each is a small function of its shell with the words of the tables written
- * into it: commands after the program's name, the command's options after a dash, choices after an
- * option that has them, else what the argument can be: names of runs, which the program is asked for, or
- * a file.
+ * Completion scripts. Each is a small function of its shell with the words of the tables
+ * written into it: commands after the program's name, the command's options after a dash,
+ * choices after an option that has them, else what the argument can be: names of runs, which
+ * the program is asked for, or a file.
  */
 #include <stdio.h>
 #include <string.h>

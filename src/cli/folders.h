@@ -24,8 +24,8 @@ char *nl_project_folder(void);
 /* The list of trusted ledgers (trust.h); NULL with NL_ENVIRONMENT when there is no home. */
 char *nl_trust_file(struct nl_err *err);
 
-/* <ledger>/cache; nothing is made. Beside a ledger that was found and may not be used (trust.h): that of
- * the user's own ledger, so that files are read all the same. */
+/* <ledger>/cache; nothing is made. Beside a ledger that was found and may not be used (trust.h):
+ * that of the user's own ledger, so that files are read all the same. */
 char *nl_cache_folder(const char *given, struct nl_err *err);
 
 /* The bound of the cache: 20 GiB, or a tenth of what is free on its file system if that is less. */

@@ -1,5 +1,6 @@
 /*
- * infoestimate — `info --estimate`: how many rows a profile has and what memory it needs, without loading it.
+ * infoestimate — `info --estimate`: how many rows a profile has and what memory it
+ * needs, without loading it.
  */
 #ifndef NL_INFOESTIMATE_H
 #define NL_INFOESTIMATE_H

@@ -101,8 +101,8 @@ static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, 
                       nl_format_bytes(peak, (uint64_t)usage.ru_maxrss * 1024));
 }
 
-/* The run of the ledger that a single word names when it is no file. False with err when it was meant
- * to be one and is not; *ledger stays NULL when it is something else. */
+/* The run of the ledger that a single word names when it is no file. False with err when it was
+ * meant to be one and is not; *ledger stays NULL when it is something else. */
 static bool find_run(const struct nl_input_words *input, const struct nl_call *call,
                      struct nl_ledger **ledger, struct nl_ledger_run *run, struct nl_err *err)
 {
@@ -203,8 +203,8 @@ static struct nl_trace *load(const struct nl_input_words *input, const struct nl
  * again where the device waits for every kernel. */
 #define BESIDE(bytes) ((bytes) / 4 * 5)
 
-/* Where there is no room for what will be computed, that goes to a disk; the mapped file of a cached trace is
- * taken out of memory with it. */
+/* Where there is no room for what will be computed, that goes to a disk; the mapped file of a
+ * cached trace is taken out of memory with it. */
 static void make_room(struct nl_trace *trace, const struct nl_job *job)
 {
     uint64_t need = BESIDE(nl_trace_bytes(trace));

@@ -18,8 +18,8 @@ struct nl_input_words {
     struct nl_window_words window; /* zeroed = no window */
     const char *cache;             /* the folder that has the loaded trace, or NULL, */
     uint64_t cached_as;            /* and its key there */
-    bool
-        background; /* set before loading: a large trace goes to the cache when nl_input_keep says so */
+    /* set before loading: a large trace goes to the cache when nl_input_keep says so */
+    bool background;
     bool unchecked; /* set before loading: a cached trace may come unchecked (store/tracefile.h) */
     struct nl_cache_later later;
     struct nl_arena arena;
@@ -35,8 +35,8 @@ void nl_input_release(struct nl_input_words *input);
 struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_call *call,
                                struct nl_err *err);
 
-/* With `background`: starts writing to the cache what is not there yet. Call it when the trace is not
- * needed but for an answer that may take its time to print, or when there will be none. */
+/* With `background`: starts writing to the cache what is not there yet. Call it when the trace is
+ * not needed but for an answer that may take its time to print, or when there will be none. */
 void nl_input_keep(struct nl_input_words *input, const struct nl_trace *trace,
                    const struct nl_call *call);
 

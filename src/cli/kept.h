@@ -6,8 +6,9 @@
  * and the report made anew. The short page of `analyze` is a separate question, whose report has
  * fewer tables; a whole report answers it, too.
  *
- * An answer is a report and the facts of its profile. A kept one is read from its own file alone: the
- * trace may be unchecked (store/tracefile.h), only its metadata and the number of its rows are looked at.
+ * An answer is a report and the facts of its profile. A kept one is read from its own file
+ * alone: the trace may be unchecked (store/tracefile.h), only its metadata and the number
+ * of its rows are looked at.
  */
 #ifndef NL_KEPT_H
 #define NL_KEPT_H

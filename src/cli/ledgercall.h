@@ -1,6 +1,6 @@
 /*
- * ledgercall — the ledger as the commands use it: the one of --ledger and its relatives, runs by their
- * names, and answers that are a table or one line for eyes.
+ * ledgercall — the ledger as the commands use it: the one of --ledger and its relatives, runs by
+ * their names, and answers that are a table or one line for eyes.
  */
 #ifndef NL_LEDGERCALL_H
 #define NL_LEDGERCALL_H

@@ -1,7 +1,7 @@
 /*
- * One thread and poll: a handful of connections, each one request, one answer, closed. Browsers open
- * connections ahead of need, so a silent one must not hold up the others; those that stay silent end
- * after a while.
+ * One thread and poll: a handful of connections, each one request, one answer, closed. Browsers
+ * open connections ahead of need, so a silent one must not hold up the others; those that stay
+ * silent end after a while.
  */
 #define _GNU_SOURCE
 #include "cli/loopback.h"

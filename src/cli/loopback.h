@@ -1,6 +1,6 @@
 /*
- * loopback — a web server for one user on this machine: a few paths below a random token, on a random
- * port of 127.0.0.1, until the job is cancelled or a path was asked for that ends it.
+ * loopback — a web server for one user on this machine: a few paths below a random token, on a
+ * random port of 127.0.0.1, until the job is cancelled or a path was asked for that ends it.
  *
  * Requests must name this server as their host, so that no page of the web can reach it by a name
  * that resolves to 127.0.0.1 (DNS rebinding), and must know the token. Answers are never cached,

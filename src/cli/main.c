@@ -47,8 +47,9 @@ static void on_signal(int number)
     atomic_store(&the_job.cancelled, true);
 }
 
-/* From when somebody watches: until then a signal ends us at once, whatever we wait for (a locked ledger, when a word may
- * name a run). What is ignored (nohup, a background job) stays so, for us and for programs we start. */
+/* From when somebody watches: until then a signal ends us at once, whatever we wait for (a locked
+ * ledger, when a word may name a run). What is ignored (nohup, a background job) stays so, for us
+ * and for programs we start. */
 static void heed_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
@@ -235,8 +236,8 @@ static bool flush_output(struct nl_err *err)
     return nl_fail(err, NL_WRITE, "cannot write to standard output");
 }
 
-/* Streams that were closed stay so for reading and writing, but no file that we open gets their numbers: messages would be
- * written into it. Programs that we start do not see them. */
+/* Streams that were closed stay so for reading and writing, but no file that we open gets their
+ * numbers: messages would be written into it. Programs that we start do not see them. */
 static void hold_closed_streams(void)
 {
     for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
@@ -249,8 +250,8 @@ static void on_file_limit(int number)
     (void)number;
 }
 
-/* A limit of file sizes: writing fails instead of ending us, and is reported. No SIG_IGN, which programs that we start
- * would have, too. */
+/* A limit of file sizes: writing fails instead of ending us, and is reported. No SIG_IGN, which
+ * programs that we start would have, too. */
 static void survive_file_limit(void)
 {
     struct sigaction action = {.sa_handler = on_file_limit, .sa_flags = SA_RESTART}, before;

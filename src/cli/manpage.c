@@ -5,8 +5,8 @@
 #include "cli/manpage.h"
 #include "cli/help.h"
 
-/* Text with what roff takes for its own made plain: backslashes, dots and quotes at the start of a line,
- * minus signs. */
+/* Text with what roff takes for its own made plain: backslashes, dots and quotes at the
+ * start of a line, minus signs. */
 static void put_text(FILE *out, const char *text)
 {
     bool start = true;

@@ -9,8 +9,8 @@
 #define PROGRAM_BYTES ((uint64_t)4 << 20)
 #define OVERRUN_BYTES ((uint64_t)12 << 20)
 
-/* With less room than this, those who work look themselves: a thread that only looks may have to wait
- * for a processor, longer than they need to fill it. */
+/* With less room than this, those who work look themselves: a thread that only looks may have to
+ * wait for a processor, longer than they need to fill it. */
 #define NEAR_LIMIT_BYTES ((uint64_t)64 << 20)
 
 /* More than a processor can fill: touching fresh memory costs it 0.3 s per GB at the least. */
@@ -20,8 +20,8 @@
 /* Less of files than this in memory is not worth taking out. */
 #define MIN_TRIMMED ((uint64_t)8 << 20)
 
-/* What was spilled leaves memory when it and the rest of the process come near the budget. Returns what is in
- * memory then, files and all. */
+/* What was spilled leaves memory when it and the rest of the process come near the budget. Returns
+ * what is in memory then, files and all. */
 static uint64_t trim(struct nl_job *job, uint64_t held, uint64_t mapped, uint64_t most)
 {
     if (held + mapped <= most - most / 4 || mapped < MIN_TRIMMED)

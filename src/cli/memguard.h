@@ -2,11 +2,11 @@
  * memguard — holds the process to the memory budget of its job (--memory).
  *
  * What counts is what the kernel counts as the process's own, whoever took it: a reader, the store,
- * an analysis, SQLite, a decompressor. Pages of mapped files do not: the kernel takes them back when
- * it needs them. Readers stop by themselves when they see that the store will not fit (builder.h);
- * the guard is for all the rest. The thread that shows progress looks again and again, as often as the
- * room that is left asks for, and those who work do when there is little; when the budget is spent the
- * job is cancelled, and its error becomes NL_MEMORY.
+ * an analysis, SQLite, a decompressor. Pages of mapped files do not: the kernel takes them back
+ * when it needs them. Readers stop by themselves when they see that the store will not fit
+ * (builder.h); the guard is for all the rest. The thread that shows progress looks again and again,
+ * as often as the room that is left asks for, and those who work do when there is little; when the
+ * budget is spent the job is cancelled, and its error becomes NL_MEMORY.
  */
 #ifndef NL_MEMGUARD_H
 #define NL_MEMGUARD_H

@@ -1,10 +1,11 @@
 /*
  * options — from words to settings, by tables.
  *
- * An option is one row: names, type, where its value goes, and its help. Parsing, `-h`, `--help`
- * and the shell completions all read the same rows. Options may stand before, between or after
- * arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue` are the same;
- * flags of one letter may be joined (`-vq`). A repeated option overrides the earlier one, unless it is a list.
+ * An option is one row: names, type, where its value goes, and its help. Parsing, `-h`,
+ * `--help` and the shell completions all read the same rows. Options may stand before, between
+ * or after arguments; `--` ends them; `--name=value`, `--name value`, `-n value` and `-nvalue`
+ * are the same; flags of one letter may be joined (`-vq`). A repeated option overrides the
+ * earlier one, unless it is a list.
  *
  * A target is an offset into one of two structs of the caller, so the tables are constants.
  */
@@ -34,7 +35,8 @@ struct nl_texts {
     size_t count, cap;
 };
 
-/* Where a value goes: into the settings that several commands have, or into the command's own options. */
+/* Where a value goes: into the settings that several commands have, or into
+ * the command's own options. */
 struct nl_target {
     bool own;
     size_t offset;
@@ -68,10 +70,11 @@ struct nl_words {
 };
 
 /*
- * Reads the options among `words` into `settings` and `own`, following the tables (a NULL-terminated list;
- * earlier ones win). Without `own`, values of options whose target it is are skipped. Words that are no options are moved to the front, in order; `words->count`
- * becomes their number. With `leading`, parsing stops at the first of them and what follows is kept
- * as it is. Fails with NL_USAGE, naming the nearest known option for an unknown one.
+ * Reads the options among `words` into `settings` and `own`, following the tables (a
+ * NULL-terminated list; earlier ones win). Without `own`, values of options whose target it is are
+ * skipped. Words that are no options are moved to the front, in order; `words->count` becomes their
+ * number. With `leading`, parsing stops at the first of them and what follows is kept as it is.
+ * Fails with NL_USAGE, naming the nearest known option for an unknown one.
  */
 NL_MUST_CHECK bool nl_options_parse(const struct nl_option *const *tables, struct nl_words *words,
                                     bool leading, void *settings, void *own, struct nl_err *err);

@@ -24,11 +24,12 @@ struct nl_output {
 /* Whether the answer is to be a page: -o ends in .html, and --format says nothing else. */
 bool nl_output_is_page(const struct nl_call *call);
 
-/* Long text on a terminal goes through $PAGER, else `less -FRX`, which ends by itself when all fits one
- * screen. Nothing happens with another format, with -o, in a pipe, or with an empty $PAGER. */
+/* Long text on a terminal goes through $PAGER, else `less -FRX`, which ends by itself when all fits
+ * one screen. Nothing happens with another format, with -o, in a pipe, or with an empty $PAGER. */
 void nl_output_page(struct nl_output *output, const struct nl_call *call);
 
-/* The view of a format, where the answer goes: names in csv do not act on a terminal. NULL: no such format. */
+/* The view of a format, where the answer goes: names in csv do not act on a
+ * terminal. NULL: no such format. */
 const struct nl_view *nl_output_view(const struct nl_call *call, const char *format);
 
 /* `inputs` are the files, folders and patterns that are read. NL_USAGE when -o names one of them,

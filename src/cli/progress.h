@@ -5,8 +5,8 @@
  * The bar (on stderr, when that is a terminal and the work has lasted half a second) shows the
  * phase, how far it is, the rate and the time left. With --progress json it writes lines instead:
  * {"progress": {"phase", "done", "total", "elapsed_ns"}}. Once the job is cancelled the worker has
- * GRACE to wind up; then the thread removes the named temporary file and ends the process with 130; with 5
- * when a statement is past its deadline and hangs inside a function.
+ * GRACE to wind up; then the thread removes the named temporary file and ends the process with 130;
+ * with 5 when a statement is past its deadline and hangs inside a function.
  */
 #ifndef NL_PROGRESS_H
 #define NL_PROGRESS_H

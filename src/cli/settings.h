@@ -1,9 +1,9 @@
 /*
- * settings — the options that several commands have. Those of one command alone are a struct next to their table in its file
- * (cli/command.h).
+ * settings — the options that several commands have. Those of one command alone are a struct next
+ * to their table in its file (cli/command.h).
  *
- * Choices keep the position of the word in the option's list; what such a number means is an enum of the command's own header, or one
- * of those below.
+ * Choices keep the position of the word in the option's list; what such a number means is an enum
+ * of the command's own header, or one of those below.
  */
 #ifndef NL_SETTINGS_H
 #define NL_SETTINGS_H

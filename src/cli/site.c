@@ -1,6 +1,7 @@
 /*
- * report --site: every run of the ledger as a page, and an index of them with filters: a folder for any file host.
- * A run never changes, so its page is written once; what the ledger does not have the events of is listed without.
+ * report --site: every run of the ledger as a page, and an index of them with filters: a folder for
+ * any file host. A run never changes, so its page is written once; what the ledger does not have
+ * the events of is listed without.
  */
 #include <stdio.h>
 #include <string.h>

@@ -33,8 +33,8 @@ struct nl_trend_alert {
     const char *unit;
 };
 
-/* Nothing when neither was asked for, or it was reported before. NL_ENVIRONMENT when the command fails or the address does not answer:
- * then the next call tries again. */
+/* Nothing when neither was asked for, or it was reported before. NL_ENVIRONMENT when the command
+ * fails or the address does not answer: then the next call tries again. */
 NL_MUST_CHECK bool nl_trend_alert_send(const struct nl_trend_alert *alert,
                                        const struct nl_call *call, struct nl_err *err);
 

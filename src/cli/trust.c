@@ -1,4 +1,5 @@
-/* Whose folder is it, and was it trusted: lstat from the folder up to the root, then the user's list. */
+/* Whose folder is it, and was it trusted: lstat from the folder up to the
+ * root, then the user's list. */
 #define _GNU_SOURCE
 #include "cli/trust.h"
 
@@ -145,7 +146,8 @@ bool nl_trust_change(const char *folder, bool remove, char **real, bool *changed
 
 /* ---- the folders ---- */
 
-/* A group that is the user's alone: it has their name, and no other members (what useradd makes). */
+/* A group that is the user's alone: it has their name, and no other members
+ * (what useradd makes). */
 static bool is_private_group(gid_t gid)
 {
     const struct passwd *user = getpwuid(geteuid());

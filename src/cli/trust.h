@@ -6,9 +6,10 @@
  * once, with `neurolens trust`, as git's safe.directory. A ledger that is named (--ledger,
  * $NEUROLENS_LEDGER) is not asked about.
  *
- * The list is $XDG_CONFIG_HOME/neurolens/trusted (~/.config/neurolens/trusted): a line for each folder,
- * "UID PATH", the owner it had when it was trusted. Should it belong to another one since, it is not
- * trusted any more. The list is ignored unless it belongs to the user and only they may write to it.
+ * The list is $XDG_CONFIG_HOME/neurolens/trusted (~/.config/neurolens/trusted): a line for
+ * each folder, "UID PATH", the owner it had when it was trusted. Should it belong to another
+ * one since, it is not trusted any more. The list is ignored unless it belongs to the user and
+ * only they may write to it.
  */
 #ifndef NL_TRUST_H
 #define NL_TRUST_H

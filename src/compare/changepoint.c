@@ -1,7 +1,7 @@
 /*
- * One pass over windows: in each, the best split by energy distance is kept while the t test of its two
- * sides holds at ten times the p asked for. Then the weakest is taken away until all hold; levels reach from
- * one change to the next.
+ * One pass over windows: in each, the best split by energy distance is kept while the t test of its
+ * two sides holds at ten times the p asked for. Then the weakest is taken away until all hold;
+ * levels reach from one change to the next.
  */
 #include "compare/changepoint.h"
 
@@ -67,8 +67,8 @@ static double distance(double n, double m, double left, double right, double all
     return q;
 }
 
-/* The largest distance of [0, index) to [index, end), over all ends; 0 when there is none. `sums` has
- * room for twice `count` numbers. Of equal ones the first index counts. */
+/* The largest distance of [0, index) to [index, end), over all ends; 0 when there is none. `sums`
+ * has room for twice `count` numbers. Of equal ones the first index counts. */
 static double best_split(const double *values, size_t count, double *sums, size_t *index)
 {
     double *left = sums, *right = sums + count, best = 0;
@@ -177,7 +177,8 @@ static void drop_weak(struct found *found, const double *values, size_t count,
     }
 }
 
-/* A short level between two others is a spike: the weaker of its ends goes, and what then does not hold. */
+/* A short level between two others is a spike: the weaker of its ends goes, and
+ * what then does not hold. */
 static void drop_spikes(struct found *found, const double *values, size_t count,
                         const struct nl_change_options *options)
 {

@@ -1,8 +1,9 @@
 /*
- * changepoint — where a series of numbers changes its level: E-divisive means (Matteson and James, J.
- * Am. Stat. Assoc. 109, 2014) on half-overlapping windows, with Student's t in place of permutations
- * and a second pass that takes away what does not hold, as Apache Otava does (Fleming et al., ICPE
- * 2023); so equal series give equal answers. tests/unit/test_stats.c compares it with that program's.
+ * changepoint — where a series of numbers changes its level: E-divisive means (Matteson and
+ * James, J. Am. Stat. Assoc. 109, 2014) on half-overlapping windows, with Student's t in place of
+ * permutations and a second pass that takes away what does not hold, as Apache Otava does
+ * (Fleming et al., ICPE 2023); so equal series give equal answers. tests/unit/test_stats.c
+ * compares it with that program's.
  */
 #ifndef NL_COMPARE_CHANGEPOINT_H
 #define NL_COMPARE_CHANGEPOINT_H

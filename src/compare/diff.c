@@ -1,4 +1,5 @@
-/* The order of a diff: a unit that both sides have, their parts, pairs, the judgement, the tables. */
+/* The order of a diff: a unit that both sides have, their parts, pairs, the
+ * judgement, the tables. */
 #include "compare/diffefficiency.h"
 #include "compare/diff.h"
 
@@ -117,8 +118,8 @@ static bool measure(struct diff_doc *doc, enum diff_unit unit)
     return false;
 }
 
-/* Of both sides the larger, so that the other way round is the negative. Where what other programs took is left
- * out, captures differ by less than the runs of a ledger, which have it. */
+/* Of both sides the larger, so that the other way round is the negative. Where what other programs
+ * took is left out, captures differ by less than the runs of a ledger, which have it. */
 static struct nl_noise choose_noise(const struct diff_doc *doc, const struct nl_noise *a,
                                     const struct nl_noise *b)
 {

@@ -1,6 +1,6 @@
 /*
- * diff — two profiles side by side: by what they are compared, how much that changed, how sure it is,
- * and what the change is made of, so that the parts add up to it exactly.
+ * diff — two profiles side by side: by what they are compared, how much that changed, how sure it
+ * is, and what the change is made of, so that the parts add up to it exactly.
  *
  * The answer is a report: sentences, then tables (nl_diff_sections[]). Which unit is compared, how
  * time is given to kernels and how means are rounded stands in compare/diffside.h, diffwork.h and

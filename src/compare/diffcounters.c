@@ -1,6 +1,6 @@
 /*
- * Counters side by side: what telemetry has instead of durations. Counters of one name on one device
- * are one, whatever the process that had them: processes have other numbers in the next run.
+ * Counters side by side: what telemetry has instead of durations. Counters of one name on one
+ * device are one, whatever the process that had them: processes have other numbers in the next run.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -283,7 +283,8 @@ static void count_captures(struct counting *c, struct diff_side *side, int which
         count_side(c, &diff_captures(side)[i], which);
 }
 
-/* Steps over all ranks: a rank's devices share theirs. Without steps, captures where there are several. */
+/* Steps over all ranks: a rank's devices share theirs. Without steps, captures
+ * where there are several. */
 static uint64_t rank_steps(const struct diff_side *side)
 {
     uint64_t steps = 0;

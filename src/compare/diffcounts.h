@@ -1,6 +1,7 @@
 /*
- * diffcounts — what does not vary from run to run of one program: how many kernels, launches, waits,
- * copies and bytes by kind, collectives, allocations. Any difference is reported, none is judged.
+ * diffcounts — what does not vary from run to run of one program: how many kernels,
+ * launches, waits, copies and bytes by kind, collectives, allocations. Any difference is
+ * reported, none is judged.
  */
 #ifndef NL_COMPARE_DIFFCOUNTS_H
 #define NL_COMPARE_DIFFCOUNTS_H

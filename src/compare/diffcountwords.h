@@ -6,7 +6,8 @@
 
 #include "compare/diffdoc.h"
 
-/* " Memory: at most 532.5 MiB → 745.1 MiB (+39.9 %) are allocated at once.", where nothing else can be compared. */
+/* " Memory: at most 532.5 MiB → 745.1 MiB (+39.9 %) are allocated at once.", where
+ * nothing else can be compared. */
 void diff_put_memory(const struct diff_doc *doc, struct nl_buf *text,
                      const struct nl_result *counts);
 

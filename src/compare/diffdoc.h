@@ -1,5 +1,6 @@
 /*
- * diffdoc — everything known about a diff while its report is made, and who writes which part of it.
+ * diffdoc — everything known about a diff while its report is made, and who
+ * writes which part of it.
  */
 #ifndef NL_COMPARE_DIFFDOC_H
 #define NL_COMPARE_DIFFDOC_H
@@ -22,13 +23,14 @@ struct diff_doc {
     struct nl_report *report;
 };
 
-/* Compares two sides; `doc` is zeroed. Facts of `sureness` are the caller's to free or to add. The release
- * frees `doc`, too. */
+/* Compares two sides; `doc` is zeroed. Facts of `sureness` are the caller's to free or to add. The
+ * release frees `doc`, too. */
 void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
                       const struct nl_diff_input *changed);
 void diff_doc_release(struct diff_doc *doc);
 
-/* Whether times are of unequal amounts of the same work; runs without the profiler are of one each. */
+/* Whether times are of unequal amounts of the same work; runs without the
+ * profiler are of one each. */
 static inline bool diff_is_other_work(const struct diff_doc *doc)
 {
     return doc->pace.other_work && !doc->base.plain_count;
@@ -85,13 +87,14 @@ void diff_headlines(struct diff_doc *doc, const struct nl_result *counts,
 struct nl_result *diff_next_table(const struct diff_doc *doc, bool open);
 /* Whether every part has the same time on both sides. */
 bool diff_is_same(const struct diff_doc *doc);
-/* Whether there is no verdict of a change, and no part changed beyond its own noise or for another. */
+/* Whether there is no verdict of a change, and no part changed beyond its
+ * own noise or for another. */
 bool diff_is_noise(const struct diff_doc *doc);
 
 /* ---- diffrange.c ---- */
-/* The NVTX range or annotation that both sides have equally often and that covers more than half of the compared
- * time of both, the largest share first, and whose name can stand in a window; empty none, and where a side has a
- * window already. Of the first captures. */
+/* The NVTX range or annotation that both sides have equally often and that covers more than half of
+ * the compared time of both, the largest share first, and whose name can stand in a window; empty
+ * none, and where a side has a window already. Of the first captures. */
 struct nl_str diff_common_range(const struct diff_doc *doc);
 
 #endif

@@ -1,4 +1,5 @@
-/* diffefficiency — see diffefficiency.h. Rows of both sides are sorted by what they are about and merged. */
+/* diffefficiency — see diffefficiency.h. Rows of both sides are sorted by what
+ * they are about and merged. */
 #include "compare/diffefficiency.h"
 
 #include <math.h>

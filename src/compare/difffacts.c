@@ -1,4 +1,5 @@
-/* Facts of hardware, software and workload, as the run document has them, and metadata, side by side. */
+/* Facts of hardware, software and workload, as the run document has them,
+ * and metadata, side by side. */
 #include <stdlib.h>
 
 #include "tables/resultcells.h"

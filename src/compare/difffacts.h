@@ -1,6 +1,6 @@
 /*
- * difffacts — facts of hardware, software and workload, of both sides of a diff. Any difference is reported,
- * none is judged.
+ * difffacts — facts of hardware, software and workload, of both sides of a diff. Any difference is
+ * reported, none is judged.
  */
 #ifndef NL_COMPARE_DIFFFACTS_H
 #define NL_COMPARE_DIFFFACTS_H

@@ -1,6 +1,6 @@
 /*
- * What a row varies by itself: between the tenths of the steps of one capture, or between captures; and
- * what captures differ by beyond that (replicate.h).
+ * What a row varies by itself: between the tenths of the steps of one capture, or between captures;
+ * and what captures differ by beyond that (replicate.h).
  */
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* Whether the same work runs in another order: of one step in the middle, on devices that compute on one stream,
- * for of several streams the order is chance. */
+/* Whether the same work runs in another order: of one step in the middle, on devices that compute
+ * on one stream, for of several streams the order is chance. */
 #include <stdlib.h>
 
 #include "base/mem.h"

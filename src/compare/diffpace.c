@@ -16,7 +16,8 @@ static double per_unit(uint64_t count, const struct diff_side *side)
     return (double)count / (double)(side->units ? side->units : 1);
 }
 
-/* Share of the pieces whose names changed by half to twice as much as all did, in the same direction. */
+/* Share of the pieces whose names changed by half to twice as much as all
+ * did, in the same direction. */
 static double share_alike(const struct diff_pace *pace, const struct diff_side *base,
                           const struct diff_side *changed, const struct diff_rows *rows)
 {

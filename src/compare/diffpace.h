@@ -2,10 +2,10 @@
  * diffpace — work per time, for two sides without steps to compare by.
  *
  * Times of whole recordings are the program's only when both sides did the same work. Of
- * recordings that were cut at a fixed length it is the recording's: then a slower program shows as fewer
- * operations, not as a longer time. Counted is what both sides have by name. When that is most of
- * either side, and most of it is of names that became fewer (or more) alike, one side did less of the
- * same work.
+ * recordings that were cut at a fixed length it is the recording's: then a slower program shows
+ * as fewer operations, not as a longer time. Counted is what both sides have by name. When that
+ * is most of either side, and most of it is of names that became fewer (or more) alike, one side
+ * did less of the same work.
  */
 #ifndef NL_COMPARE_DIFFPACE_H
 #define NL_COMPARE_DIFFPACE_H

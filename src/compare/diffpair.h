@@ -15,10 +15,10 @@
  * Several that pair are one row: its times are those of all. What is left is removed or added.
  * Whatever the pairing, the changes add up to the change of the time.
  *
- * A change is split: change = by count + by time, exactly. With t ns per step from c calls per step,
- * by count = ½ (c_B - c_A)(t_A / c_A + t_B / c_B), each of the two products rounded half away from 0
- * (the mean of changing the count first and the time first; Shapley's value). What is on one side
- * only is all count.
+ * A change is split: change = by count + by time, exactly. With t ns per step from c calls per
+ * step, by count = ½ (c_B - c_A)(t_A / c_A + t_B / c_B), each of the two products rounded half
+ * away from 0 (the mean of changing the count first and the time first; Shapley's value). What is
+ * on one side only is all count.
  */
 #ifndef NL_COMPARE_DIFFPAIR_H
 #define NL_COMPARE_DIFFPAIR_H
@@ -60,8 +60,8 @@ struct diff_rows {
     struct nl_arena arena;
 };
 
-/* `base` and `changed` were measured by the same unit. `rows` is zeroed. Parts get their owners when
- * any are left over and `own`. */
+/* `base` and `changed` were measured by the same unit. `rows` is zeroed. Parts get their owners
+ * when any are left over and `own`. */
 void diff_pair(struct diff_rows *rows, struct diff_side *base_side, struct diff_parts *base,
                struct diff_side *changed_side, struct diff_parts *changed, bool own);
 void diff_rows_release(struct diff_rows *rows);

@@ -1,5 +1,6 @@
 /*
- * Parts of device work by name, operator, module or range; and the rounding that makes means add up.
+ * Parts of device work by name, operator, module or range; and the rounding
+ * that makes means add up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -188,8 +189,8 @@ static uint32_t part_of_owner(void *context, const struct nl_work *work)
     return part;
 }
 
-/* Per slice the name of the range of that kind that launched it, 0 none; NULL when there are no such
- * ranges, or none launched anything. */
+/* Per slice the name of the range of that kind that launched it, 0 none; NULL when there are no
+ * such ranges, or none launched anything. */
 static uint32_t *owner_names(struct diff_side *side, enum nl_kind kind)
 {
     if (!nl_rangetree_any(side->trace, kind))

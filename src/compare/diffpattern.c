@@ -1,4 +1,5 @@
-/* What a change looks like as a whole: clocks that moved, and work that changed where nothing shows it. */
+/* What a change looks like as a whole: clocks that moved, and work that
+ * changed where nothing shows it. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,8 +36,8 @@ static double weighted_median(const struct kernel *kernels, size_t count)
     return 0;
 }
 
-/* Whether it can be clocks: another device or batch is none, and clocks move the typical step as they move the mean,
- * single slow steps do not. */
+/* Whether it can be clocks: another device or batch is none, and clocks move the typical step as
+ * they move the mean, single slow steps do not. */
 static bool may_be_clocks(const struct diff_doc *doc)
 {
     double mean = fabs(log((double)doc->changed.mean / (double)doc->base.mean));

@@ -1,7 +1,8 @@
 /* A range that both sides could be cut at, for windows of the same work.
  *
- * `[nvtx=NAME]` is the time from the first range of that name to the last. It holds the same work on both sides only
- * where both have as many of them, and it speaks of the program only where they cover most of what is compared. */
+ * `[nvtx=NAME]` is the time from the first range of that name to the last. It holds the same work
+ * on both sides only where both have as many of them, and it speaks of the program only where they
+ * cover most of what is compared. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -11,7 +12,8 @@
 #define MAX_RANGE_NAME 60
 #define RANGE_COVERS   0.5 /* more than this share of the compared time of either side */
 
-/* The ranges of one capture by name: those of name n are rows[first[n]] … rows[first[n + 1] - 1]. */
+/* The ranges of one capture by name: those of name n are rows[first[n]] …
+ * rows[first[n + 1] - 1]. */
 struct named {
     const struct nl_trace *trace;
     uint32_t *first, *rows;

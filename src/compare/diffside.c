@@ -161,7 +161,8 @@ static void count_apart(struct diff_side *side)
         }
 }
 
-/* Devices are asked for in about the order of the rows: the search goes on after the last that was found. */
+/* Devices are asked for in about the order of the rows: the search goes on after
+ * the last that was found. */
 static const struct nl_device_breakdown *breakdown_of(const struct diff_side *side,
                                                       const struct diff_device *device, size_t *at)
 {
@@ -277,8 +278,8 @@ static void take_length(struct diff_side *side, const struct diff_span *spans, s
     side->lengths[side->length_count++] = sum / (double)count;
 }
 
-/* Steps of the same number on several ranks or devices are one measurement; of several on one device,
- * the first on each, the second on each and so on. */
+/* Steps of the same number on several ranks or devices are one measurement; of several on one
+ * device, the first on each, the second on each and so on. */
 static void take_lengths(struct diff_side *side)
 {
     size_t count = side->span_count;

@@ -14,8 +14,8 @@
  *   layers    sums per layer of a compiled model
  *   functions self time or weight of functions
  *
- * A side may be several captures of one program: then each is measured alone, and the side is their sum:
- * its steps are all steps, a part's time is the sum over captures.
+ * A side may be several captures of one program: then each is measured alone, and the side is their
+ * sum: its steps are all steps, a part's time is the sum over captures.
  *
  * Sums of ns over all steps (`sum`) are exact. Means per step (`mean`) are whole ns: the time is
  * rounded half up, every part down, and what is left over goes, 1 ns each, to the parts with the
@@ -53,9 +53,9 @@ enum diff_group {
 #define DIFF_MAX_ORDER 200000 /* of one step */
 #define DIFF_BLOCKS    10     /* of more captures, those beyond share the last */
 
-/* What parts are named after: the work itself, or what launched it (the innermost of its kind). Of the last three
- * a part is one operator (without operators: one kernel) inside one operator, module or range: the names of both
- * with DIFF_INSIDE between them; of an operator it is the kernel. */
+/* What parts are named after: the work itself, or what launched it (the innermost of its kind). Of
+ * the last three a part is one operator (without operators: one kernel) inside one operator, module
+ * or range: the names of both with DIFF_INSIDE between them; of an operator it is the kernel. */
 enum diff_lens {
     DIFF_BY_NAME,
     DIFF_BY_OPERATOR,
@@ -174,7 +174,8 @@ bool diff_knows_kept(const struct diff_side *side);
 /* What other programs took, as a share of the time with it; NaN not known. */
 double diff_kept_share(const struct diff_side *side);
 
-/* The steps that are looked at: the memo's, or by launches though marked, where another side has no marks. */
+/* The steps that are looked at: the memo's, or by launches though marked, where
+ * another side has no marks. */
 const struct nl_found_steps *diff_steps(const struct diff_side *side);
 
 #endif

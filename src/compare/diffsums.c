@@ -1,6 +1,6 @@
 /*
- * Parts of time that no device spent: self times of ranges on threads, layers of compiled models, and
- * functions of CPU profiles, as the analyses of those have them.
+ * Parts of time that no device spent: self times of ranges on threads, layers of compiled models,
+ * and functions of CPU profiles, as the analyses of those have them.
  */
 #include <stdlib.h>
 
@@ -114,7 +114,8 @@ static void add_range(struct host *host, uint32_t slice, int64_t self, int64_t k
     add_to(host, &host->parts->items[host->by_name[name] - 1], span, self, kept);
 }
 
-/* "nccl-tests in-place, 4.000 GiB": operations take as long as their messages are, so each size is a part. */
+/* "nccl-tests in-place, 4.000 GiB": operations take as long as their messages
+ * are, so each size is a part. */
 static void put_operation(struct nl_buf *out, const struct nl_trace *trace, uint32_t row)
 {
     struct nl_str name = nl_trace_name(trace, trace->slice.name[trace->collective.slice[row]]);
@@ -228,7 +229,8 @@ static size_t places_of(struct diff_side *const *captures, size_t count, struct 
     return sum;
 }
 
-/* What all sampled: of several events the one that stands first in all. The texts are the first capture's. */
+/* What all sampled: of several events the one that stands first in all. The texts
+ * are the first capture's. */
 static bool find_event(struct diff_side *const *captures, size_t count)
 {
     const struct nl_result *first = captures[0]->functions;

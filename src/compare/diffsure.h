@@ -1,12 +1,12 @@
 /*
  * diffsure — whether two sides can be compared at all, and how sure it is that one is slower.
  *
- * First facts: device models, numbers of devices and ranks, workload (batch, shapes, precision), how
- * alike the names of the work are (Jaccard) and how much work there is. Some decide: where they
- * disagree, nothing is reported about slower or faster. Where operators are recorded, their names decide and
- * those of kernels do not: one kernel in another's place is a change to be judged, another program is
- * none. Facts that decide "in check" stop the gate alone: who compares two versions of a framework by
- * hand wants to see what that changed.
+ * First facts: device models, numbers of devices and ranks, workload (batch, shapes, precision),
+ * how alike the names of the work are (Jaccard) and how much work there is. Some decide: where they
+ * disagree, nothing is reported about slower or faster. Where operators are recorded, their names
+ * decide and those of kernels do not: one kernel in another's place is a change to be judged,
+ * another program is none. Facts that decide "in check" stop the gate alone: who compares two
+ * versions of a framework by hand wants to see what that changed.
  *
  * Then the shift of the typical step (its median) and of the mean step between captures
  * (compare/replicate.h). Slower or faster: the whole 95 % interval of the typical step is on one

@@ -1,6 +1,6 @@
 /*
- * Sides of several captures: each is measured alone, then their parts are joined by name. A side of one
- * capture takes the same way without the joining.
+ * Sides of several captures: each is measured alone, then their parts are joined by name. A side of
+ * one capture takes the same way without the joining.
  */
 #include <stdlib.h>
 

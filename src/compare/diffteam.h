@@ -9,9 +9,9 @@
 /* With all its captures: itself, when it is one. */
 void diff_team_open(struct diff_side *side, const struct nl_diff_input *input);
 
-/* Cuts out what is compared by the unit that was allowed, adds it up, and fills `parts`, which is
- * zeroed, by name. False, with the side without a unit again and no parts, when its times are too long
- * to be added up. */
+/* Cuts out what is compared by the unit that was allowed, adds it up, and fills `parts`, which
+ * is zeroed, by name. False, with the side without a unit again and no parts, when its times are
+ * too long to be added up. */
 NL_MUST_CHECK bool diff_side_measure(struct diff_side *side, enum diff_unit unit,
                                      struct diff_parts *parts);
 

@@ -1,4 +1,5 @@
-/* The sentences on top of a diff, and what to do next. Numbers come from the tables' own sources. */
+/* The sentences on top of a diff, and what to do next. Numbers come from
+ * the tables' own sources. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,7 +55,8 @@ static void put_interval(struct nl_buf *text, double low, double high)
     nl_buf_char(text, ')');
 }
 
-/* Of the mean, where single steps weigh so much that it says something else than the typical step; NAN where not. */
+/* Of the mean, where single steps weigh so much that it says something else than the
+ * typical step; NAN where not. */
 static double mean_apart(const struct diff_doc *doc)
 {
     const struct diff_side *a = &doc->base, *b = &doc->changed;
@@ -83,7 +85,8 @@ static void put_pair(const struct diff_doc *doc, struct nl_buf *text, int64_t a,
     }
 }
 
-/* ", the mean -31.3 %", where single steps make it another. Returns what has been said of the mean. */
+/* ", the mean -31.3 %", where single steps make it another. Returns what
+ * has been said of the mean. */
 static double put_mean_apart(const struct diff_doc *doc, struct nl_buf *text, const char *words)
 {
     double mean = mean_apart(doc);
@@ -136,7 +139,8 @@ static void put_rate(struct nl_buf *text, const char *before, double piece_ns)
     nl_buf_format(text, rate < 1000 ? "%s%.4g" : "%s%.0f", before, rate);
 }
 
-/* Without steps, and with less of the same work on one side, the times are not of the same thing. */
+/* Without steps, and with less of the same work on one side, the times are
+ * not of the same thing. */
 static void say_other_work(const struct diff_doc *doc, struct nl_buf *text)
 {
     const struct diff_pace *pace = &doc->pace;

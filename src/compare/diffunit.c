@@ -93,8 +93,8 @@ static bool all_have_device_steps(const struct all *all)
     return true;
 }
 
-/* A step that a program marks and the period of its launches are not the same time: where one capture
- * has no marks, launches are looked at in all. */
+/* A step that a program marks and the period of its launches are not the same time: where one
+ * capture has no marks, launches are looked at in all. */
 static bool all_have_steps(const struct all *all)
 {
     if (!all_have_device_steps(all))

@@ -6,8 +6,8 @@
 
 #include "compare/diffside.h"
 
-/* Whether two sides can be compared by a unit; settles for both which kind of ranges, or which event
- * of samples, is meant. The order of the two does not matter. */
+/* Whether two sides can be compared by a unit; settles for both which kind of ranges, or which
+ * event of samples, is meant. The order of the two does not matter. */
 bool diff_sides_allow(struct diff_side *base, struct diff_side *changed, enum diff_unit unit);
 
 /* diff_sides_allow of any number of sides, so that all are measured in one way. */

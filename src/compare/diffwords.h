@@ -22,8 +22,8 @@ static inline bool diff_row_is_noise(const struct diff_row *row)
 bool diff_tells_pieces(const struct diff_doc *doc);
 double diff_told_change(const struct diff_doc *doc, int64_t base_ns, int64_t changed_ns);
 
-/* The rows in the order in which sentences speak of them: those that are noise come last, each kind by its change. nl_free
- * the array, which is as long as the rows. */
+/* The rows in the order in which sentences speak of them: those that are noise come last, each kind
+ * by its change. nl_free the array, which is as long as the rows. */
 const struct diff_row **diff_rows_to_tell(const struct diff_doc *doc);
 
 /* A number of what is compared: a time, or a weight in its unit; a change has its sign. */

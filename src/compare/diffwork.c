@@ -1,7 +1,7 @@
 /*
- * One pass over the work in order of start. Of every class at most DIFF_SHARERS pieces are held that
- * share; later ones wait in a queue and move up when one ends, so the cost is bounded whatever
- * overlaps.
+ * One pass over the work in order of start. Of every class at most DIFF_SHARERS pieces are
+ * held that share; later ones wait in a queue and move up when one ends, so the cost is
+ * bounded whatever overlaps.
  */
 #include "base/utf8.h"
 #include "compare/diffinner.h"

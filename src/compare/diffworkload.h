@@ -3,9 +3,9 @@
  * precision, framework, driver, versions; as the profiles give it, and as the ledger's runs have it
  * besides. What is not known on a side decides nothing.
  *
- * Shapes: of every operator that both have, the most frequent shapes are compared with each other. Where
- * most of those that differ do so by one factor, that is another batch (or sequence length): the first
- * number that differs is reported of both.
+ * Shapes: of every operator that both have, the most frequent shapes are compared with each other.
+ * Where most of those that differ do so by one factor, that is another batch (or sequence length):
+ * the first number that differs is reported of both.
  */
 #ifndef NL_COMPARE_DIFFWORKLOAD_H
 #define NL_COMPARE_DIFFWORKLOAD_H

@@ -113,7 +113,8 @@ static bool is_allowed(const struct nl_rules *rules, struct nl_str fact)
     return false;
 }
 
-/* Of sides without steps: their times say nothing of one another when one did less of the same work. */
+/* Of sides without steps: their times say nothing of one another when one
+ * did less of the same work. */
 static void say_amount_of_work(const struct gate *gate, struct nl_buf *text)
 {
     const struct diff_pace *pace = &gate->doc->pace;

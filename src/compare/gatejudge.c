@@ -82,8 +82,8 @@ static bool under_floor(const struct nl_rule *rule, struct nl_gate_answer *answe
     return true;
 }
 
-/* As a logarithm, what is to be ruled out: NL_GATE_RESOLVED × the limit `over`, or the floor where that is more. `less`: a
- * decrease, which cannot be of all there is: INFINITY. */
+/* As a logarithm, what is to be ruled out: NL_GATE_RESOLVED × the limit `over`, or the floor where
+ * that is more. `less`: a decrease, which cannot be of all there is: INFINITY. */
 static double to_rule_out(const struct nl_rule *rule, const struct nl_gate_answer *answer,
                           double over, bool less)
 {
@@ -129,7 +129,8 @@ static bool by_steps(const struct nl_metric *metric)
     return metric->source != NL_METRIC_TIME || metric->which != 0;
 }
 
-/* What is known beforehand of how captures of a metric differ: of one a side, that its steps vary more than steps do. */
+/* What is known beforehand of how captures of a metric differ: of one a side, that its steps
+ * vary more than steps do. */
 static struct nl_noise noise_of(const struct nl_gate_values *v, const struct nl_noise *known)
 {
     struct nl_noise noise = known ? *known : (struct nl_noise){0};
@@ -145,8 +146,8 @@ static struct nl_noise noise_of(const struct nl_gate_values *v, const struct nl_
     return noise;
 }
 
-/* A timed metric against the baseline, as a ratio. One measurement a side shows nothing of how much it varies: as in
- * diff, that decides nothing, unless nothing differs. */
+/* A timed metric against the baseline, as a ratio. One measurement a side shows nothing of how much
+ * it varies: as in diff, that decides nothing, unless nothing differs. */
 static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rule,
                         const struct nl_gate_values *v, const struct nl_noise *noise)
 {

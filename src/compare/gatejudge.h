@@ -1,13 +1,14 @@
 /*
  * gatejudge — one rule judged: whether a metric of some captures breaks a limit.
  *
- * A timed metric is judged by its captures (replicate.h). It fails when it changed by more than the limit and,
- * with confidence NL_GATE_SURE (one-sided), changed that way at all; so a limit of 2 % catches 5 % and lets
- * noise pass. It passes when it did not change by more than the limit and a change of NL_GATE_RESOLVED × the
- * limit, or the floor where that is more (5 % at least), is ruled out. Else the captures do not decide; nor
- * does one measurement a side (one capture with under 4 steps), of which nothing is known of how much it
- * varies. Counts and bytes that are the same each time are compared exactly; levels (peak memory) and shares
- * that can be 0 by their means. Changes under the floor never fail.
+ * A timed metric is judged by its captures (replicate.h). It fails when it changed by more than the
+ * limit and, with confidence NL_GATE_SURE (one-sided), changed that way at all; so a limit of 2 %
+ * catches 5 % and lets noise pass. It passes when it did not change by more than the limit and a
+ * change of NL_GATE_RESOLVED × the limit, or the floor where that is more (5 % at least), is ruled
+ * out. Else the captures do not decide; nor does one measurement a side (one capture with under 4
+ * steps), of which nothing is known of how much it varies. Counts and bytes that are the same each
+ * time are compared exactly; levels (peak memory) and shares that can be 0 by their means. Changes
+ * under the floor never fail.
  */
 #ifndef NL_COMPARE_GATEJUDGE_H
 #define NL_COMPARE_GATEJUDGE_H

@@ -17,8 +17,8 @@ struct nl_gate_typical {
     double ns;        /* geometric mean over captures; NaN not known */
     double low, high; /* of it, 95 % (Student's t); NaN with one capture */
     double sd;        /* of the captures' logarithms; NaN with one */
-    double
-        kept; /* share of the time that other programs took and that is left out; NaN not known */
+    /* share of the time that other programs took and that is left out; NaN not known */
+    double kept;
 };
 
 struct nl_gate_typical nl_gate_typical_of(const struct nl_diff_input *input);

@@ -4,10 +4,11 @@
  *
  *     metric  = name | table [ "[" text "]" ] "." column
  *
- * Names are the rows of metricnames.def. A table is an analysis (`neurolens help sections`) or one of
- * op, kernel, layer, range; the text in brackets is matched with the row's first column of texts (* and ?
- * stand for any), without brackets all rows are meant. A column is one of the table's, or p50, p95, mean,
- * min, max, total, count of its times. Several rows: times, counts and bytes are added up.
+ * Names are the rows of metricnames.def. A table is an analysis (`neurolens help sections`) or
+ * one of op, kernel, layer, range; the text in brackets is matched with the row's first column
+ * of texts (* and ? stand for any), without brackets all rows are meant. A column is one of
+ * the table's, or p50, p95, mean, min, max, total, count of its times. Several rows: times,
+ * counts and bytes are added up.
  */
 #ifndef NL_COMPARE_METRICEXPR_H
 #define NL_COMPARE_METRICEXPR_H

@@ -155,7 +155,8 @@ static struct nl_metric_value time_value(const struct nl_metric *metric,
                : unknown("no times");
 }
 
-/* Of a part of a step: what all of it varies by may be the part's alone, of which that is the larger share. */
+/* Of a part of a step: what all of it varies by may be the part's alone, of which
+ * that is the larger share. */
 static double part_se(double se, double share)
 {
     return share > 0 && share < 1 ? se / share : se;

@@ -11,8 +11,8 @@ struct nl_metric_value {
     double value;        /* in the unit of the metric's meaning (ns, bytes, 0..1); NaN not known */
     double se;           /* of its logarithm, from within the capture; NaN not known */
     const char *missing; /* why it is not known: what was not recorded; static */
-    double
-        wider; /* captures of it may differ by so many times what steps do (partnoise.h); 0 = 1 */
+    /* captures of it may differ by so many times what steps do (partnoise.h); 0 = 1 */
+    double wider;
 };
 
 /* `capture` is measured. `input` has facts that its profile lacks; may be NULL. */

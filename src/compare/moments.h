@@ -1,5 +1,6 @@
 /*
- * moments — mean and variance of a sample, summed in the order of its values, so that equal samples give equal bits.
+ * moments — mean and variance of a sample, summed in the order of its values, so that equal
+ * samples give equal bits.
  */
 #ifndef NL_COMPARE_MOMENTS_H
 #define NL_COMPARE_MOMENTS_H

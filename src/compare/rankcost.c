@@ -27,7 +27,8 @@ static bool is_device(struct nl_str device, const char *name)
     return false;
 }
 
-/* Of a device's name the price is that of each device; of a candidate's that of all it ran on, and it wins. */
+/* Of a device's name the price is that of each device; of a candidate's that of
+ * all it ran on, and it wins. */
 static size_t price_devices(struct ranking *r, const struct nl_rank_price *price)
 {
     size_t found = 0;

@@ -1,8 +1,10 @@
 /*
  * rankinner — what the files that make up a ranking use of each other; for no other room.
  *
- * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which operator, module or range,
- * ranksame.c whether they did the same work, rankmarks.c what a step of each is, rankwhy.c through what, rankcost.c what a step costs, rankwords.c the sentences and the recommendation.
+ * rank.c measures and orders the candidates, ranklevel.c has who is fastest in which
+ * operator, module or range, ranksame.c whether they did the same work, rankmarks.c what a
+ * step of each is, rankwhy.c through what, rankcost.c what a step costs, rankwords.c the
+ * sentences and the recommendation.
  */
 #ifndef NL_COMPARE_RANKINNER_H
 #define NL_COMPARE_RANKINNER_H
@@ -97,8 +99,8 @@ NL_MUST_CHECK bool rank_costs_find(struct ranking *ranking, const struct nl_rank
                                    size_t count, struct nl_err *err);
 struct nl_result *rank_cost_table(const struct ranking *ranking);
 
-/* Adds names and amount of the work to the facts of the candidates, and sets `comparable` by all of these; the levels
- * are known. */
+/* Adds names and amount of the work to the facts of the candidates, and sets `comparable` by all of
+ * these; the levels are known. */
 void rank_work_compare(struct ranking *ranking);
 
 /* Sets unlike_steps and nothing_common; the levels are known. */

@@ -1,7 +1,8 @@
 /*
- * Who is fastest in which operator, module or range. Parts of a candidate are paired with the fastest one's as a diff
- * pairs them (compare/diffpair.h); parts that stand in one row of any of these pairings, or have one name, are one row
- * here. Intervals are those of captures, or of stretches of the steps of one.
+ * Who is fastest in which operator, module or range. Parts of a candidate are paired with the
+ * fastest one's as a diff pairs them (compare/diffpair.h); parts that stand in one row of any of
+ * these pairings, or have one name, are one row here. Intervals are those of captures, or of
+ * stretches of the steps of one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -82,7 +83,8 @@ static void list_nodes(struct nodes *nodes, struct rank_level *level, size_t can
     nodes->first[candidates] = nodes->count;
 }
 
-/* A row that joins several parts of both sides, more than MAX_JOINED in all, is too vague: each part keeps its own row. */
+/* A row that joins several parts of both sides, more than MAX_JOINED in all, is too vague:
+ * each part keeps its own row. */
 static bool *rows_too_wide(const struct nodes *nodes, size_t base, size_t other, size_t rows)
 {
     bool *wide = nl_zalloc((rows + 1) * sizeof *wide);
@@ -298,7 +300,8 @@ static double error_of(const double *values, size_t count, double mean)
     return sqrt(variance / (double)count);
 }
 
-/* One value a capture; of the stretches of one capture their mean, with the error that they show. Returns how many. */
+/* One value a capture; of the stretches of one capture their mean, with the error that
+ * they show. Returns how many. */
 static size_t values_of(const struct rank_candidate *c, const int64_t blocks[DIFF_BLOCKS],
                         struct nl_value values[DIFF_BLOCKS])
 {
@@ -405,7 +408,8 @@ const struct rank_level *rank_telling_level(const struct ranking *r)
     return &r->levels[r->levels[RANK_TYPES].count ? RANK_TYPES : RANK_OPERATORS];
 }
 
-/* Moves the candidates' parts into the level, which frees them: RANK_TYPES must have been made of them before. */
+/* Moves the candidates' parts into the level, which frees them: RANK_TYPES must have
+ * been made of them before. */
 static void move_parts(struct ranking *r, struct rank_level *level)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -424,7 +428,8 @@ static bool make_level(struct ranking *r, size_t at)
     }
 }
 
-/* Pairs the parts of the level, which are there. `own`: they are the candidates' own ones, by name. */
+/* Pairs the parts of the level, which are there. `own`: they are the
+ * candidates' own ones, by name. */
 static void fill_level(struct ranking *r, size_t at, bool own)
 {
     struct rank_level *level = &r->levels[at];
@@ -438,7 +443,8 @@ static void fill_level(struct ranking *r, size_t at, bool own)
 
 void rank_levels_find(struct ranking *r)
 {
-    /* Names that were measured are kernels, below the operators; without operators they make the first table. */
+    /* Names that were measured are kernels, below the operators; without operators
+     * they make the first table. */
     size_t own_at = RANK_OPERATORS;
     for (size_t at = 0; at < RANK_LEVELS; at++) {
         bool made = make_level(r, at);

@@ -1,4 +1,5 @@
-/* What the steps of each candidate are: a step marked by one program need not be the work of another's. */
+/* What the steps of each candidate are: a step marked by one program need not
+ * be the work of another's. */
 #include "compare/diffinner.h"
 #include "compare/rankinner.h"
 

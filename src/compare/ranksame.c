@@ -1,8 +1,9 @@
 /*
- * Whether candidates did the same work, by the facts that a diff stands on: names of the work, how much of it, and its
- * amount without steps. Another backend has other names and fuses operations, so that these facts decide between candidates
- * of one backend alone. Kernels are what devices and types change: their names decide where nothing of that kind
- * differs and the framework is known. Settings change names, too: of the same steps one name in common is enough.
+ * Whether candidates did the same work, by the facts that a diff stands on: names of the work, how
+ * much of it, and its amount without steps. Another backend has other names and fuses operations,
+ * so that these facts decide between candidates of one backend alone. Kernels are what devices and
+ * types change: their names decide where nothing of that kind differs and the framework is known.
+ * Settings change names, too: of the same steps one name in common is enough.
  */
 #include "base/mem.h"
 #include "compare/diffpace.h"

@@ -1,6 +1,7 @@
 /*
- * Through what a candidate is fastest in an operator, module or range: what is inside it in the slowest is paired with
- * what is inside it in the fastest, and the rows whose time fell most are the reason.
+ * Through what a candidate is fastest in an operator, module or range: what is inside it
+ * in the slowest is paired with what is inside it in the fastest, and the rows whose time
+ * fell most are the reason.
  */
 #include <stdio.h>
 #include <string.h>

@@ -28,8 +28,8 @@
 
 /* ---- within a capture ---- */
 
-/* How strongly a value follows the one before it; of ranks' sort the values are cut at 3 deviations, so
- * that one long step is no sign of independence. */
+/* How strongly a value follows the one before it; of ranks' sort the values are cut at 3
+ * deviations, so that one long step is no sign of independence. */
 static double following(const double *logs, size_t count, double middle, double deviation)
 {
     double sum = 0, squares = 0, before = 0, cut = 3 * deviation;

@@ -3,8 +3,8 @@
  *
  * Steps of one capture are no replicates: captures of one program differ by a percent or more for
  * reasons that no step shows, and steps follow each other. So each capture gives one value, the
- * logarithm of its typical (or mean) step, with the error that its own steps show; the shift between two
- * sides is the difference of their means, as a ratio exp(shift). Its variance:
+ * logarithm of its typical (or mean) step, with the error that its own steps show; the shift
+ * between two sides is the difference of their means, as a ratio exp(shift). Its variance:
  *
  *   three captures or more   s² = (d0 s0² + Σ (x - mean)²) / (d0 + d), d = captures - 2: what the
  *                            captures show, moderated by what is known of noise beforehand (Smyth,
@@ -13,8 +13,8 @@
  *   one a side               s0² a capture and the error within each; degrees of freedom by Welch and
  *                            Satterthwaite
  *
- * s0 is learnt from history where there is one, else 1 % with several captures, 1.5 % with one.
- * The error within a capture follows from its steps in the order of time: their spread, and how many
+ * s0 is learnt from history where there is one, else 1 % with several captures, 1.5 % with one. The
+ * error within a capture follows from its steps in the order of time: their spread, and how many
  * independent ones they amount to (a process that forgets at a constant rate, with Kendall's
  * correction of its bias), and never less than blocks of steps show.
  */
@@ -52,8 +52,8 @@ struct nl_capture {
 /* Of lengths > 0 in the order of time. */
 struct nl_capture nl_capture_of(const double *lengths, size_t count);
 
-/* Standard error of the mean of values in the order of time, found as that of steps; under 4: NaN. `*spread`, where
- * given, is the deviation of one, less what single far ones add to it. */
+/* Standard error of the mean of values in the order of time, found as that of steps; under 4: NaN.
+ * `*spread`, where given, is the deviation of one, less what single far ones add to it. */
 double nl_mean_error(const double *values, size_t count, double *spread);
 
 struct nl_value {
@@ -74,9 +74,9 @@ struct nl_apart nl_apart_of(const struct nl_value *a, size_t a_count, const stru
 /* Bound that the shift is above with confidence 1 - tail. */
 double nl_apart_above(const struct nl_apart *apart, double tail);
 
-/* The chance of a false alarm that may be taken: `tail`, and less where captures differ by more than
- * NL_NOISE_BUSY, as they do on busy machines, whose noise no distribution describes: with the 5th power of
- * the spread, down to 1 in 10,000. */
+/* The chance of a false alarm that may be taken: `tail`, and less where captures differ by more
+ * than NL_NOISE_BUSY, as they do on busy machines, whose noise no distribution describes: with the
+ * 5th power of the spread, down to 1 in 10,000. */
 double nl_apart_tail(const struct nl_apart *apart, double tail);
 
 /* How many captures more a side, of so many now, until a change of `change` (of the logarithm)

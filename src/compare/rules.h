@@ -7,7 +7,8 @@
  *     step.p95 > 120ms            a budget: needs no baseline
  *     mfu < 40%                   the same, where less is worse
  *
- * A number with a sign is compared with the baseline, one without is a budget. A rules file is YAML:
+ * A number with a sign is compared with the baseline, one without is a
+ * budget. A rules file is YAML:
  *
  *     rules:
  *       - step.p50 > +3%
@@ -62,8 +63,8 @@ void nl_rules_release(struct nl_rules *rules);
 /* One rule as on the command line. NL_USAGE with the column and what was expected. */
 NL_MUST_CHECK bool nl_rules_add(struct nl_rules *rules, const char *text, struct nl_err *err);
 
-/* One more fact that may differ: a name as in "Can they be compared?", or "all". NL_USAGE names the one that
- * was probably meant. */
+/* One more fact that may differ: a name as in "Can they be compared?", or "all". NL_USAGE names the
+ * one that was probably meant. */
 NL_MUST_CHECK bool nl_rules_allow(struct nl_rules *rules, const char *fact, struct nl_err *err);
 
 /* What stands in for a rules file: the typical step, else the time compared. */

@@ -5,8 +5,8 @@
 #include "base/nearest.h"
 #include "base/str.h"
 
-/* The facts of "Can they be compared?" (diffsure.c, diffworkload.c) that can stop a verdict; tests/check.py
- * holds those of real pairs against this list. */
+/* The facts of "Can they be compared?" (diffsure.c, diffworkload.c) that can stop a verdict;
+ * tests/check.py holds those of real pairs against this list. */
 static const char *const facts[] = {
     "all", NL_ALLOW_WORK, "backend version", "batch or length (input shapes)", "batch size",
     "calls", "calls in a step", "compared by", "CPU model", "CUDA runtime", "device model",

@@ -1,7 +1,7 @@
 /*
- * Rules files, event by event of libyaml: a document is one mapping of `rules` (a list of rules as texts,
- * or mappings of `metric` or `fail_on`, `floor`, `name`), `allow` (a list of facts), `on_inconclusive` and
- * `tolerance`. Aliases are refused, so nothing grows.
+ * Rules files, event by event of libyaml: a document is one mapping of `rules` (a list of rules as
+ * texts, or mappings of `metric` or `fail_on`, `floor`, `name`), `allow` (a list of facts),
+ * `on_inconclusive` and `tolerance`. Aliases are refused, so nothing grows.
  */
 #include "compare/rulesread.h"
 #include "compare/rules.h"

@@ -1,4 +1,5 @@
-/* Continued fraction by Lentz's method (as Thompson and Barnett, J. Comput. Phys. 64, 1986, have it). */
+/* Continued fraction by Lentz's method (as Thompson and Barnett, J. Comput.
+ * Phys. 64, 1986, have it). */
 #include "compare/statdist.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /*
- * Mann and Whitney's U counts in one walk over both sorted samples; its exact distribution is that of
- * partitions of the sum, by the recurrence on the number of values. The exact distribution of
- * Kolmogorov and Smirnov counts lattice paths that stay near the diagonal (Hodges, Ark. Mat. 3, 1958).
+ * Mann and Whitney's U counts in one walk over both sorted samples; its exact distribution is
+ * that of partitions of the sum, by the recurrence on the number of values. The exact
+ * distribution of Kolmogorov and Smirnov counts lattice paths that stay near the diagonal
+ * (Hodges, Ark. Mat. 3, 1958).
  */
 #include "compare/stattest.h"
 
@@ -45,8 +46,9 @@ static double count_pairs(const double *a, size_t n, const double *b, size_t m, 
     return u;
 }
 
-/* P(U <= u) without ties: shares of the (n + m over n) orders, built value by value, so that nothing
- * overflows. Of n values of the one, f(n, m, u) = n/(n+m) f(n-1, m, u-m) + m/(n+m) f(n, m-1, u). */
+/* P(U <= u) without ties: shares of the (n + m over n) orders, built value by value,
+ * so that nothing overflows. Of n values of the one, f(n, m, u) = n/(n+m) f(n-1, m,
+ * u-m) + m/(n+m) f(n, m-1, u). */
 static double exact_at_most(size_t n, size_t m, double u)
 {
     size_t most = n * m, width = most + 1;

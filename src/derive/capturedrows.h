@@ -1,10 +1,10 @@
 /*
- * capturedrows — ranges of captures on their way to slices and to table captured_ranges. Not for other
- * rooms.
+ * capturedrows — ranges of captures on their way to slices and to table
+ * captured_ranges. Not for other rooms.
  *
- * Each range is kept once per process that replays it, below the range around it. In the end all become
- * instants on one lane per process, at the time of its first device work: they have names, parents and
- * inputs, but no length.
+ * Each range is kept once per process that replays it, below the range around it. In the end all
+ * become instants on one lane per process, at the time of its first device work: they have names,
+ * parents and inputs, but no length.
  */
 #ifndef NL_CAPTUREDROWS_H
 #define NL_CAPTUREDROWS_H
@@ -19,8 +19,8 @@ struct nl_captured_rows {
     struct nl_lookup by_source;
 };
 
-/* Number of the innermost range of the chain, NL_NO_ROW when it is empty. `operators`: without modules
- * and Python functions. */
+/* Number of the innermost range of the chain, NL_NO_ROW when it is empty. `operators`: without
+ * modules and Python functions. */
 uint32_t nl_captured_rows_put(struct nl_captured_rows *rows, const struct nl_chain *chain,
                               uint32_t process, bool operators);
 

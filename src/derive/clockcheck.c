@@ -1,7 +1,7 @@
 /*
- * One pass over device work and one over waits; no array of their size. A stream runs its work in the order
- * of its launches, so a wait bounds the last work on each stream that was launched before it: a search in the
- * stream's lane, whose answer is checked again.
+ * One pass over device work and one over waits; no array of their size. A stream runs its work in
+ * the order of its launches, so a wait bounds the last work on each stream that was launched before
+ * it: a search in the stream's lane, whose answer is checked again.
  */
 #include "derive/clockcheck.h"
 

@@ -1,11 +1,11 @@
 /*
  * clockcheck — do the times of a device fit those of the CPU that drives it?
  *
- * Cause and effect bound them: work cannot start before the call that launched it began; work whose launch
- * had returned before a wait for its stream or context began cannot end after that wait has returned; nor
- * can a copy to the host end after a call that copies synchronously. What does not fit is the fault of a
- * clock (or of a file that joins the wrong call). No time is changed: the check says by how much the
- * device's times would have to move.
+ * Cause and effect bound them: work cannot start before the call that launched it began; work whose
+ * launch had returned before a wait for its stream or context began cannot end after that wait has
+ * returned; nor can a copy to the host end after a call that copies synchronously. What does not
+ * fit is the fault of a clock (or of a file that joins the wrong call). No time is changed: the
+ * check says by how much the device's times would have to move.
  *
  * Times rounded to whole µs may seem to end up to 2 µs late; that is allowed for.
  */
@@ -30,8 +30,8 @@ struct nl_clock_check {
      * single number does. INT64_MIN, INT64_MAX: not bounded on that side. */
     int64_t least, most;
     int64_t shift; /* the smallest that fits; NL_NULL_I64: none does */
-    double
-        drift; /* rate, as a share, at which a straight line fits where no single number does; else 0 */
+    /* rate, as a share, at which a straight line fits where no single number does; else 0 */
+    double drift;
 };
 
 struct nl_clock_checks {

@@ -1,6 +1,6 @@
 /*
- * The order of all that is derived. Launches are linked first: captures of graphs and measurements are joined by the
- * order of launches, and clocks are checked by them.
+ * The order of all that is derived. Launches are linked first: captures of graphs and measurements
+ * are joined by the order of launches, and clocks are checked by them.
  */
 #include "derive/derive.h"
 
@@ -20,8 +20,8 @@ struct joining {
     bool classed;
 };
 
-/* Launches are joined while kernels are classed by their names: the join is work for one thread, and neither
- * looks at what the other writes. */
+/* Launches are joined while kernels are classed by their names: the join is work for one thread,
+ * and neither looks at what the other writes. */
 static void join_or_class(void *context, size_t task, unsigned worker)
 {
     struct joining *joining = context;

@@ -1,6 +1,7 @@
 /*
- * derive — a builder full of rows → a finished trace: store makes columns of the rows, this room adds what follows
- * from them: links, classes of kernels, joined files, measurements, checks of clocks.
+ * derive — a builder full of rows → a finished trace: store makes columns of the rows,
+ * this room adds what follows from them: links, classes of kernels, joined files,
+ * measurements, checks of clocks.
  */
 #ifndef NL_DERIVE_H
 #define NL_DERIVE_H

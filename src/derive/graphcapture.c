@@ -1,5 +1,5 @@
-/* graphcapture — see graphcapture.h. Calls of a process are walked in order of time, whatever threads
- * made them: a capture takes what all of them put on its stream. */
+/* graphcapture — see graphcapture.h. Calls of a process are walked in order of time, whatever
+ * threads made them: a capture takes what all of them put on its stream. */
 #include "derive/graphcapture.h"
 
 #include <stdlib.h>
@@ -133,7 +133,8 @@ static void keep(struct nl_graph_captures *captures, const struct nl_capture *ca
     sign(captures, &captures->items[captures->count++]);
 }
 
-/* Something that was captured, or changed in a graph, is not known: what of the process a replay is of is not certain. */
+/* Something that was captured, or changed in a graph, is not known: what of the process a
+ * replay is of is not certain. */
 static void keep_unknown(struct nl_graph_captures *captures, uint32_t process)
 {
     keep(captures,
@@ -165,7 +166,8 @@ static void end(struct nl_graph_captures *captures, struct open *open, const str
     }
 }
 
-/* A call that failed did nothing: only of an end that failed, a capture is over, and there is no graph. */
+/* A call that failed did nothing: only of an end that failed, a capture is
+ * over, and there is no graph. */
 static bool counts(const struct event *event)
 {
     return !event->failed || event->call == CALL_END;
@@ -233,8 +235,8 @@ static bool begins_before(const struct nl_trace *trace, uint32_t a, uint32_t b)
                : a < b;
 }
 
-/* The slice and those around it on its lane, put among those of other lanes by when they began: both are
- * in order, so they are merged from the innermost on. */
+/* The slice and those around it on its lane, put among those of other lanes by when they began:
+ * both are in order, so they are merged from the innermost on. */
 static void add_lane(struct nl_chain *chain, uint32_t slice)
 {
     const struct nl_trace *trace = chain->trace;

@@ -1,12 +1,13 @@
 /*
- * graphcapture — graphs as a program captured them: the launches between the calls that begin and end
- * a capture, and the ranges (operators, modules, Python functions) in which each was made. Not for other
- * rooms; graphjoin.c gives them to the kernels of replays.
+ * graphcapture — graphs as a program captured them: the launches between the calls that begin and
+ * end a capture, and the ranges (operators, modules, Python functions) in which each was made. Not
+ * for other rooms; graphjoin.c gives them to the kernels of replays.
  *
  * A capture is usable when each of its launches names its kernel (ROCm does, CUPTI does not) and no
- * other capture of the process was open meanwhile. A capture whose begin or end is missing, and a graph whose nodes were
- * set by calls, stand in the list as unusable ones without launches. Launches that ran at once are not part of it. It may
- * be forked: it made a stream wait for another, so that replays may run its kernels in another order.
+ * other capture of the process was open meanwhile. A capture whose begin or end is missing, and a
+ * graph whose nodes were set by calls, stand in the list as unusable ones without launches.
+ * Launches that ran at once are not part of it. It may be forked: it made a stream wait for
+ * another, so that replays may run its kernels in another order.
  */
 #ifndef NL_GRAPHCAPTURE_H
 #define NL_GRAPHCAPTURE_H
@@ -40,8 +41,8 @@ void nl_graph_captures_find(struct nl_graph_captures *captures, const struct nl_
                             const struct nl_trace *of);
 void nl_graph_captures_release(struct nl_graph_captures *captures);
 
-/* Slices of the operators, modules and Python functions that were open on the thread of a call when it
- * began, outer ones first. Begins zeroed. */
+/* Slices of the operators, modules and Python functions that were open on the thread of a call when
+ * it began, outer ones first. Begins zeroed. */
 struct nl_chain {
     uint32_t *items;
     size_t count, cap;

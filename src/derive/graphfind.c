@@ -6,11 +6,13 @@
 #include "base/search.h"
 #include "derive/capturedrows.h"
 
-/* How the names of a capture are looked up: a replay that kept its order needs that of a capture from one stream. */
+/* How the names of a capture are looked up: a replay that kept its order needs that of a
+ * capture from one stream. */
 enum lookup { IN_ORDER, SET_OF_FORKED, SET_OF_OTHERS, FIRST_ONES };
 
-/* ROCm's profilers do not record the last kernel of some graphs. A replay that is a capture but for its last kernels is of it, where
- * it is long enough to be like no other one by chance, and little is missing. */
+/* ROCm's profilers do not record the last kernel of some graphs. A replay that is a capture
+ * but for its last kernels is of it, where it is long enough to be like no other one by
+ * chance, and little is missing. */
 #define FIRST_NAMES 20   /* kernels that are looked up */
 #define MAX_MISSING 0.02 /* of the capture's kernels; one always */
 
@@ -21,7 +23,8 @@ struct nl_graph_entry {
     uint32_t next, side;
 };
 
-/* A capture that fits, among those of one question: sorted by end, which is INT64_MIN for the joined file's. */
+/* A capture that fits, among those of one question: sorted by end, which is
+ * INT64_MIN for the joined file's. */
 struct nl_graph_candidate {
     struct nl_capture *capture;
     int64_t end;
@@ -221,7 +224,8 @@ static void list_captures(struct nl_graph_finder *finder, size_t side)
     }
 }
 
-/* Processes with a capture whose kernels are not all known, or not all its own: a replay may be of it. */
+/* Processes with a capture whose kernels are not all known, or not all its
+ * own: a replay may be of it. */
 static void list_uncertain(struct nl_graph_finder *finder)
 {
     struct nl_idmap ranks = {0};
@@ -369,7 +373,8 @@ void nl_graph_asked_all(struct nl_graph_finder *finder)
 
 /* ---- Answers. ---- */
 
-/* What a capture says of its kernels, as one number: of the operators alone, or of all ranges. Kept. */
+/* What a capture says of its kernels, as one number: of the operators
+ * alone, or of all ranges. Kept. */
 static uint64_t saying(struct nl_graph_finder *finder, const struct nl_graph_candidate *of,
                        bool operators)
 {

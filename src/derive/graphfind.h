@@ -1,9 +1,9 @@
 /*
  * graphfind — the capture that a replay of a graph is of. Not for other rooms.
  *
- * Captures are looked up by the kernels' names; replays of the same kernels in one process are one question (`asked`), whose
- * answers differ only in which captures had ended by then. So thousands of equal captures and of their replays cost what
- * they hold, not one times the other.
+ * Captures are looked up by the kernels' names; replays of the same kernels in one process are one
+ * question (`asked`), whose answers differ only in which captures had ended by then. So thousands
+ * of equal captures and of their replays cost what they hold, not one times the other.
  *
  *     nl_graph_finder_begin(&finder, trace, report);
  *     for (each replay) asked[i] = nl_graph_ask(&finder, &replay);
@@ -50,8 +50,8 @@ struct nl_graph_finder {
     size_t asked_count, asked_cap;
     struct nl_graph_candidate *candidates;
     size_t candidate_count, candidate_cap;
-    uint8_t *
-        uncertain; /* by process of replays, the last for none: whether a capture there cannot be joined */
+    /* by process of replays, the last for none: whether a capture there cannot be joined */
+    uint8_t *uncertain;
 };
 
 struct nl_graph_found {
@@ -66,7 +66,8 @@ void nl_graph_finder_begin(struct nl_graph_finder *finder, const struct nl_trace
                            const struct nl_trace *report);
 void nl_graph_finder_release(struct nl_graph_finder *finder);
 
-/* All replays are asked about first: where the kernels of a capture ran before it, later replays may be of that older graph. */
+/* All replays are asked about first: where the kernels of a capture ran before it, later replays
+ * may be of that older graph. */
 uint32_t nl_graph_ask(struct nl_graph_finder *finder, const struct nl_replay *replay);
 void nl_graph_asked_all(struct nl_graph_finder *finder);
 struct nl_graph_found nl_graph_find(struct nl_graph_finder *finder, uint32_t asked,

@@ -3,11 +3,11 @@
  *
  * While a graph is captured, its kernels are launched but do not run: operators, modules and Python
  * functions are there, times are not. Of replays it is the other way round: one call launches all
- * kernels. A replay is joined to a capture when both have the same names of kernels in the same order,
- * and no other capture that fits would say anything else. Where only modules or Python functions differ
- * (graphs of equal layers), the replays get the operators alone. A replay whose kernels ran at the same
- * time, or whose graph was captured from several streams, keeps no order: there the kernels whose name
- * occurs once are joined.
+ * kernels. A replay is joined to a capture when both have the same names of kernels in the same
+ * order, and no other capture that fits would say anything else. Where only modules or Python
+ * functions differ (graphs of equal layers), the replays get the operators alone. A replay whose
+ * kernels ran at the same time, or whose graph was captured from several streams, keeps no order:
+ * there the kernels whose name occurs once are joined.
  *
  * What a capture says becomes slices without a length (capturedrows.c), so its time never counts.
  */

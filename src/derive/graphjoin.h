@@ -1,6 +1,7 @@
 /*
- * graphjoin — which launch of a capture a kernel of a graph's replay is: kernel.captured, table captured and its
- * slices, from captures in the trace itself and in the joined file. After links are known.
+ * graphjoin — which launch of a capture a kernel of a graph's replay is: kernel.captured,
+ * table captured and its slices, from captures in the trace itself and in the joined
+ * file. After links are known.
  */
 #ifndef NL_GRAPHJOIN_H
 #define NL_GRAPHJOIN_H

@@ -71,8 +71,8 @@ static bool may_have(const struct name *name, const char *pattern)
     return name->pairs[pair / 64] >> pair % 64 & 1;
 }
 
-/* First place of `part` in [text, end); NULL when there is none. Not memmem, which sets up a table of 256
- * bytes for each search: names are short, and there are hundreds of searches per name. */
+/* First place of `part` in [text, end); NULL when there is none. Not memmem, which sets up a table
+ * of 256 bytes for each search: names are short, and there are hundreds of searches per name. */
 static const char *find_part(const char *text, const char *end, const char *part, size_t length)
 {
     if (!length)

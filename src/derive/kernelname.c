@@ -96,7 +96,8 @@ static size_t cast(struct nl_str text)
     return len;
 }
 
-/* A word at the start of `text`: namespaces are left out, literals made alike. Returns its length. */
+/* A word at the start of `text`: namespaces are left out, literals made
+ * alike. Returns its length. */
 static size_t add_word(struct nl_buf *out, struct nl_str text)
 {
     size_t len = 0, keep;

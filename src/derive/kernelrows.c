@@ -47,8 +47,8 @@ static void class_part(void *context, size_t part, unsigned worker)
     }
 }
 
-/* Class, category, tensor-core use and element type of kernels: names in order, by one thread, as that gives new names
- * their numbers, then the columns by all. */
+/* Class, category, tensor-core use and element type of kernels: names in order, by one thread, as
+ * that gives new names their numbers, then the columns by all. */
 void nl_kernel_rows_class(struct nl_trace *t, unsigned threads)
 {
     struct classing classing = {t, nl_zalloc(t->names.count * sizeof *classing.known), NL_FEW_ROWS};

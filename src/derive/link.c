@@ -2,11 +2,11 @@
  * Links: device work → the API call that launched it, by correlation id within a file or a process;
  * one call may have launched many (graphs). Flows → the slices they start and end in.
  *
- * The join is one open-addressing table of (scope, correlation) → API slice, or, where all ids are of one scope and
- * numbered with few holes, an array by id. When several calls
- * carry one id (a runtime call and the driver call below it) the first in slice order, the outer
- * one, is kept and the others are counted. One thread joins: to share the ids among threads, each has to look
- * at all of them, which takes as long.
+ * The join is one open-addressing table of (scope, correlation) → API slice, or, where all ids are
+ * of one scope and numbered with few holes, an array by id. When several calls carry one id (a
+ * runtime call and the driver call below it) the first in slice order, the outer one, is kept and
+ * the others are counted. One thread joins: to share the ids among threads, each has to look at all
+ * of them, which takes as long.
  */
 #include "derive/link.h"
 
@@ -46,8 +46,8 @@ static uint64_t call_hash(uint64_t correlation, uint32_t scope)
     return (run ^ run >> 29) << 6 ^ (correlation & 63) ^ (uint64_t)scope << 6;
 }
 
-/* Where the correlation ids of a lane's slices are unique: the source, or the process (numbers do not
- * collide: processes are offset by 2^31). */
+/* Where the correlation ids of a lane's slices are unique: the source, or the process (numbers do
+ * not collide: processes are offset by 2^31). */
 static uint32_t scope_of_lane(const struct nl_trace *t, const bool *per_process, uint32_t lane)
 {
     uint32_t process = t->lane.process[lane];
@@ -84,8 +84,8 @@ static inline bool is_unknown(uint64_t correlation)
     return correlation == NL_NULL_U64 || correlation == 0;
 }
 
-/* A run that meets another one in its place goes on 64 slots further as a whole: one by one, each of its
- * ids would pass all of the other's. 65 is odd, so every slot is met. */
+/* A run that meets another one in its place goes on 64 slots further as a whole: one by one, each
+ * of its ids would pass all of the other's. 65 is odd, so every slot is met. */
 #define STEP 65
 
 /* Slot of a key: the one that holds it, or the free one where it would go. */
@@ -234,8 +234,9 @@ static bool is_call(const struct nl_trace *t, uint32_t slice)
 
 #define SHY_NS 2000
 
-/* The call that an arrow of a launch starts in. rocmProfileData draws it 2 µs before the end of the call, in whole
- * microseconds, which may be before a short call begins: then the call that ends within those 2 µs. */
+/* The call that an arrow of a launch starts in. rocmProfileData draws it 2 µs before the end
+ * of the call, in whole microseconds, which may be before a short call begins: then the call
+ * that ends within those 2 µs. */
 static uint32_t launching_call(const struct nl_trace *t, struct nl_lane_cursor *cursor,
                                uint32_t row)
 {
@@ -262,7 +263,8 @@ static uint64_t *correlation_of(struct nl_trace *t, uint32_t slice)
     }
 }
 
-/* Arrows of launches join where no ids do: the call gets the number of its first arrow, its work that of the call. */
+/* Arrows of launches join where no ids do: the call gets the number of its first arrow,
+ * its work that of the call. */
 static void link_arrows(struct nl_trace *t)
 {
     struct nl_lane_cursor *cursors = nl_zalloc(CURSORS * sizeof *cursors);

@@ -1,5 +1,6 @@
 /*
- * link — device work and the calls that launched it, flows and the slices they start and end in. Not for other rooms.
+ * link — device work and the calls that launched it, flows and the slices they start and end
+ * in. Not for other rooms.
  */
 #ifndef NL_LINK_H
 #define NL_LINK_H
@@ -11,8 +12,8 @@ struct nl_launches {
     uint64_t duplicates; /* calls with the id of another one */
 };
 
-/* slice.link of device work and of the calls that launched it, by their ids; of the trace it writes nothing else.
- * `per_process` is indexed by source. */
+/* slice.link of device work and of the calls that launched it, by their ids; of the trace it writes
+ * nothing else. `per_process` is indexed by source. */
 struct nl_launches nl_link_launches(struct nl_trace *trace, const bool *per_process);
 
 /* The slices that flows start and end in, and launches that are flows. After the above. */

@@ -157,7 +157,8 @@ static void join(struct nl_measuring *m)
         m->metrics[i].measurement += m->staged;
 }
 
-/* A reader does not know the kernel that a staged measurement is of: the first that refers to it. */
+/* A reader does not know the kernel that a staged measurement is of: the
+ * first that refers to it. */
 static void place_staged(const struct nl_measuring *m)
 {
     struct nl_trace *trace = m->trace;
@@ -175,8 +176,8 @@ static void place_staged(const struct nl_measuring *m)
     }
 }
 
-/* Shares and rates that no hardware has are unknown. What is unknown already is not written: a column of
- * such cells is a few pages many times. */
+/* Shares and rates that no hardware has are unknown. What is unknown already is not written: a
+ * column of such cells is a few pages many times. */
 static void drop_impossible(double *cells, uint32_t rows, const char *unit)
 {
     uint64_t bits, unknown = nl_unknown_cells(NL_TYPE_F64);

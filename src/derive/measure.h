@@ -3,8 +3,9 @@
  * to the tables metrics and kernel_measurements. Not for other rooms.
  *
  * A measurement is what kernels refer to: of one launch, or the mean for all launches of one name,
- * grid and block. The join collects rows here; nl_measure (measure.c) makes columns of them. A reader may
- * have staged some itself (run documents hold those of a report that was joined before): they come first.
+ * grid and block. The join collects rows here; nl_measure (measure.c) makes columns of them. A
+ * reader may have staged some itself (run documents hold those of a report that was joined
+ * before): they come first.
  */
 #ifndef NL_MEASURE_H
 #define NL_MEASURE_H

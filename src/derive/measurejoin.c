@@ -1,10 +1,10 @@
 /*
  * The join of a kernel profiler's reports to the kernels of a run.
  *
- * Signatures (name, grid, block) are paired first. When every report measured a signature exactly as
- * often as the run launched it, and the order of launches is certain on both sides, launch i of the
- * report is launch i of the run. Otherwise all launches of the signature get one measurement, the
- * mean of the measured ones. Kernels of other shapes never get any of it.
+ * Signatures (name, grid, block) are paired first. When every report measured a signature exactly
+ * as often as the run launched it, and the order of launches is certain on both sides, launch i of
+ * the report is launch i of the run. Otherwise all launches of the signature get one measurement,
+ * the mean of the measured ones. Kernels of other shapes never get any of it.
  */
 #include <stdio.h>
 #include <stdlib.h>

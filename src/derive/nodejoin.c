@@ -3,9 +3,9 @@
  * (--exportProfile) and what the layers are (--exportLayerInfo) into different files, which know of
  * each other by the names of the layers only.
  *
- * A file with times takes the file without that shares most names with it, at least half of its own;
- * between equals the one nearest in the order of files, so that folders with several engines whose
- * files sort together are distinguished. Layers of one name are joined in their order.
+ * A file with times takes the file without that shares most names with it, at least half of its
+ * own; between equals the one nearest in the order of files, so that folders with several engines
+ * whose files sort together are distinguished. Layers of one name are joined in their order.
  */
 #include "derive/nodejoin.h"
 

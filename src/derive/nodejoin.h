@@ -1,4 +1,5 @@
-/* nodejoin — layers whose times and details came from two files become one row each. Not for other rooms. */
+/* nodejoin — layers whose times and details came from two files become one row
+ * each. Not for other rooms. */
 #ifndef NL_NODEJOIN_H
 #define NL_NODEJOIN_H
 

@@ -1,7 +1,7 @@
 /*
- * reccost — what recording cost the program, from what a recording by `run` says of itself in its metadata: events,
- * hooks, samples and starts of processes by number, and what one of each costs on that machine. All of it is the least:
- * what was measured in a loop, with everything in the caches.
+ * reccost — what recording cost the program, from what a recording by `run` says of itself in its
+ * metadata: events, hooks, samples and starts of processes by number, and what one of each costs on
+ * that machine. All of it is the least: what was measured in a loop, with everything in the caches.
  *
  * Other tools report none of this. Unknown is NAN.
  */
@@ -11,7 +11,8 @@
 #include "nlrec/rechooks.h"
 #include "store/trace.h"
 
-/* Metadata of each process: how often a hook ran (its name follows), and the processor time of installing them all. */
+/* Metadata of each process: how often a hook ran (its name follows), and the processor
+ * time of installing them all. */
 #define NL_RECCOST_RAN  "hooks run: "
 #define NL_RECCOST_TOOK "Python hooks: processor time (ns)"
 /* Of the run, as the recorder measured it: one hook besides its events (its word follows), in ns;

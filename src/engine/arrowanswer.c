@@ -1,6 +1,7 @@
 /*
- * What is handed out points into the answer, which lives until the stream and every array that was taken from it are released: each
- * of them holds it once (also columns, which a consumer may take out of their array and release by themselves).
+ * What is handed out points into the answer, which lives until the stream and every array that was
+ * taken from it are released: each of them holds it once (also columns, which a consumer may take
+ * out of their array and release by themselves).
  */
 #include "engine/arrowanswer.h"
 
@@ -117,7 +118,8 @@ static const char *unit_of(const struct column *column)
     return kept ? nl_view_unit(column->meaning) : NULL;
 }
 
-/* Arrow's form: the number of pairs, then length and bytes of key and value, in the machine's byte order. */
+/* Arrow's form: the number of pairs, then length and bytes of key and value, in
+ * the machine's byte order. */
 static char *make_metadata(const char *key, const char *value)
 {
     int32_t lengths[] = {1, (int32_t)strlen(key), (int32_t)strlen(value)};

@@ -1,4 +1,5 @@
-/* A column that grows. Before the first value of a kind there may be any number of NULLs, which have a place in every kind. */
+/* A column that grows. Before the first value of a kind there may be any number of NULLs, which
+ * have a place in every kind. */
 #include "engine/arrowcells.h"
 
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /*
- * arrowcells — one column of an answer while it grows: cells in, Arrow's buffers out. The type widens when a value asks for
- * it, which rewrites what is there: whole numbers → real numbers → texts.
+ * arrowcells — one column of an answer while it grows: cells in, Arrow's buffers out.
+ * The type widens when a value asks for it, which rewrites what is there: whole
+ * numbers → real numbers → texts.
  */
 #ifndef NL_ARROWCELLS_H
 #define NL_ARROWCELLS_H

@@ -1,4 +1,5 @@
-/* A thread per call: those who work may be in SQLite or a decompressor, which know nothing of jobs. */
+/* A thread per call: those who work may be in SQLite or a decompressor,
+ * which know nothing of jobs. */
 #include "engine/callbudget.h"
 
 #include <signal.h>

@@ -31,7 +31,8 @@ struct engine_budget {
 /* The budget is job->memory_bytes; 0 is none. Where no thread can be had the call runs without. */
 void engine_budget_begin(struct engine_budget *budget, struct nl_job *job);
 
-/* Stops looking. When the budget was the reason that the call failed, err (NULL: it did not fail) becomes that. */
+/* Stops looking. When the budget was the reason that the call failed, err (NULL: it
+ * did not fail) becomes that. */
 void engine_budget_end(struct engine_budget *budget, struct nl_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * arrowcolumn — a column of a table as Arrow's buffers, batch by batch: which values are known (a bit
- * each), then numbers, or places in a dictionary, or ends of texts and the texts.
+ * arrowcolumn — a column of a table as Arrow's buffers, batch by batch: which values are known (a
+ * bit each), then numbers, or places in a dictionary, or ends of texts and the texts.
  *
  *     arrow_column_open(&column, view, &view->columns[c]);      // reads names once, for the dictionary
  *     arrow_column_fill(&column, first, rows);                  // buffers of a batch

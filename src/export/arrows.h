@@ -1,6 +1,6 @@
 /*
- * arrows — launch → device work, forward → backward, async and other flows as pairs of slices with one
- * id, asked for slice by slice.
+ * arrows — launch → device work, forward → backward, async and other flows as pairs of slices with
+ * one id, asked for slice by slice.
  *
  *     nl_arrows_make(&arrows, &export);
  *     if (nl_arrows_own(&arrows, slice, &end)) ...     // end.id, end.incoming
@@ -32,7 +32,8 @@ struct nl_arrows {
 void nl_arrows_make(struct nl_arrows *arrows, struct nl_export *export);
 void nl_arrows_release(struct nl_arrows *arrows);
 
-/* The arrow between a launch and its first device work, at either of them; false when there is none. */
+/* The arrow between a launch and its first device work, at either of them;
+ * false when there is none. */
 bool nl_arrows_own(const struct nl_arrows *arrows, uint32_t slice, struct nl_arrow_end *end);
 
 /* All other arrows at a slice. */

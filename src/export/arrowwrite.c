@@ -1,7 +1,8 @@
 /*
- * Arrow IPC files (Feather, version 2): a file per table, uncompressed, so that readers map them and use
- * the columns in place. Names and words are dictionaries of the whole file, written before the first
- * batch; other texts are large_utf8. Format: https://arrow.apache.org/docs/format/Columnar.html
+ * Arrow IPC files (Feather, version 2): a file per table, uncompressed, so that readers map them
+ * and use the columns in place. Names and words are dictionaries of the whole file, written before
+ * the first batch; other texts are large_utf8. Format:
+ * https://arrow.apache.org/docs/format/Columnar.html
  */
 #include "base/pool.h"
 #include "export/arrowcolumn.h"

@@ -1,6 +1,6 @@
 /*
- * bytes — a growing array of bytes for binary formats, with the encodings that several of them share:
- * little-endian numbers, variable-length integers, fields of protobuf messages.
+ * bytes — a growing array of bytes for binary formats, with the encodings that several of them
+ * share: little-endian numbers, variable-length integers, fields of protobuf messages.
  *
  *     struct bytes body = {0};
  *     bytes_tag_varint(&body, 11, uuid);          // field 11 of a message

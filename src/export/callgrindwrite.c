@@ -1,6 +1,6 @@
 /*
- * callgrind's profile format: what each function costs itself, and with what it calls. Made of one kind
- * of stacks, as folded is. Format: https://valgrind.org/docs/manual/cl-format.html
+ * callgrind's profile format: what each function costs itself, and with what it calls. Made of one
+ * kind of stacks, as folded is. Format: https://valgrind.org/docs/manual/cl-format.html
  */
 #include "base/chars.h"
 #include "export/jsonbytes.h"

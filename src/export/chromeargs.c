@@ -143,8 +143,9 @@ static void put_value(struct put *put, const struct nl_attribute *attribute,
     }
 }
 
-/* Correlation ids join in the whole file, so those of several processes are kept apart: the lower 33 bits
- * are the id, and with the process's number above them they are below 2^53, as JSON's readers want. */
+/* Correlation ids join in the whole file, so those of several processes are kept apart:
+ * the lower 33 bits are the id, and with the process's number above them they are below
+ * 2^53, as JSON's readers want. */
 static void tell_apart(const struct put *put, const struct nl_attribute *attribute,
                        union nl_value *value)
 {
@@ -211,8 +212,8 @@ static void put_kernel(struct put *put, uint32_t row)
     }
 }
 
-/* What PyTorch's profiler calls `stream` makes an event device work to readers such as HTA, so ranges say it by another
- * name. */
+/* What PyTorch's profiler calls `stream` makes an event device work to readers such as HTA, so
+ * ranges say it by another name. */
 static void put_place(struct put *put, uint32_t lane)
 {
     const struct nl_lane_table *table = &put->args->trace->lane;

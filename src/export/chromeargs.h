@@ -1,6 +1,6 @@
 /*
- * chromeargs — the arguments of events in Chrome's JSON, under the names that PyTorch's profiler gives
- * them, so that tools made for its traces find what they look for.
+ * chromeargs — the arguments of events in Chrome's JSON, under the names that PyTorch's profiler
+ * gives them, so that tools made for its traces find what they look for.
  */
 #ifndef NL_CHROMEARGS_H
 #define NL_CHROMEARGS_H

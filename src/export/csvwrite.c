@@ -1,6 +1,6 @@
 /*
- * CSV: a file per table, as RFC 4180 has it, with a header row. Unknown is an empty field; numbers are
- * exact. Times are in ns from the first event, as in SQL.
+ * CSV: a file per table, as RFC 4180 has it, with a header row. Unknown is an empty field; numbers
+ * are exact. Times are in ns from the first event, as in SQL.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * export — a profile in other people's formats.
  *
- * A format is one file here and one row of exporters.def. Its write function gets a struct nl_export:
- * the trace, the window, and where to write, which is a stream (`out`) or a folder (`folder`, made by
- * the caller). What the format cannot hold is counted with nl_export_lost, so that the command can
- * list it; nothing is left out silently.
+ * A format is one file here and one row of exporters.def. Its write function gets a struct
+ * nl_export: the trace, the window, and where to write, which is a stream (`out`) or a folder
+ * (`folder`, made by the caller). What the format cannot hold is counted with nl_export_lost, so
+ * that the command can list it; nothing is left out silently.
  *
  * A slice is written when it overlaps the window, and then whole: lengths stay true. Rows that are
  * a moment are written if it is in the window.

@@ -1,6 +1,7 @@
 /*
- * flatbytes — FlatBuffers written front to back, as far as Arrow's metadata needs them: tables, texts,
- * vectors. What a field refers to is written after its table, and the field is filled in then.
+ * flatbytes — FlatBuffers written front to back, as far as Arrow's metadata needs them:
+ * tables, texts, vectors. What a field refers to is written after its table, and the
+ * field is filled in then.
  *
  *     struct bytes out = {0};
  *     size_t root = flat_begin(&out);
@@ -8,8 +9,8 @@
  *     flat_u16(&out, &message, 0, 4);
  *     struct flat_table child = flat_table(&out, flat_at(&message, 2), "8o");
  *
- * Letters: 1, 2, 4, 8 a number of so many bytes; o a reference; . a field that is not there. Every place
- * (`size_t`) counts from the start of `out`, where the buffer must begin.
+ * Letters: 1, 2, 4, 8 a number of so many bytes; o a reference; . a field that is not there. Every
+ * place (`size_t`) counts from the start of `out`, where the buffer must begin.
  */
 #ifndef NL_FLATBYTES_H
 #define NL_FLATBYTES_H

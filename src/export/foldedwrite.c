@@ -1,6 +1,7 @@
 /*
- * Collapsed stacks: a line per stack, frames from the outermost joined with ';', then the weight. A line
- * has no place for the kind of weight, so a file holds one: the one that is asked for, else the first.
+ * Collapsed stacks: a line per stack, frames from the outermost joined with ';', then the
+ * weight. A line has no place for the kind of weight, so a file holds one: the one that is
+ * asked for, else the first.
  */
 #include "export/jsonbytes.h"
 #include "export/stackfold.h"

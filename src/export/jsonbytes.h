@@ -1,6 +1,6 @@
 /*
- * jsonbytes — JSON into a byte array, for files of millions of small events: texts are escaped and made
- * UTF-8, commas and brackets are the caller's.
+ * jsonbytes — JSON into a byte array, for files of millions of small events: texts are escaped and
+ * made UTF-8, commas and brackets are the caller's.
  */
 #ifndef NL_JSONBYTES_H
 #define NL_JSONBYTES_H

@@ -1,6 +1,6 @@
 /*
- * lanewalk — the slices of a lane as begins and ends in order of time, as formats of nested events want
- * them, and a trace cut into parts of about equal size that can be walked apart.
+ * lanewalk — the slices of a lane as begins and ends in order of time, as formats of nested events
+ * want them, and a trace cut into parts of about equal size that can be walked apart.
  *
  * A lane's slices are ordered by depth, and by time within a depth; children follow the order of
  * their parents. So one cursor per depth gives the order without sorting, and a walk can begin and

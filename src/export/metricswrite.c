@@ -1,7 +1,7 @@
 /*
  * OpenMetrics: the numbers of a run for Prometheus and its kin: where the time of each device went,
- * lengths of steps as a histogram, the kernels with most time. Times are seconds, written from whole ns
- * without rounding. Format: https://prometheus.io/docs/specs/om/open_metrics_spec/
+ * lengths of steps as a histogram, the kernels with most time. Times are seconds, written from
+ * whole ns without rounding. Format: https://prometheus.io/docs/specs/om/open_metrics_spec/
  */
 #include <inttypes.h>
 

@@ -23,7 +23,8 @@ static bool take_number(struct taken *taken, int64_t number)
     return true;
 }
 
-/* Gives `wanted`, or the next free number; there are fewer rows than numbers, or the last is shared. */
+/* Gives `wanted`, or the next free number; there are fewer rows than
+ * numbers, or the last is shared. */
 static int64_t give(struct taken *taken, int64_t wanted, uint64_t *renumbered)
 {
     if (take_number(taken, wanted))
@@ -56,7 +57,8 @@ static int compare(const void *a, const void *b)
                             : (x->row > y->row) - (x->row < y->row);
 }
 
-/* Threads of a process one after the other: of one number, the first keeps it; others follow the largest. */
+/* Threads of a process one after the other: of one number, the first keeps it;
+ * others follow the largest. */
 static void number_threads(struct nsys_who *who)
 {
     const struct nl_thread_table *table = &who->trace->thread;
@@ -197,7 +199,8 @@ static void write_gpus(const struct nsys_who *who, struct nsys_db *db)
 
 #define LOOK_BACK 4096 /* lanes: those of one GPU are adjacent */
 
-/* Is the lane the first of its (process, device), level 0; … and context, level 1; … and stream, level 2? */
+/* Is the lane the first of its (process, device), level 0; … and context, level
+ * 1; … and stream, level 2? */
 static bool is_first(const struct nl_lane_table *table, uint32_t i, unsigned level)
 {
     if (table->device[i] == NL_NULL_ROW || table->process[i] == NL_NULL_ROW ||

@@ -1,4 +1,5 @@
-/* nsyswords — see nsyswords.h: numbers, symbols and labels, which no release of Nsight Systems has changed. */
+/* nsyswords — see nsyswords.h: numbers, symbols and labels, which no release of
+ * Nsight Systems has changed. */
 #include "export/nsyswords.h"
 
 const struct nsysdb_word nsysdb_copy_kinds[] = {

@@ -411,7 +411,8 @@ static void put_pair(struct nsys_db *db, const char *name, const char *value)
     nsysdb_row(db);
 }
 
-/* The rank that all processes have, as the variable that readers look for; NL_NULL_I64 when there is no such one. */
+/* The rank that all processes have, as the variable that readers look for; NL_NULL_I64
+ * when there is no such one. */
 static int64_t only_rank(const struct nl_trace *trace)
 {
     int64_t rank = trace->process.rows ? trace->process.rank[0] : NL_NULL_I64;

@@ -1,6 +1,6 @@
 /*
- * ordered — pieces of a file that several threads render and that are written in order: a few are in
- * memory at once, and the bytes do not depend on the number of threads.
+ * ordered — pieces of a file that several threads render and that are written in order: a few are
+ * in memory at once, and the bytes do not depend on the number of threads.
  */
 #ifndef NL_ORDERED_H
 #define NL_ORDERED_H

@@ -1,6 +1,6 @@
 /*
- * otlp — a profile as OpenTelemetry's spans and metrics. Field numbers are those of opentelemetry-proto
- * (trace/v1, metrics/v1). Both halves write whole messages to export->out.
+ * otlp — a profile as OpenTelemetry's spans and metrics. Field numbers are those of
+ * opentelemetry-proto (trace/v1, metrics/v1). Both halves write whole messages to export->out.
  */
 #ifndef NL_OTLP_H
 #define NL_OTLP_H

@@ -1,7 +1,7 @@
 /*
- * otlpbytes — messages of the OpenTelemetry protocol, as protobuf or as its JSON, by one set of calls.
- * JSON differs from protobuf's usual JSON in one way: ids are hexadecimal. Whole numbers of 64 bits are
- * texts there, enumerations are numbers.
+ * otlpbytes — messages of the OpenTelemetry protocol, as protobuf or as its JSON, by one set of
+ * calls. JSON differs from protobuf's usual JSON in one way: ids are hexadecimal. Whole numbers of
+ * 64 bits are texts there, enumerations are numbers.
  *
  *     otlp_open(&out, 2, "resource");              // a message as field 2, called "resource" in JSON
  *     otlp_list(&out, "attributes");               // repeated: the messages in it have no name
@@ -12,8 +12,8 @@
  *     otlp_close(&out);
  *     otlp_flush(&out, file);                      // at depth 0: all that is whole goes to the file
  *
- * Every message of depth 0 is a line in JSON; in protobuf one follows the other, which is one message
- * with all of them.
+ * Every message of depth 0 is a line in JSON; in protobuf one follows the other, which is one
+ * message with all of them.
  */
 #ifndef NL_OTLPBYTES_H
 #define NL_OTLPBYTES_H
@@ -53,7 +53,8 @@ void otlp_fixed_list(struct otlp_out *out, uint32_t number, const char *name,
 void otlp_double_list(struct otlp_out *out, uint32_t number, const char *name, const double *values,
                       size_t count);
 
-/* A list of attributes, field `number` of the message, between otlp_list(out, "attributes") and its end. */
+/* A list of attributes, field `number` of the message, between otlp_list(out,
+ * "attributes") and its end. */
 void otlp_attribute_text(struct otlp_out *out, uint32_t number, const char *key,
                          struct nl_str value);
 void otlp_attribute_number(struct otlp_out *out, uint32_t number, const char *key, int64_t value);

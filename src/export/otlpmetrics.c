@@ -1,6 +1,6 @@
 /*
- * Metrics: where the time of each device went, lengths of steps as a histogram, the kernels with most time, counters
- * as they were recorded. Times are whole ns.
+ * Metrics: where the time of each device went, lengths of steps as a histogram, the kernels with
+ * most time, counters as they were recorded. Times are whole ns.
  */
 #include "export/otlp.h"
 #include "tables/lookup.h"

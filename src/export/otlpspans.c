@@ -1,8 +1,9 @@
 /*
- * Spans. Tracing back ends are made for thousands of spans, not millions: kinds of slices are taken in an order of
- * worth (ranges and layers, operators, device work, API calls, the rest) as long as they are fewer than MAX_SPANS
- * together; of the first kind that does not fit, the outermost depths. A window leaves room for more. Parents are the
- * enclosing spans; of device work, the launch's.
+ * Spans. Tracing back ends are made for thousands of spans, not millions: kinds of slices
+ * are taken in an order of worth (ranges and layers, operators, device work, API calls, the
+ * rest) as long as they are fewer than MAX_SPANS together; of the first kind that does not
+ * fit, the outermost depths. A window leaves room for more. Parents are the enclosing spans;
+ * of device work, the launch's.
  */
 #include "export/attributes.h"
 #include "export/otlp.h"

@@ -1,7 +1,7 @@
 /*
- * OTLP: three forms. `otlp` is JSON Lines, as the OpenTelemetry Collector's otlp_json_file receiver reads them: lines
- * of spans, then lines of metrics. `otlp-traces` and `otlp-metrics` are the protobuf bodies of POST /v1/traces and
- * /v1/metrics.
+ * OTLP: three forms. `otlp` is JSON Lines, as the OpenTelemetry Collector's otlp_json_file receiver
+ * reads them: lines of spans, then lines of metrics. `otlp-traces` and `otlp-metrics` are the
+ * protobuf bodies of POST /v1/traces and /v1/metrics.
  */
 #include "export/otlp.h"
 

@@ -1,6 +1,6 @@
 /*
- * Column chunks. Names and words are dictionaries of what the row group uses; row numbers and times are
- * differences; everything else is plain. Pages are compressed with zstd at its quickest.
+ * Column chunks. Names and words are dictionaries of what the row group uses; row numbers and times
+ * are differences; everything else is plain. Pages are compressed with zstd at its quickest.
  */
 #include "export/parquetchunk.h"
 

@@ -1,5 +1,6 @@
 /*
- * Perfetto's protobuf traces (TracePacket, TrackEvent): what is written, and what has no place there.
+ * Perfetto's protobuf traces (TracePacket, TrackEvent): what is written, and
+ * what has no place there.
  */
 #include "export/perfettowrite.h"
 

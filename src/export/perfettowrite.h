@@ -1,10 +1,10 @@
 /*
  * perfettowrite — what the parts of the Perfetto writer share.
  *
- * A file is a preamble (clock, tracks, all texts that are used, interned once) and then events: parts of
- * lanes and runs of counters, which are rendered by several threads and written in order. All packets are
- * of one sequence, whose interned ids are the trace's own dictionary ids; so parts need nothing of each
- * other and the bytes do not depend on the number of threads.
+ * A file is a preamble (clock, tracks, all texts that are used, interned once) and then events:
+ * parts of lanes and runs of counters, which are rendered by several threads and written in order.
+ * All packets are of one sequence, whose interned ids are the trace's own dictionary ids; so parts
+ * need nothing of each other and the bytes do not depend on the number of threads.
  *
  *   perfettowrite.c    the order of things
  *   perfettohead.c     the preamble

@@ -1,6 +1,6 @@
 /*
- * pprof: a gzip'd Profile message. Every kind of weight is a type of sample; a sample has a value in its
- * own kind and 0 in the others. Schema: github.com/google/pprof/proto/profile.proto
+ * pprof: a gzip'd Profile message. Every kind of weight is a type of sample; a sample has a value
+ * in its own kind and 0 in the others. Schema: github.com/google/pprof/proto/profile.proto
  */
 #include "export/gzout.h"
 #include "export/stackfold.h"

@@ -1,6 +1,6 @@
 /*
- * speedscope: a profile per lane with its slices as opens and closes in order of time, and one per kind
- * of sampled stacks. Format: https://www.speedscope.app/file-format-schema.json
+ * speedscope: a profile per lane with its slices as opens and closes in order of time, and one per
+ * kind of sampled stacks. Format: https://www.speedscope.app/file-format-schema.json
  */
 #include "base/sum.h"
 #include "export/jsonbytes.h"

@@ -1,10 +1,11 @@
 /*
  * stackfold — weighted call stacks for formats of flame graphs: a prefix tree per kind of weight.
  *
- * Sources: CPU samples as they were recorded (one tree per event and unit); device work under what launched it: the
- * slices that were open on the launching thread, outermost first, then the kernel, weighing its length; bytes by what
- * allocated them; time off the CPU by stack; what threads did, as nested slices. Names of ranges lose the numbers of their instances (timeline/fold.h), so that a
- * range that was opened a thousand times is one frame.
+ * Sources: CPU samples as they were recorded (one tree per event and unit); device work under what
+ * launched it: the slices that were open on the launching thread, outermost first, then the kernel,
+ * weighing its length; bytes by what allocated them; time off the CPU by stack; what threads did,
+ * as nested slices. Names of ranges lose the numbers of their instances (timeline/fold.h), so that
+ * a range that was opened a thousand times is one frame.
  *
  *     nl_stackfold_make(&fold, export);
  *     for each tree: nodes 0 .. count - 1; node 0 is the root, parents stand before their children
@@ -52,12 +53,13 @@ struct nl_stackfold {
     struct nl_arena arena;
 };
 
-/* Counts samples without a stack as lost. `threads`: with what threads did, for formats that do not write lanes. */
+/* Counts samples without a stack as lost. `threads`: with what threads did, for formats
+ * that do not write lanes. */
 void nl_stackfold_make(struct nl_stackfold *fold, struct nl_export *export, bool threads);
 void nl_stackfold_release(struct nl_stackfold *fold);
 
-/* The tree that export->of names, else the first; counts the others as lost. NULL with NL_USAGE or, when
- * there is none at all, NL_INCOMPARABLE. */
+/* The tree that export->of names, else the first; counts the others as lost. NULL with NL_USAGE or,
+ * when there is none at all, NL_INCOMPARABLE. */
 const struct nl_stacktree *nl_stackfold_choose(const struct nl_stackfold *fold,
                                                struct nl_export *export, struct nl_err *err);
 

@@ -1,8 +1,8 @@
 /*
  * stackgrow — how trees of stacks are made; for stackfold.c and stackthreads.c alone.
  *
- * Frames are made once: those of recorded stacks from all that is reported of them (name, file, line), those of slices
- * from their folded names (timeline/fold.h), whichever tree they stand in.
+ * Frames are made once: those of recorded stacks from all that is reported of them (name, file,
+ * line), those of slices from their folded names (timeline/fold.h), whichever tree they stand in.
  */
 #ifndef NL_STACKGROW_H
 #define NL_STACKGROW_H

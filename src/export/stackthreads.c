@@ -77,8 +77,8 @@ static uint32_t root_of_lane(struct nl_stackgrow *grow, struct nl_stacktree *tre
     return nl_stackgrow_child(tree, 0, grow->by_label[id]);
 }
 
-/* Parents stand before their children in a lane: a slice's length goes to its node and is taken from its parent's,
- * so that what remains is the time of each by itself. */
+/* Parents stand before their children in a lane: a slice's length goes to its node and is taken
+ * from its parent's, so that what remains is the time of each by itself. */
 static void add_lane(struct nl_stackgrow *grow, struct nl_stacktree *tree, uint32_t lane)
 {
     const struct nl_trace *trace = grow->trace;

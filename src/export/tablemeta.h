@@ -1,7 +1,7 @@
 /*
- * tablemeta — what a file of a table says about itself, for formats whose files have pairs of key and
- * text: which table, the time of the first event on its own clock, units and meanings of columns, and
- * what was not recorded.
+ * tablemeta — what a file of a table says about itself, for formats whose files have pairs of key
+ * and text: which table, the time of the first event on its own clock, units and meanings of
+ * columns, and what was not recorded.
  *
  *     struct nl_table_pair pairs[NL_TABLE_PAIRS];
  *     nl_table_meta_make(&meta, view);

@@ -1,7 +1,7 @@
 /*
- * tableview — the rows of a table that an export writes, and their values column by column: tables of
- * schema.def as SQL shows them (names as text, times from the first event, unknown is NULL), and
- * results of analyses.
+ * tableview — the rows of a table that an export writes, and their values column by column: tables
+ * of schema.def as SQL shows them (names as text, times from the first event, unknown is NULL),
+ * and results of analyses.
  *
  *     nl_table_view_make(&view, export, NL_T_kernel);
  *     for (i = 0; i < view.row_count; i++)
@@ -60,8 +60,8 @@ struct nl_table_view {
     struct nl_result *of_result; /* owned; NULL for tables of schema.def */
 };
 
-/* Columns of a table; all of its rows that the window has. `rows_room` is nl_free'd by the caller when
- * it is not NULL. */
+/* Columns of a table; all of its rows that the window has. `rows_room` is nl_free'd by the
+ * caller when it is not NULL. */
 void nl_table_view_make(struct nl_table_view *view, const struct nl_export *export,
                         enum nl_table_id table, uint32_t **rows_room);
 /* How many rows of a table the window has. */

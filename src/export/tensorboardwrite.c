@@ -1,6 +1,7 @@
 /*
- * TensorBoard's event file: lengths of steps, where the time of each device went, and the report as text.
- * A file of TFRecords, each a length and data with masked CRC-32C checksums; data is an Event message.
+ * TensorBoard's event file: lengths of steps, where the time of each device went, and the
+ * report as text. A file of TFRecords, each a length and data with masked CRC-32C checksums;
+ * data is an Event message.
  */
 #include <inttypes.h>
 
@@ -15,8 +16,8 @@
 
 #define MAX_REPORT ((size_t)8 << 20)
 
-/* Numbers of fields, by message: tensorflow/core/util/event.proto; tensorflow/core/framework: summary.proto, tensor.proto,
- * tensor_shape.proto, types.proto. */
+/* Numbers of fields, by message: tensorflow/core/util/event.proto; tensorflow/core/framework:
+ * summary.proto, tensor.proto, tensor_shape.proto, types.proto. */
 enum { EVENT_WALL_TIME = 1, EVENT_STEP = 2, EVENT_FILE_VERSION = 3, EVENT_SUMMARY = 5 };
 enum { SUMMARY_VALUE = 1 };
 enum { VALUE_TAG = 1, VALUE_TENSOR = 8, VALUE_METADATA = 9 }; /* Summary.Value */

@@ -1,6 +1,6 @@
 /*
- * tracks — where slices are drawn by viewers that know processes, threads and named rows: a tree with
- * a track for every lane.
+ * tracks — where slices are drawn by viewers that know processes, threads and named rows: a tree
+ * with a track for every lane.
  *
  *   process (a rank)          name "rank 3: python"; pid unique in the file
  *     thread                  the slices of its THREAD lane
@@ -8,8 +8,8 @@
  *     GPU 0: NVIDIA H100      a group
  *       stream 7              a lane
  *
- * Lanes of overlapping slices (lane.sub > 0) have the name and parent of the first one: viewers draw
- * tracks of one name and parent as one with several rows.
+ * Lanes of overlapping slices (lane.sub > 0) have the name and parent of the first one: viewers
+ * draw tracks of one name and parent as one with several rows.
  */
 #ifndef NL_TRACKS_H
 #define NL_TRACKS_H

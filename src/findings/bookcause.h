@@ -1,6 +1,7 @@
 /*
- * bookcause — what causes that are read off the account, or off names, have in common: sums over the rows of a
- * scene's account with the SQL that gives them, lists of names, and evidence in one call.
+ * bookcause — what causes that are read off the account, or off names, have in common:
+ * sums over the rows of a scene's account with the SQL that gives them, lists of names,
+ * and evidence in one call.
  *
  *     struct nl_booked sum = nl_booked_sum(scene, is_lock);
  *     ... nl_prove_ns(scene, finding, "lock_wait_ns", "> 5 % of wall", nl_booked_sql(scene, "sum(ns)", LOCKS),
@@ -22,8 +23,8 @@ struct nl_booked {
 /* Over the rows of the scene's account that pass; nothing without an account. */
 struct nl_booked nl_booked_sum(const struct nl_scene *scene, nl_booked_test *wanted);
 
-/* The same by names: of the rows that pass, those of the NL_BOOKED_NAMES names with most time, and the condition in
- * SQL that picks them. `share` of the first is top_ns. */
+/* The same by names: of the rows that pass, those of the NL_BOOKED_NAMES names with most time, and
+ * the condition in SQL that picks them. `share` of the first is top_ns. */
 #define NL_BOOKED_NAMES 12
 struct nl_booked_by_name {
     int64_t ns, top_ns;
@@ -50,8 +51,8 @@ enum nl_verdict nl_judge_calls(struct nl_scene *scene, struct nl_finding *findin
 /* An id of the account as a text for titles, at most 60 characters. */
 const char *nl_booked_text(const struct nl_scene *scene, uint32_t id);
 
-/* What a step begins with, in front of the first work of a device with steps: functions and operators of the program. The
- * same as a condition on rows of the table account. */
+/* What a step begins with, in front of the first work of a device with steps: functions and
+ * operators of the program. The same as a condition on rows of the table account. */
 bool nl_booked_own_before(const struct nl_account_device *device, const struct nl_account_row *row);
 #define NL_BOOKED_OWN_BEFORE_SQL                                                                   \
     "part = 'before_device' AND phase = 'steady' AND kind IN ('operator', 'python', 'layer', "     \
@@ -81,8 +82,8 @@ struct nl_marks {
 bool nl_marks_in(struct nl_marks marks, struct nl_str name);
 /* "(name GLOB '*a*' OR name GLOB '*b*')" */
 const char *nl_marks_sql(const struct nl_scene *scene, const char *column, struct nl_marks marks);
-/* Whether the last word of a function's name is one of the texts: "acquire" of
- * "<method 'acquire' of '_thread.lock' objects>", "threading.Lock.acquire", "pthread_mutex_lock". */
+/* Whether the last word of a function's name is one of the texts: "acquire" of "<method 'acquire'
+ * of '_thread.lock' objects>", "threading.Lock.acquire", "pthread_mutex_lock". */
 bool nl_marks_end(struct nl_marks marks, struct nl_str name);
 
 /* Per dictionary id whether a mark stands in it; nl_free it. */
@@ -90,15 +91,15 @@ uint8_t *nl_marks_names(const struct nl_trace *trace, struct nl_marks marks);
 
 /* ---- slices of the CPU ---- */
 
-/* The thread that the scene is about: of a process its main thread, of a device the one that launched most of its
- * work. NL_NULL_ROW: not known. */
+/* The thread that the scene is about: of a process its main thread, of a device the one that
+ * launched most of its work. NL_NULL_ROW: not known. */
 uint32_t nl_scene_thread(const struct nl_scene *scene);
 
 /* "<table>.lane IN (SELECT id FROM lanes WHERE thread = 3)": slices of that thread. */
 const char *nl_scene_thread_sql(const struct nl_scene *scene, uint32_t thread);
 
-/* Times of the thread's slices whose names are marked, normal, clipped to the window; the number of slices. `longest`
- * may be NULL. */
+/* Times of the thread's slices whose names are marked, normal, clipped to the window; the number of
+ * slices. `longest` may be NULL. */
 size_t nl_scene_slices(const struct nl_scene *scene, uint32_t thread, const uint8_t *marked,
                        struct nl_intervals *out, struct nl_evidence *longest);
 

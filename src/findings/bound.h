@@ -1,7 +1,7 @@
 /*
- * bound — what a finding can save at most: no more than the part of the account that it is about, and no step gets
- * shorter than what the device computes, or than what the feeding thread works on where the change leaves
- * that work as it is (timeline/hostbusy.h).
+ * bound — what a finding can save at most: no more than the part of the account that it is about,
+ * and no step gets shorter than what the device computes, or than what the feeding thread works on
+ * where the change leaves that work as it is (timeline/hostbusy.h).
  */
 #ifndef NL_BOUND_H
 #define NL_BOUND_H

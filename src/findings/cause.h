@@ -27,8 +27,8 @@
 #include "derive/clockcheck.h"
 
 struct nl_work_here;
-/* Of a process without device work (`cpu`): its main thread, or what was sampled of it. There are no kernels,
- * copies and gaps then, and wall_ns is the span of its account. */
+/* Of a process without device work (`cpu`): its main thread, or what was sampled of it. There are
+ * no kernels, copies and gaps then, and wall_ns is the span of its account. */
 struct nl_scene {
     const struct nl_trace *trace;
     const struct nl_window *window;
@@ -60,8 +60,8 @@ struct nl_scene {
     const struct nl_account_device *booked; /* the account's part about it; NULL without one */
     int64_t cpu_busy; /* kept by bound.c, under a lock; NL_NULL_I64 until then */
     bool cpu;
-    bool
-        blind; /* kernels of graphs that its process replays were not recorded: gaps may be theirs */
+    /* kernels of graphs that its process replays were not recorded: gaps may be theirs */
+    bool blind;
 };
 
 enum nl_verdict { NL_CAUSE_ABSENT, NL_CAUSE_FOUND, NL_CAUSE_ABSTAINED };
@@ -93,7 +93,8 @@ struct nl_cause {
 /* Whether counters were read of most kernels in this very run (not in a report that was joined). */
 bool nl_scene_was_counted(const struct nl_scene *scene);
 
-/* A recorder of ROCm that was asked for kernels alone: between them it says nothing, neither of copies nor of calls. */
+/* A recorder of ROCm that was asked for kernels alone: between them it says nothing,
+ * neither of copies nor of calls. */
 bool nl_scene_only_kernels(const struct nl_scene *scene);
 
 double nl_scene_share(const struct nl_scene *scene, int64_t ns); /* of wall; 0 without */
@@ -173,9 +174,9 @@ const char *nl_say_rate(const struct nl_scene *scene, double bytes_per_s);
 #define NL_DOUBT_FEW_LAUNCHES 0.92 /* sync_calls: launches of at most half of the work */
 #define NL_DOUBT_PHASE        0.85 /* gpu_idle: one gap is nearly all, a phase and no pattern */
 
-/* Cost, its share, and severity: critical from `critical_share` of wall on. `coverage` is the part of the data that
- * the judgement rests on (0..1): confidence is that times the sureness of the cause (sureness.h). saving is
- * [cost/2, cost]. */
+/* Cost, its share, and severity: critical from `critical_share` of wall on. `coverage` is the part
+ * of the data that the judgement rests on (0..1): confidence is that times the sureness of the
+ * cause (sureness.h). saving is [cost/2, cost]. */
 void nl_find(const struct nl_scene *scene, struct nl_finding *finding, int64_t cost_ns,
              double critical_share, double coverage);
 void nl_title(const struct nl_scene *scene, struct nl_finding *finding, const char *format, ...)

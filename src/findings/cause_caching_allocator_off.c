@@ -1,9 +1,10 @@
 /*
  * caching_allocator_off — PyTorch asks the driver for every tensor.
  *
- * Signal: after the first fifth of the time, one call of cudaMalloc (hipMalloc) or its like for five kernels or fewer, half as
- * many frees, 100 at least, in a profile with PyTorch's operators; the gaps mostly spent in them, or begun in a free
- * that waits, over 1 % of wall. PYTORCH_NO_CUDA_MEMORY_CACHING=1 does that, and a pluggable allocator may.
+ * Signal: after the first fifth of the time, one call of cudaMalloc (hipMalloc) or its like for
+ * five kernels or fewer, half as many frees, 100 at least, in a profile with PyTorch's operators;
+ * the gaps mostly spent in them, or begun in a free that waits, over 1 % of wall.
+ * PYTORCH_NO_CUDA_MEMORY_CACHING=1 does that, and a pluggable allocator may.
  */
 #include "findings/cause.h"
 #include "base/sum.h"

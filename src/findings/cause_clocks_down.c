@@ -1,10 +1,11 @@
 /*
- * clocks_down — the device computes at a lower clock than it can, because of heat, power or a setting.
+ * clocks_down — the device computes at a lower clock than it can, because of
+ * heat, power or a setting.
  *
- * Signal: the driver's reasons (root causes power_cap, thermal_throttle, clock_not_boosted) while the device
- * computes, and readings of a clock below its highest. Cost: what work that follows the clock loses by it, over
- * 1 % of wall for heat, 3 % for power and settings. Power is the ceiling of large products on many GPUs, so it
- * is never critical.
+ * Signal: the driver's reasons (root causes power_cap, thermal_throttle, clock_not_boosted) while
+ * the device computes, and readings of a clock below its highest. Cost: what work that follows the
+ * clock loses by it, over 1 % of wall for heat, 3 % for power and settings. Power is the ceiling of
+ * large products on many GPUs, so it is never critical.
  */
 #include "findings/heldclock.h"
 #include "base/sum.h"

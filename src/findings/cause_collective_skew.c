@@ -1,5 +1,6 @@
 /*
- * collective_skew — ranks or devices come late to their collectives, and the others wait inside them.
+ * collective_skew — ranks or devices come late to their collectives, and the
+ * others wait inside them.
  *
  * Signal: with several ranks, or devices that run the same, the account's exposed_comm_wait (from
  * the arrival of this one to the last one's); with one what collectives of one operation, size and

@@ -2,10 +2,11 @@
  * copies_not_recorded — the recording has calls that copy, and not one copy: time that looks idle
  * next to them may be copying.
  *
- * Signal: calls that copy (hipMemcpy…, cudaMemcpy…), no row of copies on any device, and over 1 % of wall idle while the
- * launching thread is inside such a call. On AMD kernels copy, too (__amd_rocclr_copyBuffer): where they are as many as the calls,
- * these are the copies. About the measurement: costs nothing. rocprofv3 --kernel-trace --hip-trace
- * without --memory-copy-trace records so.
+ * Signal: calls that copy (hipMemcpy…, cudaMemcpy…), no row of copies on any device, and over 1
+ * % of wall idle while the launching thread is inside such a call. On AMD kernels copy, too
+ * (__amd_rocclr_copyBuffer): where they are as many as the calls, these are the copies. About
+ * the measurement: costs nothing. rocprofv3 --kernel-trace --hip-trace without
+ * --memory-copy-trace records so.
  */
 #include "findings/bookcause.h"
 #include "base/sum.h"

@@ -1,10 +1,12 @@
 /*
- * cpu_before_work — the recorded step begins with work of the CPU, and the device gets its first work late.
+ * cpu_before_work — the recorded step begins with work of the CPU, and the device
+ * gets its first work late.
  *
- * Between the first and the last work of a device such time is idle time, and other causes find it. A recording of one
- * step (or of few) has much of it in front of the first: samples are decoded, prompts are tokenised, and the device
- * stands as if it were busy from its first work to its last. Signal: rows before_device of the account, in the steady
- * part of a profile with steps, in which the launching thread is in functions of the program.
+ * Between the first and the last work of a device such time is idle time, and other causes find it.
+ * A recording of one step (or of few) has much of it in front of the first: samples are decoded,
+ * prompts are tokenised, and the device stands as if it were busy from its first work to its last.
+ * Signal: rows before_device of the account, in the steady part of a profile with steps, in which
+ * the launching thread is in functions of the program.
  */
 #include "findings/bookcause.h"
 

@@ -25,8 +25,8 @@ static bool recorded_by(const struct nl_trace *trace, const char *const *tools)
     return false;
 }
 
-/* Where the program's own ranges are all that was recorded, they are its functions. Not those of a GPU's profiler that
- * left out the device: such a range may do nothing but wait for it. */
+/* Where the program's own ranges are all that was recorded, they are its functions. Not those of a
+ * GPU's profiler that left out the device: such a range may do nothing but wait for it. */
 static bool only_ranges(const struct nl_trace *trace)
 {
     static const char *const of_gpus[] = {"nsys", "rocprof", "roctx", "rpd", "nvprof", NULL};
@@ -65,7 +65,8 @@ static bool any(const struct nl_scene *scene, const struct nl_account_row *row)
     return row->part == NL_BOOKED_COMPUTE;
 }
 
-/* Scalene samples lines: what the line's own calls into native code and the system take is in its time. */
+/* Scalene samples lines: what the line's own calls into native code and the
+ * system take is in its time. */
 struct line {
     bool is;
     int64_t all, native; /* weights of samples */

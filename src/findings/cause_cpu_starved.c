@@ -1,9 +1,9 @@
 /*
  * cpu_starved — the thread that matters could run, but has no processor.
  *
- * Signal: of the account, time in which the thread that feeds the device, or the main thread, was off the processors
- * though it was ready to run (switches of the scheduler), over 5 % of wall. Too many threads on too few cores,
- * a quota of the container, or other programs.
+ * Signal: of the account, time in which the thread that feeds the device, or the main thread, was
+ * off the processors though it was ready to run (switches of the scheduler), over 5 % of wall. Too
+ * many threads on too few cores, a quota of the container, or other programs.
  */
 #include "findings/bookcause.h"
 

@@ -1,8 +1,8 @@
 /*
  * cuda_graph_absent — the same kernels are launched one by one in every step.
  *
- * Signal: at least three steps, the same sequence of kernel names in at least 90 % of them, no graph
- * launch, over 200 launches per step (a proposal of ours), and host-late gaps spent
+ * Signal: at least three steps, the same sequence of kernel names in at least 90 % of them, no
+ * graph launch, over 200 launches per step (a proposal of ours), and host-late gaps spent
  * dispatching over 10 % of wall.
  */
 #include "findings/launchcause.h"

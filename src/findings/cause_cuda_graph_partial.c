@@ -1,9 +1,11 @@
 /*
- * cuda_graph_partial — graphs are replayed, and the device still waits in front of them or inside them.
+ * cuda_graph_partial — graphs are replayed, and the device still waits in
+ * front of them or inside them.
  *
- * Signal: gaps whose next work belongs to a graph launch, over 5 % of wall, in ten gaps at least. Launched late (host_late):
- * what the CPU does between two replays. Begun already: inside a replay, between its nodes. A replay that was launched and
- * has not begun waits for something else (an event, work that is not in the recording): none of this cause's.
+ * Signal: gaps whose next work belongs to a graph launch, over 5 % of wall, in ten gaps at least.
+ * Launched late (host_late): what the CPU does between two replays. Begun already: inside a replay,
+ * between its nodes. A replay that was launched and has not begun waits for something else (an
+ * event, work that is not in the recording): none of this cause's.
  */
 #include "findings/cause.h"
 

@@ -1,9 +1,10 @@
 /*
- * d2d_copy_or_cast_excess — kernels that only copy, cast or change layout take much of the device's time.
+ * d2d_copy_or_cast_excess — kernels that only copy, cast or change layout take
+ * much of the device's time.
  *
- * Signal: kernels of the category copy_like (direct_copy, transposes, layout changes, concatenation) have over 10 % of
- * busy time; critical over 30 % (book of causes, entry 25). They can go as far as types and layouts can be
- * kept: at most all of them, at least a third.
+ * Signal: kernels of the category copy_like (direct_copy, transposes, layout changes,
+ * concatenation) have over 10 % of busy time; critical over 30 % (book of causes, entry 25). They
+ * can go as far as types and layouts can be kept: at most all of them, at least a third.
  */
 #include "findings/kernelkinds.h"
 

@@ -59,7 +59,8 @@ static bool is_loader(const struct nl_trace *trace, uint32_t frame)
            nl_marks_in(NL_MARKS(marks), nl_trace_name(trace, trace->stack.file[frame]));
 }
 
-/* Per frame whether it, or a caller, fetches: callers may stand anywhere, so until nothing changes. */
+/* Per frame whether it, or a caller, fetches: callers may stand anywhere,
+ * so until nothing changes. */
 static uint8_t *find_inside(const struct nl_trace *trace, uint64_t *frames)
 {
     uint8_t *inside = nl_zalloc((size_t)trace->stack.rows + 1);

@@ -1,9 +1,9 @@
 /*
  * dataloader_stall — the device waits for input data.
  *
- * Signal: host-late gaps ∩ slices of fetching data (DataLoader … __next__, _next_data, data_load and
- * their like) on threads that launch. Warning over 5 % of wall (TensorBoard plugin), critical over
- * 20 % (XProf input-pipeline analyser: highly input bound).
+ * Signal: host-late gaps ∩ slices of fetching data (DataLoader … __next__, _next_data, data_load
+ * and their like) on threads that launch. Warning over 5 % of wall (TensorBoard plugin), critical
+ * over 20 % (XProf input-pipeline analyser: highly input bound).
  */
 #include "findings/cause.h"
 #include "base/sum.h"

@@ -1,10 +1,11 @@
 /*
- * decode_weight_bound — steps that generate one token per request take as long as reading the weights does.
+ * decode_weight_bound — steps that generate one token per request take as long as
+ * reading the weights does.
  *
- * Signal: decode steps (llmsteps.h) over 10 % of wall, at least half of whose length is the least time that
- * their weights take to read at memory's peak (both sides: what must be read, and how long the steps are), while
- * their arithmetic takes less. Sizes must be known of at least half of the time in products. Cost: time of these
- * products beyond their arithmetic at 80 % of the peak.
+ * Signal: decode steps (llmsteps.h) over 10 % of wall, at least half of whose length is the least
+ * time that their weights take to read at memory's peak (both sides: what must be read, and how
+ * long the steps are), while their arithmetic takes less. Sizes must be known of at least half of
+ * the time in products. Cost: time of these products beyond their arithmetic at 80 % of the peak.
  */
 #include "base/sum.h"
 #include "findings/llmcause.h"

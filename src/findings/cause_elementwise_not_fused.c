@@ -1,10 +1,10 @@
 /*
- * elementwise_not_fused — chains of operators that each read and write all of memory for one operation
- * per element.
+ * elementwise_not_fused — chains of operators that each read and write all of memory for
+ * one operation per element.
  *
- * Signal: elementwise operators that follow each other on the device directly take over 5 % of wall more
- * than the longest of each chain would (one kernel that reads and writes once). Two sides: they are
- * bound by memory (a few operations per element), and they come in chains.
+ * Signal: elementwise operators that follow each other on the device directly take over 5 % of wall
+ * more than the longest of each chain would (one kernel that reads and writes once). Two sides:
+ * they are bound by memory (a few operations per element), and they come in chains.
  *
  * If sizes or launches were not recorded, names of kernels decide: those of the category
  * elementwise have over 25 % of busy time, in 100 kernels or more, and a third of their time

@@ -1,9 +1,10 @@
 /*
  * fp64_slow — double precision on a GPU that has hardly any units for it.
  *
- * Signal: kernels whose names say double (dgemm, d884, templates of double) take over 5 % of busy time on a device that does
- * 1/32 or 1/64 of FP32's rate in FP64: compute capability 5, 6.1, 7.5, 8.6, 8.7, 8.9 and 12 (CUDA Programming
- * Guide, throughput of native arithmetic instructions). Mostly a float literal or a NumPy array that was never converted.
+ * Signal: kernels whose names say double (dgemm, d884, templates of double) take over 5 % of busy
+ * time on a device that does 1/32 or 1/64 of FP32's rate in FP64: compute capability 5, 6.1, 7.5,
+ * 8.6, 8.7, 8.9 and 12 (CUDA Programming Guide, throughput of native arithmetic instructions).
+ * Mostly a float literal or a NumPy array that was never converted.
  */
 #include <math.h>
 
@@ -19,7 +20,8 @@ static const char *const marks[] = {"dgemm",   "d884",    "<double", ", double",
                                     "double2", "_dgemv_", "double*", "double *",
                                     "double,", "_f64_",   "float64"};
 
-/* Kernels that wait for memory: 32 bits halve their bytes, and their rate of arithmetic is not what limits them. */
+/* Kernels that wait for memory: 32 bits halve their bytes, and their rate of arithmetic
+ * is not what limits them. */
 static const char *const by_bytes[] = {"gemv", "dot",    "axpy", "scal",        "nrm2",
                                        "copy", "reduce", "Copy", "elementwise", "Reduc"};
 
@@ -29,8 +31,8 @@ static bool is_slow_capability(uint32_t major, uint32_t minor)
            (major == 8 && minor >= 6) || major == 12;
 }
 
-/* How busy the unit for FP64 was, and the busiest other unit or memory, where a kernel profiler measured that of a kernel: per
- * measurement, 0..1, NAN unknown. */
+/* How busy the unit for FP64 was, and the busiest other unit or memory, where a kernel profiler
+ * measured that of a kernel: per measurement, 0..1, NAN unknown. */
 struct units {
     double *fp64, *others;
 };
@@ -71,8 +73,9 @@ static void free_units(struct units *units)
     nl_free(units->others);
 }
 
-/* The part of a kernel's time that FP32 can save at most: 31/32 of arithmetic, half of what waits for memory. Where it was
- * measured, no more than the unit for FP64 was busy, nor than what no other unit needs. */
+/* The part of a kernel's time that FP32 can save at most: 31/32 of arithmetic, half of what
+ * waits for memory. Where it was measured, no more than the unit for FP64 was busy, nor than
+ * what no other unit needs. */
 static double most_of(const struct nl_trace *trace, uint32_t kernel, bool by_bytes_alone,
                       const struct units *units)
 {

@@ -1,10 +1,12 @@
 /*
- * fp8_full_accumulation — a remark: products of FP8 on Hopper add up in full precision where fast accumulation would do.
+ * fp8_full_accumulation — a remark: products of FP8 on Hopper add up in full precision where
+ * fast accumulation would do.
  *
- * Signal: on compute capability 9.0, FP8 products that were called without fast accumulation (use_fast_accum of
- * torch._scaled_mm) and that arithmetic bounds take over 10 % of wall and stay below 80 % of their roof, and hardly any
- * product accumulates fast: where some do, the others are those of gradients, which keep it on purpose. Cost: what they
- * take beyond 80 % of the roof, an upper bound.
+ * Signal: on compute capability 9.0, FP8 products that were called without fast accumulation
+ * (use_fast_accum of torch._scaled_mm) and that arithmetic bounds take over 10 % of wall and
+ * stay below 80 % of their roof, and hardly any product accumulates fast: where some do, the
+ * others are those of gradients, which keep it on purpose. Cost: what they take beyond 80 % of
+ * the roof, an upper bound.
  */
 #include "base/sum.h"
 #include "findings/workcause.h"

@@ -1,9 +1,10 @@
 /*
- * fp8_unused — a remark: products in 16 bits are bound by arithmetic on a device whose 8-bit rate is higher.
+ * fp8_unused — a remark: products in 16 bits are bound by arithmetic on a device
+ * whose 8-bit rate is higher.
  *
- * Signal: matrix products (GEMM) in FP16 or BF16 that their FLOPs bound take over 40 % of wall, the device has
- * an FP8 peak of at least 1.5 times that of 16 bits, and less than a tenth of that time runs in FP8. Cost: the
- * part of their time that the ratio of the peaks would save.
+ * Signal: matrix products (GEMM) in FP16 or BF16 that their FLOPs bound take over 40 % of wall, the
+ * device has an FP8 peak of at least 1.5 times that of 16 bits, and less than a tenth of that time
+ * runs in FP8. Cost: the part of their time that the ratio of the peaks would save.
  */
 #include "base/sum.h"
 #include "findings/workcause.h"

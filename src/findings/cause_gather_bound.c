@@ -1,8 +1,8 @@
 /*
  * gather_bound — embeddings, gathers and index operators take the time, far from memory's peak.
  *
- * Signal: operators that read or write rows by index take over 10 % of wall and reach less than half of
- * memory's bandwidth. Cost: their headroom.
+ * Signal: operators that read or write rows by index take over 10 % of wall and reach less than
+ * half of memory's bandwidth. Cost: their headroom.
  */
 #include "findings/workcause.h"
 

@@ -1,9 +1,9 @@
 /*
  * gc_pause — the garbage collector stops the program.
  *
- * Signal: slices of the thread that feeds the device, or of the main thread, that stand for garbage collection, by kind
- * or name; on a device only where it is idle. Over 1 % of wall. Profiles of sums and samples: functions
- * of that name.
+ * Signal: slices of the thread that feeds the device, or of the main thread, that stand for garbage
+ * collection, by kind or name; on a device only where it is idle. Over 1 % of wall. Profiles of
+ * sums and samples: functions of that name.
  */
 #include "findings/bookcause.h"
 #include "base/mem.h"

@@ -3,8 +3,8 @@
  * of language models) against large weights.
  *
  * Signal: FLOPs per byte below the device's ridge, and at least half of memory's peak reached (both
- * sides: the work asks for bandwidth, and the device gives it), over 10 % of wall. Cost: what they take
- * beyond their FLOPs at 80 % of the peak.
+ * sides: the work asks for bandwidth, and the device gives it), over 10 % of wall. Cost: what they
+ * take beyond their FLOPs at 80 % of the peak.
  */
 #include "findings/workcause.h"
 #include "base/sum.h"

@@ -1,9 +1,9 @@
 /*
  * gemm_misaligned — matrix products whose inner or outer size is no multiple of 16 bytes.
  *
- * Signal: N or K is not a multiple of 16 bytes of the element type (8 elements of 16 bits, NVIDIA's guide
- * to matrix multiplication), they take over 5 % of wall, and reach less than half of their roof. Cost:
- * their headroom.
+ * Signal: N or K is not a multiple of 16 bytes of the element type (8 elements of 16 bits, NVIDIA's
+ * guide to matrix multiplication), they take over 5 % of wall, and reach less than half of their
+ * roof. Cost: their headroom.
  */
 #include "findings/workcause.h"
 

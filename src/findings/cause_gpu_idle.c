@@ -175,8 +175,8 @@ static bool is_mostly(const struct nl_scene *scene, int64_t ns)
     return 2 * ns > scene->parts->idle_ns;
 }
 
-/* In long gaps, launched and not begun: what the work waits for is not in the file. Rows of start-up count only when asked
- * for. */
+/* In long gaps, launched and not begun: what the work waits for is not in the file. Rows of
+ * start-up count only when asked for. */
 static int64_t held_ns(const struct nl_scene *scene, bool startup)
 {
     int64_t ns = 0;
@@ -355,8 +355,8 @@ static bool in_copy_calls(const struct nl_scene *scene, const struct nl_account_
            row->class != NL_IDLE_UNKNOWN;
 }
 
-/* Idle time of which the recording does not say why, or whether: gaps before work whose launch is not known, and
- * where no copy was recorded also gaps inside calls that copy. */
+/* Idle time of which the recording does not say why, or whether: gaps before work whose launch is
+ * not known, and where no copy was recorded also gaps inside calls that copy. */
 static int64_t unexplained(const struct nl_scene *scene)
 {
     int64_t ns = scene->device->class_ns[NL_IDLE_UNKNOWN];
@@ -389,8 +389,8 @@ static bool before_first(const struct nl_scene *scene, const struct nl_idle_gap 
     return gap->end <= scene->hidden.items[0].start;
 }
 
-/* Start-up is paid once and mostly needed, and a CPU that launches earlier frees no work that waits for something else:
- * neither is a saving. */
+/* Start-up is paid once and mostly needed, and a CPU that launches earlier frees no work that waits
+ * for something else: neither is a saving. */
 static void promise(const struct nl_scene *scene, struct nl_finding *finding,
                     const struct activity *main)
 {

@@ -1,8 +1,9 @@
 /*
  * h2d_in_critical_path — data that the device waits for.
  *
- * Signal: |HtoD copies \ (compute ∪ communication)| / wall > 5 % (TraceLens GPUEventAnalyser,
- * nsys-ai book of root causes), critical over 20 % (XProf input-pipeline analyser: infeed 5 / 20 %).
+ * Signal: |HtoD copies \ (compute ∪ communication)| / wall > 5 % (TraceLens
+ * GPUEventAnalyser, nsys-ai book of root causes), critical over 20 % (XProf input-pipeline
+ * analyser: infeed 5 / 20 %).
  */
 #include "findings/copycause.h"
 

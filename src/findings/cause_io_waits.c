@@ -1,8 +1,9 @@
 /*
  * io_waits — the main thread reads and writes while nothing else gets done.
  *
- * Signal: rows of the account of a process without device work whose function reads, writes, sends or receives, by its
- * name (cpunames), over 10 % of wall. A function of Python with such a name counts only where functions in C are not shown.
+ * Signal: rows of the account of a process without device work whose function reads, writes, sends
+ * or receives, by its name (cpunames), over 10 % of wall. A function of Python with such a name
+ * counts only where functions in C are not shown.
  */
 #include "findings/bookcause.h"
 #include "findings/cpunames.h"

@@ -9,7 +9,8 @@
 
 #define MAX_SHARE 0.5
 
-/* Kernels that work: one of communication runs while it waits for others (exposed_communication), and some are waits. */
+/* Kernels that work: one of communication runs while it waits for others
+ * (exposed_communication), and some are waits. */
 static void group_work(const struct nl_scene *scene, struct nl_groups *groups)
 {
     const struct nl_trace *trace = scene->trace;

@@ -1,8 +1,8 @@
 /*
  * layout_copies — kernels that only move data: casts, contiguous copies, concatenation.
  *
- * Signal: operators of the family copy (copy_, cat, stack) take over 5 % of wall in kernels. Two sides:
- * their kernels' time, and the bytes that they move without computing anything.
+ * Signal: operators of the family copy (copy_, cat, stack) take over 5 % of wall in kernels. Two
+ * sides: their kernels' time, and the bytes that they move without computing anything.
  */
 #include "findings/workcause.h"
 #include "base/sum.h"

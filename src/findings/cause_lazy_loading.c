@@ -1,9 +1,10 @@
 /*
  * lazy_loading — the device waits while kernels are loaded on their first use.
  *
- * Signal: host-late gaps whose work was launched by a call that first loaded its code (timeline/coldlaunch.h), or that were
- * spent in loading modules, at any time of the recording: three at least, over 5 % of wall. Later than the first fifth of
- * the time they are jit_compile_in_loop, too, which claims that part.
+ * Signal: host-late gaps whose work was launched by a call that first loaded its code
+ * (timeline/coldlaunch.h), or that were spent in loading modules, at any time of the recording:
+ * three at least, over 5 % of wall. Later than the first fifth of the time they are
+ * jit_compile_in_loop, too, which claims that part.
  */
 #include "findings/cause.h"
 #include "timeline/coldlaunch.h"

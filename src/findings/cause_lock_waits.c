@@ -1,8 +1,9 @@
 /*
  * lock_waits — the main thread waits for locks or for other threads.
  *
- * Signal: rows of the account of a process without device work whose function waits for a lock, by its name (waitname.h),
- * over 5 % of wall. What only sleeps or polls waits for something outside and does not count.
+ * Signal: rows of the account of a process without device work whose function waits for a lock,
+ * by its name (waitname.h), over 5 % of wall. What only sleeps or polls waits for something
+ * outside and does not count.
  */
 #include "findings/bookcause.h"
 #include "timeline/waitname.h"

@@ -2,9 +2,9 @@
  * low_copy_bandwidth — large copies far below what the link can do.
  *
  * Signal: host-device copies of at least 4 MB at less than 50 % of the link's practical rate
- * (PCIe 3 about 12, PCIe 4 about 25, PCIe 5 about 50 GB/s). The link follows
- * from the device's name (hostlinks.def); when that is not known, PCIe 3 is assumed, so that only what is
- * slow on any link is named.
+ * (PCIe 3 about 12, PCIe 4 about 25, PCIe 5 about 50 GB/s). The link follows from the
+ * device's name (hostlinks.def); when that is not known, PCIe 3 is assumed, so that only what
+ * is slow on any link is named.
  */
 #include "findings/copycause.h"
 #include "base/sum.h"

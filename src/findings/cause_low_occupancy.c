@@ -1,10 +1,11 @@
 /*
  * low_occupancy — kernels whose registers or shared memory leave room for few warps.
  *
- * Signal: kernels that multiply no matrices (those need few warps by design) and whose launch allows less than
- * 25 % of a multiprocessor's warps because of registers or shared memory (launchfit.h), with at least a full
- * wave of blocks, take over 10 % of wall. Where a kernel profiler measured the kernel, more than 50 % of the
- * memory throughput acquits it. Cost: half of their time, an upper bound.
+ * Signal: kernels that multiply no matrices (those need few warps by design) and whose launch
+ * allows less than 25 % of a multiprocessor's warps because of registers or shared memory
+ * (launchfit.h), with at least a full wave of blocks, take over 10 % of wall. Where a kernel
+ * profiler measured the kernel, more than 50 % of the memory throughput acquits it. Cost: half of
+ * their time, an upper bound.
  */
 #include "base/sum.h"
 #include "derive/kernelcategory.h"

@@ -1,8 +1,9 @@
 /*
  * memory_fragmentation — the allocator holds far more memory than was ever live.
  *
- * Signal: of the pool with most, the highest reserve is over 20 % and 64 MiB above the highest sum of live
- * allocations. What is reserved and never live cannot be used by anything else on the device.
+ * Signal: of the pool with most, the highest reserve is over 20 % and 64 MiB above the
+ * highest sum of live allocations. What is reserved and never live cannot be used by
+ * anything else on the device.
  */
 #include "findings/bookcause.h"
 #include "findings/memorypools.h"

@@ -1,9 +1,11 @@
 /*
- * memory_leak — the memory that is left when the program has given back what it does not need keeps growing.
+ * memory_leak — the memory that is left when the program has given back what it
+ * does not need keeps growing.
  *
- * Signal: of the allocator's totals, over eight equal parts of the time (the first two are the start), the lowest value of
- * each part never falls and rises in four of five (seriesgrowth), by over 10 % and 16 MiB in all (Amazon SageMaker
- * Debugger's GPUMemoryIncrease looks for 5 points of growth).
+ * Signal: of the allocator's totals, over eight equal parts of the time (the first two are
+ * the start), the lowest value of each part never falls and rises in four of five
+ * (seriesgrowth), by over 10 % and 16 MiB in all (Amazon SageMaker Debugger's
+ * GPUMemoryIncrease looks for 5 points of growth).
  */
 #include "findings/bookcause.h"
 #include "findings/memorypools.h"

@@ -1,10 +1,12 @@
 /*
- * moe_imbalance — the experts of one rank get more tokens than those of the others, which wait for it.
+ * moe_imbalance — the experts of one rank get more tokens than those of the
+ * others, which wait for it.
  *
- * Signal, from two sides: of ranks that run as many expert kernels (within a tenth), one takes 1.2 times the
- * median or more for them (TraceLens' agents warn at 1.3 of sent bytes), while its other products take at most
- * 1.1 times the median (else its device is slow); and it spends less time in communication than the median rank,
- * because it comes last and the others wait for it there. Cost: the smaller of both differences, over 5 % of wall.
+ * Signal, from two sides: of ranks that run as many expert kernels (within a tenth), one takes 1.2
+ * times the median or more for them (TraceLens' agents warn at 1.3 of sent bytes), while its other
+ * products take at most 1.1 times the median (else its device is slow); and it spends less time in
+ * communication than the median rank, because it comes last and the others wait for it there. Cost:
+ * the smaller of both differences, over 5 % of wall.
  */
 #include <stdlib.h>
 
@@ -57,7 +59,8 @@ static bool is_alike(uint64_t a, uint64_t b)
     return (double)a <= COUNT_TIMES * (double)b && (double)b <= COUNT_TIMES * (double)a;
 }
 
-/* Of the devices that run as many expert kernels as the scene's; of the next scenes, too, if they run as many. */
+/* Of the devices that run as many expert kernels as the scene's; of the next scenes,
+ * too, if they run as many. */
 static void find_medians(struct nl_scene *scene, const struct nl_expert_sums *all, uint64_t kernels)
 {
     struct nl_experts_found *found = scene->experts;

@@ -1,6 +1,6 @@
 /*
- * padding_waste — steps of inference compute more rows than they have tokens: batches padded to a size that was
- * captured in a graph or compiled, prompts padded to the longest.
+ * padding_waste — steps of inference compute more rows than they have tokens: batches padded to a
+ * size that was captured in a graph or compiled, prompts padded to the longest.
  *
  * Signal, from two sides: names of steps give their tokens, shapes of their products the computed
  * rows. Of all rows at least 20 % are padding (vLLM and SGLang pad to captured sizes;
@@ -8,9 +8,9 @@
  * arithmetic bounds it; padded rows that wait for the same weights cost little, so steps bound by
  * reading weights do not count.
  *
- * Rows beyond the tokens of a name may also be tokens: those of other ranks (attention with data parallelism and
- * experts of all: gathers or exchanges between), or several for each request (speculation: a whole multiple).
- * Then the cause abstains.
+ * Rows beyond the tokens of a name may also be tokens: those of other ranks (attention with data
+ * parallelism and experts of all: gathers or exchanges between), or several for each request
+ * (speculation: a whole multiple). Then the cause abstains.
  */
 #include <math.h>
 #include <string.h>

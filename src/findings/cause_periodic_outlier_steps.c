@@ -1,6 +1,6 @@
 /*
- * periodic_outlier_steps — a few steps take far longer than the others: checkpoints, evaluation, logging,
- * garbage collection.
+ * periodic_outlier_steps — a few steps take far longer than the others: checkpoints, evaluation,
+ * logging, garbage collection.
  *
  * Signal: of eight steps or more (warm-up left out) at most a quarter take over twice the median,
  * and together over 5 % of wall more than the median would. What they do in addition is the name

@@ -1,9 +1,10 @@
 /*
  * profiler_overhead — the recording itself makes the CPU slower.
  *
- * Signal: Python frames were recorded by the framework's profiler, two or more for every operator, and the verdict rests on
- * the CPU: over 10 % of wall is host-late idle time, or there is no device work. Each frame costs the profiler a few
- * hundred nanoseconds, so what the CPU is blamed for is an upper limit. Says nothing about the program.
+ * Signal: Python frames were recorded by the framework's profiler, two or more for every operator,
+ * and the verdict rests on the CPU: over 10 % of wall is host-late idle time, or there is no device
+ * work. Each frame costs the profiler a few hundred nanoseconds, so what the CPU is blamed for is
+ * an upper limit. Says nothing about the program.
  */
 #include "findings/bookcause.h"
 

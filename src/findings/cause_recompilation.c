@@ -1,9 +1,10 @@
 /*
  * recompilation — the same code is compiled again and again.
  *
- * Signal: slices that stand for compilation (by kind, or by the names of TorchInductor, Dynamo, Triton and XLA) of
- * one name come three times or more after the first fifth of the time, and together cost over 1 % of wall: on a device its idle
- * time meanwhile, in a CPU-only profile all of it.
+ * Signal: slices that stand for compilation (by kind, or by the names of TorchInductor,
+ * Dynamo, Triton and XLA) of one name come three times or more after the first fifth of the
+ * time, and together cost over 1 % of wall: on a device its idle time meanwhile, in a
+ * CPU-only profile all of it.
  */
 #include "base/utf8.h"
 #include "findings/bookcause.h"

@@ -1,9 +1,9 @@
 /*
- * roof_headroom — the device computes, but far from what it can: kernels could take much less time. A
- * remark that says where tuning pays.
+ * roof_headroom — the device computes, but far from what it can: kernels could take much less time.
+ * A remark that says where tuning pays.
  *
- * Signal: headroom to 80 % of the roofs over 30 % of wall (TraceLens ranks by the same figure at 75 to
- * 100 %). Cost: the headroom, an upper bound.
+ * Signal: headroom to 80 % of the roofs over 30 % of wall (TraceLens ranks by the same figure at 75
+ * to 100 %). Cost: the headroom, an upper bound.
  */
 #include "base/utf8.h"
 #include "findings/workcause.h"

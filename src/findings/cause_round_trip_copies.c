@@ -1,9 +1,10 @@
 /*
  * round_trip_copies — the same bytes go to the host and come back.
  *
- * Signal: a copy to the host is followed by one of the very same size (64 KiB at least) to the device before another copy of
- * that size to the host: ten such pairs, whose exposed time is over 2 % of wall. Sizes are all that is recorded, so
- * it is likely, not certain, that the bytes are the same.
+ * Signal: a copy to the host is followed by one of the very same size (64 KiB at least) to
+ * the device before another copy of that size to the host: ten such pairs, whose exposed
+ * time is over 2 % of wall. Sizes are all that is recorded, so it is likely, not certain,
+ * that the bytes are the same.
  */
 #include <stdlib.h>
 

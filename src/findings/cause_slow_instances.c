@@ -1,11 +1,11 @@
 /*
  * slow_instances — some calls of one kernel take many times as long as their siblings.
  *
- * Signal: kernels of one name, grid and block, at least 20 of them, nine of ten of which take at most twice the
- * median, and some more than five times (nsys-ai: max over mean above 5 at n of 20). Together these take over
- * 5 % of wall more than the median would. Slow calls that come in more than half of the steps belong to the
- * program (other sizes at the same grid) and do not count; without four steps that is not known. Cost: what
- * slow calls take beyond the median.
+ * Signal: kernels of one name, grid and block, at least 20 of them, nine of ten of which take at
+ * most twice the median, and some more than five times (nsys-ai: max over mean above 5 at n of 20).
+ * Together these take over 5 % of wall more than the median would. Slow calls that come in more
+ * than half of the steps belong to the program (other sizes at the same grid) and do not count;
+ * without four steps that is not known. Cost: what slow calls take beyond the median.
  */
 #include <stdlib.h>
 
@@ -159,7 +159,8 @@ static void judge_group(struct nl_scene *scene, const uint32_t *kernels, size_t 
     }
 }
 
-/* Kernels of the groups that may have slow ones, group by group, in order of time; `kept`: these groups by key. */
+/* Kernels of the groups that may have slow ones, group by group, in order of time;
+ * `kept`: these groups by key. */
 static uint32_t *gather(const struct nl_scene *scene, struct groups *groups, struct nl_keyed *kept,
                         size_t *kept_count)
 {

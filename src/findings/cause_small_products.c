@@ -1,10 +1,12 @@
 /*
- * small_products — many matrix products are too small to fill the device, and each runs far from its roof.
+ * small_products — many matrix products are too small to fill the device, and
+ * each runs far from its roof.
  *
- * Signal: products (GEMM) whose least time at the roof is below 5 µs, of which a kernel's start and its last wave
- * are a large part, take over 10 % of wall, are 20 or more, and reach less than half of their roofs together.
- * Cost: what each takes beyond its roof at 80 %, or beyond 2 µs, which the shortest kernels take. A call over 30 µs
- * is held up by something else than its start, and does not count. Products that wait for their operands near memory's peak are gemm_memory_bound.
+ * Signal: products (GEMM) whose least time at the roof is below 5 µs, of which a kernel's start and
+ * its last wave are a large part, take over 10 % of wall, are 20 or more, and reach less than half
+ * of their roofs together. Cost: what each takes beyond its roof at 80 %, or beyond 2 µs, which the
+ * shortest kernels take. A call over 30 µs is held up by something else than its start, and does
+ * not count. Products that wait for their operands near memory's peak are gemm_memory_bound.
  */
 #include "base/mem.h"
 #include "base/sum.h"

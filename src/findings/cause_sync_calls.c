@@ -1,10 +1,10 @@
 /*
  * sync_calls — the CPU waits for the device and only then prepares the next work.
  *
- * Waiting for a busy device is free; what costs is that the CPU cannot prepare work meanwhile: cost = Σ over host-late
- * gaps during whose start a blocking call was open on the launching thread, of the gap, but no more than the call
- * lasted. What the CPU works on for longer than that is late without the wait, too, and belongs to that work.
- * Warning over 2 % of wall, critical over 10 %.
+ * Waiting for a busy device is free; what costs is that the CPU cannot prepare work meanwhile: cost
+ * = Σ over host-late gaps during whose start a blocking call was open on the launching thread, of
+ * the gap, but no more than the call lasted. What the CPU works on for longer than that is late
+ * without the wait, too, and belongs to that work. Warning over 2 % of wall, critical over 10 %.
  */
 #include "findings/cause.h"
 #include "base/sum.h"

@@ -1,8 +1,8 @@
 /*
  * sync_memcpy — copies by a call that returns only when they are done.
  *
- * Signal: cudaMemcpy and its like without Async; cost = device idle in gaps that begin in such a call, of each no more
- * than the call lasted (nsys expert rule cuda_memcpy_sync).
+ * Signal: cudaMemcpy and its like without Async; cost = device idle in gaps that begin in such a
+ * call, of each no more than the call lasted (nsys expert rule cuda_memcpy_sync).
  */
 #include "findings/cause.h"
 

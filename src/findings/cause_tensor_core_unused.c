@@ -4,8 +4,8 @@
  * Signal: kernels of matrix products (GEMM, convolution, attention, …) whose names say that they
  * run without tensor cores (sgemm, dgemm, ffma, simt; never inferred from "xmma", which NVIDIA uses
  * for both), over 10 % of all matrix time (TensorBoard plugin of Kineto; nsys-ai from 10 ms on).
- * What could be won: TF32 on A100 is up to 8 times FP32, but memory soon bounds it: the cost is 3/4 of
- * the time (4 times as fast), the saving [1/4, 3/4].
+ * What could be won: TF32 on A100 is up to 8 times FP32, but memory soon bounds it: the cost is 3/4
+ * of the time (4 times as fast), the saving [1/4, 3/4].
  */
 #include <string.h>
 
@@ -35,7 +35,8 @@ static enum work work_of(unsigned category)
                                                : PRODUCTS;
 }
 
-/* "convolutions and matrix products": what has a twentieth of the time or more, the longest first. */
+/* "convolutions and matrix products": what has a twentieth of the time or
+ * more, the longest first. */
 static const char *name_works(const struct nl_scene *scene, const int64_t by[WORKS])
 {
     static const char *const words[WORKS] = {"matrix products", "convolutions",
@@ -192,8 +193,8 @@ static bool has_tf32(const struct nl_scene *scene, uint32_t major)
     return major == NL_NULL_U32 ? name.len && !says_any(name, nvidia) : major >= 8;
 }
 
-/* Turing chips that were made without them (TU116, TU117) are of capability 7.5 like the others. AMD's
- * first with matrix cores are MI100 (gfx908) and RDNA 3 (gfx11). */
+/* Turing chips that were made without them (TU116, TU117) are of capability 7.5 like the others.
+ * AMD's first with matrix cores are MI100 (gfx908) and RDNA 3 (gfx11). */
 static bool has_none(const struct nl_scene *scene, bool amd, uint32_t major)
 {
     static const char *const turing[] = {"GTX 16", "MX450", "MX550", "T1000", "T600", "T400", NULL};

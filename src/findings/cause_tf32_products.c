@@ -1,10 +1,11 @@
 /*
  * tf32_products — products of FP32 inputs run as TF32 where 16 bits would be faster.
  *
- * Signal: matrix products on tensor cores whose inputs are FP32, and which their FLOPs bound, take over 10 %
- * of wall, and the device's 16-bit peak is at least 1.5 times that of TF32. Other products in 16 bits in the
- * same profile say that the program allows them (XProf advises when under 10 % is in 16 bits). Cost: the part
- * of their time that the ratio of the peaks would save. FP32 outside tensor cores is tensor_core_unused.
+ * Signal: matrix products on tensor cores whose inputs are FP32, and which their FLOPs bound, take
+ * over 10 % of wall, and the device's 16-bit peak is at least 1.5 times that of TF32. Other
+ * products in 16 bits in the same profile say that the program allows them (XProf advises when
+ * under 10 % is in 16 bits). Cost: the part of their time that the ratio of the peaks would save.
+ * FP32 outside tensor cores is tensor_core_unused.
  */
 #include "findings/workcause.h"
 #include "base/sum.h"

@@ -1,9 +1,8 @@
 /*
  * truncated_or_dropped — the recording lacks what other judgements rest on.
  *
- * Signal: device work whose launch is not in the recording, over 1 %, or
- * input that was cut short. About the measurement: costs nothing, lowers the confidence of causes that
- * need what is missing.
+ * Signal: device work whose launch is not in the recording, over 1 %, or input that was cut short.
+ * About the measurement: costs nothing, lowers the confidence of causes that need what is missing.
  */
 #include "findings/cause.h"
 

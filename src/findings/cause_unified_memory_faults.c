@@ -1,8 +1,10 @@
 /*
- * unified_memory_faults — pages of unified memory move between CPU and device while the program runs.
+ * unified_memory_faults — pages of unified memory move between CPU and
+ * device while the program runs.
  *
- * Signal: migrations (copies of kind UVM) by the time neither computation nor communication hides, over 1 % of wall. Kernels
- * that fault stand still meanwhile, which lengthens them: their time is not in the cost.
+ * Signal: migrations (copies of kind UVM) by the time neither computation nor communication
+ * hides, over 1 % of wall. Kernels that fault stand still meanwhile, which lengthens them: their
+ * time is not in the cost.
  */
 #include "findings/copycause.h"
 #include "base/sum.h"
@@ -23,7 +25,8 @@ static enum nl_verdict unified_memory_faults_evaluate(struct nl_scene *scene,
     struct nl_intervals all;
     if (!sums.count)
         return NL_CAUSE_ABSENT;
-    /* Faults stop the kernels that they interrupt: migration counts whether a kernel is "running" or not. */
+    /* Faults stop the kernels that they interrupt: migration counts whether a
+     * kernel is "running" or not. */
     nl_intervals_init(&all);
     int64_t exposed = nl_scene_exposed(scene, is_migration, &finding->where);
     for (size_t i = 0; i < scene->copy_count; i++) {

@@ -1,10 +1,11 @@
 /*
  * wave_quantisation — the last wave of blocks leaves most multiprocessors idle.
  *
- * Signal: a grid is worked off in waves of as many blocks as the device holds (launchfit.h). In the last one
- * of a few waves part of the multiprocessors has nothing to do: waves / ceil(waves) below 0.8 with one to four
- * waves (NVIDIA, Matrix Multiplication Background, "wave quantization"; Nsight Compute's rule of the tail
- * effect). Kernels of matrix products that do so take over 5 % of wall. Cost: the idle part of their time.
+ * Signal: a grid is worked off in waves of as many blocks as the device holds (launchfit.h). In the
+ * last one of a few waves part of the multiprocessors has nothing to do: waves / ceil(waves) below
+ * 0.8 with one to four waves (NVIDIA, Matrix Multiplication Background, "wave quantization"; Nsight
+ * Compute's rule of the tail effect). Kernels of matrix products that do so take over 5 % of wall.
+ * Cost: the idle part of their time.
  */
 #include "base/sum.h"
 

@@ -1,6 +1,6 @@
 /*
- * causebook — the causes that findings name, as a person looks them up: how each is judged, what speaks
- * against it, what it needs, what helps, where a maker says more.
+ * causebook — the causes that findings name, as a person looks them up: how each is judged, what
+ * speaks against it, what it needs, what helps, where a maker says more.
  */
 #ifndef NL_CAUSEBOOK_H
 #define NL_CAUSEBOOK_H
@@ -18,7 +18,8 @@ const char *nl_causebook_title(const char *id);
  * hand. */
 bool nl_causebook_page(struct nl_buf *out, const char *id);
 
-/* All causes in the order of causes.def, without remedies: the part of docs/findings.md that `make docs` makes. */
+/* All causes in the order of causes.def, without remedies: the part of
+ * docs/findings.md that `make docs` makes. */
 void nl_causebook_document(struct nl_buf *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* causes — every cause by its name. Not in cause.h: few files name one, and a new one would compile all others again. */
+/* causes — every cause by its name. Not in cause.h: few files name one, and a new one would
+ * compile all others again. */
 #ifndef NL_CAUSES_H
 #define NL_CAUSES_H
 

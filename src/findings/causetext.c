@@ -1,7 +1,7 @@
 /*
  * causetext — how causes write down what they found: sentences, conditions in SQL, cost and
- * confidence. The SQL looks at the whole profile, as `neurolens sql` does, so a window appears in it
- * as conditions on time.
+ * confidence. The SQL looks at the whole profile, as `neurolens sql` does, so a window appears in
+ * it as conditions on time.
  */
 #include <math.h>
 #include <inttypes.h>

@@ -25,7 +25,8 @@ struct nl_collective_size *nl_collective_sizes(const struct nl_scene *scene, siz
 const char *nl_collective_size_sql(const struct nl_scene *scene, uint32_t row);
 const char *nl_collectives_sql(const struct nl_scene *scene);
 
-/* A table "calls" of those that count, to select from: WITH …; dur, operation, bytes, group_name. `where` as above. */
+/* A table "calls" of those that count, to select from: WITH …; dur, operation, bytes,
+ * group_name. `where` as above. */
 const char *nl_collective_calls_sql(const struct nl_scene *scene, const char *where);
 
 #endif

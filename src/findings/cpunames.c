@@ -41,8 +41,8 @@ static bool is_in_file(const struct nl_trace *trace, struct nl_str name)
     return false;
 }
 
-/* Where built-in functions are shown apart, what reads is among them, and the own time of a function of Python is that of
- * its lines. */
+/* Where built-in functions are shown apart, what reads is among them, and the own time of a
+ * function of Python is that of its lines. */
 static bool is_own_python(const struct nl_trace *trace, struct nl_str name)
 {
     return !nl_is_builtin(name) && (has_place(name) || is_in_file(trace, name)) &&

@@ -1,6 +1,7 @@
 /*
- * cpuscene — scenes of profiles without device work: one per process that has an account of its CPU, the main
- * thread of a timeline or what was sampled. A profile with nothing but memory events gets one as long as it is.
+ * cpuscene — scenes of profiles without device work: one per process that has an account of its
+ * CPU, the main thread of a timeline or what was sampled. A profile with nothing but memory events
+ * gets one as long as it is.
  */
 #include "base/mem.h"
 #include "base/sort.h"
@@ -29,8 +30,9 @@ static void add_scene(struct nl_scenes *scenes, const struct nl_scene *like,
     scene->wall_ns = device->wall_ns;
 }
 
-/* Every cause looks at every scene, and at all of the account: of very many processes those with the longest
- * account are judged, and none that was there for a small part of the time: what it lost is little of the whole. */
+/* Every cause looks at every scene, and at all of the account: of very many processes those with
+ * the longest account are judged, and none that was there for a small part of the time: what it
+ * lost is little of the whole. */
 #define MAX_SCENES    64
 #define LONGEST_SHARE 10 /* of the longest account, one in so many at least */
 
@@ -61,8 +63,8 @@ static size_t *choose(const struct nl_account *account, size_t *count)
     return numbers;
 }
 
-/* Sums of a GPU's profiler without a timeline: its functions are kernels and calls of the runtime, and no time of a
- * thread. */
+/* Sums of a GPU's profiler without a timeline: its functions are kernels and calls of the runtime,
+ * and no time of a thread. */
 static bool is_sums_of_gpu(const struct nl_trace *trace)
 {
     static const char *const of_gpus[] = {"nsys", "rocprof", "nvprof"};

@@ -284,7 +284,8 @@ static const char *says_nothing_in_gaps(struct nl_memo *memo)
                                         : "most events are missing: it was filtered or sampled";
 }
 
-/* Of several processes one may replay graphs unrecorded, and the gaps of the others' devices are what they seem. */
+/* Of several processes one may replay graphs unrecorded, and the gaps of the others'
+ * devices are what they seem. */
 static void find_blind(struct nl_scenes *scenes, const struct nl_trace *trace)
 {
     uint64_t *counts = nl_replays_by_process(trace);

@@ -2,10 +2,11 @@
  * finding — what costs time and why: a cause from the book of root causes, with what it costs, how
  * sure we are, evidence that can be asked again in SQL, and what to do about it.
  *
- * A cause is one file (cause_NAME.c) and one row of causes.def. It is evaluated per device, or per process
- * where no device worked; the finding that is reported is that of the place that loses most (or of the one that the answer is
- * about, where that loses nearly as much), with the number of places it holds on. Findings are ranked by what they can
- * win that no earlier one wins (ranking.h). Costs of several findings overlap and must not be added; net_saving_ns may be.
+ * A cause is one file (cause_NAME.c) and one row of causes.def. It is evaluated per device, or per
+ * process where no device worked; the finding that is reported is that of the place that loses most
+ * (or of the one that the answer is about, where that loses nearly as much), with the number of
+ * places it holds on. Findings are ranked by what they can win that no earlier one wins
+ * (ranking.h). Costs of several findings overlap and must not be added; net_saving_ns may be.
  *
  * Printed are findings with confidence of at least NL_FINDING_CONFIDENCE, two pieces of evidence,
  * and a cost of at least 0.5 % of the wall time and 50 µs. `all` lifts these rules. A check that
@@ -69,10 +70,12 @@ struct nl_finding {
     int64_t saving_ns[2];
     int64_t claims_ns;     /* of the account's rows that it claims (claims.h) */
     int64_t net_saving_ns; /* of saving_ns[1], not won by findings above */
-    /* Where a rank is late: what its device saves, of which the program may gain less (NL_NULL_I64), and how much of what it saves
-     * the others wait now, which all findings win once. */
+    /* Where a rank is late: what its device saves, of which the program may gain
+     * less (NL_NULL_I64), and how much of what it saves the others wait now,
+     * which all findings win once. */
     int64_t alone_ns, shared_ns;
-    /* The place that loses most, or nearly most where the answer is about it; NL_NULL_I64 unknown. */
+    /* The place that loses most, or nearly most where the answer is about
+     * it; NL_NULL_I64 unknown. */
     int64_t rank, device;
     const char *place;          /* "rank 3 GPU 0", as it stands in titles */
     size_t devices, of_devices; /* holds on `devices` of `of_devices` */

@@ -25,7 +25,8 @@ static uint32_t find_series(const struct nl_scene *scene, const char *name)
     return NL_NULL_ROW;
 }
 
-/* Goes on to `ts`. False where no reading holds then; *until: the first moment at which that may change. */
+/* Goes on to `ts`. False where no reading holds then; *until: the first moment
+ * at which that may change. */
 static bool hold_at(struct walk *walk, int64_t ts, double *value, int64_t *until)
 {
     const struct nl_reading *items = walk->readings.items;

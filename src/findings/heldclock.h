@@ -1,10 +1,10 @@
 /*
- * heldclock — when a device held its clock down, why, and what that took from the time it computed: from
- * readings of the clock and of the driver's reasons (bits of nvmlClocksEventReasons), as `neurolens run` records
- * them. Private to findings.
+ * heldclock — when a device held its clock down, why, and what that took from the time it computed:
+ * from readings of the clock and of the driver's reasons (bits of nvmlClocksEventReasons), as
+ * `neurolens run` records them. Private to findings.
  *
- * A reading holds as timeline/readings.h says. Loss: time computing under the reason × (1 − clock / highest clock), which is what
- * work that follows the clock would win.
+ * A reading holds as timeline/readings.h says. Loss: time computing under the reason × (1 − clock /
+ * highest clock), which is what work that follows the clock would win.
  */
 #ifndef NL_HELDCLOCK_H
 #define NL_HELDCLOCK_H
@@ -26,7 +26,8 @@ struct nl_held_clock {
     } by[NL_CLOCK_REASONS];
 };
 
-/* Readings in the scene's window that have one of `bits`, and the clocks read after them and before the next. */
+/* Readings in the scene's window that have one of `bits`, and the clocks read after
+ * them and before the next. */
 struct nl_held_readings {
     uint64_t reasons, with_bits, clocks;
     double sum_mhz;

@@ -1,7 +1,7 @@
 /*
- * joined — several views of one matter become one finding. Exposed copies are looked at by direction and by the kind
- * of memory: whoever reads about them wants one line with both. The larger direction keeps its id; the other's
- * evidence, advice and time go into it.
+ * joined — several views of one matter become one finding. Exposed copies are looked at by
+ * direction and by the kind of memory: whoever reads about them wants one line with both. The
+ * larger direction keeps its id; the other's evidence, advice and time go into it.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * kernelkinds — what causes about kinds of kernels have in common: the time of a device's kernels of one
- * category (docs/kernels.md), how many they are and how long one takes.
+ * kernelkinds — what causes about kinds of kernels have in common: the time of a device's kernels
+ * of one category (docs/kernels.md), how many they are and how long one takes.
  */
 #ifndef NL_KERNELKINDS_H
 #define NL_KERNELKINDS_H
@@ -10,8 +10,8 @@
 struct nl_kind_facts {
     int64_t total_ns;
     int64_t chained_ns; /* of that, in kernels right after another of the kind on their lane */
-    int64_t
-        spare_ns; /* beyond the longest kernel of each run of them: what fusing each into one wins */
+    /* beyond the longest kernel of each run of them: what fusing each into one wins */
+    int64_t spare_ns;
     uint64_t count;
     double median_ns;
 };

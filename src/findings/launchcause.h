@@ -47,8 +47,8 @@ void nl_launch_tell_median(struct nl_scene *scene, struct nl_finding *finding,
 void nl_launch_tell_gaps(struct nl_scene *scene, struct nl_finding *finding, int64_t cost,
                          size_t gaps);
 
-/* Whether a server of language models runs (vLLM, SGLang), by the names of its operators and steps: what helps is then an option of
- * the server (variants ":served" of remedies). */
+/* Whether a server of language models runs (vLLM, SGLang), by the names of its operators and steps:
+ * what helps is then an option of the server (variants ":served" of remedies). */
 bool nl_launch_is_served(const struct nl_scene *scene);
 
 #endif

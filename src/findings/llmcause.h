@@ -1,6 +1,7 @@
 /*
- * llmcause — what causes about steps of LLM inference have in common: sums over the steps of one phase on the
- * scene's device (work/llmsteps.h), and the SQL that gives them (table llm_steps). Private to findings.
+ * llmcause — what causes about steps of LLM inference have in common: sums over the steps of
+ * one phase on the scene's device (work/llmsteps.h), and the SQL that gives them (table
+ * llm_steps). Private to findings.
  */
 #ifndef NL_LLMCAUSE_H
 #define NL_LLMCAUSE_H

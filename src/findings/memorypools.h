@@ -1,6 +1,6 @@
 /*
- * memorypools — which memory of a scene allocations are of: a kind of device and its number, of the scene's rank. Causes
- * about memory look at the pool with most; what they cost is bytes, no time.
+ * memorypools — which memory of a scene allocations are of: a kind of device and its number, of the
+ * scene's rank. Causes about memory look at the pool with most; what they cost is bytes, no time.
  */
 #ifndef NL_MEMORYPOOLS_H
 #define NL_MEMORYPOOLS_H

@@ -1,6 +1,6 @@
 /*
- * recordadvice — how to record what a profile lacks, by the tool that wrote it. For the table of what is
- * missing, and for findings that could be surer.
+ * recordadvice — how to record what a profile lacks, by the tool that wrote it. For the table of
+ * what is missing, and for findings that could be surer.
  */
 #ifndef NL_RECORDADVICE_H
 #define NL_RECORDADVICE_H
@@ -19,8 +19,9 @@ extern const struct nl_advice nl_advices[]; /* ends with formats of NULL */
 
 bool nl_advice_is_for(const struct nl_advice *advice, struct nl_str format);
 
-/* What fills this need in a profile like `trace`: the option of the tool of its first source that has
- * one; where no tool is known, what it is in general. NULL when the tools have no such thing. */
+/* What fills this need in a profile like `trace`: the option of the tool of its first
+ * source that has one; where no tool is known, what it is in general. NULL when the
+ * tools have no such thing. */
 const char *nl_advice_record(const struct nl_trace *trace, const struct nl_need *need);
 
 /* "no copies in this profile", "copies.bytes not recorded". Lives in the arena. */

@@ -145,7 +145,8 @@ static int maker_of_device(const struct nl_trace *trace, uint32_t device)
                       : READ(nl_trace_name(trace, trace->device.name[device]), vendors, true);
 }
 
-/* By what recorded it, and by what is only made by one: names of calls and of libraries' kernels. */
+/* By what recorded it, and by what is only made by one: names of calls and
+ * of libraries' kernels. */
 static int maker_of_profile(const struct nl_trace *trace)
 {
     static const struct sign tools[] = {{"nsys", NL_MAKER_NVIDIA},   {"ncu", NL_MAKER_NVIDIA},

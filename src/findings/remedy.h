@@ -1,7 +1,7 @@
 /*
- * remedy — what to do about a cause, in the words of who made the device and of the framework that the
- * program uses: advice for another vendor's tools is wrong advice. The texts are remedies.def, the
- * words remedywords.def.
+ * remedy — what to do about a cause, in the words of who made the device and of the framework that
+ * the program uses: advice for another vendor's tools is wrong advice. The texts are remedies.def,
+ * the words remedywords.def.
  */
 #ifndef NL_REMEDY_H
 #define NL_REMEDY_H
@@ -23,12 +23,12 @@ struct nl_setting {
     enum nl_framework framework;
 };
 
-/* Of a device (a row, or NL_NULL_ROW) of this profile: its vendor or name, else the tool that recorded
- * and the names of calls; the framework by the tool, else by the names of operators. */
+/* Of a device (a row, or NL_NULL_ROW) of this profile: its vendor or name, else the tool that
+ * recorded and the names of calls; the framework by the tool, else by the names of operators. */
 struct nl_setting nl_setting_of(const struct nl_trace *trace, uint32_t device);
 
-/* What helps against `cause` ("gpu_idle", or a variant "gpu_idle:warm_up") there; ends with an action
- * of NULL. Texts live in the arena or forever. */
+/* What helps against `cause` ("gpu_idle", or a variant "gpu_idle:warm_up") there; ends with an
+ * action of NULL. Texts live in the arena or forever. */
 const struct nl_suggestion *nl_remedies(const char *cause, struct nl_setting setting,
                                         struct nl_arena *arena);
 

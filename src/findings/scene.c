@@ -1,6 +1,6 @@
 /*
- * scene — see scene.h and cause.h. Kernels and copies are dealt out to their devices in one pass, so
- * that a cause never walks over another device's work.
+ * scene — see scene.h and cause.h. Kernels and copies are dealt out to their devices in one pass,
+ * so that a cause never walks over another device's work.
  */
 #include "findings/scene.h"
 
@@ -19,7 +19,8 @@ struct dealer {
     uint32_t *lane_scene; /* per lane; NL_NULL_ROW */
 };
 
-/* By device, and by process where the device is not known, what was put there last; else NL_NULL_ROW. */
+/* By device, and by process where the device is not known, what was put
+ * there last; else NL_NULL_ROW. */
 struct by_device {
     uint32_t *device, *process;
 };
@@ -161,8 +162,8 @@ static void find_clocks(struct nl_scenes *scenes, const struct nl_trace *trace,
     nl_free(by);
 }
 
-/* The account's part about the scene's device; NULL without. Both are in one order, so that it is the one at *from or a little
- * further. */
+/* The account's part about the scene's device; NULL without. Both are in one order, so that it is
+ * the one at *from or a little further. */
 static const struct nl_account_device *booked_of(const struct nl_scene *scene, size_t *from)
 {
     size_t count = scene->account->device_count;

@@ -1,6 +1,6 @@
 /*
- * scene — making the scenes that causes look at: one per device with work in the window; or, where no
- * device worked, one per process with an account of its CPU (cpuscene.c).
+ * scene — making the scenes that causes look at: one per device with work in the window; or, where
+ * no device worked, one per process with an account of its CPU (cpuscene.c).
  */
 #ifndef NL_SCENE_H
 #define NL_SCENE_H

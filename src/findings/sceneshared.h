@@ -1,8 +1,9 @@
 /*
- * sceneshared — what all scenes of one answer have in common (cause.h). Part of struct nl_scenes, which owns it.
+ * sceneshared — what all scenes of one answer have in common (cause.h). Part of struct
+ * nl_scenes, which owns it.
  *
- * Causes are judged side by side, a cause by one thread, about one scene after the other: what several causes make
- * or ask for is made under a lock, what only one cause asks for needs none.
+ * Causes are judged side by side, a cause by one thread, about one scene after the other: what
+ * several causes make or ask for is made under a lock, what only one cause asks for needs none.
  */
 #ifndef NL_SCENESHARED_H
 #define NL_SCENESHARED_H
@@ -25,7 +26,8 @@ struct nl_expert_sums {
     uint64_t moe;
 };
 
-/* Of all scenes, made once: per scene, and the medians of those that run `of_moe` such kernels or about as many. */
+/* Of all scenes, made once: per scene, and the medians of those that run `of_moe` such
+ * kernels or about as many. */
 struct nl_experts_found {
     struct nl_expert_sums *sums; /* NULL until asked for */
     struct nl_expert_sums medians;

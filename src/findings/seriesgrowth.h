@@ -1,7 +1,7 @@
 /*
- * seriesgrowth — whether the lowest value of a series keeps rising: what is never given back. Time is cut into eight
- * equal parts, of which the first two are the start; the lowest value of each later part must not be below the one
- * before, and rise in most.
+ * seriesgrowth — whether the lowest value of a series keeps rising: what is never given back. Time
+ * is cut into eight equal parts, of which the first two are the start; the lowest value of each
+ * later part must not be below the one before, and rise in most.
  */
 #ifndef NL_SERIESGROWTH_H
 #define NL_SERIESGROWTH_H

@@ -1,6 +1,6 @@
 /*
- * sureness — how sure a finding is: how often findings of its cause held on planted profiles, with as much recorded
- * as in this one.
+ * sureness — how sure a finding is: how often findings of its cause held on planted profiles, with
+ * as much recorded as in this one.
  *
  * Every cause is planted in made-up profiles, next to others that only look like it. Each is
  * varied: times are stretched, names left out, launches lost. Of the findings of a cause that were
@@ -11,13 +11,14 @@
  * varied profiles are no other programs. The counts are sureness.def, made by `make sureness`;
  * test_sureness holds them to what is measured.
  *
- * The formula: with h hits of t trials of the cause, and p the share of hits of all causes with as much recorded,
+ * The formula: with h hits of t trials of the cause, and p the share of hits of all
+ * causes with as much recorded,
  *
  *     Wilson's lower end of (h + 20 p) / (t + 20), with min(t + 20, 60) trials
  *
- * so that few trials are surer than none, and none surer than misses. A cause that is right less often than p keeps 20
- * trials. Where a cause has no trials it takes those with less recorded; and with less recorded it is never
- * surer than with more.
+ * so that few trials are surer than none, and none surer than misses. A cause that is right less
+ * often than p keeps 20 trials. Where a cause has no trials it takes those with less recorded; and
+ * with less recorded it is never surer than with more.
  */
 #ifndef NL_SURENESS_H
 #define NL_SURENESS_H

@@ -6,7 +6,8 @@
 #include "base/sum.h"
 #include "tables/memo.h"
 
-/* Every cause asks about the same rows: which are the device's, and how little time each needs, is found once. */
+/* Every cause asks about the same rows: which are the device's, and how little time
+ * each needs, is found once. */
 struct nl_work_here {
     const struct nl_op_work **rows; /* as in the memo */
     struct nl_least_time *least;

@@ -27,7 +27,8 @@ uint64_t nl_fingerprint_hash(struct nl_str text)
 
 /* ---- devices ---- */
 
-/* The first device of the one model which the trace describes; NL_NULL_ROW where it describes none, or several. */
+/* The first device of the one model which the trace describes; NL_NULL_ROW where it
+ * describes none, or several. */
 static uint32_t one_model(const struct nl_trace *trace)
 {
     const uint32_t *names = trace->device.name;
@@ -42,8 +43,8 @@ static uint32_t one_model(const struct nl_trace *trace)
     return first;
 }
 
-/* The row that describes a device: its own, or that of the one model, where some tools number the devices that
- * worked otherwise. */
+/* The row that describes a device: its own, or that of the one model, where some tools number the
+ * devices that worked otherwise. */
 static uint32_t described(const struct nl_trace *trace, uint32_t device, uint32_t model)
 {
     return trace->device.name[device] != NL_NO_NAME || model == NL_NULL_ROW ? device : model;

@@ -1,7 +1,7 @@
 /*
- * fingerprint — what a run does, as vectors: for every kernel, operator and layer its signature, its
- * share of the time, its latency, and how it uses the hardware. docs/fingerprint.md defines every
- * component; fingerprint.def lists them.
+ * fingerprint — what a run does, as vectors: for every kernel, operator and layer its signature,
+ * its share of the time, its latency, and how it uses the hardware. docs/fingerprint.md defines
+ * every component; fingerprint.def lists them.
  *
  * A fingerprint has up to four parts. Items of a part have different signatures; their shares add
  * up to 1. A signature is a name without what changes between builds, tools and instances, with

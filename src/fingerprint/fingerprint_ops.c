@@ -1,6 +1,6 @@
 /*
- * Operators and layers. An operator's own time on the host is its length without the operators inside
- * it; the device time it launched is that of work launched in it and in no operator inside.
+ * Operators and layers. An operator's own time on the host is its length without the operators
+ * inside it; the device time it launched is that of work launched in it and in no operator inside.
  */
 #include <math.h>
 
@@ -107,8 +107,8 @@ static int64_t *launched_times(const struct fingerprint_gather *gather,
     return ns;
 }
 
-/* Of ranges of captured graphs (from tree->captured on) in how many replays they launched something: each is a call of the
- * operator, which ran once, when the graph was captured. */
+/* Of ranges of captured graphs (from tree->captured on) in how many replays they launched
+ * something: each is a call of the operator, which ran once, when the graph was captured. */
 static uint32_t *count_replays(const struct nl_gputime *gpu)
 {
     uint32_t *runs = nl_zalloc(((size_t)gpu->tree->count + 1) * sizeof *runs);
@@ -182,7 +182,8 @@ static struct kind *kind_of(struct ops *ops, uint32_t name, uint32_t shapes)
     return &ops->kind[ops->kind_count++];
 }
 
-/* "aten::mm [[2, 3], [3, 4]]"; operators without inputs that have a shape are called by their name. */
+/* "aten::mm [[2, 3], [3, 4]]"; operators without inputs that have a shape
+ * are called by their name. */
 static uint32_t item_of(struct ops *ops, struct fingerprint_tally *tally, const struct kind *kind)
 {
     struct nl_str name = folded(ops, kind->name);

@@ -1,6 +1,6 @@
 /*
- * fingerprint_pack — a fingerprint as bytes, as a ledger keeps it: what is compared apart from the names,
- * which are only needed for the few runs that are shown.
+ * fingerprint_pack — a fingerprint as bytes, as a ledger keeps it: what is compared apart from the
+ * names, which are only needed for the few runs that are shown.
  *
  *     nl_fingerprint_pack(print, &items, &names);
  *     struct nl_fingerprint_view view = {0};

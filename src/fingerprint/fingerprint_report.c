@@ -1,4 +1,5 @@
-/* A fingerprint as tables: a table per part, what is in the parts, what is known of which component. */
+/* A fingerprint as tables: a table per part, what is in the parts, what is
+ * known of which component. */
 #include <math.h>
 #include <stdlib.h>
 

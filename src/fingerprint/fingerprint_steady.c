@@ -12,7 +12,8 @@ static bool has_steady(const struct nl_found_step *steps, size_t count)
     return false;
 }
 
-/* Of launches the last period ends with its last kernel: its length is no step's, its work is whole. */
+/* Of launches the last period ends with its last kernel: its length is no
+ * step's, its work is whole. */
 static bool is_counted(enum nl_step_phase phase)
 {
     return phase == NL_STEP_STEADY || phase == NL_STEP_LAST;

@@ -1,8 +1,8 @@
 /*
- * fingerprint_steady — what a fingerprint leaves out: what starts in a step of warm-up or compilation
- * (timeline/stepfind.h), and device work that was launched in one, since how many of those a recording
- * holds is no property of the program. Device work without a known launch counts by its own start. A rank
- * all of whose steps are such keeps them. Private to fingerprint/.
+ * fingerprint_steady — what a fingerprint leaves out: what starts in a step of warm-up or
+ * compilation (timeline/stepfind.h), and device work that was launched in one, since how many of
+ * those a recording holds is no property of the program. Device work without a known launch counts
+ * by its own start. A rank all of whose steps are such keeps them. Private to fingerprint/.
  */
 #ifndef NL_FINGERPRINT_STEADY_H
 #define NL_FINGERPRINT_STEADY_H

@@ -188,7 +188,8 @@ static void add_item(struct fingerprint_item *to, const struct fingerprint_item 
     to->best_ns += from->best_ns;
 }
 
-/* The same calls under their families alone: what changes its shapes all the time has too many items. */
+/* The same calls under their families alone: what changes its shapes all the
+ * time has too many items. */
 static void join_families(struct fingerprint_tally *tally)
 {
     struct fingerprint_tally joined;

@@ -1,6 +1,6 @@
 /*
- * fingerprint_tally — a part of a fingerprint in the making: calls under signatures, with what is known of
- * each. Private to compare/.
+ * fingerprint_tally — a part of a fingerprint in the making: calls under signatures, with what is
+ * known of each. Private to compare/.
  *
  *     fingerprint_tally_init(&tally);
  *     item = fingerprint_tally_item(&tally, signature, family);     per different signature

@@ -1,5 +1,5 @@
-/* The comparison: one merge over items in the order of their families and hashes; a family is finished when
- * the next begins, and what it leaves goes to the categories. */
+/* The comparison: one merge over items in the order of their families and hashes; a family is
+ * finished when the next begins, and what it leaves goes to the categories. */
 #include "fingerprint/likeness.h"
 
 #include <math.h>

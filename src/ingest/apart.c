@@ -29,8 +29,8 @@
 #define SPARE_FILE   ((uint64_t)64 << 20)
 #define SIGNALS      65
 
-/* A child of a program with threads may find the allocator of a sanitizer locked by one of them, for ever (glibc's is
- * unlocked by fork); ThreadSanitizer forbids threads in it. */
+/* A child of a program with threads may find the allocator of a sanitizer locked by one of them,
+ * for ever (glibc's is unlocked by fork); ThreadSanitizer forbids threads in it. */
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
 #define SANITIZED 1
 #elif defined __has_feature

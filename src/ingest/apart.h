@@ -11,7 +11,8 @@
  *     struct apart apart = {.load = load, .context = &mine, .inputs = inputs, .count = n};
  *     trace = apart_run(&apart, &ran, job, err);    // !ran: no process could be started; load here
  *
- * A child may send messages with files in place of a trace (apart_send, apart_exchange); so archives are unpacked (unpack.h).
+ * A child may send messages with files in place of a trace (apart_send, apart_exchange); so
+ * archives are unpacked (unpack.h).
  */
 #ifndef APART_H
 #define APART_H
@@ -26,8 +27,8 @@ typedef struct nl_trace *apart_load_fn(void *context, struct nl_job *job, struct
 /* In the child: sends messages over the socket `to`; makes files in `folder` alone. */
 typedef bool apart_work_fn(void *context, int to, const char *folder, struct nl_job *job,
                            struct nl_err *err);
-/* In the parent: gets each message in turn; fd is a file that came with it, now the taker's, or -1. False with a
- * reason ends the child. Nothing in a message is to be believed. */
+/* In the parent: gets each message in turn; fd is a file that came with it, now the taker's, or -1.
+ * False with a reason ends the child. Nothing in a message is to be believed. */
 typedef bool apart_take_fn(void *context, const void *bytes, size_t len, int fd,
                            struct nl_err *err);
 
@@ -51,8 +52,8 @@ NL_MUST_CHECK bool apart_exchange(const struct apart *apart, bool *ran, struct n
 /* One message, with a file when fd >= 0. False with errno. */
 NL_MUST_CHECK bool apart_send(int to, const void *bytes, size_t len, int fd);
 
-/* False when all begin with text, which only readers of text take; none of them is risky. Cheap, since most profiles
- * are of that kind. */
+/* False when all begin with text, which only readers of text take; none of them is risky. Cheap,
+ * since most profiles are of that kind. */
 bool apart_worth(const struct nl_inputs *inputs);
 
 /* Can processes be confined here at all? Not in builds with Address- or ThreadSanitizer. */

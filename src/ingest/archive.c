@@ -1,4 +1,5 @@
-/* What archives of both kinds have in common: recognition, bounds, temporary files, archives within. */
+/* What archives of both kinds have in common: recognition, bounds,
+ * temporary files, archives within. */
 #define _GNU_SOURCE
 #include "ingest/archive.h"
 
@@ -58,8 +59,8 @@ static bool is_other_zip(const unsigned char *head, size_t len)
     return false;
 }
 
-/* The first 512 bytes of what a packed file holds, from its first bytes: a stream of the file would begin to inflate
- * all of it in a thread. */
+/* The first 512 bytes of what a packed file holds, from its first bytes: a stream of the file would
+ * begin to inflate all of it in a thread. */
 static bool unpacked_head(int fd, unsigned char *head)
 {
     struct nl_err ignored;

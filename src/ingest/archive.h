@@ -1,7 +1,7 @@
 /*
  * archive — profiles packed together: tar (plain, gzip, zstd) and ZIP, known by their content. Each
- * regular file in one is inflated into an unnamed temporary file; no name of an archive ever becomes a
- * name on the disk. An archive in an archive is opened likewise.
+ * regular file in one is inflated into an unnamed temporary file; no name of an archive ever
+ * becomes a name on the disk. An archive in an archive is opened likewise.
  *
  * Bounds: NL_ARCHIVE_MEMBERS files, NL_ARCHIVE_DEPTH archives within each other, 400 bytes from one
  * byte beyond the first 64 MiB, and nine tenths of what is free in the folder for temporary files.

@@ -1,6 +1,6 @@
 /*
- * tar: blocks of 512 bytes, a head with its sum per file, then its bytes. Names that do not fit in a
- * head come before it: "L" of GNU, "path" and "size" of POSIX ("x").
+ * tar: blocks of 512 bytes, a head with its sum per file, then its bytes. Names that do not fit in
+ * a head come before it: "L" of GNU, "path" and "size" of POSIX ("x").
  */
 #include "ingest/archive.h"
 

@@ -1,6 +1,7 @@
 /*
- * ZIP: a directory at the end names the files and where they begin; each is stored as it is or deflated
- * (ISA-L inflates). Sizes beyond 4 GiB stand in the ZIP64 fields. Source: PKWARE's APPNOTE 6.3.10.
+ * ZIP: a directory at the end names the files and where they begin; each is stored as it is
+ * or deflated (ISA-L inflates). Sizes beyond 4 GiB stand in the ZIP64 fields. Source:
+ * PKWARE's APPNOTE 6.3.10.
  */
 #include "ingest/archive.h"
 

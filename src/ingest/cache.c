@@ -17,8 +17,8 @@
 #define WORTH_BYTES   ((uint64_t)256 << 10)
 #define STALE_SECONDS 86400
 
-/* Another build may read differently or judge by other rules, so its traces and answers are its own.
- * 0 = not known. */
+/* Another build may read differently or judge by other rules, so its traces and answers
+ * are its own. 0 = not known. */
 static uint64_t build_identity(void)
 {
     struct stat info;
@@ -101,7 +101,8 @@ struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folde
     return trace;
 }
 
-/* In a folder that a group shares (setgid, writable by it: ledger/ledgershare.h) files are the group's, too. */
+/* In a folder that a group shares (setgid, writable by it: ledger/ledgershare.h)
+ * files are the group's, too. */
 void nl_cache_share(const char *folder, const char *path)
 {
     const mode_t shared = S_ISGID | S_IRGRP | S_IWGRP | S_IXGRP;

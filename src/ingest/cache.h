@@ -25,8 +25,8 @@ struct nl_cache_key {
 bool nl_cache_key(struct nl_cache_key *key, const struct nl_inputs *inputs,
                   const struct nl_inputs *join, int64_t rank);
 
-/* The cached trace, or NULL. Marks it as used now. A damaged one is removed. `unchecked`: as nl_trace_open_unchecked
- * opens it. */
+/* The cached trace, or NULL. Marks it as used now. A damaged one is removed. `unchecked`: as
+ * nl_trace_open_unchecked opens it. */
 struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folder, bool unchecked,
                                unsigned threads);
 
@@ -34,16 +34,17 @@ struct nl_trace *nl_cache_find(const struct nl_cache_key *key, const char *folde
 bool nl_cache_keep(const struct nl_cache_key *key, const char *folder, uint64_t max_bytes,
                    const struct nl_trace *trace);
 
-/* Gives a file of the cache to the group that shares the folder; of any other nothing is changed. */
+/* Gives a file of the cache to the group that shares the folder; of any
+ * other nothing is changed. */
 void nl_cache_share(const char *folder, const char *path);
 
 /* <folder>/<key>.nlt; nl_free'd by the caller. */
 char *nl_cache_path(const struct nl_cache_key *key, const char *folder);
 
 /*
- * A trace that the cache gets later, by another process (cachelater.c). Zeroed but for `least`: nothing
- * is to be written. One process at a time writes a trace of a key; another that needs it meanwhile
- * waits for it.
+ * A trace that the cache gets later, by another process (cachelater.c). Zeroed but for `least`:
+ * nothing is to be written. One process at a time writes a trace of a key; another that needs
+ * it meanwhile waits for it.
  */
 struct nl_cache_later {
     uint64_t least;    /* traces of fewer bytes are kept at once */
@@ -51,8 +52,8 @@ struct nl_cache_later {
     int file;          /* of the part, locked */
 };
 
-/* Makes room like nl_cache_keep, and takes the right to write a trace of so many bytes. False when it
- * cannot be kept, or another process writes it. */
+/* Makes room like nl_cache_keep, and takes the right to write a trace of so many bytes. False when
+ * it cannot be kept, or another process writes it. */
 bool nl_cache_later(struct nl_cache_later *later, const struct nl_cache_key *key,
                     const char *folder, uint64_t max_bytes, uint64_t bytes);
 
@@ -79,7 +80,8 @@ struct nl_cache_sweep {
 };
 
 /* Removes the longest unused files until at most max_bytes are left, an answer before its trace;
- * answers whose trace is gone; and temporaries of writers that died more than a day ago. With `dry` nothing is removed, only counted. */
+ * answers whose trace is gone; and temporaries of writers that died more than a day ago. With `dry`
+ * nothing is removed, only counted. */
 struct nl_cache_sweep nl_cache_sweep(const char *folder, uint64_t max_bytes, bool dry);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Traces that are written to the cache later, by whoever comes to it. KEY.nlt.part is both the unfinished
- * file and the lock: its writer holds flock(2), which the kernel takes from it however it ends. So a
- * part without a lock is that of a writer that died, and the next one takes it over.
+ * Traces that are written to the cache later, by whoever comes to it. KEY.nlt.part is both the
+ * unfinished file and the lock: its writer holds flock(2), which the kernel takes from it however
+ * it ends. So a part without a lock is that of a writer that died, and the next one takes it over.
  */
 #define _GNU_SOURCE
 #include "ingest/cache.h"
@@ -32,7 +32,8 @@ static char *part_of(const char *path)
     return part;
 }
 
-/* Whether the descriptor is still the file of that name: it may have become the trace since it was opened. */
+/* Whether the descriptor is still the file of that name: it may have become the
+ * trace since it was opened. */
 static bool is_named(int file, const char *path)
 {
     struct stat open, named;

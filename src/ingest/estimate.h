@@ -8,10 +8,11 @@
  * packed, places in its middle show how dense it is there. A file that is no larger than that part
  * is counted, not estimated.
  *
- * Of more than eight files eight are looked at, among them one of each ending of a name; the others are as many rows
- * a byte as those of their ending.
+ * Of more than eight files eight are looked at, among them one of each ending of a name; the others
+ * are as many rows a byte as those of their ending.
  *
- * With NL_APART_ALL no part is loaded here, outside the confined process: files are judged by their size.
+ * With NL_APART_ALL no part is loaded here, outside the confined process: files
+ * are judged by their size.
  *
  * Rows are those of slices, samples, counters, memory, calls, nodes and metrics. Memory is the most
  * that loading takes besides mapped files, as --memory counts it. Both come with a range that holds
@@ -49,15 +50,17 @@ struct nl_estimate {
     struct nl_arena arena;
 };
 
-/* False with err when a named file that is looked at cannot be read or is of no format. Archives are not opened: what they hold counts
- * as JSON of eight times their size (an unpacked tar: of its size), their format is "archive". Release in any case. */
+/* False with err when a named file that is looked at cannot be read or is of no format. Archives
+ * are not opened: what they hold counts as JSON of eight times their size (an unpacked tar: of its
+ * size), their format is "archive". Release in any case. */
 NL_MUST_CHECK bool nl_ingest_estimate(struct nl_estimate *estimate, const struct nl_inputs *inputs,
                                       struct nl_job *job, struct nl_err *err);
 void nl_estimate_release(struct nl_estimate *estimate);
 
 const char *nl_estimate_how_text(enum nl_estimate_how how);
 
-/* NL_MEMORY before anything is loaded, when even the least that the profile can need is over the job's budget. */
+/* NL_MEMORY before anything is loaded, when even the least that the profile can need
+ * is over the job's budget. */
 NL_MUST_CHECK bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job,
                                      struct nl_err *err);
 

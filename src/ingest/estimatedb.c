@@ -1,5 +1,6 @@
-/* The highest rowid of each table: of tables that were filled once and never thinned it is the number of rows.
- * Those of Nsight Systems and nvprof are; ids of rocpd and rpd are made otherwise. */
+/* The highest rowid of each table: of tables that were filled once and never
+ * thinned it is the number of rows. Those of Nsight Systems and nvprof are; ids of
+ * rocpd and rpd are made otherwise. */
 #include "ingest/estimatedb.h"
 
 #include <sqlite3.h>

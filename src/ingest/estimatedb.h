@@ -1,5 +1,6 @@
 /*
- * estimatedb — how many events a SQLite file of a profiler holds, without reading them. Private to the room.
+ * estimatedb — how many events a SQLite file of a profiler holds, without reading
+ * them. Private to the room.
  */
 #ifndef NL_ESTIMATEDB_H
 #define NL_ESTIMATEDB_H

@@ -1,4 +1,5 @@
-/* formats — every format by its name. Not in ingest.h: few files name one, and a new one would compile all others again. */
+/* formats — every format by its name. Not in ingest.h: few files name one, and a new one would
+ * compile all others again. */
 #ifndef NL_FORMATS_H
 #define NL_FORMATS_H
 

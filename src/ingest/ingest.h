@@ -39,8 +39,8 @@ struct nl_format {
      * miss ("a SQLite file without nsys tables"), or stays NULL. Of several misses the one with the
      * highest score is reported: NL_NEAR_MISS where words of the format itself were found. */
     int (*sniff)(const struct nl_input *input, const char **why);
-    /* Stages everything into reading->builder under reading->source. Damage: load what is whole and say
-     * so in coverage; fail only when nothing sensible can be had. Called by nl_reading_load. */
+    /* Stages everything into reading->builder under reading->source. Damage: load what is whole and
+     * say so in coverage; fail only when nothing sensible can be had. Called by nl_reading_load. */
     bool (*load)(struct nl_reading *reading, struct nl_err *err);
     /* How load gets the input; what is opened for it is closed for it (reading.h). */
     enum nl_feed {
@@ -62,9 +62,9 @@ struct nl_format {
         NL_REACH_PROGRAMS   /* starts other programs: never read apart */
     } reach;
     /* For formats of which one recording is several files, a table each (else NULL): how much of
-     * input->where all of them share, 0 = this one stands alone; and its place among them. The files
-     * given of one recording are loaded one after the other, in ascending places, with the same
-     * `recording`; after the last, `recording_end` gets what the reader put there. */
+     * input->where all of them share, 0 = this one stands alone; and its place among them. The
+     * files given of one recording are loaded one after the other, in ascending places, with the
+     * same `recording`; after the last, `recording_end` gets what the reader put there. */
     size_t (*recording)(const struct nl_input *input, unsigned *place);
     void (*recording_end)(void *recording);
 };
@@ -85,10 +85,10 @@ struct nl_ingest_options {
     struct nl_cache_later *later; /* NULL: the cache gets the trace at once, whatever its size */
 };
 
-/* Loads one profile from files, folders and globs (each file a rank or host). Names that cannot be
- * opened fail the whole; files of unknown format inside a folder are skipped with coverage. Fails with
- * NL_USAGE when what is to be joined holds no metrics of kernels, or there is nothing to join it
- * to. */
+/* Loads one profile from files, folders and globs (each file a rank or host). Names that
+ * cannot be opened fail the whole; files of unknown format inside a folder are skipped with
+ * coverage. Fails with NL_USAGE when what is to be joined holds no metrics of kernels, or
+ * there is nothing to join it to. */
 struct nl_trace *nl_ingest(const char *const *paths, size_t count,
                            const struct nl_ingest_options *options, struct nl_job *job,
                            struct nl_err *err);

@@ -210,7 +210,8 @@ static bool add_pipe(struct nl_inputs *inputs, const char *path, struct nl_err *
     return fine;
 }
 
-/* "a.zip/folder/rank0.json": the first part that is an archive, and a member of it. False: there is none. */
+/* "a.zip/folder/rank0.json": the first part that is an archive, and a member of
+ * it. False: there is none. */
 static bool add_member(struct nl_inputs *inputs, const char *path)
 {
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

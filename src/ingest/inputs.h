@@ -20,32 +20,35 @@ struct nl_inputs {
     } * items;
     size_t count, cap;
     struct nl_idmap by_path; /* hash of the path → item */
-    int *
-        spools; /* descriptors of the files that standard input, pipes and members of archives were copied to */
+    /* descriptors of the files that standard input, pipes and members of archives were copied to */
+    int *spools;
     size_t spool_count, spool_cap;
     struct nl_archive_told told; /* of nl_inputs_unpack */
     struct nl_arena arena;
 };
 
-/* Folders give their regular files (not hidden ones, and not neurolens.yaml), sorted by name with numbers in numeric
- * order; a glob gives its matches likewise. A name that exists is never taken as a glob. Two
- * names for one file count once. "-" is standard input; it and named pipes are copied to unnamed
- * temporary files, since readers look at their input more than once. Fails when nothing is found. */
+/* Folders give their regular files (not hidden ones, and not neurolens.yaml), sorted by name
+ * with numbers in numeric order; a glob gives its matches likewise. A name that exists is never
+ * taken as a glob. Two names for one file count once. "-" is standard input; it and named pipes
+ * are copied to unnamed temporary files, since readers look at their input more than once.
+ * Fails when nothing is found. */
 NL_MUST_CHECK bool nl_inputs_expand(struct nl_inputs *inputs, const char *const *paths,
                                     size_t count, struct nl_err *err);
 void nl_inputs_free(struct nl_inputs *inputs);
 
-/* Archives (archive.h) among them stand for themselves so far: a name "a.zip/rank0.json" is an item of the
- * archive with that member. */
+/* Archives (archive.h) among them stand for themselves so far: a name "a.zip/rank0.json" is an item
+ * of the archive with that member. */
 bool nl_inputs_packed(const struct nl_inputs *inputs);
 
-/* The same with archives replaced by what they hold, each member an unnamed temporary file in `folder` (NULL: that for
- * temporary files), in the order of a folder's. Spools of `inputs` stay its own. Frees `unpacked` when it fails.
- * In this process: nl_unpack (unpack.h) does it in a confined one. */
+/* The same with archives replaced by what they hold, each member an unnamed temporary file
+ * in `folder` (NULL: that for temporary files), in the order of a folder's. Spools of
+ * `inputs` stay its own. Frees `unpacked` when it fails. In this process: nl_unpack
+ * (unpack.h) does it in a confined one. */
 NL_MUST_CHECK bool nl_inputs_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs,
                                     const char *folder, struct nl_job *job, struct nl_err *err);
 
-/* One item each: a member of `archive`, whose descriptor it takes; a copy of an item. Doubles are left out. */
+/* One item each: a member of `archive`, whose descriptor it takes; a copy of an
+ * item. Doubles are left out. */
 void nl_inputs_add_member(struct nl_inputs *to, const struct nl_path *archive, struct nl_str name,
                           int fd);
 void nl_inputs_add_plain(struct nl_inputs *to, const struct nl_path *item);

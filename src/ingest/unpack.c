@@ -1,4 +1,5 @@
-/* The child sends the items of the list that it made, in their order; the parent makes the same list of them. */
+/* The child sends the items of the list that it made, in their order; the parent
+ * makes the same list of them. */
 #define _GNU_SOURCE
 #include "ingest/unpack.h"
 

@@ -1,5 +1,5 @@
-/* Artefacts: write, sync, rename; read and check. All files are opened below the descriptor of a folder,
- * without following links: a ledger may have come with somebody else's files. */
+/* Artefacts: write, sync, rename; read and check. All files are opened below the descriptor of a
+ * folder, without following links: a ledger may have come with somebody else's files. */
 #define _GNU_SOURCE
 #include "ledger/artefact.h"
 
@@ -213,7 +213,8 @@ static void share(int top, int fd, mode_t mode)
         (void)!fchmod(fd, mode);
 }
 
-/* Gives the finished temporary its name, and makes the name last; that of its folder: nl_artefact_last. */
+/* Gives the finished temporary its name, and makes the name last; that of its
+ * folder: nl_artefact_last. */
 static bool put_in_place(int top, const char *temporary, const char *sha256)
 {
     const char two[3] = {sha256[0], sha256[1], '\0'};

@@ -6,8 +6,8 @@
  * against its name. Which runs need which artefact stands in the database; ledgergc.h removes those
  * that none needs.
  *
- * A `sha256` that is none (nl_digest_is_text) is refused everywhere, and links below the ledger's folder
- * are not followed: rows and files of a ledger may be somebody else's.
+ * A `sha256` that is none (nl_digest_is_text) is refused everywhere, and links below the ledger's
+ * folder are not followed: rows and files of a ledger may be somebody else's.
  *
  * `ledger` is the ledger's folder. Errors: NL_WRITE (disk full, no permission), NL_IO (missing),
  * NL_FORMAT (damaged), NL_INTERRUPTED.
@@ -37,8 +37,9 @@ NL_MUST_CHECK bool nl_artefact_keep_file(struct nl_artefact *artefact, const cha
  * folders (perhaps a command that was killed before it came here). */
 NL_MUST_CHECK bool nl_artefact_last(const char *ledger, struct nl_err *err);
 
-/* What does not exist yet: written to a file without a name in the ledger's folder (its disk has the room),
- * then kept. The caller closes the stream, which is all that it takes to be rid of the file. */
+/* What does not exist yet: written to a file without a name in the ledger's folder (its
+ * disk has the room), then kept. The caller closes the stream, which is all that it
+ * takes to be rid of the file. */
 NL_MUST_CHECK FILE *nl_artefact_scratch(const char *ledger, struct nl_err *err);
 NL_MUST_CHECK bool nl_artefact_keep_stream(struct nl_artefact *artefact, const char *ledger,
                                            FILE *stream, struct nl_job *job, struct nl_err *err);
@@ -52,7 +53,8 @@ bool nl_artefact_stored(const char *ledger, const char *sha256, uint64_t *bytes)
 /* Its path, for messages; nl_free'd by the caller. */
 char *nl_artefact_path(const char *ledger, const char *sha256);
 
-/* Its content into a file that appears at once, or added to a buffer (which bounds it: NL_LIMIT). */
+/* Its content into a file that appears at once, or added to a buffer (which
+ * bounds it: NL_LIMIT). */
 NL_MUST_CHECK bool nl_artefact_unpack(const char *ledger, const char *sha256, const char *path,
                                       struct nl_job *job, struct nl_err *err);
 /* Reads it to its end: is the content what its name says? */

@@ -5,8 +5,8 @@
  *     nl_artefact_any(folder)                          is there at least one?
  *     nl_artefact_kind_of(folder, sha256)              what is in it
  *
- * Only regular files called artefacts/ab/<sha256>.zst count; anything else is not touched. The order is
- * the file system's.
+ * Only regular files called artefacts/ab/<sha256>.zst count; anything else is not touched. The
+ * order is the file system's.
  */
 #ifndef NL_ARTEFACTWALK_H
 #define NL_ARTEFACTWALK_H

@@ -35,9 +35,9 @@ enum nl_ledger_mode {
 
 struct nl_ledger;
 
-/* Brings an older database to the newest schema when it may be written. NULL with err otherwise: what may
- * not be read, or is not a folder, is no empty ledger (NL_ENVIRONMENT), nor is one whose database is gone
- * while its artefacts are there (NL_FORMAT). */
+/* Brings an older database to the newest schema when it may be written. NULL with err otherwise:
+ * what may not be read, or is not a folder, is no empty ledger (NL_ENVIRONMENT), nor is one whose
+ * database is gone while its artefacts are there (NL_FORMAT). */
 struct nl_ledger *nl_ledger_open(const char *folder, enum nl_ledger_mode mode, struct nl_err *err);
 /* Is there a database in that folder? */
 bool nl_ledger_exists(const char *folder);
@@ -57,9 +57,9 @@ struct nl_ledger_run {
 
 /*
  * The run that `word` names: `@` the newest, `@~3` three before it, 6 or more hex digits its id
- * begins with, or a tag (of several runs the one that was given it last). Tags win over ids. The bin is looked
- * at only with `binned`, and then nothing else. NL_IO when nothing has that name; NL_USAGE when
- * several ids begin so (they are listed).
+ * begins with, or a tag (of several runs the one that was given it last). Tags win over ids. The
+ * bin is looked at only with `binned`, and then nothing else. NL_IO when nothing has that name;
+ * NL_USAGE when several ids begin so (they are listed).
  */
 NL_MUST_CHECK bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool binned,
                                   struct nl_ledger_run *run, struct nl_err *err);
@@ -67,7 +67,8 @@ NL_MUST_CHECK bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bo
 /* Are these hex digits, enough of them, that an id can begin with? */
 bool nl_ledger_begins_id(const char *word);
 
-/* Could the word be a run's name at all: `@…`, or something that is no absolute or ./relative path? */
+/* Could the word be a run's name at all: `@…`, or something that is no
+ * absolute or ./relative path? */
 bool nl_ledger_may_name(const char *word);
 
 /* The shortest beginning of an id, 8 digits or more, that no other run has. */

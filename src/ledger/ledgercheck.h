@@ -1,9 +1,10 @@
 /*
  * ledgercheck — is the ledger whole? (`neurolens ledger check`)
  *
- * Looked at: the database's pages and references; every artefact that a run needs: is it there, and is
- * its content what its name says; artefacts that no run needs; cards (runcard.h) that are missing, differ
- * from the rows, or belong to no run. Nothing is changed. What is wrong is a row of the result
+ * Looked at: the database's pages and references; every artefact that a run needs: is it
+ * there, and is its content what its name says; artefacts that no run needs; cards (runcard.h)
+ * that are missing, differ from the rows, or belong to no run. Nothing is changed. What is
+ * wrong is a row of the result
  *
  *     what     database | artefact | orphan | card
  *     run      id of the run it concerns, or NULL

@@ -111,8 +111,8 @@ static void sweep_temporaries(struct broom *broom)
         closedir(folder);
 }
 
-/* Their cards go first, and for good: what is left of a lost ledger must not bring them back, and a card that comes back
- * when power is lost would miss its artefacts. */
+/* Their cards go first, and for good: what is left of a lost ledger must not bring them back, and a
+ * card that comes back when power is lost would miss its artefacts. */
 static bool remove_cards(struct nl_ledger *ledger, struct nl_err *err)
 {
     bool ok = true, some = false;
@@ -127,8 +127,8 @@ static bool remove_cards(struct nl_ledger *ledger, struct nl_err *err)
     return rows && ok;
 }
 
-/* Remembers what the runs in the bin keep, then lets go of them. Rows go before artefacts: a run that
- * can be taken back from the bin is whole at any moment. */
+/* Remembers what the runs in the bin keep, then lets go of them. Rows go before artefacts: a run
+ * that can be taken back from the bin is whole at any moment. */
 static bool empty_bin(struct nl_ledger *ledger, struct nl_err *err)
 {
     if (!nl_ledgerdb_begin(ledger, err))

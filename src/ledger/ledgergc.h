@@ -1,6 +1,6 @@
 /*
- * ledgergc — what the ledger let go of is removed: runs in the bin with their artefacts, documents that a
- * newer one replaced, and temporary files of writers that died.
+ * ledgergc — what the ledger let go of is removed: runs in the bin with their artefacts, documents
+ * that a newer one replaced, and temporary files of writers that died.
  *
  * An artefact that no run needs goes only when the database says that a command let go of it (table
  * `released`). Any other artefact without a run is left alone and counted as an orphan: it may be
@@ -8,8 +8,8 @@
  * go, too, when they are older than NL_LEDGER_GRACE_S: an artefact is on the disk before its run is
  * written.
  *
- * Artefacts are removed inside a transaction that may write, as adding looks at its artefacts inside
- * one: neither can happen between the other's look and its act.
+ * Artefacts are removed inside a transaction that may write, as adding looks at its artefacts
+ * inside one: neither can happen between the other's look and its act.
  */
 #ifndef NL_LEDGERGC_H
 #define NL_LEDGERGC_H

@@ -1,8 +1,8 @@
 /*
  * ledgerours — does a folder contain a ledger as this program makes it?
  *
- * A ledger may have come with somebody else's files (a clone, an archive), so before SQLite opens it
- * its files are looked at, and after that its schema:
+ * A ledger may have come with somebody else's files (a clone, an archive), so before SQLite opens
+ * it its files are looked at, and after that its schema:
  *
  *   - ledger.db, its -wal, -shm and -journal, artefacts/, runs/ and cache/ are files and folders, no links;
  *   - a -journal names no other file (SQLite deletes the super-journal that a journal names);

@@ -131,8 +131,8 @@ static bool has_run(struct nl_ledger *ledger, const char *id, bool *has, struct 
     return done;
 }
 
-/* Fingerprint and, for a run without a card, findings, from its trace. What cannot be made can be made
- * later: `similar --update`, `analyze`. */
+/* Fingerprint and, for a run without a card, findings, from its trace. What cannot be made can be
+ * made later: `similar --update`, `analyze`. */
 static void complete(struct rebuilding *rebuilding, int64_t run, const char *id, bool judge)
 {
     struct nl_ledger_run named = {.run = run};
@@ -284,8 +284,8 @@ static bool take_document(struct rebuilding *rebuilding, struct nl_orphans *orph
     return !err->code;
 }
 
-/* The newest come first, so that of several documents of one run it is the newest that is taken; yet they
- * get the highest numbers, as if they had been added in their order. */
+/* The newest come first, so that of several documents of one run it is the newest that is taken;
+ * yet they get the highest numbers, as if they had been added in their order. */
 static bool take_documents(struct rebuilding *rebuilding, struct nl_err *err)
 {
     struct nl_orphans orphans;

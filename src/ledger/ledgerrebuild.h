@@ -2,11 +2,11 @@
  * ledgerrebuild — the database made again from the files next to it (`neurolens ledger rebuild`).
  *
  * A database that is missing, empty or damaged is replaced; a damaged one is set aside as
- * ledger.db.damaged-DATE, never deleted. Then every card (runcard.h) whose run is not in the database
- * becomes that run with its tags, notes, settings, findings and provenance, and every run document
- * without a card becomes a run with what the document says and with its trace, found by files, origin
- * and duration. Cards that are missing or older than their runs are written. A whole ledger stays as it
- * is.
+ * ledger.db.damaged-DATE, never deleted. Then every card (runcard.h) whose run is not in the
+ * database becomes that run with its tags, notes, settings, findings and provenance, and every
+ * run document without a card becomes a run with what the document says and with its trace, found
+ * by files, origin and duration. Cards that are missing or older than their runs are written. A
+ * whole ledger stays as it is.
  */
 #ifndef NL_LEDGERREBUILD_H
 #define NL_LEDGERREBUILD_H

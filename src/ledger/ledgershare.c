@@ -45,7 +45,8 @@ void nl_ledger_share_path(const char *folder, const char *path)
     struct stat info;
     if (!nl_ledger_shared(folder))
         return;
-    /* By its descriptor: others may write in the folder, and could put a link to a private file there between two looks. */
+    /* By its descriptor: others may write in the folder, and could put a link to a private file
+     * there between two looks. */
     int file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0)
         return;

@@ -1,7 +1,7 @@
 /*
- * orphans — artefacts that no row speaks of, put together into runs: a document with the trace that has
- * its files, origin and duration, and with the files that it names where they were kept. Private to
- * ledger/.
+ * orphans — artefacts that no row speaks of, put together into runs: a document with the trace
+ * that has its files, origin and duration, and with the files that it names where they were
+ * kept. Private to ledger/.
  *
  *     nl_orphans_find(&orphans, ledger, job, &err)     what lies there
  *     nl_orphans_card(&orphans, i, document, &err)     a card of document i, as runcard.h has it

@@ -44,7 +44,8 @@ bool nl_roofkeep_put(struct nl_ledger *ledger, const struct nl_host_roofs *roofs
     return nl_ledgerdb_end(ledger, done, err);
 }
 
-/* Rows are input like any other: a text that does not fit is cut, a number that is none is unknown. */
+/* Rows are input like any other: a text that does not fit is cut, a number
+ * that is none is unknown. */
 static void take_text(char *room, size_t size, sqlite3_stmt *rows, int column)
 {
     const char *text = (const char *)sqlite3_column_text(rows, column);

@@ -1,8 +1,9 @@
 /*
  * roofkeep — measured roofs of machines in the ledger, by host (store/hostroofs.h).
  *
- * A host is its name with the product and number of its processors: two machines of one name are two. The
- * highest figure that was ever measured counts, as whatever else ran at the time can only lower it.
+ * A host is its name with the product and number of its processors: two machines of one
+ * name are two. The highest figure that was ever measured counts, as whatever else ran at
+ * the time can only lower it.
  */
 #ifndef NL_ROOFKEEP_H
 #define NL_ROOFKEEP_H
@@ -10,7 +11,8 @@
 #include "ledger/ledger.h"
 #include "store/hostroofs.h"
 
-/* Keeps what was measured. With `replace` the host's earlier figures go first. `host` must be known. */
+/* Keeps what was measured. With `replace` the host's earlier figures go
+ * first. `host` must be known. */
 NL_MUST_CHECK bool nl_roofkeep_put(struct nl_ledger *ledger, const struct nl_host_roofs *roofs,
                                    bool replace, struct nl_err *err);
 

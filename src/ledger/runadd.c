@@ -281,7 +281,8 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
     return keep(one, again, err);
 }
 
-/* A ledger whose commits do not wait for the disk: nothing is reported before all of them were synced at the end. */
+/* A ledger whose commits do not wait for the disk: nothing is reported before all of
+ * them were synced at the end. */
 static struct nl_ledger *open_unsynced(const char *folder, struct nl_err *err)
 {
     struct nl_ledger *ledger = nl_ledger_open(folder, NL_LEDGER_WRITE, err);
@@ -349,8 +350,8 @@ static void repeat_alone(struct adding *adding)
             run_one(adding, i, 0);
 }
 
-/* As many as there are threads. Small files wait for the disk longer than they are worked on: more of
- * them at the same time wait together. */
+/* As many as there are threads. Small files wait for the disk longer than they are worked on: more
+ * of them at the same time wait together. */
 static unsigned choose_workers(const struct adding *adding)
 {
     bool small = true;
@@ -390,7 +391,8 @@ bool nl_ledger_add(const char *folder, const char *const *words, size_t count,
     nl_parallel(adding.workers, count, run_one, &adding);
     if (shared)
         repeat_alone(&adding);
-    /* The last one to close a ledger puts its log into the database, which syncs both: once, at the end. */
+    /* The last one to close a ledger puts its log into the database, which
+     * syncs both: once, at the end. */
     for (unsigned i = MAX_WORKERS; i-- > 0;)
         nl_ledger_close(adding.ledgers[i]);
     bool done = nl_ledger_sync(folder, err);

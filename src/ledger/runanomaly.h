@@ -1,13 +1,16 @@
 /*
- * runanomaly — what is unusual of a run: each of its metrics against the runs that are its history (runhistory.h).
+ * runanomaly — what is unusual of a run: each of its metrics against the runs that are
+ * its history (runhistory.h).
  *
- * A run is judged when it is added or its facts change, against the runs before it; what was found stands in the
- * table `anomalies`, and how many runs it was compared with in `histories`. So lists of any length only read it.
+ * A run is judged when it is added or its facts change, against the runs before it; what was found
+ * stands in the table `anomalies`, and how many runs it was compared with in `histories`. So lists
+ * of any length only read it.
  *
- * Unusual is a metric whose robust z is above 3.5 and that differs from the median of its history by more than 5 %
- * (shares by a point, too): z = (value - median) / s, with s = 1.4826 MAD, but never less than 1 % of the median,
- * since captures of one program differ by that anyway (Iglewicz and Hoaglin, How to Detect and Handle Outliers,
- * 1993; the factor makes MAD the deviation of a normal distribution).
+ * Unusual is a metric whose robust z is above 3.5 and that differs from the median of its history
+ * by more than 5 % (shares by a point, too): z = (value - median) / s, with s = 1.4826 MAD, but
+ * never less than 1 % of the median, since captures of one program differ by that anyway
+ * (Iglewicz and Hoaglin, How to Detect and Handle Outliers, 1993; the factor makes MAD the
+ * deviation of a normal distribution).
  */
 #ifndef NL_RUNANOMALY_H
 #define NL_RUNANOMALY_H

@@ -17,8 +17,8 @@
 #define HEX      "0123456789abcdef"
 #define ENDING   ".json"
 
-/* Columns of `select` are the members of a list's objects; `insert` takes the run as ?1 and them from ?2
- * on. `joins`: they are given to a run that is there, too. */
+/* Columns of `select` are the members of a list's objects; `insert` takes the run as ?1 and them
+ * from ?2 on. `joins`: they are given to a run that is there, too. */
 static const struct list {
     const char *member, *select, *insert;
     bool joins;
@@ -229,7 +229,8 @@ bool nl_runcard_walk(const char *folder, nl_runcard_see *see, void *context, str
 
 /* ---- card → rows ---- */
 
-/* Texts that become paths must be what they are meant to be: a card may have been written by others. */
+/* Texts that become paths must be what they are meant to be: a card may
+ * have been written by others. */
 static bool is_safe(const char *key, const json_t *value)
 {
     const char *text = json_string_value(value);

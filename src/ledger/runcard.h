@@ -22,8 +22,8 @@
 /* The card of a run that is there; released with json_decref. NULL with err. */
 json_t *nl_runcard_make(struct nl_ledger *ledger, int64_t run, struct nl_err *err);
 
-/* Writes the card's file; false with err when that is impossible, which loses nothing: the run is in the
- * database, and `ledger check` says that the card is missing. */
+/* Writes the card's file; false with err when that is impossible, which loses nothing: the run is
+ * in the database, and `ledger check` says that the card is missing. */
 NL_MUST_CHECK bool nl_runcard_save(struct nl_ledger *ledger, int64_t run, struct nl_err *err);
 void nl_runcard_remove(const char *folder, const char *id);
 
@@ -36,8 +36,8 @@ json_t *nl_runcard_read(const char *folder, const char *id, struct nl_err *err);
 /* Is it one: known members of the right types, digests and names that make safe paths? */
 NL_MUST_CHECK bool nl_runcard_check(const json_t *card, struct nl_err *err);
 
-/* Inside a transaction: makes the run of the card with all its rows but those of the document. *run is
- * the number it shall have, or 0 for the next one, and then the number it has. */
+/* Inside a transaction: makes the run of the card with all its rows but those of the document. *run
+ * is the number it shall have, or 0 for the next one, and then the number it has. */
 NL_MUST_CHECK bool nl_runcard_apply(struct nl_ledger *ledger, const json_t *card, int64_t *run,
                                     struct nl_err *err);
 /* Inside a transaction: gives a run that is there the card's tags and notes and its provenance. */

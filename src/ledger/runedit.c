@@ -52,8 +52,8 @@ bool nl_ledger_tag_check(const char *tag, struct nl_err *err)
     return true;
 }
 
-/* Since it was looked up, `gc` may have taken the run away, and another one may have got its number. To
- * be asked inside the transaction. */
+/* Since it was looked up, `gc` may have taken the run away, and another one may have got its
+ * number. To be asked inside the transaction. */
 static bool still_there(struct nl_ledger *ledger, const struct nl_ledger_run *run,
                         struct nl_err *err)
 {

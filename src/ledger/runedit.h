@@ -1,19 +1,19 @@
 /*
- * runedit — what people do with a run that is there: tags, notes, the bin. Each is one transaction,
- * with a line of provenance. `command` is the command line; secrets are taken out here, as they are of
- * notes.
+ * runedit — what people do with a run that is there: tags, notes, the bin. Each is one
+ * transaction, with a line of provenance. `command` is the command line; secrets are taken out
+ * here, as they are of notes.
  */
 #ifndef NL_RUNEDIT_H
 #define NL_RUNEDIT_H
 
 #include "ledger/ledger.h"
 
-/* Is it fit to be a tag: up to 100 bytes of letters (of any script), digits and ._+:/#- , beginning with a
- * letter or digit, and nothing that could be an id? NL_USAGE says what is wrong. */
+/* Is it fit to be a tag: up to 100 bytes of letters (of any script), digits and ._+:/#- , beginning
+ * with a letter or digit, and nothing that could be an id? NL_USAGE says what is wrong. */
 NL_MUST_CHECK bool nl_ledger_tag_check(const char *tag, struct nl_err *err);
 
-/* Several runs may have one tag (`ls tag=nightly`); as a name it means the run that was given it last.
- * MOVE takes it from all others. */
+/* Several runs may have one tag (`ls tag=nightly`); as a name it means the run that was given it
+ * last. MOVE takes it from all others. */
 enum nl_tag_how { NL_TAG_ADD, NL_TAG_MOVE, NL_TAG_REMOVE };
 
 /* What became of one tag; ids are "" where it means no run. */

@@ -26,8 +26,9 @@ struct nl_field {
     enum nl_meaning meaning;
 };
 
-/* NL_USAGE when there is no such name (with those that contain it) or several facts end so. *known is
- * false when a run could have it and none does: in an empty ledger, or by the full name of a setting. */
+/* NL_USAGE when there is no such name (with those that contain it) or several facts end
+ * so. *known is false when a run could have it and none does: in an empty ledger, or by
+ * the full name of a setting. */
 NL_MUST_CHECK bool nl_runfield_find(struct nl_ledger *ledger, const char *name,
                                     struct nl_field *field, bool *known, struct nl_arena *arena,
                                     struct nl_err *err);
@@ -41,7 +42,8 @@ bool nl_runfield_number(const struct nl_field *field, const char *text, double *
 #define NL_DAY_NS INT64_C(86400000000000)
 bool nl_runfield_is_day(const struct nl_field *field, const char *text);
 
-/* What a fact's numbers mean: by the unit that came with it (may be NULL), else by its name's end. */
+/* What a fact's numbers mean: by the unit that came with it (may be NULL),
+ * else by its name's end. */
 enum nl_meaning nl_runfield_meaning(const char *name, const char *unit);
 
 /* What an id is compared with: when cut to the digits that it begins with, a pattern. */

@@ -193,7 +193,8 @@ static bool count_matches(struct nl_runfilter *filter, const char *table,
     return code == SQLITE_ROW || nl_ledgerdb_fail(err, filter->ledger, code);
 }
 
-/* Remembers a condition on rows of `table` for the end, when it is known which filter matches least. */
+/* Remembers a condition on rows of `table` for the end, when it is known
+ * which filter matches least. */
 static bool add_inner(struct nl_runfilter *filter, const char *table, const struct nl_buf *inner,
                       size_t first, bool without, struct nl_err *err)
 {
@@ -303,9 +304,9 @@ static void put_inner(struct nl_buf *where, const struct nl_filter_inner *inner,
                       inner->table, inner->sql);
 }
 
-/* The runs of the filter that matches least are listed and looked up; they are asked for the others one
- * by one. Filters that match few rows are cheap to list in any case. When all are broad, runs are
- * walked in their order, which ends early as only the first of them are wanted. */
+/* The runs of the filter that matches least are listed and looked up; they are asked for the others
+ * one by one. Filters that match few rows are cheap to list in any case. When all are broad, runs
+ * are walked in their order, which ends early as only the first of them are wanted. */
 static void place_inners(struct nl_runfilter *filter)
 {
     struct nl_buf whole;

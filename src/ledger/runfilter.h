@@ -1,6 +1,6 @@
 /*
- * runfilter — filters of `ls` and `similar` (runlist.h says how they are written) as one SQL condition on
- * `runs r` with values bound to it. Private to ledger/.
+ * runfilter — filters of `ls` and `similar` (runlist.h says how they are written) as one SQL
+ * condition on `runs r` with values bound to it. Private to ledger/.
  *
  *     nl_runfilter_init(&filter, ledger)
  *     nl_runfilter_add(&filter, words, count, bin, &err)
@@ -44,7 +44,8 @@ struct nl_runfilter {
 void nl_runfilter_init(struct nl_runfilter *filter, struct nl_ledger *ledger);
 void nl_runfilter_release(struct nl_runfilter *filter);
 
-/* All of them hold together; `bin`: of the runs in the bin instead. NL_USAGE for what is no filter. */
+/* All of them hold together; `bin`: of the runs in the bin instead.
+ * NL_USAGE for what is no filter. */
 NL_MUST_CHECK bool nl_runfilter_add(struct nl_runfilter *filter, const char *const *words,
                                     size_t count, bool bin, struct nl_err *err);
 

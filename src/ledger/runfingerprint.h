@@ -1,7 +1,7 @@
 /*
- * runfingerprint — fingerprints of runs, as packed bytes (fingerprint/fingerprint_pack.h): `items` are what is
- * compared, `names` what is shown of the few that are near. `form` is the number of the way they are
- * made; what has another is as good as none.
+ * runfingerprint — fingerprints of runs, as packed bytes (fingerprint/fingerprint_pack.h): `items`
+ * are what is compared, `names` what is shown of the few that are near. `form` is the number of the
+ * way they are made; what has another is as good as none.
  */
 #ifndef NL_RUNFINGERPRINT_H
 #define NL_RUNFINGERPRINT_H
@@ -41,7 +41,8 @@ NL_MUST_CHECK bool nl_ledger_fingerprint_get(struct nl_ledger *ledger, int64_t r
                                              struct nl_buf *items, struct nl_buf *names,
                                              struct nl_err *err);
 
-/* Can it be made of what is kept? Not when the run came as a document that lists only some events. */
+/* Can it be made of what is kept? Not when the run came as a document that
+ * lists only some events. */
 NL_MUST_CHECK bool nl_ledger_fingerprint_can(struct nl_ledger *ledger, int64_t run, bool *can,
                                              struct nl_err *err);
 

@@ -1,9 +1,11 @@
 /*
- * runhistory — which earlier runs are the history of a run: those of the same workload on the same host.
+ * runhistory — which earlier runs are the history of a run: those of the same
+ * workload on the same host.
  *
- * The same workload: equal name, command, model, phase, precision, batch size, sequence length, backend, devices
- * and host, as far as the ledger knows them (what neither has is equal, too). Where no name, command or model is
- * known, the name of the file without its digits stands for them. Runs in the bin are no history.
+ * The same workload: equal name, command, model, phase, precision, batch size, sequence length,
+ * backend, devices and host, as far as the ledger knows them (what neither has is equal, too).
+ * Where no name, command or model is known, the name of the file without its digits stands for
+ * them. Runs in the bin are no history.
  *
  *     nl_runhistory_of(ledger, run, &who, &arena, &err)            who a run of the ledger is, or
  *     nl_runhistory_take(&who, "workload.model", "bert")           … said fact by fact
@@ -39,7 +41,8 @@ NL_MUST_CHECK bool nl_runhistory_of(struct nl_ledger *ledger, int64_t run,
                                     struct nl_history_who *who, struct nl_arena *arena,
                                     struct nl_err *err);
 
-/* The newest `most` runs before `before` that are the same. At most 1000 candidates are looked at. */
+/* The newest `most` runs before `before` that are the same. At most 1000
+ * candidates are looked at. */
 NL_MUST_CHECK bool nl_runhistory_find(struct nl_ledger *ledger, const struct nl_history_who *who,
                                       int64_t before, size_t most, struct nl_history *history,
                                       struct nl_err *err);

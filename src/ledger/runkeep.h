@@ -24,9 +24,9 @@ NL_MUST_CHECK bool nl_runkeep_artefacts(struct nl_runkept *kept, const char *fol
                                         struct nl_err *err);
 void nl_runkept_release(struct nl_runkept *kept);
 
-/* All rows in one transaction. With `run` > 0 those of that run are replaced, otherwise one is made;
- * *other is set (and nothing written) when somebody else made a run of this id meanwhile, *gone
- * when an artefact was swept away and has to be kept again. */
+/* All rows in one transaction. With `run` > 0 those of that run are replaced, otherwise one is
+ * made; *other is set (and nothing written) when somebody else made a run of this id meanwhile,
+ * *gone when an artefact was swept away and has to be kept again. */
 NL_MUST_CHECK bool nl_runkeep_rows(struct nl_ledger *ledger, int64_t run,
                                    const struct nl_runload *load, const struct nl_runkept *kept,
                                    const char *command, bool *other, bool *gone,

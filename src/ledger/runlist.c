@@ -17,7 +17,8 @@
 #define MAX_COLUMNS 40
 #define COUNTED     10000 /* runs beyond the limit */
 
-/* Shown when nothing else is asked for; columns that no run has a value for are left out of text. */
+/* Shown when nothing else is asked for; columns that no run has a value for
+ * are left out of text. */
 static const char first_columns[] = "id,added,name,tags";
 static const char usual_columns[] =
     "workload.model,workload.precision,workload.batch_size,metrics.mean_step_ns,"

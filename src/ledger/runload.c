@@ -264,8 +264,8 @@ static bool read_text(struct nl_runload *load, struct nl_err *err)
     return done;
 }
 
-/* Findings need every event: a document that lists some of them is not judged. One that held secrets
- * is opened from what was kept of it, which does not. */
+/* Findings need every event: a document that lists some of them is not judged. One that held
+ * secrets is opened from what was kept of it, which does not. */
 static bool read_document_trace(struct nl_runload *load, const struct nl_add_options *options,
                                 struct nl_job *job, struct nl_err *err)
 {

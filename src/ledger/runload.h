@@ -1,6 +1,6 @@
 /*
- * runload — one word of `add` on its way into the ledger: which files it means, who they are, and the
- * document, trace and findings made of them. Private to ledger/.
+ * runload — one word of `add` on its way into the ledger: which files it means, who they are, and
+ * the document, trace and findings made of them. Private to ledger/.
  *
  *     nl_runload_identify   files and digests            (enough to see whether the run is there)
  *     nl_runload_read       document, trace, findings    (the long part)

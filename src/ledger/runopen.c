@@ -22,7 +22,8 @@ struct opening {
     struct nl_arena arena;
 };
 
-/* What stands in a database may be anything, and becomes a path only when it cannot lead elsewhere. */
+/* What stands in a database may be anything, and becomes a path only when
+ * it cannot lead elsewhere. */
 static bool damaged(struct opening *opening, const char *how, struct nl_err *err)
 {
     nl_err_at(err, opening->ledger->folder, -1);

@@ -1,8 +1,8 @@
 /*
  * runrows — the rows that a run's document (rundoc/rundoc.h) and findings become. Private to
  * ledger/. Facts are the single values of the objects run, hardware, software and workload under
- * their dotted names, timeline.duration_ns, metrics.NAME for every metric with a value, and the labels
- * among the settings that the run has.
+ * their dotted names, timeline.duration_ns, metrics.NAME for every metric with a value, and the
+ * labels among the settings that the run has.
  *
  * All of it happens inside the caller's transaction.
  */

@@ -57,8 +57,8 @@ static bool said(struct nl_ledger *ledger, int64_t run, bool *any, struct nl_err
     return done;
 }
 
-/* Its own tags and notes are not the ledger's: they came with the file, and may have been removed since.
- * Without any on either side the text stays as it was kept. */
+/* Its own tags and notes are not the ledger's: they came with the file, and may have been removed
+ * since. Without any on either side the text stays as it was kept. */
 static bool patch(struct nl_ledger *ledger, int64_t run, bool any, struct nl_buf *text,
                   struct nl_err *err)
 {

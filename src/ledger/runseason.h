@@ -33,8 +33,8 @@ struct nl_season_run {
     int64_t added_ns;   /* since 1970, UTC */
 };
 
-/* The season of `run` that `earlier` runs show, in the order of time, either way round. Sets alike[i] where an earlier
- * run is in it; all of them without a season. */
+/* The season of `run` that `earlier` runs show, in the order of time, either way round. Sets
+ * alike[i] where an earlier run is in it; all of them without a season. */
 enum nl_season nl_season_find(const struct nl_season_run *run, const struct nl_season_run *earlier,
                               size_t count, bool *alike);
 

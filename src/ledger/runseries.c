@@ -1,4 +1,5 @@
-/* Columns one after another, each joined to the runs by walking both in the order of run numbers. */
+/* Columns one after another, each joined to the runs by walking both in the
+ * order of run numbers. */
 #include "ledger/runseries.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@
 
 #define MAX_NAME 512
 
-/* Words of rules for what the ledger has under another name; of runs without steps, where `whole` is given, that. */
+/* Words of rules for what the ledger has under another name; of runs without steps,
+ * where `whole` is given, that. */
 static const struct {
     const char *word, *fact, *whole;
 } words[] = {
@@ -71,8 +73,9 @@ static int ascending(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* The steps of one run, rank after rank: a step of several ranks is the mean of their n-th steps, as in rules of
- * check (nl_step_lengths). Writes their lengths to `values`, which has room for all; `ranks` is as long and zeroed. */
+/* The steps of one run, rank after rank: a step of several ranks is the mean of their n-th steps,
+ * as in rules of check (nl_step_lengths). Writes their lengths to `values`, which has room for all;
+ * `ranks` is as long and zeroed. */
 static size_t join_ranks(const struct number *steps, size_t count, double *values, uint32_t *ranks)
 {
     size_t most = 0;
@@ -170,7 +173,8 @@ static bool row_values(struct nl_ledger *ledger, const char *metric, struct nl_s
                    metric);
 }
 
-/* Finds a fact of numbers by its name; *known is false where no run has it. `asked` is what was typed. */
+/* Finds a fact of numbers by its name; *known is false where no run has it.
+ * `asked` is what was typed. */
 static bool find_fact(struct nl_ledger *ledger, const char *name, const char *asked,
                       struct nl_field *field, bool *known, struct nl_arena *arena,
                       struct nl_err *err)
@@ -295,7 +299,8 @@ static struct nl_series_run *run_at(struct nl_series *series, int64_t run)
     return low < series->count && series->items[low].run == run ? &series->items[low] : NULL;
 }
 
-/* A fact of texts goes to a member of the runs. Equal texts that follow each other are kept once. */
+/* A fact of texts goes to a member of the runs. Equal texts that follow
+ * each other are kept once. */
 static bool take_texts(struct nl_ledger *ledger, struct nl_series *series, const char *fact,
                        size_t member, struct nl_err *err)
 {

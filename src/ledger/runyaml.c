@@ -1,4 +1,5 @@
-/* neurolens.yaml, event by event: a key opens a place, a value or the end of a mapping closes it. */
+/* neurolens.yaml, event by event: a key opens a place, a value or the end
+ * of a mapping closes it. */
 #include "ledger/runyaml.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * recformat — the raw recording of one process, as capture/ writes it and ingest/recording/recording.c reads it.
+ * recformat — the raw recording of one process: capture/ writes it, ingest/recording/ reads it.
  *
- * A file is a head (struct nl_rec_head, `head_bytes` long) and then blocks of `block_bytes` each. It
- * is mapped shared by the recorded process, so what was written survives a kill of the process and of
- * the recorder: there is no moment at which a reader cannot read it. Blocks are of three kinds:
+ * A file is a head (struct nl_rec_head, `head_bytes` long) and then blocks of `block_bytes` each.
+ * It is mapped shared by the recorded process, so what was written survives a kill of the process
+ * and of the recorder: it can be read at any moment. Blocks are of three kinds:
  *
  *   EVENTS  cells of 16 bytes, in the order in which one thread wrote them. A THREAD cell says whose
  *           events follow (the block of an ended thread may be filled up by the next one).
@@ -14,9 +14,9 @@
  * Every EVENTS and NAMES block has its own sequence number; a block that is found twice (packed,
  * and not yet given back) counts once. A thread's events are in order of sequence.
  *
- * Times are ticks of the processor's time stamp counter, or ns of CLOCK_MONOTONIC where that counter
- * is not to be trusted. Pairs of (ticks, monotonic, real time) taken now and then turn them into ns.
- * Everything is little endian. All unused bytes are 0.
+ * Times are ticks of the processor's time stamp counter, or ns of CLOCK_MONOTONIC where that
+ * counter is not to be trusted. Pairs of (ticks, monotonic, real time) taken now and then turn them
+ * into ns. Everything is little endian. All unused bytes are 0.
  *
  * Plain C types only: writers in several processes reach the members marked "shared" with atomic
  * operations, readers with memcpy.
@@ -39,8 +39,8 @@
 #define NL_REC_MAX_NAME    4095u /* bytes of a name; longer ones are cut and end in "…" */
 #define NL_REC_UNKNOWN     INT64_MIN
 
-/* The recorder writes into the files too. Its names have ids from the top downwards; its blocks begin
- * with a THREAD cell of this number, which stands for no thread. */
+/* The recorder writes into the files too. Its names have ids from the top downwards; its blocks
+ * begin with a THREAD cell of this number, which stands for no thread. */
 #define NL_REC_OWN_NAMES 0x80000000u /* ids from here on are the recorder's */
 #define NL_REC_RECORDER  0xffffffffu
 
@@ -91,8 +91,8 @@ struct nl_rec_head {
     uint64_t spill_errors; /* blocks that the recorder could not take away */
     struct nl_rec_pair last;
     struct nl_rec_pair pairs[NL_REC_PAIRS]; /* [0]: the process began; others by the recorder */
-    uint64_t
-        steps; /* shared; for who looks on: begun; the last one, when, how long after the one before */
+    /* shared; for who looks on: begun; the last one, when, how long after the one before */
+    uint64_t steps;
     int64_t step;
     uint64_t step_begun, step_ticks;
     uint64_t ticket; /* grows with each start of a process, exec included; 0 = not given */
@@ -166,9 +166,9 @@ struct nl_rec_more {
 #define NL_REC_CELL 16u
 
 /*
- * SAMPLE, of the recorder: `time` is ns of CLOCK_MONOTONIC, id the OS thread id, depth the number of frames.
- * Then {weight, event, unit}, {0, processor, flags}, and frames as name ids, innermost first, four per
- * cell. Texts of frames: "function\tfile\tline" or "@module\tbuild id\t0xoffset" (machine code).
+ * SAMPLE, of the recorder: `time` is ns of CLOCK_MONOTONIC, id the OS thread id, depth the number
+ * of frames. Then {weight, event, unit}, {0, processor, flags}, and frames as name ids, innermost
+ * first, four per cell: "function\tfile\tline", machine code "@module\tbuild id\t0xoffset".
  */
 #define NL_REC_NO_CPU     UINT32_MAX
 #define NL_REC_SAMPLE_CUT 1u /* outer frames are missing */
@@ -178,8 +178,8 @@ struct nl_rec_more {
 #define NL_REC_RAN_READY 1u /* though it could go on */
 #define NL_REC_RAN_WAITS 2u /* to wait */
 
-/* Category of a mark of class LIBRARY that says what could not be recorded, "what: why". Such marks are
- * written outside the window too. */
+/* Category of a mark of class LIBRARY that says what could not be recorded, "what: why". Such marks
+ * are written outside the window too. */
 #define NL_REC_PROBLEM "neurolens.problem"
 
 /* Flags of the second struct nl_rec_more. */

@@ -2,10 +2,10 @@
  * recgpu — GPU work in a raw recording (recformat.h), as CUPTI or rocprofiler reported it to the
  * recorded process.
  *
- * These cells are in blocks whose THREAD cell has the number NL_REC_DRIVER, which stands for no thread. Their
- * `time` is not in ticks: it is ns of CLOCK_MONOTONIC, as are all times below; 0 = not given. Behind
- * the first cell follows the struct that enum nl_rec_gpu names; all are whole cells long. Numbers that
- * mean something (kinds of copies, memory, waits, operations) are CUPTI's.
+ * These cells are in blocks whose THREAD cell has the number NL_REC_DRIVER, which stands for no
+ * thread. Their `time` is not in ticks: it is ns of CLOCK_MONOTONIC, as are all times below; 0 =
+ * not given. Behind the first cell follows the struct that enum nl_rec_gpu names; all are whole
+ * cells long. Numbers that mean something (kinds of copies, memory, waits, operations) are CUPTI's.
  */
 #ifndef NL_RECGPU_H
 #define NL_RECGPU_H

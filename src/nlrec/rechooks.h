@@ -1,7 +1,8 @@
 /*
- * rechooks — the hooks of a recording: code of ours that runs in the program around a layer, an operator, a task … and
- * then writes events. How often each ran is in the head of a recording (recformat.h), what one costs on this machine in
- * the control page of the run (capture/shared/control.h).
+ * rechooks — the hooks of a recording: code of ours that runs in the program around a layer, an
+ * operator, a task … and then writes events. How often each ran is in the head of a recording
+ * (recformat.h), what one costs on this machine in the control page of the run
+ * (capture/shared/control.h).
  */
 #ifndef NL_RECHOOKS_H
 #define NL_RECHOOKS_H

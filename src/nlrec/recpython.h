@@ -1,6 +1,7 @@
 /*
- * recpython — what a process says of the Python interpreter in it, in the head of its recording (recformat.h): that
- * there is one, whether the package's hooks are installed, and what kept them off. Bits, set from inside.
+ * recpython — what a process says of the Python interpreter in it, in the head of its recording
+ * (recformat.h): that there is one, whether the package's hooks are installed, and what kept them
+ * off. Bits, set from inside.
  */
 #ifndef NL_RECPYTHON_H
 #define NL_RECPYTHON_H

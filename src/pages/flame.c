@@ -1,6 +1,6 @@
 /*
- * flame — see flame.h: the tree. A node is made before those below it, so one walk backwards sums totals;
- * children are found through a table of (parent, name) pairs.
+ * flame — see flame.h: the tree. A node is made before those below it, so one walk backwards sums
+ * totals; children are found through a table of (parent, name) pairs.
  */
 #include "pages/flame.h"
 

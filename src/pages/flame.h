@@ -1,10 +1,10 @@
 /*
  * flame — stacks with weights as one tree: what a flame graph is drawn from.
  *
- * A node is a name below a node; node 0 is the root. `self` is the weight of stacks that end in a node, and after
- * nl_flame_finish `total` that of all stacks through it (no less than the sum of its children's). Names are
- * folded (tables/fold.h), so that "ProfilerStep#7" and "#8" are one. Sources are a table: what there is a stack
- * of in a profile, by name.
+ * A node is a name below a node; node 0 is the root. `self` is the weight of stacks that end in a
+ * node, and after nl_flame_finish `total` that of all stacks through it (no less than the sum of
+ * its children's). Names are folded (tables/fold.h), so that "ProfilerStep#7" and "#8" are one.
+ * Sources are a table: what there is a stack of in a profile, by name.
  *
  *     struct nl_flame flame;
  *     nl_flame_init(&flame, nl_flame_source("device"));
@@ -63,8 +63,8 @@ struct nl_flame {
 void nl_flame_init(struct nl_flame *flame, const struct nl_flame_source *source);
 void nl_flame_release(struct nl_flame *flame);
 
-/* Adds the stacks of a profile within a window (NULL = all of it); with `base`, as those that the others are
- * compared with. */
+/* Adds the stacks of a profile within a window (NULL = all of it); with `base`, as those that the
+ * others are compared with. */
 void nl_flame_add(struct nl_flame *flame, const struct nl_trace *trace,
                   const struct nl_window *window, bool base);
 
@@ -84,15 +84,17 @@ static inline int64_t nl_flame_weight(const struct nl_flame_node *node)
 /* A node's name on one line, safe to show. */
 void nl_flame_text(struct nl_buf *out, const struct nl_flame *flame, uint32_t node);
 
-/* Children of every node in order of weight, the largest first: `first[node]` and `next[node]` lead through them
- * (0 = no more). Both have flame->count places; nl_free them. */
+/* Children of every node in order of weight, the largest first: `first[node]` and `next[node]` lead
+ * through them (0 = no more). Both have flame->count places; nl_free them. */
 void nl_flame_order(const struct nl_flame *flame, uint32_t **first, uint32_t **next);
 
-/* One object for pages: {"name", "title", "meaning", "total", "left_out", "names": […], "nodes": {…}}. Nodes under
- * 1/4000 of the whole, and those beyond the largest 10,000, are left out and counted. */
+/* One object for pages: {"name", "title", "meaning", "total", "left_out", "names": […],
+ * "nodes": {…}}. Nodes under 1/4000 of the whole, and those beyond the largest 10,000,
+ * are left out and counted. */
 void nl_flame_json(struct nl_json *json, const struct nl_flame *flame);
 
-/* "outer;inner weight" a line, as flamegraph.pl, speedscope and inferno read; with a base "base weight". */
+/* "outer;inner weight" a line, as flamegraph.pl, speedscope and inferno read;
+ * with a base "base weight". */
 void nl_flame_folded(FILE *out, const struct nl_flame *flame);
 
 /* A picture without scripts: an icicle, outermost frames on top, names on hover. */

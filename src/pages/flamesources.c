@@ -1,4 +1,5 @@
-/* flamesources — where stacks come from: device work, threads, samples, waits, allocations; a row each. */
+/* flamesources — where stacks come from: device work, threads, samples, waits,
+ * allocations; a row each. */
 #include "base/mem.h"
 #include "pages/flame.h"
 #include "timeline/fold.h"

@@ -1,5 +1,6 @@
-/* flamewrite — a flame as a JSON object for pages, as folded lines, and as an SVG picture. Each walks the nodes
- * depth first, heaviest child first, and without recursion: how deep stacks are is up to the input. */
+/* flamewrite — a flame as a JSON object for pages, as folded lines, and as an SVG picture.
+ * Each walks the nodes depth first, heaviest child first, and without recursion: how deep
+ * stacks are is up to the input. */
 #include <inttypes.h>
 #include <stdlib.h>
 

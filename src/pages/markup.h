@@ -1,8 +1,10 @@
 /*
- * markup — text from profiles inside HTML, SVG and scripts' data, so that no name can become markup.
+ * markup — text from profiles inside HTML, SVG and scripts' data, so that
+ * no name can become markup.
  *
- * Two ways in, and no third: nl_markup_html for text and quoted attributes, and a stream for JSON within a
- * <script type="application/json">, which writes every '<' as \u003c (it occurs in strings alone there).
+ * Two ways in, and no third: nl_markup_html for text and quoted attributes, and a stream for
+ * JSON within a <script type="application/json">, which writes every '<' as \u003c (it occurs
+ * in strings alone there).
  */
 #ifndef NL_MARKUP_H
 #define NL_MARKUP_H
@@ -15,8 +17,8 @@
 /* & < > " ' as entities; what steers or reorders text becomes U+FFFD, as on terminals. */
 void nl_markup_html(FILE *out, struct nl_str text);
 
-/* A stream to `out` for JSON inside a script element. fclose it; what could not be written shows as an error of
- * `out`. NULL with err (NL_MEMORY). */
+/* A stream to `out` for JSON inside a script element. fclose it; what could not be written shows as
+ * an error of `out`. NULL with err (NL_MEMORY). */
 NL_MUST_CHECK FILE *nl_markup_json(FILE *out, struct nl_err *err);
 
 /* 'sha256-…' of bytes, as a Content-Security-Policy names an inline script or style. */

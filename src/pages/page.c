@@ -161,8 +161,8 @@ static bool put_answer(FILE *out, const struct nl_profile *profile, const struct
     return end_document(out, stream, err) && done;
 }
 
-/* What the answer's JSON does not say about its tables: headings, meanings, notes. `rows` are those of the whole
- * results. */
+/* What the answer's JSON does not say about its tables: headings, meanings, notes. `rows` are
+ * those of the whole results. */
 static void put_sections(struct nl_json *json, const struct nl_report *report, const size_t *rows)
 {
     nl_json_key(json, "sections");
@@ -247,7 +247,8 @@ static void put_flames(struct nl_json *json, const struct nl_page_source *source
     nl_json_close(json, ']');
 }
 
-/* The report with tables cut to what a page shows; what it holds is borrowed. `rows` gets how many rows they had. */
+/* The report with tables cut to what a page shows; what it holds is borrowed. `rows`
+ * gets how many rows they had. */
 struct shorter {
     struct nl_report report;
     struct nl_result *results, **places;

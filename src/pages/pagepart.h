@@ -12,8 +12,8 @@
 
 #define NL_MAX_PAGE_NAME 300 /* characters shown of a name */
 
-/* What the script takes a slice's colour from: its kind (enum nl_kind), but of device work this + its class
- * (enum nl_class). */
+/* What the script takes a slice's colour from: its kind (enum nl_kind), but of device work this +
+ * its class (enum nl_class). */
 #define NL_PAGE_CLASS 32u
 
 /* The word by which the script knows a meaning: "ns", "bytes", "share", …; NULL for text. */
@@ -41,12 +41,12 @@ void nl_page_kernels(struct nl_json *json, const struct nl_page_source *source);
 void nl_page_memory(struct nl_json *json, const struct nl_page_source *source);
 void nl_page_counters(struct nl_json *json, const struct nl_page_source *source);
 
-/* "pair" and "flames" of a comparison: steady steps of A and B, and the first kind of stacks that both have,
- * with what grew and shrank. */
+/* "pair" and "flames" of a comparison: steady steps of A and B, and the first kind of stacks that
+ * both have, with what grew and shrank. */
 void nl_page_pair(struct nl_json *json, const struct nl_page_source sides[2]);
 
-/* A series of points (ts ascending), thinned to about `most`: of each part of the time the least and the largest.
- * Members "t" (ns from the first event) and "v". */
+/* A series of points (ts ascending), thinned to about `most`: of each part of the time the least
+ * and the largest. Members "t" (ns from the first event) and "v". */
 struct nl_page_point {
     int64_t ts;
     double value;

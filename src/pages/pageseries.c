@@ -199,7 +199,8 @@ void nl_page_busy(struct nl_json *json, const struct nl_page_source *source)
 struct pool {
     int64_t rank, device_type, device;
     uint32_t kind;
-    /* Which of its numbers: what the allocator has reserved, our own running sum, or (neither) what is allocated. */
+    /* Which of its numbers: what the allocator has reserved, our own running sum, or
+     * (neither) what is allocated. */
     bool reserved, counted;
 };
 

@@ -1,7 +1,8 @@
 /*
- * pagetimeline — one typical step as a timeline: all slices that overlap it, on their lanes, with launches linked
- * to the work they launched. It is the step of median duration among the steady ones of the first rank that has
- * any. Without steps it is as much as fits around the middle of the device work, or else of everything.
+ * pagetimeline — one typical step as a timeline: all slices that overlap it, on their lanes, with
+ * launches linked to the work they launched. It is the step of median duration among the steady
+ * ones of the first rank that has any. Without steps it is as much as fits around the middle of the
+ * device work, or else of everything.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* template — see template.h: read from libyaml's tree of the document, whose nodes know their lines. */
+/* template — see template.h: read from libyaml's tree of the document,
+ * whose nodes know their lines. */
 #include "pages/template.h"
 
 #include <stdlib.h>

@@ -62,7 +62,8 @@ NL_MUST_CHECK bool nl_template_open(struct nl_template *template, const char *pa
                                     struct nl_err *err);
 void nl_template_release(struct nl_template *template);
 
-/* What the sections are answered from: SQL sees the whole profile, analyses the window of `options`. */
+/* What the sections are answered from: SQL sees the whole profile, analyses
+ * the window of `options`. */
 struct nl_template_asked {
     struct nl_db *db;
     const struct nl_trace *trace;

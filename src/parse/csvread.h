@@ -63,8 +63,8 @@ void csvread_init(struct csvread *csv, struct nl_stream *stream, struct nl_job *
                   const struct csvread_options *options);
 void csvread_release(struct csvread *csv);
 
-/* Next row. CSVREAD_ERROR: the stream failed, the job was cancelled (NL_INTERRUPTED), or the text is
- * UTF-16 (NL_FORMAT); err says it. */
+/* Next row. CSVREAD_ERROR: the stream failed, the job was cancelled (NL_INTERRUPTED), or the text
+ * is UTF-16 (NL_FORMAT); err says it. */
 enum csvread_status csvread_next(struct csvread *csv, struct nl_err *err);
 
 /* Next row, kept as the header; or the row just read as the header. */
@@ -98,7 +98,8 @@ bool csvread_u64(struct nl_str cell, uint64_t *value);
 bool csvread_f64(struct nl_str cell, double *value);
 bool csvread_scaled(struct nl_str cell, int power, int64_t *value);
 
-/* The power of ten that makes ns of a unit of time (s, ms, us, µs, ns, msec, …); false if it is none. */
+/* The power of ten that makes ns of a unit of time (s, ms, us, µs, ns, msec,
+ * …); false if it is none. */
 bool csvread_time_unit(struct nl_str unit, int *power);
 
 #endif

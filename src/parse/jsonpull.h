@@ -17,8 +17,8 @@
  * most; jsonpull_raw holds a whole value). No recursion: nesting is a bit per level, 4096 at most.
  * After an error every call says JSONPULL_ERROR or false.
  *
- * Always accepted, and counted in r.repairs: comma before a closing bracket, NaN and Infinity in any
- * spelling (JSONPULL_NAN), raw control characters in strings (not counted). By option:
+ * Always accepted, and counted in r.repairs: comma before a closing bracket, NaN and Infinity in
+ * any spelling (JSONPULL_NAN), raw control characters in strings (not counted). By option:
  *     JSONPULL_QUOTES  quotes inside strings that were not escaped: a quote ends a string only
  *                      where what follows may follow a string
  *     JSONPULL_MANY    several documents one after another (JSON lines); JSONPULL_END at the end
@@ -91,8 +91,8 @@ enum jsonpull_type jsonpull_next(struct jsonpull *reader);
 NL_MUST_CHECK bool jsonpull_member(struct jsonpull *reader);
 NL_MUST_CHECK bool jsonpull_item(struct jsonpull *reader);
 
-/* Skips what the token read last began: the value of a key, the rest of an object or array.
- * Nothing after a scalar. Brackets are counted, not matched by kind. An error shows in the next read. */
+/* Skips what the token read last began: the value of a key, the rest of an object or array. Nothing
+ * after a scalar. Brackets are counted, not matched by kind. An error shows in the next read. */
 void jsonpull_skip(struct jsonpull *reader);
 /* The same, giving the text passed over: of a key its value, of a bracket everything up to its
  * partner, of a scalar itself (strings with their quotes). False on an error. */

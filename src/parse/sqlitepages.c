@@ -137,11 +137,12 @@ uint32_t sqlitepages_leaf_rows(const struct sqlitepages *pages, uint32_t page)
 #define SERIALS 12
 static const uint8_t small_size[SERIALS] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
 
-/* Bytes before any value that may be read: there are always that many, see gather and PAGE_1_GAP. */
+/* Bytes before any value that may be read: there are always that many, see
+ * gather and PAGE_1_GAP. */
 #define MAX_NUMBER_BYTES 8
 
-/* A big-endian integer of 1 to 8 bytes that ends at `end`. It is taken out of the eight bytes there, so
- * that its size, which changes from row to row, needs no branch. */
+/* A big-endian integer of 1 to 8 bytes that ends at `end`. It is taken out of the eight bytes
+ * there, so that its size, which changes from row to row, needs no branch. */
 static inline int64_t integer_before(const unsigned char *end, unsigned size)
 {
     unsigned shift = 64 - 8 * size;

@@ -49,8 +49,8 @@ void sqlitepages_damage_merge(struct sqlitepages_damage *into,
 /* One bit per page, so that a circle in a damaged tree ends; share one over all trees of a file. */
 uint64_t *sqlitepages_seen_new(const struct sqlitepages *pages); /* nl_free it */
 
-/* Page numbers of the leaves of the table b-tree at `root`, in key order, and the rows that their headers
- * state. */
+/* Page numbers of the leaves of the table b-tree at `root`, in key order, and the rows
+ * that their headers state. */
 struct sqlitepages_leaves {
     uint32_t *page;
     size_t count, cap;

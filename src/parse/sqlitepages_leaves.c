@@ -1,6 +1,7 @@
 /*
- * The leaves of a table's tree. With several threads its interior pages alone are walked, and all threads look
- * whether what they name are leaves; without, and when that is not so, every page is looked at in turn.
+ * The leaves of a table's tree. With several threads its interior pages alone are walked, and
+ * all threads look whether what they name are leaves; without, and when that is not so, every
+ * page is looked at in turn.
  */
 #include <stdatomic.h>
 

@@ -1,6 +1,7 @@
 /*
- * Lines out of a window over the stream. Most files are UTF-8 and are read straight into the window;
- * UTF-16 goes through a small buffer of raw bytes. The window grows only for a line longer than it.
+ * Lines out of a window over the stream. Most files are UTF-8 and are read straight
+ * into the window; UTF-16 goes through a small buffer of raw bytes. The window grows
+ * only for a line longer than it.
  */
 #include "parse/textlines.h"
 

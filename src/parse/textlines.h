@@ -8,8 +8,8 @@
  *     textlines_release(&lines);
  *
  * LF, CRLF and lone CR at a line's end are taken off, a final line needs no end. A byte order mark
- * decides between UTF-8 and UTF-16, which comes out as UTF-8. Memory is the longest line; lines of up to
- * TEXTLINES_LONGEST are given, those of twice as much and more are left out and counted.
+ * decides between UTF-8 and UTF-16, which comes out as UTF-8. Memory is the longest line; lines of
+ * up to TEXTLINES_LONGEST are given, those of twice as much and more are left out and counted.
  */
 #ifndef TEXTLINES_H
 #define TEXTLINES_H

@@ -1,6 +1,6 @@
 /*
- * The paths of the protobuf cursor that are seldom taken; the others are inline in the header because
- * a trace has tens of millions of fields.
+ * The paths of the protobuf cursor that are seldom taken; the others are inline in the header
+ * because a trace has tens of millions of fields.
  */
 #include "parse/wire.h"
 
@@ -38,7 +38,8 @@ bool wire_varint_slow(struct wire *wire, uint64_t *value)
     return false;
 }
 
-/* From after a group's start tag to after its end tag; groups inside it are counted, not entered. */
+/* From after a group's start tag to after its end tag; groups inside it are
+ * counted, not entered. */
 bool wire_skip_group(struct wire *wire, uint32_t number)
 {
     uint64_t tag, len;

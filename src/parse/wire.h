@@ -60,8 +60,8 @@ static inline struct wire wire_over(const void *bytes, size_t len)
 bool wire_varint_slow(struct wire *wire, uint64_t *value);
 bool wire_skip_group(struct wire *wire, uint32_t number);
 
-/* Of eight bytes that begin with a varint: how many are its own (0 = more than eight), and its value:
- * the bytes at once, not one after the other. */
+/* Of eight bytes that begin with a varint: how many are its own (0 = more than eight), and its
+ * value: the bytes at once, not one after the other. */
 static inline unsigned wire_word_bytes(uint64_t word)
 {
     uint64_t last = ~word & 0x8080808080808080;
@@ -151,8 +151,8 @@ static inline bool wire_next(struct wire *wire, struct wire_field *field)
     return fits;
 }
 
-/* After wire_next ended with damage: the rest as one field, if the damage is a field of bytes that is
- * longer than the rest (a cut file). What is whole inside it can be read. */
+/* After wire_next ended with damage: the rest as one field, if the damage is a field of bytes that
+ * is longer than the rest (a cut file). What is whole inside it can be read. */
 bool wire_clip(struct wire *wire, struct wire_field *field);
 
 /* A cursor over the inside of a nested message or packed field; over nothing for other types. */

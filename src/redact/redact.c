@@ -1,7 +1,8 @@
 /*
- * Words that mark a key as secret, and secrets in free text; matching ignores case and errs on the side of silence.
- * What is looked for stands in secretshapes.def; tokens by themselves are secrettoken's, options of commands secretoption's. Here
- * are values after names, addresses and private keys: a text is read word by word, and each is asked whether a secret
+ * Words that mark a key as secret, and secrets in free text; matching ignores case and errs
+ * on the side of silence. What is looked for stands in secretshapes.def; tokens by themselves
+ * are secrettoken's, options of commands secretoption's. Here are values after names,
+ * addresses and private keys: a text is read word by word, and each is asked whether a secret
  * begins there or follows.
  */
 #define _GNU_SOURCE
@@ -136,7 +137,8 @@ static bool sounds_secret(struct nl_str word)
     return false;
 }
 
-/* Of settings whose names end like a secret's: sizes, switches, and the special tokens of models. */
+/* Of settings whose names end like a secret's: sizes, switches, and the
+ * special tokens of models. */
 static bool is_plain(struct nl_str word, struct nl_str value)
 {
     static const char *const switches[] = {"true", "false", "yes",  "no",
@@ -184,8 +186,8 @@ static bool ends_host(char c)
     return c == '/' || c == '?' || c == '#' || !c;
 }
 
-/* Where the host in front of the path may end: at the first slash, unless what stands before it is user:word with a slash in
- * the word (a port has digits alone). */
+/* Where the host in front of the path may end: at the first slash, unless what stands before it is
+ * user:word with a slash in the word (a port has digits alone). */
 static size_t authority_end(struct nl_str text, size_t at, size_t end)
 {
     size_t path = at;
@@ -219,7 +221,8 @@ static const struct nl_str secret_paths[] = {
 #include "redact/secretshapes.def"
 };
 
-/* Where the secret in the address whose "://" ends at `at` begins and ends; *to is 0 when there is none. */
+/* Where the secret in the address whose "://" ends at `at` begins and ends; *to
+ * is 0 when there is none. */
 static void secret_in_address(struct nl_str text, size_t at, bool web, size_t *from, size_t *to)
 {
     size_t len = user_length(text, at, web), end = address_end(text, at);

@@ -1,8 +1,8 @@
 /*
  * redact — what must never be echoed or kept: tokens, passwords, environments. Readers ask by key
  * (nl_is_secret_key); free text such as a command line, a note or a value that a person gave goes
- * through nl_redact_text. Both err on the side of silence. Names of events are looked through when a
- * trace is finished (nl_redact_name), so that no reader has to.
+ * through nl_redact_text. Both err on the side of silence. Names of events are looked through when
+ * a trace is finished (nl_redact_name), so that no reader has to.
  */
 #ifndef NL_REDACT_H
 #define NL_REDACT_H
@@ -22,8 +22,8 @@ bool nl_is_secret_key(struct nl_str key);
  * secretshapes.def lists them all. Returns how many were replaced. JSON stays JSON. */
 size_t nl_redact_text(struct nl_buf *out, struct nl_str text);
 
-/* The same for the name or an argument of an event, where `n_token=128` is no secret: values that are
- * numbers, have brackets, or are short words stay. Adds nothing to `out` when it returns 0. */
+/* The same for the name or an argument of an event, where `n_token=128` is no secret: values that
+ * are numbers, have brackets, or are short words stay. Adds nothing to `out` when it returns 0. */
 size_t nl_redact_name(struct nl_buf *out, struct nl_str text);
 
 #endif

@@ -13,8 +13,8 @@ struct nl_secretoption {
     bool login; /* that word followed it */
 };
 
-/* Reads the word [at, end) of `text`. When it is such an option, *from is where its value begins, else 0: the
- * rest of the word, a text in quotes, or the next word unless that is an option. */
+/* Reads the word [at, end) of `text`. When it is such an option, *from is where its value begins,
+ * else 0: the rest of the word, a text in quotes, or the next word unless that is an option. */
 void nl_secretoption_read(struct nl_secretoption *reading, struct nl_str text, size_t at,
                           size_t end, size_t *from);
 

@@ -1,6 +1,7 @@
 /*
- * Texts are read two letters at a time; each part that is looked for has two rows in the table that tools/siftparts.py makes: with a
- * pair of its letters that starts at an even place of it, and one that starts at an odd place. Rows of one pair follow each other.
+ * Texts are read two letters at a time; each part that is looked for has two rows in the table that
+ * tools/siftparts.py makes: with a pair of its letters that starts at an even place of it, and one
+ * that starts at an odd place. Rows of one pair follow each other.
  */
 #include "redact/secretsift.h"
 

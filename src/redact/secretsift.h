@@ -10,8 +10,8 @@
 /* False: there is none in `text`, as the name of an event. */
 bool nl_sift_may_hold(struct nl_str text);
 
-/* `len` letters are equal but for the bit that letters of both cases differ in. Read from the end, where
- * words differ. */
+/* `len` letters are equal but for the bit that letters of both cases differ in. Read from the
+ * end, where words differ. */
 bool nl_sift_is_folded(const char *text, const char *wanted, size_t len);
 
 #endif

@@ -71,7 +71,8 @@ static struct mix mix_of(const char *text, size_t len)
     return mix;
 }
 
-/* Of the letters of words in camel case one of six is a capital, of those that are random, one of two. */
+/* Of the letters of words in camel case one of six is a capital, of those
+ * that are random, one of two. */
 static bool is_mixed(struct mix mix)
 {
     size_t cased = mix.upper + mix.lower;
@@ -130,7 +131,8 @@ static size_t azure_length(struct nl_str text, size_t word)
     return more >= 31 ? 1 + more : 0;
 }
 
-/* Told by their whole shape: the above, a key of Mailchimp: 32 digits, -us12; a token of HCP: 14 letters, .atlasv1.… */
+/* Told by their whole shape: the above, a key of Mailchimp: 32 digits, -us12; a token of
+ * HCP: 14 letters, .atlasv1.… */
 static size_t shaped_length(struct nl_str text)
 {
     struct nl_str start = {text.ptr, text.len < MAX_WORD ? text.len : MAX_WORD};

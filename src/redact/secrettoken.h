@@ -12,12 +12,12 @@
 bool nl_token_is_word(char c);
 bool nl_token_is_letter(char c);
 
-/* Length of the token that `text` begins with, 0 = it begins with none. `name`: text is the name of an event, where some
- * starts of tokens are too common to be looked for. */
+/* Length of the token that `text` begins with, 0 = it begins with none. `name`: text is the name of
+ * an event, where some starts of tokens are too common to be looked for. */
 size_t nl_token_length(struct nl_str text, bool name);
 
-/* As keys are: 20 letters of tokens or more, with capitals, small letters and digits; ten of them, and a quarter, are
- * different ones. A digest (small letters and digits) or a name is not. */
+/* As keys are: 20 letters of tokens or more, with capitals, small letters and digits; ten of them,
+ * and a quarter, are different ones. A digest (small letters and digits) or a name is not. */
 bool nl_token_is_random(struct nl_str text);
 
 /* 16 letters of tokens or more with a digit, and no path. */

@@ -1,6 +1,7 @@
 /*
- * A value in quotes ends with its quote. One without ends at a space; at a comma, a bracket and the like only when a new
- * setting or the end follows, as passwords have these too. Names of events are code: there it ends at any of them.
+ * A value in quotes ends with its quote. One without ends at a space; at a comma, a bracket and the
+ * like only when a new setting or the end follows, as passwords have these too. Names of events are
+ * code: there it ends at any of them.
  */
 #include "redact/secretvalue.h"
 #include "base/chars.h"
@@ -101,7 +102,8 @@ static size_t bare_end(struct nl_str text, size_t at, bool name)
     return at;
 }
 
-/* The quote that the name at `start` stands in without a space before it, 'X-Api-Key: …'; text.len = none. */
+/* The quote that the name at `start` stands in without a space before it,
+ * 'X-Api-Key: …'; text.len = none. */
 static size_t quote_around(struct nl_str text, size_t start, size_t value)
 {
     size_t at = start;
@@ -137,7 +139,8 @@ size_t nl_secretvalue_end(struct nl_str text, size_t start, size_t from, bool na
     return is_quote(before) && !name ? text.len : bare_end(text, from, name);
 }
 
-/* To the end of the line, or of the text in quotes that it stands in; name="value" does not end it. */
+/* To the end of the line, or of the text in quotes that it stands in;
+ * name="value" does not end it. */
 static size_t list_end(struct nl_str text, size_t at)
 {
     bool within = false;
@@ -155,7 +158,8 @@ static size_t list_end(struct nl_str text, size_t at)
     return at;
 }
 
-/* Authorization: Scheme value, and those that are a list to the end of the line; cookies are one, too. */
+/* Authorization: Scheme value, and those that are a list to the end of the
+ * line; cookies are one, too. */
 static size_t header_end(struct nl_str text, size_t end, struct nl_str word, struct nl_str first)
 {
     static const char *const lists[] = {"Digest", "AWS4-HMAC-SHA256", "OAuth", "Hawk", "Signature"};

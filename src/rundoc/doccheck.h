@@ -1,5 +1,6 @@
 /*
- * doccheck — a text checked against a schema: every fault with its place and the keyword it offends.
+ * doccheck — a text checked against a schema: every fault with its place
+ * and the keyword it offends.
  *
  * One pass token by token; memory is needed for the faults only. Faults are those that JSON Schema
  * defines, one per place and keyword (required: one per missing member), and two more: "syntax"

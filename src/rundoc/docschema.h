@@ -1,8 +1,9 @@
 /*
  * docschema — the schema of the run document as nodes that can be walked.
  *
- * schema/run.schema.json is the one truth, run-1 to run-3.schema.json those of documents of older versions; they
- * are built into the program as text and compiled when they are needed (0.7 ms). Understood is the part of JSON Schema, draft 2020-12, that it uses:
+ * schema/run.schema.json is the one truth, run-1 to run-3.schema.json those of documents of older
+ * versions; they are built into the program as text and compiled when they are needed (0.7 ms).
+ * Understood is the part of JSON Schema, draft 2020-12, that it uses:
  *
  *     type enum (text and null) const (text) properties required additionalProperties:false items
  *     minItems maxItems minLength pattern (^…$) minimum maximum, $ref to #/$defs/NAME instead of

@@ -1,5 +1,5 @@
-/* Statistics over all events of the profile: per kernel, operator, layer, copy direction, collective,
- * API call; and nodes that are known without single times. */
+/* Statistics over all events of the profile: per kernel, operator, layer, copy direction,
+ * collective, API call; and nodes that are known without single times. */
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -1,7 +1,7 @@
 /*
- * Which events the timeline lists. All of them if the limit allows; else the earliest of device work,
- * operators and layers, and what room is left goes to the earliest of the others. So the limit cuts
- * the timeline at one place per class and nothing is picked by its length.
+ * Which events the timeline lists. All of them if the limit allows; else the earliest of device
+ * work, operators and layers, and what room is left goes to the earliest of the others. So the
+ * limit cuts the timeline at one place per class and nothing is picked by its length.
  */
 #include "base/heap.h"
 #include "base/mem.h"

@@ -1,13 +1,13 @@
 /*
  * rundoc — the run document: run.json, the strict interchange form of one run.
  *
- * nl_rundoc_write makes it from a trace; nl_rundoc_check validates any text against the schema of its version
- * (schema/run.schema.json, JSON Schema draft 2020-12, built into the program). Nothing is handed out
- * that the check refuses. Equal inputs give equal bytes: the document holds no time of its making and
- * no path of this machine. Unknown is null, never 0; times are whole ns.
+ * nl_rundoc_write makes it from a trace; nl_rundoc_check validates any text against the schema of
+ * its version (schema/run.schema.json, JSON Schema draft 2020-12, built into the program). Nothing
+ * is handed out that the check refuses. Equal inputs give equal bytes: the document holds no time
+ * of its making and no path of this machine. Unknown is null, never 0; times are whole ns.
  *
- * The identity of a run is the content it was read from (nl_rundoc_id), not its metadata: two people
- * who import the same files get the same id.
+ * The identity of a run is the content it was read from (nl_rundoc_id), not its metadata: two
+ * people who import the same files get the same id.
  */
 #ifndef NL_RUNDOC_H
 #define NL_RUNDOC_H
@@ -63,8 +63,9 @@ struct nl_rundoc_faults {
 NL_MUST_CHECK bool nl_rundoc_id(char id[NL_RUNDOC_ID], const struct nl_rundoc_source *sources,
                                 size_t count, struct nl_err *err);
 
-/* The whole key of a member named alone: "batch_size" is "workload.batch_size" (no two objects share a
- * name). `word` itself when it is whole already or names nothing; else it lives in the arena. */
+/* The whole key of a member named alone: "batch_size" is "workload.batch_size" (no
+ * two objects share a name). `word` itself when it is whole already or names nothing;
+ * else it lives in the arena. */
 const char *nl_rundoc_setting_key(const char *word, struct nl_arena *arena);
 
 /* Is `key` one that may be set, and `value` one that it can have? NL_USAGE with the nearest key or
@@ -90,8 +91,8 @@ void nl_rundoc_faults_release(struct nl_rundoc_faults *faults);
 /* Is this file a run document, packed or not? It says so in its first line or two. */
 bool nl_rundoc_recognise(const char *path);
 
-/* A schema as text: "run", the one that is written, or "run-1" to "run-3" of older documents; NULL when
- * there is none of that name. */
+/* A schema as text: "run", the one that is written, or "run-1" to "run-3" of older documents; NULL
+ * when there is none of that name. */
 const char *nl_rundoc_schema(const char *name);
 
 /* The Markdown page of metrics and fields (docs/metrics.md). */

@@ -244,7 +244,8 @@ static struct nl_str metadata(const struct nl_trace *trace, const char *key)
     return (struct nl_str){NULL, 0};
 }
 
-/* Which one ran follows from its operators; its version from the packages of the Python that ran. */
+/* Which one ran follows from its operators; its version from the packages
+ * of the Python that ran. */
 static void find_framework(const struct find *find)
 {
     static const struct {

@@ -1,5 +1,6 @@
-/* Findings as the document lists them: what was found, how sure it is, and what it costs. Evidence,
- * examples and advice are the report's (`analyze`): they follow from the profile and the program. */
+/* Findings as the document lists them: what was found, how sure it is, and what it costs.
+ * Evidence, examples and advice are the report's (`analyze`): they follow from the
+ * profile and the program. */
 #include "findings/finding.h"
 #include "rundoc/runparts.h"
 

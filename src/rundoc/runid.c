@@ -1,6 +1,6 @@
 /*
- * The id of a run: SHA-256 over the sorted digests of its sources, cut to 32 digits. Names, order and
- * times of the files are not in it.
+ * The id of a run: SHA-256 over the sorted digests of its sources, cut to 32 digits. Names, order
+ * and times of the files are not in it.
  */
 #include <stdlib.h>
 #include <string.h>

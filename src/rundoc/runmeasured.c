@@ -1,5 +1,5 @@
-/* What kernel profilers measured: a row per measurement. Metrics of a joined report stand with theirs; what a
- * profile has measured of its own kernels stands at its events. */
+/* What kernel profilers measured: a row per measurement. Metrics of a joined report stand with
+ * theirs; what a profile has measured of its own kernels stands at its events. */
 #include "base/mem.h"
 #include "base/sort.h"
 #include "rundoc/runparts.h"

@@ -1,5 +1,5 @@
-/* Each metric is a function here and a row of metrics.def; one that needs another calls it. Only what
- * follows exactly from known inputs is given. */
+/* Each metric is a function here and a row of metrics.def; one that needs another calls it. Only
+ * what follows exactly from known inputs is given. */
 #include <math.h>
 
 #include "tables/lookup.h"

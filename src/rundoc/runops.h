@@ -22,12 +22,12 @@ struct run_ops {
 void run_ops_init(struct run_ops *ops, const struct nl_trace *trace);
 void run_ops_release(struct run_ops *ops);
 
-/* Type of its node, else its name without the namespace; empty where there is neither. Borrowed from
- * the trace's dictionary. */
+/* Type of its node, else its name without the namespace; empty where there is neither. Borrowed
+ * from the trace's dictionary. */
 struct nl_str run_op_type(const struct run_ops *ops, uint32_t row);
 
-/* The members "shape_count" and "shapes" of the operator whose calls these rows of ops are. All have a
- * slice with a length. */
+/* The members "shape_count" and "shapes" of the operator whose calls these rows of ops are. All
+ * have a slice with a length. */
 void run_write_shapes(struct run_parts *parts, const struct run_ops *ops, const uint32_t *rows,
                       size_t count);
 

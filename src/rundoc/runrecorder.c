@@ -9,8 +9,8 @@
 #include "nlrec/recgpu.h"
 #include "base/sum.h"
 
-/* Metadata of each process of a recording, and of the run as a whole (`run` writes these when the program
- * has ended). */
+/* Metadata of each process of a recording, and of the run as a whole (`run` writes these
+ * when the program has ended). */
 #define SOURCE_KEY "clock source"
 #define ERROR_KEY  "clock error (ns)"
 #define EVENTS_KEY "recorded events"

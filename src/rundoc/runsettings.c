@@ -85,7 +85,8 @@ const char *nl_rundoc_setting_key(const char *word, struct nl_arena *arena)
     return key ? key : word;
 }
 
-/* The key that was probably meant, or NULL: one of the same name in any object, else the nearest. */
+/* The key that was probably meant, or NULL: one of the same name in any
+ * object, else the nearest. */
 static const char *nearest_key(const struct doc_schema *schema, const char *wanted,
                                struct nl_arena *arena)
 {

@@ -1,5 +1,5 @@
-/* The fingerprint as the document holds it: every part with all its items, so that two documents can be
- * compared without their profiles (docs/fingerprint.md). */
+/* The fingerprint as the document holds it: every part with all its items, so that two documents
+ * can be compared without their profiles (docs/fingerprint.md). */
 #include <math.h>
 
 #include "fingerprint/fingerprint.h"

@@ -1,5 +1,5 @@
-/* What the operators of a run had to do and how near to the devices' peaks they came (work/roofline.h,
- * tables/efficiency.h), summed over all devices. */
+/* What the operators of a run had to do and how near to the devices' peaks they came
+ * (work/roofline.h, tables/efficiency.h), summed over all devices. */
 #include "base/sum.h"
 #include "rundoc/runparts.h"
 #include "tables/efficiency.h"

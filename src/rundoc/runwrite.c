@@ -1,6 +1,6 @@
 /*
- * The document as a whole: its objects of facts are walked as the schema lists their members, so that
- * the order of the document is that of the schema; lists are written by the parts.
+ * The document as a whole: its objects of facts are walked as the schema lists their members, so
+ * that the order of the document is that of the schema; lists are written by the parts.
  */
 #include <stdlib.h>
 
@@ -142,7 +142,8 @@ static void write_writer(struct run_parts *parts)
     nl_json_text(&parts->json, "neurolens " NL_VERSION);
 }
 
-/* People tag runs and write notes about them in a ledger, which puts them in when it hands a document on. */
+/* People tag runs and write notes about them in a ledger, which puts them in
+ * when it hands a document on. */
 static void write_nothing(struct run_parts *parts)
 {
     nl_json_open(&parts->json, '[');

@@ -227,7 +227,8 @@ static int run_statement(struct nl_db *db, sqlite3_stmt *statement, const struct
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Its first placeholder, NULL without. SQLite would take NULL for what has no value, and answer another question. */
+/* Its first placeholder, NULL without. SQLite would take NULL for what has no value, and
+ * answer another question. */
 static const char *placeholder(sqlite3_stmt *statement)
 {
     if (!statement || !sqlite3_bind_parameter_count(statement))

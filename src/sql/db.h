@@ -20,7 +20,8 @@ struct nl_window;
 struct nl_db_options {
     bool absolute;         /* times as in the store, not relative to the first event */
     int64_t time_limit_ms; /* per statement; 0 = none */
-    /* Id of the finding that claims each row of nl_account_new(trace, window); nl_free the array. NULL: unknown. */
+    /* Id of the finding that claims each row of nl_account_new(trace, window); nl_free
+     * the array. NULL: unknown. */
     const char **(*claims)(const struct nl_trace *trace, const struct nl_window *window,
                            struct nl_job *job, size_t *count);
     uint64_t row_limit; /* rows returned per statement; 0 = none; the rest is cut and said */
@@ -38,9 +39,10 @@ struct nl_result *nl_db_query(struct nl_db *db, const char *sql, struct nl_err *
 
 enum nl_db_row { NL_DB_MORE, NL_DB_ENOUGH, NL_DB_TOO_LARGE };
 
-/* Takes the rows of an answer one by one. `begin` is called for each statement that returns columns, before its
- * first row: what came before is no longer the answer. Columns and the cells' texts live until the call
- * returns; of a cell only the type counts, whatever its column means. `row` says whether it takes more. */
+/* Takes the rows of an answer one by one. `begin` is called for each statement that returns
+ * columns, before its first row: what came before is no longer the answer. Columns and the cells'
+ * texts live until the call returns; of a cell only the type counts, whatever its column means.
+ * `row` says whether it takes more. */
 struct nl_db_sink {
     void *context;
     void (*begin)(void *context, const struct nl_result_column *columns, size_t count);

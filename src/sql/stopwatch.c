@@ -1,5 +1,5 @@
-/* One thread, one deadline. The lock is held while the connection is interrupted, so that it cannot be another
- * statement, or none, by then. */
+/* One thread, one deadline. The lock is held while the connection is interrupted, so that it cannot
+ * be another statement, or none, by then. */
 #include "sql/stopwatch.h"
 
 #include <pthread.h>

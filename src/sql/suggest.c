@@ -156,7 +156,8 @@ static bool mentions(const char *sql, const char *table)
     return false;
 }
 
-/* Which tables have a column that those of the query lack: "; it is a column of slices, lanes", or "". */
+/* Which tables have a column that those of the query lack: "; it is a column
+ * of slices, lanes", or "". */
 static void tables_with(const char *column, char hint[160])
 {
     struct names tables = {.count = 0};

@@ -70,8 +70,8 @@ static int connect(sqlite3 *sqlite, void *context, int argc, const char *const *
     return SQLITE_OK;
 }
 
-/* Not the same function as connect, which would make listed functions eponymous: those are created by name, so
- * that sqlite_schema has them. */
+/* Not the same function as connect, which would make listed functions eponymous: those are created
+ * by name, so that sqlite_schema has them. */
 static int create(sqlite3 *sqlite, void *context, int argc, const char *const *argv,
                   sqlite3_vtab **out, char **message)
 {

@@ -1,11 +1,11 @@
 /*
  * xBestIndex: which constraints and which order are taken over, and what that costs.
  *
- * Everything that vtab_filter.c can test is taken. `omit` (SQLite need not check again) is set when our
- * answer is SQLite's in every case; the exceptions are text columns compared with something that
- * may not be text at run time, and real columns. A comparison with a constant costs one scan; with
- * a value that only run time knows (a join, a correlated subquery) the sorted index of vtab_lookup.c is
- * asked for.
+ * Everything that vtab_filter.c can test is taken. `omit` (SQLite need not check again) is set when
+ * our answer is SQLite's in every case; the exceptions are text columns compared with something
+ * that may not be text at run time, and real columns. A comparison with a constant costs one scan;
+ * with a value that only run time knows (a join, a correlated subquery) the sorted index of
+ * vtab_lookup.c is asked for.
  */
 #include <string.h>
 
@@ -211,8 +211,9 @@ static void take_order(struct nl_vtab *vtab, sqlite3_index_info *info, struct ch
 {
     if (!can_order(vtab, info))
         return;
-        /* DISTINCT alone needs equal rows together, in any order. For GROUP BY SQLite says the same although it
-     * leaves an ORDER BY of the same columns out (1; so does 3.40), so there the order is kept. */
+        /* DISTINCT alone needs equal rows together, in any order. For GROUP BY SQLite says the
+         * same although it leaves an ORDER BY of the same columns out (1; so does 3.40), so
+         * there the order is kept. */
 #if NL_SQLITE_338
     bool grouping = sqlite3_vtab_distinct(info) == 2;
 #else

@@ -5,8 +5,9 @@
 #include "base/units.h"
 #include "store/build.h"
 
-/* What the whole profile takes, from the rows of the part that was read: they are three quarters of what is needed
- * in the end, and a fifth more, since no part is quite like the rest; 0: not to be known. */
+/* What the whole profile takes, from the rows of the part that was read: they are three
+ * quarters of what is needed in the end, and a fifth more, since no part is quite like the
+ * rest; 0: not to be known. */
 static uint64_t estimate_need(const struct nl_builder *b)
 {
     uint64_t done = atomic_load(&b->job->done), total = atomic_load(&b->job->total);
@@ -15,8 +16,8 @@ static uint64_t estimate_need(const struct nl_builder *b)
     return (uint64_t)(1.6 * (double)atomic_load(&b->staged_bytes) * (double)total / (double)done);
 }
 
-/* Rows take what their columns take when finished, and a quarter more meanwhile: what is packed, and the
- * order of slices. From half of the budget on, what comes goes to a disk. */
+/* Rows take what their columns take when finished, and a quarter more meanwhile: what is packed,
+ * and the order of slices. From half of the budget on, what comes goes to a disk. */
 void nl_budget_count(struct nl_builder *b, size_t bytes)
 {
     uint64_t all = atomic_fetch_add(&b->staged_bytes, bytes) + bytes;

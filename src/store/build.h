@@ -1,6 +1,6 @@
 /*
- * build — the builder's inside: what staging (builder.c, budget.c, instances.c) and the steps of finishing
- * share. For rooms store and derive alone.
+ * build — the builder's inside: what staging (builder.c, budget.c, instances.c) and the steps of
+ * finishing share. For rooms store and derive alone.
  */
 #ifndef NL_BUILD_H
 #define NL_BUILD_H
@@ -112,7 +112,8 @@ struct nl_remaps {
     uint32_t count[NL_TABLE_COUNT];
 };
 
-/* budget.c: counts bytes taken for staged rows; beyond a part of the job's budget rows are dropped. */
+/* budget.c: counts bytes taken for staged rows; beyond a part of the job's
+ * budget rows are dropped. */
 void nl_budget_count(struct nl_builder *builder, size_t bytes);
 /* The error of a builder that is over the budget. */
 NL_MUST_CHECK bool nl_budget_fail(const struct nl_builder *builder, struct nl_err *err);
@@ -130,11 +131,12 @@ void nl_align_sources(struct nl_builder *builder, const int64_t *first_ts);
 /* Makes chunks of the rows that still wait in all stages. */
 void nl_stages_pack(struct nl_builder *builder);
 
-/* `bytes` of room in *block, or in a new one when that is full: twice as large, `most` at most unless it
- * must be larger. Whoever keeps something there counts it in `needed`. */
+/* `bytes` of room in *block, or in a new one when that is full: twice as large, `most` at most
+ * unless it must be larger. Whoever keeps something there counts it in `needed`. */
 char *nl_block_room(struct nl_block **block, struct nl_pagepool *pool, size_t bytes, size_t most);
 
-/* The rows of a segment are needed no more: its block goes to the pool when it was the last there. */
+/* The rows of a segment are needed no more: its block goes to the pool when
+ * it was the last there. */
 void nl_segment_done(const struct nl_segment *segment, struct nl_pagepool *pool);
 
 /* Gives the blocks of all segments that it lists to the pool and empties it. */
@@ -148,7 +150,8 @@ struct nl_nested_sub {
     uint32_t rows, depths;
 };
 
-/* nest.c: depth, parent, sub-lane and final position of every slice. `lane` holds sorted base lanes. */
+/* nest.c: depth, parent, sub-lane and final position of every slice. `lane`
+ * holds sorted base lanes. */
 struct nl_nesting {
     uint32_t count;          /* slices */
     uint32_t lane_count;     /* base lanes */

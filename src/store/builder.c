@@ -1,7 +1,7 @@
 /*
- * The builder's front: entities under a lock, and stages that gather rows without one. A few hundred
- * rows of a table become a chunk (chunk.h) in a block. Blocks come from the pool of pages and go back to
- * it while the trace is finished, which keeps the peak near the size of the result.
+ * The builder's front: entities under a lock, and stages that gather rows without one. A few
+ * hundred rows of a table become a chunk (chunk.h) in a block. Blocks come from the pool of pages
+ * and go back to it while the trace is finished, which keeps the peak near the size of the result.
  */
 #include "store/builder.h"
 
@@ -11,8 +11,8 @@
 #include "redact/redact.h"
 #include "store/build.h"
 
-/* Blocks: small ones first, for small traces; once a table has MANY_BYTES, such as cost a single page
- * fault. */
+/* Blocks: small ones first, for small traces; once a table has MANY_BYTES, such as
+ * cost a single page fault. */
 #define FIRST_BLOCK ((size_t)64 << 10)
 #define LAST_BLOCK  ((size_t)1 << 20)
 #define HUGE_BLOCK  ((size_t)2 << 20)

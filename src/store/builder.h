@@ -15,12 +15,12 @@
  * (source, sequence), dictionary ids and lanes are numbered afterwards. A unit is begun on one
  * stage only, once.
  *
- * References in staged rows: `slice` (and any other reference to table slice) is what nl_stage_slice
- * returned since nl_stage_begin: rows refer only to slices of their own unit; likewise references to
- * table stack are what nl_stage_stack returned, parents before children. `lane`, `process`,
- * `thread`, `device`, `source`, `series` are what the nl_builder_* functions returned. Leave `parent`,
- * `depth`, `link`, `detail` of slices and `src`, `dst` of flows alone: finishing fills them
- * (flows: from lane and time).
+ * References in staged rows: `slice` (and any other reference to table slice) is what
+ * nl_stage_slice returned since nl_stage_begin: rows refer only to slices of their own unit;
+ * likewise references to table stack are what nl_stage_stack returned, parents before children.
+ * `lane`, `process`, `thread`, `device`, `source`, `series` are what the nl_builder_* functions
+ * returned. Leave `parent`, `depth`, `link`, `detail` of slices and `src`, `dst` of flows alone:
+ * finishing fills them (flows: from lane and time).
  *
  * Names (NAME columns) are ids of nl_stage_name of the same stage, or of nl_builder_name.
  *
@@ -101,15 +101,15 @@ uint32_t nl_builder_series(struct nl_builder *builder, uint32_t lane, struct nl_
 /* A name usable in the rows of every stage of this builder. */
 uint32_t nl_builder_name(struct nl_builder *builder, struct nl_str text);
 
-/* The trace of a kernel profiler's reports, or of the capture of graphs: finishing gives its metrics to
- * the kernels of this profile (kernel_measurements), and the ranges of captures to the replays of these
- * graphs (captured_ranges); nothing else of it becomes part of the timeline. Takes `report`; once per
- * builder. Its files become sources, with their facts and coverage. */
+/* The trace of a kernel profiler's reports, or of the capture of graphs: finishing gives its
+ * metrics to the kernels of this profile (kernel_measurements), and the ranges of captures to the
+ * replays of these graphs (captured_ranges); nothing else of it becomes part of the timeline. Takes
+ * `report`; once per builder. Its files become sources, with their facts and coverage. */
 void nl_builder_join(struct nl_builder *builder, struct nl_trace *report);
 
 /* Metadata. Values whose key looks like a secret (token, key, password, …), and environments, are
- * replaced by "(redacted)" and counted in coverage. Text over 4 KiB is cut. Secrets inside of values,
- * and of names and labels of processes, are replaced, too (nl_redact_text). */
+ * replaced by "(redacted)" and counted in coverage. Text over 4 KiB is cut. Secrets inside of
+ * values, and of names and labels of processes, are replaced, too (nl_redact_text). */
 void nl_builder_meta(struct nl_builder *builder, uint32_t source, const char *key,
                      struct nl_str value);
 
@@ -158,9 +158,9 @@ void nl_stage_pack(struct nl_stage *stage, enum nl_table_id table);
 #define NL_TABLE_END(table)
 #include "store/schema.def"
 
-/* Rows of table instance, many at once: values of metrics of one kernel. What they are of is staged once
- * and serves any number of runs of values of the same unit; it must serve one at least. NULL arrays:
- * unknown. Arrays are copied. These rows are not to be staged one by one. */
+/* Rows of table instance, many at once: values of metrics of one kernel. What they are of is staged
+ * once and serves any number of runs of values of the same unit; it must serve one at least. NULL
+ * arrays: unknown. Arrays are copied. These rows are not to be staged one by one. */
 #define NL_MAX_KEYS 8192u
 struct nl_instance_keys {
     uint32_t count; /* NL_MAX_KEYS at most */
@@ -177,8 +177,8 @@ struct nl_staged_keys *nl_stage_keys(struct nl_stage *stage, const struct nl_ins
 void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged_keys *keys,
                         const struct nl_instance_values *values);
 
-/* The memory budget of the job does not suffice: rows are being dropped and finishing will fail with
- * NL_MEMORY. Readers stop early when they see it. */
+/* The memory budget of the job does not suffice: rows are being dropped and finishing will fail
+ * with NL_MEMORY. Readers stop early when they see it. */
 bool nl_builder_over_budget(const struct nl_builder *builder);
 
 #endif

@@ -58,9 +58,9 @@ static uint32_t bytes_for(uint64_t most)
     for (uint32_t k = 0; k < count; k++)                                                           \
     ((cell *)to)[k] = (cell)(ranks[k] ? ranks[k] - low : 0)
 
-/* One column of values of a type: `from` is the first of them, `width` bytes apart. It is passed over
- * as long as nothing but the first value comes; then the ranks are gathered, so that vectors can find
- * the least and the greatest and make cells. */
+/* One column of values of a type: `from` is the first of them, `width` bytes apart. It is passed
+ * over as long as nothing but the first value comes; then the ranks are gathered, so that vectors
+ * can find the least and the greatest and make cells. */
 #define PACK_COLUMN(type)                                                                          \
     static inline __attribute__((always_inline)) struct nl_chunk_column pack_##type(               \
         void *to, const char *from, size_t width, uint32_t count, uint64_t zero)                   \

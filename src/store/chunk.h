@@ -1,6 +1,6 @@
 /*
- * chunk — staged rows while they wait: a few hundred rows of one table from one unit, column by column,
- * each cell in as few bytes as the values of its column need there.
+ * chunk — staged rows while they wait: a few hundred rows of one table from one unit, column by
+ * column, each cell in as few bytes as the values of its column need there.
  *
  * Neighbouring rows resemble each other: times are close together, ids count up, most columns say
  * nothing. So a column is kept as what its values are above the least of them, in 0 (all are the
@@ -44,11 +44,12 @@ struct nl_chunk_column {
 /* Bytes that a chunk of so many rows may take. */
 size_t nl_chunk_room(const struct nl_table_def *def, uint32_t count);
 
-/* Packs `rows` (struct nl_T_row, one after the other) into `chunk`, which has that much room; returns
- * the bytes of the chunk, a multiple of 8. */
+/* Packs `rows` (struct nl_T_row, one after the other) into `chunk`, which has that much room;
+ * returns the bytes of the chunk, a multiple of 8. */
 size_t nl_chunk_pack(char *chunk, const struct nl_table_def *def, const void *rows, uint32_t count);
 
-/* Bytes that a chunk of `count` rows will take as columns; what is unknown in all of them takes none. */
+/* Bytes that a chunk of `count` rows will take as columns; what is unknown
+ * in all of them takes none. */
 size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32_t count);
 
 /* Column `c` of the table, as values of the column's type. */

@@ -1,4 +1,5 @@
-/* The references that each hop of schema.def follows: a column of the row's own table, then of lane. */
+/* The references that each hop of schema.def follows: a column of the row's
+ * own table, then of lane. */
 #include "store/columnpath.h"
 
 static const struct {

@@ -202,7 +202,8 @@ static void set_rows(struct nl_trace *trace, enum nl_table_id table, uint64_t ro
     *(uint32_t *)(void *)((char *)trace + nl_tables[table].offset) = (uint32_t)rows;
 }
 
-/* Rows of a column up to those of the batch in hand that all have one value and were not written yet. */
+/* Rows of a column up to those of the batch in hand that all have one value
+ * and were not written yet. */
 struct even_run {
     bool open;
     uint64_t value; /* as many times as it fits */
@@ -223,8 +224,8 @@ struct table_run {
     struct even_run *even; /* per column */
 };
 
-/* Columns that finishing writes to, row by row, once they are made (class_kernels): pages of a pattern would be
- * made again then, one by one, each with an interrupt of all other processors. */
+/* Columns that finishing writes to, row by row, once they are made (class_kernels): pages of a
+ * pattern would be made again then, one by one, each with an interrupt of all other processors. */
 static bool is_written_later(const struct table_run *run, size_t c)
 {
     const struct nl_kernel_table *kernel = &run->f->trace->kernel;
@@ -298,8 +299,8 @@ void nl_number_names(struct nl_finish *f, enum nl_table_id table)
     nl_free(segments);
 }
 
-/* Those of a column that is the only one of its table get them when it is made (and must: filled texts,
- * args.text alone, are to be taken once). */
+/* Those of a column that is the only one of its table get them when it is made (and must: filled
+ * texts, args.text alone, are to be taken once). */
 static void settle_names(struct table_run *run)
 {
     if (!run->f->numbered[run->def - nl_tables] && count_names(run->def) != 1)
@@ -317,8 +318,8 @@ static uint64_t repeated(const void *cell, unsigned size)
     return value;
 }
 
-/* Whether all cells of the batch are to be the same. Times out of range are counted one by one, texts that
- * are filled are taken one by one. */
+/* Whether all cells of the batch are to be the same. Times out of range are counted one by one,
+ * texts that are filled are taken one by one. */
 static bool is_even(const struct table_run *run, unsigned c, uint64_t *value)
 {
     const struct nl_column_def *column = &nl_columns[run->def->first + c];
@@ -465,7 +466,8 @@ bool nl_build_table(struct nl_finish *f, enum nl_table_id table, uint64_t extra,
     return true;
 }
 
-/* Rows that the builder keeps as an array → columns, in the order of `sequence` (or as they are). */
+/* Rows that the builder keeps as an array → columns, in the order of
+ * `sequence` (or as they are). */
 void nl_build_entities(struct nl_finish *f, enum nl_table_id table, const void *rows, size_t count)
 {
     struct nl_unit unit = {.stage = f->b->own};

@@ -1,6 +1,6 @@
 /*
- * columns — what the steps of finishing share: the state of the work, and how staged rows become the
- * columns of a table. For rooms store and derive alone.
+ * columns — what the steps of finishing share: the state of the work, and how staged rows become
+ * the columns of a table. For rooms store and derive alone.
  */
 #ifndef NL_COLUMNS_H
 #define NL_COLUMNS_H
@@ -84,8 +84,8 @@ NL_MUST_CHECK bool nl_too_many_rows(enum nl_table_id table, struct nl_err *err);
 /* Gives the names of a staged table their ids, which else is done when it is built. */
 void nl_number_names(struct nl_finish *f, enum nl_table_id table);
 
-/* finishing.c: the same for those of all tables for which that is possible, of lanes before; in the order
- * in which they are built. */
+/* finishing.c: the same for those of all tables for which that is possible, of lanes before; in the
+ * order in which they are built. */
 void nl_number_ahead(struct nl_finish *f);
 
 /* slices.c: table slice and the rows of lanes, with sub-lanes; positions of slices in f->nest.

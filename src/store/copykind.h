@@ -1,5 +1,6 @@
 /*
- * copykind — kinds of copies: what CUPTI numbers them, what tools call them, which of them the program did not ask for.
+ * copykind — kinds of copies: what CUPTI numbers them, what tools call them, which of them the
+ * program did not ask for.
  */
 #ifndef NL_COPYKIND_H
 #define NL_COPYKIND_H
@@ -7,7 +8,8 @@
 #include "base/str.h"
 #include "store/enums.h"
 
-/* By CUPTI's number, which Nsight Systems has, too; NL_COPY_UNKNOWN for numbers that there are not. */
+/* By CUPTI's number, which Nsight Systems has, too; NL_COPY_UNKNOWN for
+ * numbers that there are not. */
 enum nl_copykind nl_copykind_of_cupti(int64_t number);
 
 /* What a text says, in whatever spelling: "Memcpy HtoD (Pinned -> Device)", "HOST_TO_DEVICE". */

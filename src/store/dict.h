@@ -24,8 +24,9 @@ struct nl_dict {
 
 void nl_dict_init(struct nl_dict *dict); /* holds id 0 */
 void nl_dict_release(struct nl_dict *dict);
-/* Room for that many more texts, so that adding them never makes the table of slots anew. Their bytes
- * grow as they come: in memory that was freed meanwhile, which costs less than fresh pages. */
+/* Room for that many more texts, so that adding them never makes the table of slots
+ * anew. Their bytes grow as they come: in memory that was freed meanwhile, which
+ * costs less than fresh pages. */
 void nl_dict_reserve(struct nl_dict *dict, uint32_t texts);
 /* Gives back what only adding needs; nothing is added after this. */
 void nl_dict_settle(struct nl_dict *dict);

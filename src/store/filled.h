@@ -6,9 +6,9 @@
  * numbers in few bytes each, a tenth of that. Only column args.text may hold such ids (NL_FILLED is
  * set in them); nl_trace_text gives the text of any.
  *
- * A pattern is a text with a byte 1 where an integer goes and a byte 2 where a double goes (JSON has
- * no such bytes). Numbers are packed one after the other: integers by zigzag in 7 bits a byte, doubles
- * as 8 bytes. Nothing here trusts packed bytes: those of a damaged file give some text.
+ * A pattern is a text with a byte 1 where an integer goes and a byte 2 where a double goes (JSON
+ * has no such bytes). Numbers are packed one after the other: integers by zigzag in 7 bits a byte,
+ * doubles as 8 bytes. Nothing here trusts packed bytes: those of a damaged file give some text.
  */
 #ifndef NL_FILLED_H
 #define NL_FILLED_H

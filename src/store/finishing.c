@@ -1,7 +1,7 @@
 /*
- * Staged rows → columns. Slices first (they need sorting and nesting, slices.c), then every other table in unit order
- * (columns.c, instances.c). The pages of staged rows serve the columns that come next (base/pagepool), so the peak
- * stays near one copy of the result.
+ * Staged rows → columns. Slices first (they need sorting and nesting, slices.c), then every other
+ * table in unit order (columns.c, instances.c). The pages of staged rows serve the columns that
+ * come next (base/pagepool), so the peak stays near one copy of the result.
  */
 #define _GNU_SOURCE
 #include "store/finishing.h"
@@ -262,7 +262,8 @@ bool nl_finishing_rows(struct nl_finish *f, struct nl_err *err)
     return true;
 }
 
-/* Where slices were staged matters to those who refer to them; nearly all columns are made by now. */
+/* Where slices were staged matters to those who refer to them; nearly all
+ * columns are made by now. */
 void nl_finishing_give_back(struct nl_finish *f)
 {
     if (any_staged(f->b, NL_T_metric) || any_staged(f->b, NL_T_measurement))

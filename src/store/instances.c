@@ -1,7 +1,7 @@
 /*
- * Values of instances come by the thousand, each metric of a kernel of the same instructions as the one
- * before. So they are staged as arrays, not as rows, and what they are of once per kernel: 8 instead of
- * 40 bytes each. Finishing copies arrays to columns.
+ * Values of instances come by the thousand, each metric of a kernel of the same instructions as the
+ * one before. So they are staged as arrays, not as rows, and what they are of once per kernel: 8
+ * instead of 40 bytes each. Finishing copies arrays to columns.
  */
 #include <string.h>
 
@@ -205,7 +205,8 @@ static void settle(struct nl_finish *f, const struct nl_run *run, uint32_t *name
         names[i] = nl_final_name(f->trace, run->unit->stage, names[i]);
 }
 
-/* Names become the trace's, column after column: new ids are given in order of first use in that order. */
+/* Names become the trace's, column after column: new ids are given in order of
+ * first use in that order. */
 static void settle_names(struct building *b)
 {
     for (size_t i = 0; i < b->count; i++) {

@@ -213,7 +213,8 @@ static uint32_t nest_lane(struct nest_run *run, struct sub_lane *subs, const uin
     return used;
 }
 
-/* Where the slices of each sub-lane and depth begin, instead of how many there are; their final depths. */
+/* Where the slices of each sub-lane and depth begin, instead of how many there
+ * are; their final depths. */
 static struct nl_nested_sub *place_depths(const struct nl_nesting *n, struct sub_lane *subs,
                                           uint32_t used, uint32_t at)
 {

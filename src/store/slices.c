@@ -1,6 +1,6 @@
 /*
- * Slices of all units → table slice and its lanes: flat arrays in the order of units, nested (nest.c),
- * then moved to their final order, a column at a time.
+ * Slices of all units → table slice and its lanes: flat arrays in the order of units, nested
+ * (nest.c), then moved to their final order, a column at a time.
  */
 #include "base/mem.h"
 #include "base/pool.h"
@@ -181,8 +181,8 @@ static void flatten_slices(struct nl_finish *f)
     nl_release_staged(f->b, NL_T_slice);
 }
 
-/* A column of slices: moved from an array in staged order, which is freed; made of the lanes' rows; or where
- * it belongs already. */
+/* A column of slices: moved from an array in staged order, which is freed; made of the lanes' rows;
+ * or where it belongs already. */
 struct move {
     struct nl_finish *f;
     void *from, **to;
@@ -264,8 +264,8 @@ static void place_slices(struct nl_finish *f)
     f->nest.depth = NULL;
     f->nest.parent = NULL;
     nl_pagepool_give(&f->b->pages, f->lane, n * sizeof *f->lane);
-    /* Flags that are zero are so in any order. Their pages, which were never written, must not get into the
-     * pool: the first write to each would interrupt all other processors. */
+    /* Flags that are zero are so in any order. Their pages, which were never written, must not get
+     * into the pool: the first write to each would interrupt all other processors. */
     bool flagged = f->flagged || f->nest.unnested;
     slice->flags = flagged ? NULL : f->flags;
     /* Those that fold best first: the large ones take their pages. */
@@ -318,8 +318,9 @@ static void build_lanes(struct nl_finish *f)
     nl_free(base);
 }
 
-/* Lanes are nested while the names of other tables are numbered: one lane mostly has nearly all slices, and
- * numbers follow from the order of names, so that each of both is work for one thread. */
+/* Lanes are nested while the names of other tables are numbered: one lane mostly has
+ * nearly all slices, and numbers follow from the order of names, so that each of
+ * both is work for one thread. */
 static void nest_or_number(void *context, size_t task, unsigned worker)
 {
     (void)worker;

@@ -1,5 +1,5 @@
-/* All columns and parts of the slices as tasks of one pool; the first complaint in their order wins, so that
- * the message does not depend on threads. */
+/* All columns and parts of the slices as tasks of one pool; the first complaint in their order
+ * wins, so that the message does not depend on threads. */
 #include "store/tracecheck.h"
 
 #include <stdatomic.h>

@@ -297,7 +297,8 @@ static bool check_texts(struct reader *r, const struct nl_trace *t)
     return true;
 }
 
-/* Of large files a part, another one each second: what rots is found by one of the next openings. */
+/* Of large files a part, another one each second: what rots is found by one
+ * of the next openings. */
 #define VERIFIED_BYTES ((uint64_t)96 << 20)
 
 struct crcs {

@@ -1,6 +1,6 @@
 /*
- * account — where all time went, every nanosecond booked once, to a phase, a part and a culprit. The rows
- * come from account/account.h; SQL has them as the table account.
+ * account — where all time went, every nanosecond booked once, to a phase, a part and a culprit.
+ * The rows come from account/account.h; SQL has them as the table account.
  */
 #include "account/account.h"
 

@@ -1,4 +1,5 @@
-/* analyses — every analysis by its name. Not in analyze.h: few files name one, and a new one would compile all others again. */
+/* analyses — every analysis by its name. Not in analyze.h: few files name one, and a new one would
+ * compile all others again. */
 #ifndef NL_ANALYSES_H
 #define NL_ANALYSES_H
 

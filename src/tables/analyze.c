@@ -20,8 +20,8 @@ const struct nl_analysis *nl_analysis_find(const char *name)
     return NULL;
 }
 
-/* Whether any of a column's values is not its type's "unknown"; looked at in blocks, so that a column with known
- * values costs nothing and one without as little as reading it. */
+/* Whether any of a column's values is not its type's "unknown"; looked at in blocks, so that a
+ * column with known values costs nothing and one without as little as reading it. */
 #define BLOCK 4096u
 #define FIND_KNOWN(name, type, is_known)                                                           \
     NL_WIDE static bool name(const type *values, uint32_t rows)                                    \

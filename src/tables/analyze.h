@@ -30,8 +30,8 @@ struct nl_analyze_options {
     struct nl_memo *memo; /* shared by analyses of one report (tables/memo.h); may be NULL */
     /* What one step is given as: model FLOPs and tokens (or samples); 0 = not given. */
     double flops_per_step, tokens_per_step;
-    bool
-        brief; /* of a report: the tables that its short page shows or that the answer reads, no others */
+    /* of a report: the tables that its short page shows or that the answer reads, no others */
+    bool brief;
     bool all;                  /* findings also below the thresholds of printing */
     const char *const *claims; /* per row of the memo's account: id of a finding; may be NULL */
     size_t claim_count;

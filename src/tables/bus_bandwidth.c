@@ -2,14 +2,16 @@
  * bus_bandwidth — what collectives reach of the link between devices, by operation and size.
  *
  * Definitions of nccl-tests: algorithm bandwidth = bytes / time; bus bandwidth = that times
- * 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for the others. A
- * collective's own length includes waiting for the other ranks, so the shortest of a size stands for the
- * transfer: the last to arrive waits least. What the others take beyond it, they wait. The first call of a size
- * connects the ranks (nccl-tests warm up before they measure): it counts for the shortest alone.
+ * 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter and all-to-all, 1 for the
+ * others. A collective's own length includes waiting for the other ranks, so the shortest of a
+ * size stands for the transfer: the last to arrive waits least. What the others take beyond it,
+ * they wait. The first call of a size connects the ranks (nccl-tests warm up before they measure):
+ * it counts for the shortest alone.
  *
- * Expected is the time at 80 % of the link's rate, which is about what can be reached (stas00, ml-engineering), for
- * messages of 16 MiB and more: below, latency counts. The verdicts are those of the causes low_bus_bandwidth (the
- * shortest reaches less than half of the link) and collective_skew (half of the time or more is waiting).
+ * Expected is the time at 80 % of the link's rate, which is about what can be reached (stas00,
+ * ml-engineering), for messages of 16 MiB and more: below, latency counts. The verdicts are those
+ * of the causes low_bus_bandwidth (the shortest reaches less than half of the link) and
+ * collective_skew (half of the time or more is waiting).
  */
 #include "base/sum.h"
 #include "tables/resultcells.h"

@@ -6,8 +6,8 @@
  *         .name = "syncs", .columns = columns, .column_count = ..., .rows = trace->sync.rows,
  *         .slice = trace->sync.slice, .key = kind_of, .cells = fill});
  *
- * Rows of the result are in order of time, most first. The first two columns are rank and device; the
- * others are the caller's.
+ * Rows of the result are in order of time, most first. The first two columns are rank and device;
+ * the others are the caller's.
  */
 #ifndef NL_BYDEVICE_H
 #define NL_BYDEVICE_H

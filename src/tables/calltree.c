@@ -104,8 +104,8 @@ static int64_t add_work(struct forest *forest, const uint32_t *place)
     return whole;
 }
 
-/* "outer > inner > innermost"; of a path with too many levels the outermost and the innermost. The levels
- * between them are jumped over: a path costs what it shows, however deep the node is. */
+/* "outer > inner > innermost"; of a path with too many levels the outermost and the innermost. The
+ * levels between them are jumped over: a path costs what it shows, however deep the node is. */
 static struct nl_str path_of(const struct forest *forest, const struct node *node,
                              struct nl_buf *text, struct nl_arena *arena)
 {

@@ -1,4 +1,5 @@
-/* "clock error (ns)" is that of ticks, "GPU clock error (ns)" that of GPU times moved from another clock. */
+/* "clock error (ns)" is that of ticks, "GPU clock error (ns)" that of GPU times
+ * moved from another clock. */
 #include "tables/clockerror.h"
 #include "base/chars.h"
 

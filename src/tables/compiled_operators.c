@@ -1,6 +1,6 @@
 /*
- * compiled_operators — what instructions of compiled programs cost, by the operator of the framework that
- * they came from: the points of a roofline.
+ * compiled_operators — what instructions of compiled programs cost, by the operator of the
+ * framework that they came from: the points of a roofline.
  *
  * An instruction that ran as several kernels has its costs at one of them (docs/formats/xplane.md);
  * its time is that of all. A group with an instruction whose operations are not known has none.

@@ -1,11 +1,11 @@
 /*
  * compiled_regions — device time by the torch.compile region it was launched from.
  *
- * Dynamo marks a compiled region's forward pass by an operator ("Torch-Compiled Region: 0/0": number
- * of the frame and of its recompilation). Its backward pass runs in "CompiledFunctionBackward" on
- * autograd's thread and is found through its forward operator. Versions and exports without the first
- * mark still have autograd's function or Inductor's range ("## Call CompiledFxGraph …"), so these
- * stand in, in that order.
+ * Dynamo marks a compiled region's forward pass by an operator ("Torch-Compiled Region: 0/0":
+ * number of the frame and of its recompilation). Its backward pass runs in
+ * "CompiledFunctionBackward" on autograd's thread and is found through its forward operator.
+ * Versions and exports without the first mark still have autograd's function or Inductor's range
+ * ("## Call CompiledFxGraph …"), so these stand in, in that order.
  */
 #include <stdlib.h>
 
@@ -37,8 +37,8 @@ struct tally {
 struct regions {
     struct nl_gputime gpu;               /* over operators */
     const struct nl_memo_ranges *graphs; /* Inductor's ranges */
-    uint32_t *
-        launched; /* per work: operator around its launch; of kernels of replays the captured one is the owner */
+    /* per work: operator around its launch; of kernels of replays the captured one is the owner */
+    uint32_t *launched;
     uint32_t *forward;   /* per operator: its forward operator */
     uint8_t *mark;       /* per name of the trace */
     struct tally *items; /* per name of the trace */

@@ -89,7 +89,8 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
                         clock_words(result, worst), count > 1 ? ", the device used least" : ""));
 }
 
-/* Of the time in matrix products: what has a model. Use of a peak by the little that is known says nothing. */
+/* Of the time in matrix products: what has a model. Use of a peak by the little
+ * that is known says nothing. */
 static double known_products(const struct nl_op_works *works)
 {
     int64_t known = 0, all = 0;
@@ -147,7 +148,8 @@ static const char *no_weights(const struct decoding *sum)
                : NULL;
 }
 
-/* On processors there is no MFU, as no maker states their peak: the rate of products stands for it. */
+/* On processors there is no MFU, as no maker states their peak: the rate of
+ * products stands for it. */
 static void say_host(struct nl_result *result, const struct nl_op_works *works,
                      const struct nl_device_peaks *peaks)
 {
@@ -218,8 +220,9 @@ static int64_t devices_wall(const struct nl_analyze_options *options)
     return wall;
 }
 
-/* Shares are of the operators' time: how much that is stands in a row before, or a bound of hardly any time reads as that of the
- * program. What is nearer to memory's roof than to arithmetic's says how near it comes. */
+/* Shares are of the operators' time: how much that is stands in a row before, or a bound of
+ * hardly any time reads as that of the program. What is nearer to memory's roof than to
+ * arithmetic's says how near it comes. */
 static void say_bounds(struct nl_result *result, const struct nl_analyze_options *options,
                        const struct nl_roofs *roofs)
 {

@@ -1,6 +1,6 @@
 /*
- * counters — one row per series of values over time. The processes of which there are most values come first:
- * a run through shells and launchers has dozens with a value or two.
+ * counters — one row per series of values over time. The processes of which there are most values
+ * come first: a run through shells and launchers has dozens with a value or two.
  */
 #include "tables/resultcells.h"
 #include "tables/scope.h"

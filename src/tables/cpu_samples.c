@@ -73,7 +73,8 @@ static uint32_t function_at(struct work *work, uint32_t name, uint32_t place)
     return (uint32_t)work->function_count++;
 }
 
-/* Marks the nodes that have their own function above them: a walk over the tree, without recursion. */
+/* Marks the nodes that have their own function above them: a walk over the
+ * tree, without recursion. */
 static void mark_recursion(struct work *work)
 {
     const struct nl_stack_table *stack = &work->trace->stack;
@@ -289,8 +290,8 @@ static const char *title_of(struct nl_str event)
     return NULL;
 }
 
-/* What has no times has been summed by somebody else: a row of the file is no sample, and what a tracer
- * measured of every call was not sampled at all. */
+/* What has no times has been summed by somebody else: a row of the file is no sample, and what a
+ * tracer measured of every call was not sampled at all. */
 static void name_sums(struct nl_result *result, const struct nl_trace *trace)
 {
     bool calls = trace->source.rows > 0;

@@ -96,7 +96,8 @@ static void settle(struct nl_efficiency *row, const double flops_of[WORK_TYPES],
                             : NAN;
 }
 
-/* Mean of the clocks that telemetry read in the time of the figures; NaN: fewer than MIN_READINGS. */
+/* Mean of the clocks that telemetry read in the time of the figures; NaN:
+ * fewer than MIN_READINGS. */
 static double read_clock(const struct nl_trace *trace, const struct nl_efficiency *row,
                          const struct steady *steady, int64_t start)
 {
@@ -204,7 +205,8 @@ static void efficiency_add_row(struct nl_result *result, const struct nl_trace *
     cells[AT_hfu_at_clock] = nl_cell_f64(nl_hfu_at_clock(row));
 }
 
-/* Why a device that multiplied matrices has no AT_mfu, and what tells it; NULL: all have one, or did not. */
+/* Why a device that multiplied matrices has no AT_mfu, and what tells it; NULL:
+ * all have one, or did not. */
 static const char *why_unknown(struct nl_result *result, const struct nl_efficiency *rows,
                                size_t count)
 {

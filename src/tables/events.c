@@ -37,8 +37,8 @@ NL_WIDE static uint64_t sum_of(const int64_t *dur, uint32_t count, uint64_t *bit
     return sum;
 }
 
-/* Lengths of neighbours of one kind, RUN at most. The sum of short ones cannot leave its range; an unknown length has the
- * sign bit, and is not short. */
+/* Lengths of neighbours of one kind, RUN at most. The sum of short ones cannot leave its range; an
+ * unknown length has the sign bit, and is not short. */
 static void add_lengths(struct tally *tally, const int64_t *dur, uint32_t count)
 {
     uint64_t bits, sum = sum_of(dur, count, &bits);

@@ -12,8 +12,8 @@
 #include "base/sum.h"
 #include "derive/signature.h"
 
-/* Thresholds of Nsight Compute's rule SOLBottleneck: under MAX_LATENCY_BOUND of both peaks nothing is
- * busy, within BALANCE_TOLERANCE of each other both are. */
+/* Thresholds of Nsight Compute's rule SOLBottleneck: under MAX_LATENCY_BOUND of both peaks nothing
+ * is busy, within BALANCE_TOLERANCE of each other both are. */
 #define MAX_LATENCY_BOUND 0.6
 #define BALANCE_TOLERANCE 0.1
 

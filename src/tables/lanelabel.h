@@ -1,4 +1,5 @@
-/* lanelabel — what a lane is called where people read it: "stream 7", "thread 4387 (python) · nvtx". */
+/* lanelabel — what a lane is called where people read it: "stream 7",
+ * "thread 4387 (python) · nvtx". */
 #ifndef NL_LANELABEL_H
 #define NL_LANELABEL_H
 

@@ -3,8 +3,8 @@
  *
  * Definitions follow Holistic Trace Analysis (its launch statistics and queue length), with three
  * deliberate differences: every call that launched device work counts, not a list of names; only
- * the first operation of a call counts for the delay (the rest of a graph waits for the graph,
- * not for the launch); the mean queue length is weighted by time instead of averaging change points.
+ * the first operation of a call counts for the delay (the rest of a graph waits for the graph, not
+ * for the launch); the mean queue length is weighted by time instead of averaging change points.
  *
  *   delay  = max(0, start on the device - end of the call)
  *   queue  = launched and not started yet: +1 at the call's start, -1 at the start on the device

@@ -1,4 +1,5 @@
-/* layer_efficiency — modules (ranges) by headroom: how far their kernels are from what the device can do. */
+/* layer_efficiency — modules (ranges) by headroom: how far their kernels are
+ * from what the device can do. */
 #include "base/sum.h"
 #include "tables/resultcells.h"
 #include "tables/workrows.h"

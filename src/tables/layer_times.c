@@ -1,6 +1,6 @@
 /*
- * layer_times — how long one call of each layer takes, and how much that varies. The slowest is reported
- * among layers without layers inside: the whole model would always win.
+ * layer_times — how long one call of each layer takes, and how much that varies. The slowest is
+ * reported among layers without layers inside: the whole model would always win.
  */
 #include <stdlib.h>
 

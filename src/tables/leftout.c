@@ -31,7 +31,8 @@ static uint64_t number_behind(struct nl_str text, const char *word)
     return number;
 }
 
-/* The least that is given: hooks say it in one of two ways (python/nlens/_hooks.py). 0: none was reached. */
+/* The least that is given: hooks say it in one of two ways
+ * (python/nlens/_hooks.py). 0: none was reached. */
 static uint64_t limit_of(const struct nl_trace *trace)
 {
     uint64_t least = 0;
@@ -81,7 +82,8 @@ static struct call *calls_of(const struct nl_trace *trace, size_t *count)
     return calls;
 }
 
-/* The two earliest functions of a process that reached the limit: of each the other one is a stranger. */
+/* The two earliest functions of a process that reached the limit: of each the
+ * other one is a stranger. */
 struct reached {
     int64_t first, second; /* starts of their last calls; INT64_MAX none */
     uint32_t name;         /* of the first */

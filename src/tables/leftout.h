@@ -1,10 +1,11 @@
 /*
- * leftout — functions whose calls were not all recorded: tracing stops at so many calls of a function
- * (NEUROLENS_PYTHON_CALLS), and coverage says that it did. What they did later counts as the self time of whoever
- * called them.
+ * leftout — functions whose calls were not all recorded: tracing stops at so many calls of a
+ * function (NEUROLENS_PYTHON_CALLS), and coverage says that it did. What they did later counts as
+ * the self time of whoever called them.
  *
- * Known is which functions reached the limit, in which process and when. A call of another function that had not
- * ended by then may hold calls that were left out: its self time is an upper bound, however few they were.
+ * Known is which functions reached the limit, in which process and when. A call of another
+ * function that had not ended by then may hold calls that were left out: its self time is an upper
+ * bound, however few they were.
  */
 #ifndef NL_LEFTOUT_H
 #define NL_LEFTOUT_H

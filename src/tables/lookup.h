@@ -18,7 +18,8 @@ struct nl_str nl_lookup_text(const struct nl_result *result, size_t row, const c
 /* Sum of a column of whole numbers, unknown ones left out. */
 int64_t nl_lookup_sum(const struct nl_result *result, const char *column);
 
-/* What the exposed_copy_ns of a time_breakdown are: "exposed copies", "exposed memsets", or both of them. */
+/* What the exposed_copy_ns of a time_breakdown are: "exposed copies", "exposed
+ * memsets", or both of them. */
 const char *nl_exposed_copy_word(const struct nl_result *breakdown);
 
 #endif

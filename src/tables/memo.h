@@ -41,7 +41,8 @@ const int64_t *nl_memo_self_times(struct nl_memo *memo); /* per slice: timeline/
 const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo);
 const struct nl_owners *nl_memo_owners(struct nl_memo *memo);
 double nl_memo_thinned(struct nl_memo *memo); /* timeline/thinned.h */
-/* What operators had to do, under the memo's window, what devices can at most, and both together. */
+/* What operators had to do, under the memo's window, what devices can at
+ * most, and both together. */
 const struct nl_op_works *nl_memo_works(struct nl_memo *memo);
 const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo); /* per device of the trace */
 const struct nl_work_places *nl_memo_places(struct nl_memo *memo); /* modules, else ranges */

@@ -1,8 +1,8 @@
 /*
- * A name that is open is either level with the device or late. Level: for all work to come it does not
- * matter whether one asks how far the name or how far the device is covered, so that what the name gains
- * is what the device gains, and the difference of two sums is enough. Late: other work still ran when
- * the name was opened; it is counted one by one until that work has ended.
+ * A name that is open is either level with the device or late. Level: for all work to come it does
+ * not matter whether one asks how far the name or how far the device is covered, so that what the
+ * name gains is what the device gains, and the difference of two sums is enough. Late: other work
+ * still ran when the name was opened; it is counted one by one until that work has ended.
  */
 #include "tables/nestedtime.h"
 

@@ -8,8 +8,9 @@
  *     nl_nestedtime_finish(&nested);                              // then nested.names[id]
  *     nl_nestedtime_release(&nested);
  *
- * Work follows work of the same or a near range, so what is open stays open and only the ranges that
- * differ are closed and opened: a step costs the way between two ranges in the tree, not their depth.
+ * Work follows work of the same or a near range, so what is open stays open and only the
+ * ranges that differ are closed and opened: a step costs the way between two ranges in
+ * the tree, not their depth.
  */
 #ifndef NL_NESTEDTIME_H
 #define NL_NESTEDTIME_H

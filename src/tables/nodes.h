@@ -1,6 +1,6 @@
 /*
- * nodes — what the nodes of a graph are: layers of a compiled model (TensorRT, ONNX Runtime), or operators, kernels and
- * messages of one program (execution traces of PyTorch and Chakra).
+ * nodes — what the nodes of a graph are: layers of a compiled model (TensorRT, ONNX Runtime), or
+ * operators, kernels and messages of one program (execution traces of PyTorch and Chakra).
  */
 #ifndef NL_NODES_H
 #define NL_NODES_H

@@ -97,8 +97,8 @@ static void spread(const struct nl_rangetree *tree, struct projection *made, str
     }
 }
 
-/* The same where no range crosses another: those around one that holds the call hold it, too, so the
- * work goes to the innermost, and from all ranges to their parents afterwards. */
+/* The same where no range crosses another: those around one that holds the call hold it, too, so
+ * the work goes to the innermost, and from all ranges to their parents afterwards. */
 static void give_innermost(const struct nl_rangetree *tree, struct projection *made, uint32_t range,
                            int64_t call_end, int64_t start, int64_t end)
 {

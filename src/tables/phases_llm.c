@@ -1,6 +1,6 @@
 /*
- * phases_llm — steps of LLM inference by prefill and decode, and the passes of training: how long, for
- * how many tokens, how far from what reading the weights takes.
+ * phases_llm — steps of LLM inference by prefill and decode, and the passes of training: how long,
+ * for how many tokens, how far from what reading the weights takes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -274,10 +274,11 @@ static uint8_t *passes_of(const struct nl_rangetree *tree)
 }
 
 /*
- * Micro-batches: with gradient accumulation several forward and backward passes alternate before the
- * optimizer runs. On a stream, a forward pass and the backward pass after it are one; each of them counts only
- * with a product of matrices in it, as what adds up or scales gradients runs outside of autograd's nodes, too.
- * Several forward passes before the first backward pass (pipeline parallelism) count as one.
+ * Micro-batches: with gradient accumulation several forward and backward passes alternate before
+ * the optimizer runs. On a stream, a forward pass and the backward pass after it are one; each of
+ * them counts only with a product of matrices in it, as what adds up or scales gradients runs
+ * outside of autograd's nodes, too. Several forward passes before the first backward pass (pipeline
+ * parallelism) count as one.
  */
 struct cycles {
     uint32_t lane;

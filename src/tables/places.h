@@ -34,8 +34,9 @@ void nl_places_release(struct nl_places *places);
 
 struct nl_scope;
 
-/* Calls `take` for every device operation (kernels, copies, fills, graphs) that is on a stream and, in part at
- * least, in the scope; `length` is that part. In no order of time: streamwork.h has that. */
+/* Calls `take` for every device operation (kernels, copies, fills, graphs) that is on a
+ * stream and, in part at least, in the scope; `length` is that part. In no order of
+ * time: streamwork.h has that. */
 void nl_places_work(const struct nl_places *places, const struct nl_scope *scope,
                     void (*take)(void *context, uint32_t stream, uint32_t slice, int64_t length),
                     void *context);

@@ -14,7 +14,8 @@ struct nl_plain_run {
     uint32_t slice;
 };
 
-/* In order of rows: those that begin in the window, NULL everywhere. nl_free the array; NULL when there are none. */
+/* In order of rows: those that begin in the window, NULL everywhere. nl_free the array;
+ * NULL when there are none. */
 struct nl_plain_run *nl_plain_runs(const struct nl_trace *trace, const struct nl_window *window,
                                    size_t *count);
 

@@ -51,8 +51,8 @@ static bool is_wrapper(struct nl_str word)
     return false;
 }
 
-/* "CUDAFunctor_add" → "add", "FillFunctor" → "Fill", "MeanOps" → "Mean", "direct_copy_kernel_cuda" →
- * "direct_copy"; empty when the word is no functor. */
+/* "CUDAFunctor_add" → "add", "FillFunctor" → "Fill", "MeanOps" → "Mean", "direct_copy_kernel_cuda"
+ * → "direct_copy"; empty when the word is no functor. */
 static struct nl_str functor_of(struct nl_str word)
 {
     static const char *const ends[] = {"Functor",      "_functor",          "Ops",

@@ -1,7 +1,8 @@
 /*
- * recording_cost — what recording cost the program, of recordings by `run`: events, hooks around what the program does,
- * samples of the kernel's, starts of processes. Counts are exact, what one costs was measured on that machine while it was
- * recorded (derive/reccost.h), so the sum is the least.
+ * recording_cost — what recording cost the program, of recordings by `run`: events, hooks
+ * around what the program does, samples of the kernel's, starts of processes. Counts are
+ * exact, what one costs was measured on that machine while it was recorded (derive/reccost.h),
+ * so the sum is the least.
  */
 #include <math.h>
 

@@ -9,7 +9,8 @@
 
 struct nl_fold;
 
-/* Columns of a group's statistics, as rows of a list (NL_COLUMNS): nl_cells_stats(cells + AT_count, ...). */
+/* Columns of a group's statistics, as rows of a list (NL_COLUMNS):
+ * nl_cells_stats(cells + AT_count, ...). */
 #define NL_STATS_LIST(C)                                                                           \
     C(count, NULL, COUNT)                                                                          \
     C(total_ns, "total", NS)                                                                       \
@@ -42,8 +43,8 @@ struct nl_cell nl_cell_given_share(int64_t part, int64_t whole);
 /* Whole percentile of ascending values, count > 0, as the statistics' median and p95. */
 struct nl_cell nl_cell_percentile(const int64_t *sorted, size_t count, unsigned percent);
 
-/* Orders rows that are equal in `column`, by which the result is sorted, by their cells from left to
- * right: dictionary ids follow the order of events, answers must not. */
+/* Orders rows that are equal in `column`, by which the result is sorted, by their cells from left
+ * to right: dictionary ids follow the order of events, answers must not. */
 void nl_result_settle(struct nl_result *result, const char *column);
 
 /* The window for work on the CPU: a device says nothing about it. */

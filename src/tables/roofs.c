@@ -56,7 +56,8 @@ static void roofs_add_row(struct nl_result *result, const struct nl_trace *trace
     cells[AT_peak_bytes_per_s] = nl_cell_f64(roof->peak_bytes);
 }
 
-/* Which peaks these are, of the first device that has any; of processors, where no device computed. */
+/* Which peaks these are, of the first device that has any; of processors,
+ * where no device computed. */
 static const char *say_peaks(struct nl_result *result, const struct nl_op_works *works,
                              const struct nl_device_peaks *peaks)
 {

@@ -4,8 +4,8 @@
  * Statistics (counts, totals, percentiles) take the slices that start inside the window, at their
  * whole length; unions of time take the part of each slice that lies inside. Both as SQL's own
  * aggregates do. A window's rank or device is tested on the slice's lane; a device does not exclude
- * lanes without one (threads), a rank excludes lanes whose rank is not known. Ranges of captured graphs
- * have no time and never count.
+ * lanes without one (threads), a rank excludes lanes whose rank is not known. Ranges of captured
+ * graphs have no time and never count.
  */
 #ifndef NL_SCOPE_H
 #define NL_SCOPE_H

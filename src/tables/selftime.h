@@ -19,8 +19,8 @@ struct nl_nest {
 };
 
 /* Name-keyed answer from the nest: columns name, count, total_ns, self_ns, share (of all self
- * time), min_ns, median_ns, p95_ns, max_ns, stddev_ns; sorted by self time. With bounds also bound; what has one has no
- * share. */
+ * time), min_ns, median_ns, p95_ns, max_ns, stddev_ns; sorted by self time. With bounds also bound;
+ * what has one has no share. */
 struct nl_result *nl_self_answer(const struct nl_trace *trace,
                                  const struct nl_analyze_options *options,
                                  const struct nl_nest *nest);

@@ -53,7 +53,8 @@ void nl_elide_name(struct nl_buf *out, struct nl_str name, size_t width)
         nl_buf_add(out, name.ptr + tail, name.len - tail);
 }
 
-/* Length of the plain name at the front of `text` ("5alpha…"), its digits in *digits; 0 when there is none. */
+/* Length of the plain name at the front of `text` ("5alpha…"), its digits in
+ * *digits; 0 when there is none. */
 static size_t plain_part(struct nl_str text, size_t *digits)
 {
     size_t length = 0, at = 0;
@@ -92,7 +93,8 @@ static bool plain_symbol(struct nl_buf *out, struct nl_str name)
         if (!nested)
             break;
     }
-    /* What follows a name that is whole: its parameters, which begin with no template and no qualifier. */
+    /* What follows a name that is whole: its parameters, which begin with no
+     * template and no qualifier. */
     bool whole = out->len > before && (!nested || (rest.len && rest.ptr[0] == 'E')) &&
                  (nested || !rest.len || rest.ptr[0] != 'I');
     if (!whole)

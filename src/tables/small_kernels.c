@@ -1,4 +1,5 @@
-/* small_kernels — how many kernels, and how much kernel time, are under 10 µs (nsys-ai, TraceLens). */
+/* small_kernels — how many kernels, and how much kernel time, are under 10
+ * µs (nsys-ai, TraceLens). */
 #include "tables/resultcells.h"
 #include "tables/places.h"
 #include "tables/scope.h"

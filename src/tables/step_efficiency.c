@@ -1,5 +1,5 @@
-/* step_efficiency — how much of the device's peak each step used, and how far its kernels were from their
- * roofs. */
+/* step_efficiency — how much of the device's peak each step used, and how far its
+ * kernels were from their roofs. */
 #include "base/mem.h"
 #include "tables/resultcells.h"
 #include "tables/efficiency.h"

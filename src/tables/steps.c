@@ -1,6 +1,7 @@
 /*
- * steps — the iterations of each rank in order of time: as the program marked them, else as they
- * were found (timeline/stepfind.h), moved to where the devices ran them (account/devicesteps.h), with the phase of each.
+ * steps — the iterations of each rank in order of time: as the program marked them, else as
+ * they were found (timeline/stepfind.h), moved to where the devices ran them
+ * (account/devicesteps.h), with the phase of each.
  */
 #include "tables/resultcells.h"
 #include "tables/memo.h"

@@ -1,6 +1,7 @@
 /*
- * steptime — the found steps (timeline/stepfind.h) inside a window, and what each device did in each
- * of them. compute + exposed communication + exposed copies + idle = wall of the step, exactly.
+ * steptime — the found steps (timeline/stepfind.h) inside a window, and what each
+ * device did in each of them. compute + exposed communication + exposed copies + idle =
+ * wall of the step, exactly.
  */
 #ifndef NL_STEPTIME_H
 #define NL_STEPTIME_H
@@ -40,9 +41,9 @@ void nl_step_times_release(struct nl_step_times *times);
 bool nl_step_in_window(const struct nl_step_group *group, const struct nl_found_step *step,
                        const struct nl_window *window);
 
-/* Lengths of the steady steps that count in the window, in order; steps of no length are left out. A step of several ranks is one
- * measurement: the mean of their n-th steps. So every command has the same typical step. `length`, where given, says how
- * long a step is. nl_free the array. */
+/* Lengths of the steady steps that count in the window, in order; steps of no length are left out.
+ * A step of several ranks is one measurement: the mean of their n-th steps. So every command has
+ * the same typical step. `length`, where given, says how long a step is. nl_free the array. */
 typedef double (*nl_step_length)(const void *context, const struct nl_found_step *step);
 double *nl_step_lengths(const struct nl_found_steps *found, const struct nl_window *window,
                         nl_step_length length, const void *context, size_t *count);

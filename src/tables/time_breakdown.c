@@ -1,6 +1,6 @@
 /*
- * time_breakdown — where each device's time goes. The numbers come from timeline/breakdown, which SQL
- * shows too; here they get names and shares.
+ * time_breakdown — where each device's time goes. The numbers come from timeline/breakdown, which
+ * SQL shows too; here they get names and shares.
  */
 #include "tables/resultcells.h"
 #include "tables/lookup.h"

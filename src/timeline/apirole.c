@@ -35,7 +35,8 @@ enum nl_api_role nl_api_role_of(struct nl_str name, bool *blocks)
                                           : nl_str_contains(plain, rules[i].text);
         if (!hit)
             continue;
-        /* A name of no family ("MemcpyD2H" of XPlane) is a profiler's own, for all calls of a sort. */
+        /* A name of no family ("MemcpyD2H" of XPlane) is a profiler's own,
+         * for all calls of a sort. */
         if (blocks)
             *blocks = rules[i].blocks && plain.len < name.len;
         return (enum nl_api_role)rules[i].role;

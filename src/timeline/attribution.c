@@ -1,4 +1,5 @@
-/* Self time is one walk over the rows, in which parents come before their children; launch ranges are the owners of one kind. */
+/* Self time is one walk over the rows, in which parents come before their children; launch ranges
+ * are the owners of one kind. */
 #include "timeline/attribution.h"
 
 #include "base/mem.h"

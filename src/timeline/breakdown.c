@@ -124,9 +124,9 @@ struct nl_device_breakdown nl_breakdown_shown(const struct nl_device_breakdown *
     return shown;
 }
 
-/* Where the device's time in the window begins and ends: with its work, but at the window's own edges
- * where it worked before or after them, too. `start` and `end` come with the work's own (INT64_MIN = none
- * in the window). False when the device was not there. */
+/* Where the device's time in the window begins and ends: with its work, but at the window's own
+ * edges where it worked before or after them, too. `start` and `end` come with the work's own
+ * (INT64_MIN = none in the window). False when the device was not there. */
 static bool find_span(const struct nl_trace *trace, const struct nl_window *window,
                       const struct nl_work_lane *lanes, size_t count, int64_t *start, int64_t *end)
 {

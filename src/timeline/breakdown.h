@@ -18,7 +18,8 @@ struct nl_window {
 };
 
 /*
- * One device of one rank. wall = last end - first start of its work, as HTA's kernel_time, clipped to
+ * One device of one rank. wall = last end - first start of its work, as
+ * HTA's kernel_time, clipped to
  * the window: where the device worked before the window, wall begins with it, and so at its end. The identity  compute + exposed_comm + exposed_copy + idle = wall  is exact:
  * busy time under compute is compute; else under communication exposed_comm; else under copies or
  * memsets exposed_copy. Graph-level records (kernels inside not recorded) count as compute.
@@ -47,8 +48,8 @@ struct nl_device_breakdown *nl_time_breakdown(const struct nl_trace *trace,
 size_t nl_breakdown_busiest(const struct nl_device_breakdown *rows, size_t count);
 
 /* When one device (a row; NL_NULL_ROW unknown) computes, communicates, and copies or fills, under a
- * window (NULL = always): normal sets, which may overlap. `lanes` is what nl_work_lanes gave for the same
- * window, once for all devices. Initialises `sets`. */
+ * window (NULL = always): normal sets, which may overlap. `lanes` is what nl_work_lanes gave for
+ * the same window, once for all devices. Initialises `sets`. */
 struct nl_work_lane;
 struct nl_device_sets {
     struct nl_intervals compute, comm, copy;

@@ -8,8 +8,9 @@
 
 #define NL_COLD_LAUNCH_NS 1000000
 
-/* Whether a launch call (a slice) of 1 ms or more loaded code: its work begins about when it returns. While
- * a launch queue is full, the other reason for long calls, the work begins much later. */
+/* Whether a launch call (a slice) of 1 ms or more loaded code: its work begins about
+ * when it returns. While a launch queue is full, the other reason for long calls,
+ * the work begins much later. */
 static inline bool nl_is_cold_launch(const struct nl_trace *trace, uint32_t slice)
 {
     int64_t dur = trace->slice.dur[slice];

@@ -1,4 +1,5 @@
-/* feeder — see feeder.h. Launches are counted by sampling: who launches is no matter of single calls. */
+/* feeder — see feeder.h. Launches are counted by sampling: who launches is
+ * no matter of single calls. */
 #include "timeline/feeder.h"
 
 #include <stdlib.h>
@@ -106,8 +107,8 @@ static int by_thread(const void *left, const void *right)
     return (a->covered < b->covered) - (a->covered > b->covered);
 }
 
-/* A helper that is there all the time and mostly waits says nothing of the program: then the thread that does most. The main
- * thread stays, whatever it does. */
+/* A helper that is there all the time and mostly waits says nothing of the program: then the thread
+ * that does most. The main thread stays, whatever it does. */
 static const struct cover *not_waiting(const struct nl_trace *trace, const struct cover *covers,
                                        size_t count, const struct cover *best)
 {

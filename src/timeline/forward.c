@@ -1,8 +1,8 @@
 /*
  * Backward to forward. PyTorch gives an operator that makes an autograd node the node's sequence
- * number, which counts per thread, and runs the node later, mostly on another thread, under the same
- * number with the forward thread's own number. Nested forward operators share a number; the last to
- * begin made the node (as Kineto draws its arrows).
+ * number, which counts per thread, and runs the node later, mostly on another thread, under the
+ * same number with the forward thread's own number. Nested forward operators share a number; the
+ * last to begin made the node (as Kineto draws its arrows).
  */
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /*
  * hostbusy — how long a thread was at work itself: in operators, calls, Python frames, modules and
- * compilation, less what it waited in them for the device. No change that leaves the CPU's work as it is
- * makes a step shorter than that.
+ * compilation, less what it waited in them for the device. No change that leaves the CPU's work as
+ * it is makes a step shorter than that.
  *
- * Calls that return when the device is done count nothing; launch calls count NL_BUSY_LAUNCH_NS at most,
- * because longer ones wait for room in the device's queue. Ranges alone say nothing about work. Cost: the
- * thread's outermost slices, and all calls.
+ * Calls that return when the device is done count nothing; launch calls count NL_BUSY_LAUNCH_NS at
+ * most, because longer ones wait for room in the device's queue. Ranges alone say nothing about
+ * work. Cost: the thread's outermost slices, and all calls.
  */
 #ifndef NL_HOSTBUSY_H
 #define NL_HOSTBUSY_H

@@ -1,7 +1,7 @@
 /*
- * hostdid — what a thread was doing at a moment, as one of few activities and a name: the innermost of
- * its slices (timeline/hosttime.h) unless it was off the processors (timeline/offcpu.h), and what the
- * thread it waited for did where that is known (timeline/waitfor.h).
+ * hostdid — what a thread was doing at a moment, as one of few activities and a name: the innermost
+ * of its slices (timeline/hosttime.h) unless it was off the processors (timeline/offcpu.h), and
+ * what the thread it waited for did where that is known (timeline/waitfor.h).
  *
  *     struct nl_hostdid host;
  *     nl_hostdid_init(&host, trace);

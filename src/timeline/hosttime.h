@@ -34,8 +34,8 @@ void nl_host_release(struct nl_host *host);
  * The answer holds until *until, which is later than `ts`. */
 uint32_t nl_host_at(struct nl_host *host, uint32_t thread, int64_t ts, int64_t *until);
 
-/* The innermost NVTX range, annotation or module of the thread at the moment of the last nl_host_at about
- * it; NL_NULL_ROW none. It holds as long as that answer. */
+/* The innermost NVTX range, annotation or module of the thread at the moment of the last nl_host_at
+ * about it; NL_NULL_ROW none. It holds as long as that answer. */
 uint32_t nl_host_range(const struct nl_host *host, uint32_t thread);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * idleclass — why a gap of a device: from the launch of the work that ends it (enum nl_idle_class). One
- * rule for every table and finding; idletime.h says what the classes mean.
+ * idleclass — why a gap of a device: from the launch of the work that ends it (enum nl_idle_class).
+ * One rule for every table and finding; idletime.h says what the classes mean.
  */
 #ifndef NL_IDLECLASS_H
 #define NL_IDLECLASS_H

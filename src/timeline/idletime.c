@@ -1,8 +1,9 @@
 /*
- * idletime — see idletime.h. Three parts: the gaps of a device in one pass over its work (worksweep), the
- * class of a gap from the launch of its owner, and the division of the gap by what the launching
- * thread did. Sums per activity are kept in a small hash table per device; a gap first adds up in
- * the entries it touches, because its own largest share and the longest examples are wanted too.
+ * idletime — see idletime.h. Three parts: the gaps of a device in one pass over its work
+ * (worksweep), the class of a gap from the launch of its owner, and the division of the gap by
+ * what the launching thread did. Sums per activity are kept in a small hash table per device; a
+ * gap first adds up in the entries it touches, because its own largest share and the longest
+ * examples are wanted too.
  */
 #include "timeline/idletime.h"
 
@@ -165,8 +166,8 @@ static void settle(struct finder *finder, struct nl_idle_gap *gap, size_t number
 
 /* ---- Why a gap ---- */
 
-/* How long the device worked while the thread sat in the call, which lasted until the gap began. That
- * is how far the thread could have run ahead. */
+/* How long the device worked while the thread sat in the call, which lasted until the gap began.
+ * That is how far the thread could have run ahead. */
 static int64_t busy_during(const struct finder *finder, uint32_t call, int64_t gap_start)
 {
     const struct nl_idle *idle = finder->idle;
@@ -319,8 +320,8 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
     device->class_count[class]++;
 }
 
-/* A gap is where work begins after everything before it has ended; at the edges of a window, where the
- * device had work before and has more after. */
+/* A gap is where work begins after everything before it has ended; at the edges of a window, where
+ * the device had work before and has more after. */
 static void find_gaps(struct finder *finder, const struct nl_window *window,
                       const struct nl_work_lane *lanes, size_t count)
 {
@@ -362,8 +363,8 @@ static void find_gaps(struct finder *finder, const struct nl_window *window,
         finder->device->wall_ns = end - finder->device->start_ns;
 }
 
-/* The time of the device's host outside its first and last work: what the thread did that launched the
- * work next to it; the first work is queued from its launch on. */
+/* The time of the device's host outside its first and last work: what the thread did that launched
+ * the work next to it; the first work is queued from its launch on. */
 static void tell_edge(struct finder *finder, enum nl_idle_where where, uint32_t work, int64_t start,
                       int64_t end)
 {
@@ -480,7 +481,8 @@ struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_w
     nl_lanes_of_init(&finder.lanes_of, trace);
     nl_idle_rule_init(&finder.rule, trace, roles);
     finder.name_sum = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *finder.name_sum);
-    /* Room for a gap before every slice, so that the array is never copied; what is not used is not touched. */
+    /* Room for a gap before every slice, so that the array is never copied; what is
+     * not used is not touched. */
     nl_grow(&finder.idle->gaps, &finder.idle->gap_cap, nl_work_slices(trace, lanes, count) + 1);
     for (size_t i = 0, next; i < count; i = next) {
         next = i + nl_work_device_lanes(lanes + i, count - i);

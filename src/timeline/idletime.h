@@ -55,9 +55,9 @@ struct nl_idle_gap {
     bool elsewhere; /* not the launching thread did that, but one it waited for */
 };
 /* sync is the blocking call on the launching thread that was open when a host_late gap began: the
- * CPU waited for the device to run dry. Without it the CPU could have run ahead by as long as the device
- * worked during the call: from its return on, that much of the gap would have
- * been hidden (clipped to the gap's end). The rest is what the CPU did, whether it waits or not. */
+ * CPU waited for the device to run dry. Without it the CPU could have run ahead by as long as the
+ * device worked during the call: from its return on, that much of the gap would have been hidden
+ * (clipped to the gap's end). The rest is what the CPU did, whether it waits or not. */
 
 /* Idle time of one device under one class, activity, name and side. */
 struct nl_idle_sum {
@@ -100,8 +100,8 @@ struct nl_idle_segment {
     int64_t start, end;               /* store time */
     enum nl_idle_where where;
     struct nl_did did;
-    uint32_t
-        wait; /* the gap's sync where running ahead would have hidden the part, else NL_NULL_ROW */
+    /* the gap's sync where running ahead would have hidden the part, else NL_NULL_ROW */
+    uint32_t wait;
 };
 
 /* Where the parts of all gaps go, when given: Σ of their lengths = idle_ns, per device. */

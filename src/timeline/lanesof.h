@@ -1,6 +1,6 @@
 /*
- * lanesof — the lanes of each process that are no device's, found without looking at all lanes for each: what is asked per
- * process stays linear in a file of a million processes.
+ * lanesof — the lanes of each process that are no device's, found without looking at all lanes for
+ * each: what is asked per process stays linear in a file of a million processes.
  *
  *     nl_lanes_of_init(&lanes, trace);
  *     for (i = lanes.first[process]; i < lanes.first[process + 1]; i++) ... lanes.items[i] ...

@@ -6,7 +6,8 @@
  *     … order.slices[i] …
  *     nl_launch_order_release(&order);
  *
- * Of equal starts the one that ends first comes first, then the one whose lane does. Takes 8 bytes each.
+ * Of equal starts the one that ends first comes first, then the one whose lane
+ * does. Takes 8 bytes each.
  */
 #ifndef NL_LAUNCHORDER_H
 #define NL_LAUNCHORDER_H

@@ -1,4 +1,5 @@
-/* offcpu — see offcpu.h. A thread's switches are one run of slices without overlap: a binary search. */
+/* offcpu — see offcpu.h. A thread's switches are one run of slices without
+ * overlap: a binary search. */
 #include "timeline/offcpu.h"
 
 #include "base/mem.h"

@@ -45,8 +45,8 @@ static void index_ids(struct op_ids *ids, const struct nl_trace *trace)
     }
 }
 
-/* The id that the work, or else its call, carries. Kineto on ROCm repeats the correlation id in work
- * whose call it does not know: that is no operator's. */
+/* The id that the work, or else its call, carries. Kineto on ROCm repeats the correlation id in
+ * work whose call it does not know: that is no operator's. */
 static int64_t id_of(const struct nl_trace *trace, uint32_t work, uint32_t launch)
 {
     uint32_t row = trace->slice.detail[work];

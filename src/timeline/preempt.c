@@ -1,7 +1,7 @@
 /*
  * preempt — see preempt.h. Per thread the gaps it was ready in, with the sum of those before; per
- * processor the stretches in which it ran what was recorded, with the sum of those before. So any stretch of
- * time is answered by two searches and the two gaps at its edges.
+ * processor the stretches in which it ran what was recorded, with the sum of those before. So any
+ * stretch of time is answered by two searches and the two gaps at its edges.
  */
 #include "timeline/preempt.h"
 

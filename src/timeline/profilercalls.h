@@ -1,7 +1,7 @@
 /*
- * profilercalls — calls that switch a profiler on and off, where they are slices of the trace (start_trace and stop_trace
- * of torch.profiler and JAX, cudaProfilerStart): what they take, with all they call, is the profiler's cost and no time of
- * the program.
+ * profilercalls — calls that switch a profiler on and off, where they are slices of the trace
+ * (start_trace and stop_trace of torch.profiler and JAX, cudaProfilerStart): what they take, with
+ * all they call, is the profiler's cost and no time of the program.
  */
 #ifndef NL_PROFILERCALLS_H
 #define NL_PROFILERCALLS_H

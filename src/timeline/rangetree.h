@@ -46,7 +46,8 @@ bool nl_rangetree_any(const struct nl_trace *trace, unsigned kind);
 /* Index of every slice of the trace in the tree, NL_NULL_ROW where it is none; nl_free it. */
 uint32_t *nl_rangetree_places(const struct nl_rangetree *tree);
 
-/* Index of the innermost captured range of the tree at or around a captured slice, NL_NULL_ROW none. */
+/* Index of the innermost captured range of the tree at or around a captured
+ * slice, NL_NULL_ROW none. */
 uint32_t nl_rangetree_captured(const struct nl_rangetree *tree, uint32_t slice);
 
 /* Inputs of an operator, ids of texts (NL_NO_NAME: not recorded). */

@@ -1,6 +1,7 @@
 /*
- * readings — what telemetry read of one counter, in order of time. A reading says something of the time up to the next
- * one of its counter, at most five times their median distance: where readings stop, nothing is known.
+ * readings — what telemetry read of one counter, in order of time. A reading says something of
+ * the time up to the next one of its counter, at most five times their median distance: where
+ * readings stop, nothing is known.
  *
  *     struct nl_readings r = nl_readings_new(trace, series, 1e-3);
  *     for (size_t i = 0; i < r.count; i++)
@@ -27,7 +28,8 @@ struct nl_readings {
 struct nl_readings nl_readings_new(const struct nl_trace *trace, uint32_t series, double scale);
 void nl_readings_release(struct nl_readings *readings);
 
-/* Whether a row of counter_series is about a device; its UUID stands for the device where another process shows it. */
+/* Whether a row of counter_series is about a device; its UUID stands for the device where
+ * another process shows it. */
 bool nl_series_is_of(const struct nl_trace *trace, uint32_t series, uint32_t device);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * replays — graphs that were launched and of whose kernels none was recorded: while they run, the device looks idle.
+ * replays — graphs that were launched and of whose kernels none was recorded: while they
+ * run, the device looks idle.
  */
 #ifndef NL_REPLAYS_H
 #define NL_REPLAYS_H

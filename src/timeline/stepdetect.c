@@ -130,7 +130,8 @@ static size_t typical_segment(struct detector *d)
     return (size_t)(d->hashes[nl_median_upper_at(full)] & UINT32_MAX);
 }
 
-/* Twice the common part of the two bags over the sum of their sizes. Bags of one hash are the same. */
+/* Twice the common part of the two bags over the sum of their sizes. Bags
+ * of one hash are the same. */
 static double likeness(struct detector *d, const struct segment *segment)
 {
     size_t common = 0, length = segment->last - segment->first;

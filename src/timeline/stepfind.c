@@ -86,8 +86,9 @@ static bool is_mark_of(const struct nl_trace *trace, uint32_t row, int64_t rank)
            rank_of_lane(trace, trace->step.lane[row]) == rank;
 }
 
-/* Several processes of which no rank is known (files that were merged) mark each step, each for itself: whose marks to take, those
- * of the one that has most. NL_NULL_ROW: all, where the steps of two never overlap. */
+/* Several processes of which no rank is known (files that were merged) mark each step, each for
+ * itself: whose marks to take, those of the one that has most. NL_NULL_ROW: all, where the
+ * steps of two never overlap. */
 static uint32_t marking_process(const struct nl_trace *trace, int64_t rank)
 {
     const struct nl_step_table *table = &trace->step;
@@ -359,7 +360,8 @@ static void find_of_rank(const struct nl_trace *trace, const struct nl_step_rang
         find_launches(trace, rank, found);
 }
 
-/* Phases, and the marks. Where the last period of launches would have ended is not known, unless it is the only one. */
+/* Phases, and the marks. Where the last period of launches would have ended is not known,
+ * unless it is the only one. */
 static void settle(struct nl_found_steps *found, const struct nl_step_group *group)
 {
     struct nl_found_step *steps = found->items + group->first;

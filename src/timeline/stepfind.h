@@ -6,13 +6,13 @@
  *              device work also ranges that come round in turn (stepcycle.h)
  *   launches   nothing marked: the launch sequence of the busiest device repeats (stepdetect.h)
  *
- * Marks of several processes of one rank (or of none) that overlap are those of the process that has most.
- * The first of them that answers is taken. Steps of a rank are in order of time and do not
- * overlap. Warm-up and compile steps are recognised and stay in the list with their phase. The table
- * step itself is not changed.
+ * Marks of several processes of one rank (or of none) that overlap are those of the process that
+ * has most. The first of them that answers is taken. Steps of a rank are in order of time and do
+ * not overlap. Warm-up and compile steps are recognised and stay in the list with their phase. The
+ * table step itself is not changed.
  *
- * Marks are the CPU's. Where the devices ran the steps says account/devicesteps.h; only who looks for the
- * marks themselves takes them from here.
+ * Marks are the CPU's. Where the devices ran the steps says account/devicesteps.h; only who looks
+ * for the marks themselves takes them from here.
  */
 #ifndef NL_STEPFIND_H
 #define NL_STEPFIND_H
@@ -60,7 +60,8 @@ static inline bool nl_step_is_steady(const struct nl_found_step *step)
     return step->phase == NL_STEP_STEADY && step->end > step->start;
 }
 
-/* Methods by name: "marked", "ranges", "launches"; phases: "steady", "warm-up", "compile", "last". */
+/* Methods by name: "marked", "ranges", "launches"; phases: "steady",
+ * "warm-up", "compile", "last". */
 const char *nl_step_method_text(enum nl_step_method method);
 const char *nl_step_phase_text(enum nl_step_phase phase);
 

@@ -1,7 +1,8 @@
 /*
- * thinned — see thinned.h. CUPTI numbers every call of the runtime and the driver, one after the other, also those that
- * profilers leave out (cudaGetDevice, cudaGetLastError, …). Of 45 whole public recordings of PyTorch and Nsight Systems the
- * file has 5.6 to 33 % of the numbers between its first and last; of two that a tool had sampled, 0.45 %.
+ * thinned — see thinned.h. CUPTI numbers every call of the runtime and the driver, one after the
+ * other, also those that profilers leave out (cudaGetDevice, cudaGetLastError, …). Of 45 whole
+ * public recordings of PyTorch and Nsight Systems the file has 5.6 to 33 % of the numbers between
+ * its first and last; of two that a tool had sampled, 0.45 %.
  */
 #include "timeline/thinned.h"
 

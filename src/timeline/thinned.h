@@ -1,6 +1,6 @@
 /*
- * thinned — recordings from which most events were taken out afterwards, or of which only a sample was kept: gaps in
- * them are no idle time, and sums are lower bounds.
+ * thinned — recordings from which most events were taken out afterwards, or of which only a sample
+ * was kept: gaps in them are no idle time, and sums are lower bounds.
  */
 #ifndef NL_THINNED_H
 #define NL_THINNED_H

@@ -1,6 +1,7 @@
 /*
- * unseengpu — whether a profile without any work of a device is of a program that used one: calls launched work, or operators
- * ran that there are for GPUs alone (unseengpu.def). The times of its operators are those of launching and waiting then.
+ * unseengpu — whether a profile without any work of a device is of a program that used one: calls
+ * launched work, or operators ran that there are for GPUs alone (unseengpu.def). The times of its
+ * operators are those of launching and waiting then.
  */
 #ifndef NL_UNSEENGPU_H
 #define NL_UNSEENGPU_H

@@ -1,4 +1,5 @@
-/* waitfor — see waitfor.h. Pairs of threads and signals are listed once; a question is a few look-ups. */
+/* waitfor — see waitfor.h. Pairs of threads and signals are listed once; a
+ * question is a few look-ups. */
 #include "timeline/waitfor.h"
 
 #include <stdlib.h>

@@ -40,9 +40,9 @@ void nl_waitfor_init(struct nl_waitfor *waits, const struct nl_trace *trace, str
                      struct nl_offcpu *off);
 void nl_waitfor_release(struct nl_waitfor *waits);
 
-/* The slice of the other thread that `thread`, which is in `slice` (NL_NULL_ROW: nothing recorded) at
- * `ts`, waits for; NL_NULL_ROW when that is not known. *until becomes the end of the answer where that
- * is earlier. */
+/* The slice of the other thread that `thread`, which is in `slice` (NL_NULL_ROW: nothing
+ * recorded) at `ts`, waits for; NL_NULL_ROW when that is not known. *until becomes the end of the
+ * answer where that is earlier. */
 uint32_t nl_waitfor_slice(struct nl_waitfor *waits, uint32_t thread, uint32_t slice, int64_t ts,
                           int64_t *until);
 

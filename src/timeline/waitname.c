@@ -34,8 +34,8 @@ static size_t plain_end(struct nl_str name)
     return end;
 }
 
-/* Of "<method 'acquire' of '_thread.lock' objects>", "<built-in method time.sleep>", "<built-in method acquire of _thread.lock
- * object at 0x7f01>". */
+/* Of "<method 'acquire' of '_thread.lock' objects>", "<built-in method time.sleep>", "<built-in
+ * method acquire of _thread.lock object at 0x7f01>". */
 static size_t method_end(struct nl_str name)
 {
     static const char builtin[] = "<built-in method ";
@@ -97,7 +97,8 @@ static bool is_of_texts(struct nl_str name)
            nl_str_contains(name, "path");
 }
 
-/* An unsure word: a bare name without a file is a system call's; else its surroundings must be of those that wait. */
+/* An unsure word: a bare name without a file is a system call's; else its surroundings
+ * must be of those that wait. */
 static bool is_told(struct nl_str name, struct nl_str file, struct nl_str word)
 {
     bool bare = word.ptr == name.ptr && word.len == name.len;
@@ -122,7 +123,8 @@ static bool is_of_socket(struct nl_str name, struct nl_str word)
     return nl_str_is(word, "get") && nl_str_contains(name, "'_queue.SimpleQueue'");
 }
 
-/* "…/lib/python3.12/multiprocessing/pool.py", "…\\multiprocessing\\pool.py", "multiprocessing/pool.py". */
+/* "…/lib/python3.12/multiprocessing/pool.py", "…\\multiprocessing\\pool.py",
+ * "multiprocessing/pool.py". */
 static bool is_file(struct nl_str path, const char *end)
 {
     size_t length = strlen(end), from = path.len - length;
@@ -134,7 +136,8 @@ static bool is_file(struct nl_str path, const char *end)
     return !from || strchr("/\\", path.ptr[from - 1]);
 }
 
-/* Of "get (/usr/lib/python3.12/queue.py:171)" the file, and the function into *name; the file that is known, else none. */
+/* Of "get (/usr/lib/python3.12/queue.py:171)" the file, and the function into *name; the file
+ * that is known, else none. */
 static struct nl_str file_behind(struct nl_str *name, struct nl_str file)
 {
     size_t open = plain_end(*name), end = name->len;

@@ -29,10 +29,11 @@ void nl_wait_names_release(struct nl_wait_names *names);
 /* False for NL_NO_NAME. */
 bool nl_wait_names_has(struct nl_wait_names *names, uint32_t name);
 
-/* Whether samples of that event are taken while a thread runs (cpu, cpu-clock, cycles): a function that waits is at work there. */
+/* Whether samples of that event are taken while a thread runs (cpu, cpu-clock, cycles): a function
+ * that waits is at work there. */
 bool nl_is_on_cpu(struct nl_str event);
-/* Whether its weights are waits for locks (contentions, delay, mutex, block; as pprof's producers call them): of all threads
- * together, so no thread's time. */
+/* Whether its weights are waits for locks (contentions, delay, mutex, block; as pprof's producers
+ * call them): of all threads together, so no thread's time. */
 bool nl_is_lock_event(struct nl_str event);
 
 #endif

@@ -37,7 +37,8 @@ NL_MUST_CHECK bool nl_window_resolve(const struct nl_window_words *words,
                                      const struct nl_trace *trace, bool absolute,
                                      struct nl_window *window, char *note, struct nl_err *err);
 
-/* SQL looks at the whole profile: fails with the words to write instead of a window, in times after `origin`. */
+/* SQL looks at the whole profile: fails with the words to write instead of a window,
+ * in times after `origin`. */
 NL_MUST_CHECK bool nl_window_refuse_sql(const struct nl_window *window, int64_t origin,
                                         struct nl_err *err);
 

@@ -30,9 +30,9 @@ struct nl_work_lane {
 size_t nl_work_lanes(const struct nl_trace *trace, const struct nl_window *window,
                      struct nl_work_lane **lanes);
 
-/* The device's work outside a window of time: what ends last of that which begins before it, and what
- * begins first at or after its end; NL_NULL_ROW = none, or no window of time. Between the two the device
- * was there, so that the window's edges are its idle time. */
+/* The device's work outside a window of time: what ends last of that which begins before it, and
+ * what begins first at or after its end; NL_NULL_ROW = none, or no window of time. Between the two
+ * the device was there, so that the window's edges are its idle time. */
 void nl_work_beyond(const struct nl_trace *trace, const struct nl_window *window,
                     const struct nl_work_lane *lanes, size_t count, uint32_t *before,
                     uint32_t *after);

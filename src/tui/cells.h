@@ -1,9 +1,9 @@
 /*
- * cells — a screen as an array of characters with a style each. Screens draw into it without a terminal, so that a test
- * can read what they drew; terminal.h shows it.
+ * cells — a screen as an array of characters with a style each. Screens draw into it without a
+ * terminal, so that a test can read what they drew; terminal.h shows it.
  *
- * What does not fit is cut, never wrapped; writing outside does nothing. Styles say what something means,
- * and nothing is reported by a style alone.
+ * What does not fit is cut, never wrapped; writing outside does nothing. Styles say what something
+ * means, and nothing is reported by a style alone.
  */
 #ifndef NL_CELLS_H
 #define NL_CELLS_H
@@ -38,8 +38,8 @@ void cells_init(struct cells *cells, unsigned rows, unsigned columns, bool ascii
 void cells_release(struct cells *cells);
 void cells_clear(struct cells *cells);
 
-/* Writes at most `width` columns of UTF-8; what is no printable character of one column becomes '?'. Returns the
- * columns written. */
+/* Writes at most `width` columns of UTF-8; what is no printable character of one column becomes
+ * '?'. Returns the columns written. */
 unsigned cells_text(struct cells *cells, unsigned row, unsigned column, unsigned width,
                     enum cell_style style, const char *text);
 /* The same, ending at the right of `width` columns. */
@@ -48,8 +48,8 @@ void cells_right(struct cells *cells, unsigned row, unsigned column, unsigned wi
 /* One style for a whole row. */
 void cells_bar(struct cells *cells, unsigned row, enum cell_style style);
 
-/* A plot one row high of the newest `width` values of a ring, the newest (number `next` − 1) at the right:
- * eight steps from 0 to 1, a blank for what is unknown (below 0) or older than the ring. */
+/* A plot one row high of the newest `width` values of a ring, the newest (number `next` − 1) at the
+ * right: eight steps from 0 to 1, a blank for what is unknown (below 0) or older than the ring. */
 void cells_plot(struct cells *cells, unsigned row, unsigned column, unsigned width,
                 enum cell_style style, const float *ring, unsigned room, uint64_t next);
 

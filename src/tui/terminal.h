@@ -1,8 +1,8 @@
 /*
  * terminal — a screen of cells on a terminal, and its keys. One at a time: ncurses knows only one.
  *
- * With NO_COLOR in the environment, `color` false, or a terminal without colours, styles show as bold, dim or
- * reversed. In a locale that is not UTF-8 screens are ASCII.
+ * With NO_COLOR in the environment, `color` false, or a terminal without colours, styles show as
+ * bold, dim or reversed. In a locale that is not UTF-8 screens are ASCII.
  */
 #ifndef NL_TERMINAL_H
 #define NL_TERMINAL_H

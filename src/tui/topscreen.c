@@ -188,7 +188,8 @@ static void text_threads(const struct machine_process *process, char out[64])
     (void)snprintf(out, 64, "%llu", (unsigned long long)process->threads);
 }
 
-/* "recorded, step 41 (520.0 ms), 3.000 MiB in 5.000 s, 7 events dropped" as far as a screen of that width has room. */
+/* "recorded, step 41 (520.0 ms), 3.000 MiB in 5.000 s, 7 events dropped" as far as a
+ * screen of that width has room. */
 static void text_recorded(const struct machine_recording *recording, unsigned width,
                           struct nl_buf *buf)
 {

@@ -1,5 +1,6 @@
 /*
- * topscreen — the screen of `neurolens top`: a machine (capture/recorder/machine.h) drawn into cells of any size.
+ * topscreen — the screen of `neurolens top`: a machine (capture/recorder/machine.h)
+ * drawn into cells of any size.
  *
  * From top to bottom: a bar with the system, alerts if there are any, a line per GPU with plots
  * where there is room, the processes, a bar of keys. Where the screen is small columns go, then

@@ -1,4 +1,5 @@
-/* alikerows — see alikerows.h. Reports have some hundred such rows, of which each is looked for among those before it. */
+/* alikerows — see alikerows.h. Reports have some hundred such rows, of which each is looked
+ * for among those before it. */
 #include "view/alikerows.h"
 
 #include <string.h>
@@ -128,7 +129,8 @@ void nl_alikerows_release(struct nl_alikerows *alike)
 
 /* ---- columns that distinguish rows ---- */
 
-/* Letters and digits alone, whatever their case: all_reduce and AllReduce are one word to a reader. */
+/* Letters and digits alone, whatever their case: all_reduce and AllReduce
+ * are one word to a reader. */
 static bool reads_alike(struct nl_str a, struct nl_str b)
 {
     size_t i = 0, j = 0;
@@ -150,7 +152,8 @@ static bool is_place(const char *column)
     return !strcmp(column, "rank") || !strcmp(column, "device") || !strcmp(column, "start_ns");
 }
 
-/* Whether a reader sees a difference in that column: of words and places, but not of other numbers. */
+/* Whether a reader sees a difference in that column: of words and places,
+ * but not of other numbers. */
 static bool is_told_by(const struct nl_result_column *column, const struct nl_cell *a,
                        const struct nl_cell *b)
 {

@@ -1,6 +1,6 @@
 /*
- * alikerows — rows that look alike once columns are left out. Where the numbers of a table are sums, such rows are put
- * together: "queued" stands once, not once for each class of gap.
+ * alikerows — rows that look alike once columns are left out. Where the numbers of a table are
+ * sums, such rows are put together: "queued" stands once, not once for each class of gap.
  */
 #ifndef NL_ALIKEROWS_H
 #define NL_ALIKEROWS_H

@@ -231,7 +231,8 @@ static bool shows_share(const struct nl_grid *grid)
     return shown;
 }
 
-/* "Kernels by total time (8 of 24; --section kernels) · share of all kernel time", in two lines where it is too wide. */
+/* "Kernels by total time (8 of 24; --section kernels) · share of all kernel time", in two
+ * lines where it is too wide. */
 static void put_heading(struct brief *brief, const struct nl_result *result, size_t rows,
                         const char *shares)
 {

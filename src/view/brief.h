@@ -1,7 +1,8 @@
 /*
- * brief — the report of `analyze` on one screen: the answer, a bar per device, at most three findings, the two tables
- * that the answer is about, what is missing, and the next commands. At most NL_BRIEF_LINES lines at a width of
- * 100 columns; what does not fit gives way from the tables' rows on. Everything else is in the whole report (--full).
+ * brief — the report of `analyze` on one screen: the answer, a bar per device, at most three
+ * findings, the two tables that the answer is about, what is missing, and the next commands. At
+ * most NL_BRIEF_LINES lines at a width of 100 columns; what does not fit gives way from the tables'
+ * rows on. Everything else is in the whole report (--full).
  */
 #ifndef NL_BRIEF_H
 #define NL_BRIEF_H

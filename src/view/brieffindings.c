@@ -28,7 +28,8 @@ static bool has_time(const char *text, double ns)
     return at && (at == text || !nl_is_digit(at[-1]));
 }
 
-/* The percentage of the time that a finding is of: of what, where that is not the whole of the answer. */
+/* The percentage of the time that a finding is of: of what, where that is not
+ * the whole of the answer. */
 static void put_share(struct brief *brief, const struct nl_finding *finding, int64_t saving)
 {
     char text[NL_UNIT_TEXT];
@@ -47,7 +48,8 @@ static const char *one_of(const struct nl_finding *finding)
     return finding->rank == NL_NULL_I64 ? "device" : "rank";
 }
 
-/* ", done on all 4 ranks": what is won where a rank is late, and every one must be quicker for it. */
+/* ", done on all 4 ranks": what is won where a rank is late, and every one
+ * must be quicker for it. */
 static void put_where_done(struct nl_buf *line, const struct nl_finding *finding)
 {
     if (finding->alone_ns == NL_NULL_I64)
@@ -64,8 +66,8 @@ static void put_where_done(struct nl_buf *line, const struct nl_finding *finding
     }
 }
 
-/* " · saves up to 3.963 s (26.2 % of 15.12 s)". What other findings save already is promised once: " · saves up to
- * 1.2 s (8.0 %) besides the others, 3.963 s alone". */
+/* " · saves up to 3.963 s (26.2 % of 15.12 s)". What other findings save already is promised once:
+ * " · saves up to 1.2 s (8.0 %) besides the others, 3.963 s alone". */
 static void put_saving(struct brief *brief, const struct nl_finding *finding, bool titled)
 {
     char text[NL_UNIT_TEXT];
@@ -100,7 +102,8 @@ static bool says_place(const struct nl_finding *finding)
     return false;
 }
 
-/* Where it is about another device than the sentence above: on how many it holds. Who waits for a late one names both. */
+/* Where it is about another device than the sentence above: on how many it holds. Who waits
+ * for a late one names both. */
 static void put_place(struct brief *brief, const struct nl_finding *finding)
 {
     const struct nl_verdict_words *verdict = brief->report->verdict;

@@ -1,6 +1,6 @@
 /*
- * briefparts — what brief.c, briefbars.c and brieffindings.c share: the page under construction and its blocks. Private to
- * view.
+ * briefparts — what brief.c, briefbars.c and brieffindings.c share: the page under construction and
+ * its blocks. Private to view.
  */
 #ifndef NL_BRIEFPARTS_H
 #define NL_BRIEFPARTS_H

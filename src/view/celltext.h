@@ -27,8 +27,8 @@ struct nl_cell nl_celltext_exact(const struct nl_result_column *column, struct n
 /* Adds text made safe for terminals, as nl_celltext_eyes does. */
 void nl_celltext_safe(struct nl_buf *out, struct nl_str text);
 
-/* Bytes of the character that `text` begins with; 0 when it steers a terminal, reorders or hides text, or is
- * none. */
+/* Bytes of the character that `text` begins with; 0 when it steers a terminal, reorders
+ * or hides text, or is none. */
 size_t nl_celltext_harmless(struct nl_str text);
 
 /* Screen columns that (valid UTF-8) text takes. */

@@ -1,7 +1,7 @@
 /*
  * csv — one result as RFC 4180: a header row, fields with commas, quotes or line breaks in quotes,
- * unknown as an empty field. Lines end in LF, as Unix tools expect. Texts are written as they are, but
- * for terminals and (--csv-safe) for spreadsheets.
+ * unknown as an empty field. Lines end in LF, as Unix tools expect. Texts are written as they are,
+ * but for terminals and (--csv-safe) for spreadsheets.
  */
 #include <string.h>
 

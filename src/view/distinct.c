@@ -124,7 +124,8 @@ static void number_group(struct entry *group, size_t count, size_t width, struct
     }
 }
 
-/* One round over all texts: what is shown alike and is not gets new cuts. False when nothing was. */
+/* One round over all texts: what is shown alike and is not gets new cuts.
+ * False when nothing was. */
 static bool tell_apart(struct entry *entries, size_t count, size_t width, struct nl_arena *arena,
                        bool last)
 {

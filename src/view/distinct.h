@@ -1,7 +1,7 @@
 /*
- * distinct — texts of a column, cut to a width so that different texts stay different: names of kernels
- * often differ in the middle only ("…tilesize32x32x8…", "…tilesize64x256x8…"), which is what
- * nl_celltext_elide leaves out.
+ * distinct — texts of a column, cut to a width so that different texts stay different: names of
+ * kernels often differ in the middle only ("…tilesize32x32x8…", "…tilesize64x256x8…"), which is
+ * what nl_celltext_elide leaves out.
  */
 #ifndef NL_DISTINCT_H
 #define NL_DISTINCT_H

@@ -1,4 +1,5 @@
-/* findings — see findings.h. Text and Markdown are one walk over a finding with two sets of marks. */
+/* findings — see findings.h. Text and Markdown are one walk over a finding
+ * with two sets of marks. */
 #include "view/findings.h"
 
 #include <math.h>
@@ -116,7 +117,8 @@ static void end_line(struct note *note, size_t indent)
     nl_buf_clear(&note->line);
 }
 
-/* " · saves 1 ms to 2 ms (1.5 ms besides the others): 3 ms on this device, but then another is the last" */
+/* " · saves 1 ms to 2 ms (1.5 ms besides the others): 3 ms on this device, but
+ * then another is the last" */
 static void put_savings(struct nl_buf *line, const struct nl_finding *finding)
 {
     char low[NL_UNIT_TEXT], high[NL_UNIT_TEXT];
@@ -249,13 +251,15 @@ static void put_pasteable(struct note *note, const struct nl_finding *finding)
     nl_buf_release(&line);
 }
 
-/* What only asks for the finding's number again is printed once, by the check of the finding itself. */
+/* What only asks for the finding's number again is printed once, by the
+ * check of the finding itself. */
 static bool says_more(const struct nl_suggestion *it)
 {
     return strncmp(it->verify, "neurolens sql PROFILE", strlen("neurolens sql PROFILE")) != 0;
 }
 
-/* "neurolens analyze PROFILE: what is seen then": the colon, when the command needs no other file than the user's. */
+/* "neurolens analyze PROFILE: what is seen then": the colon, when the command needs no
+ * other file than the user's. */
 static const char *command_end(const char *verify)
 {
     static const char *const places[] = {"BEFORE", "AFTER",   "OLD", "NEW",
@@ -365,7 +369,8 @@ static void put_note(struct note *note, const struct nl_finding *finding, size_t
     put_advice(note, finding);
 }
 
-/* The finding with a number in which the time of this one is counted: that of what explains it, and so on. */
+/* The finding with a number in which the time of this one is counted: that of
+ * what explains it, and so on. */
 static size_t told_in(const struct nl_findings *findings, size_t at)
 {
     for (size_t steps = 0; findings->items[at].explained_by && steps < findings->count; steps++)

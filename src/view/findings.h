@@ -1,6 +1,6 @@
 /*
- * findings — what costs time and what to do about it, on paper: as a note for eyes, as Markdown, and
- * as the JSON of the command line's contract.
+ * findings — what costs time and what to do about it, on paper: as a note for eyes, as Markdown,
+ * and as the JSON of the command line's contract.
  */
 #ifndef NL_FINDINGS_H
 #define NL_FINDINGS_H

@@ -1,7 +1,7 @@
 /*
- * gatefiles — what CI systems read of a check: JUnit XML (a test case per rule), SARIF 2.1.0 (a result per
- * rule that failed or was not decided) and short Markdown for a pull request or a step summary. All are made
- * of the report's tables, so they say what text and JSON say.
+ * gatefiles — what CI systems read of a check: JUnit XML (a test case per rule), SARIF 2.1.0 (a
+ * result per rule that failed or was not decided) and short Markdown for a pull request or a step
+ * summary. All are made of the report's tables, so they say what text and JSON say.
  */
 #ifndef NL_VIEW_GATEFILES_H
 #define NL_VIEW_GATEFILES_H

@@ -41,8 +41,8 @@ static struct nl_cell short_cell(struct nl_grid *grid, const struct nl_result_co
     return cell;
 }
 
-/* Marks the rows whose kernel another kernel of the column reads like: they are shown with templates, without
- * parameters. */
+/* Marks the rows whose kernel another kernel of the column reads like: they are shown with
+ * templates, without parameters. */
 static void mark_namesakes(struct nl_grid *grid, size_t source, bool *whole)
 {
     const struct nl_result_column *def = &grid->result->columns[source];
@@ -182,7 +182,8 @@ static void drop_from_right(struct nl_grid *grid, size_t *shown, bool all)
     }
 }
 
-/* Hides columns until the rest fits: first the dispensable ones, then from the right, the deciding ones last. */
+/* Hides columns until the rest fits: first the dispensable ones, then from the
+ * right, the deciding ones last. */
 static void drop(struct nl_grid *grid)
 {
     size_t shown = 0;

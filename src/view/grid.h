@@ -2,9 +2,9 @@
  * grid — a result laid out for a screen of a given width: cells as text, column widths, which
  * columns do not fit.
  *
- * Columns without any value are left out. Then long text gives way: the widest text columns
- * shrink (their cells lose the middle) down to a readable least; when that is not enough, columns
- * go from the right, those last that a table is read for (names, times, shares), and the caller says which.
+ * Columns without any value are left out. Then long text gives way: the widest text columns shrink
+ * (their cells lose the middle) down to a readable least; when that is not enough, columns go from
+ * the right, those last that a table is read for (names, times, shares), and the caller says which.
  */
 #ifndef NL_GRID_H
 #define NL_GRID_H
@@ -29,9 +29,9 @@ struct nl_grid {
 
 #define NL_GRID_BAR 8 /* screen columns of a bar */
 
-/* The first `rows` rows; `width` 0 = as wide as they are, and no column goes. `keep_empty` keeps columns
- * without a value. `skip`, when not NULL, is one
- * flag per column of the result: leave it out. */
+/* The first `rows` rows; `width` 0 = as wide as they are, and no column goes.
+ * `keep_empty` keeps columns without a value. `skip`, when not NULL, is one flag per
+ * column of the result: leave it out. */
 void nl_grid_init(struct nl_grid *grid, const struct nl_result *result, size_t rows, size_t width,
                   bool keep_empty, const bool *skip);
 void nl_grid_release(struct nl_grid *grid);

@@ -7,9 +7,9 @@
 #include "base/json.h"
 #include "base/units.h"
 
-/* Opens the JSON envelope of an answer that is about no profile: "schema" (such as "neurolens.gc/1"),
- * "profile" and "coverage" null, up to and including the key "result". The caller writes the value,
- * closes the '}' and ends the line. */
+/* Opens the JSON envelope of an answer that is about no profile: "schema" (such as
+ * "neurolens.gc/1"), "profile" and "coverage" null, up to and including the key "result". The
+ * caller writes the value, closes the '}' and ends the line. */
 void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema);
 
 /* What a column's numbers are counted in, as JSON says it: "ns", "bytes", …; NULL for none. */

@@ -39,7 +39,8 @@ static void put_escaped(FILE *out, struct nl_str text)
     }
 }
 
-/* The texts of a column, cut unless `whole`, so that different ones stay different; in the arena. */
+/* The texts of a column, cut unless `whole`, so that different ones stay
+ * different; in the arena. */
 static struct nl_str *column_texts(const struct nl_result *result, size_t column, size_t rows,
                                    bool whole, struct nl_arena *arena)
 {

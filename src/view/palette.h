@@ -1,6 +1,7 @@
 /*
- * palette — colours by what they mean (palette.def). Text plots and pages take them from here, so that
- * compute is the same blue everywhere. A colour is a number of enum nl_ink; NL_INK_NONE is the text's own.
+ * palette — colours by what they mean (palette.def). Text plots and pages take them from here,
+ * so that compute is the same blue everywhere. A colour is a number of enum nl_ink;
+ * NL_INK_NONE is the text's own.
  */
 #ifndef NL_PALETTE_H
 #define NL_PALETTE_H
@@ -27,8 +28,8 @@ struct nl_ink_def {
 
 extern const struct nl_ink_def nl_inks[NL_INK_COUNT]; /* [0] is empty */
 
-/* The i-th of many things that mean nothing by themselves (ranks, counters): inks in an order in which
- * neighbours differ most. */
+/* The i-th of many things that mean nothing by themselves (ranks, counters): inks in an order in
+ * which neighbours differ most. */
 enum nl_ink nl_ink_of_index(size_t index);
 
 #endif

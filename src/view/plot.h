@@ -1,10 +1,11 @@
 /*
  * plot — small pictures made of text: bars, lines, points, waterfalls.
  *
- * Every plot adds whole lines to a buffer (bars: cells within a line), as wide as the style
- * says and never wider. Unicode blocks and Braille dots by default, plain ASCII with style.ascii; colour is
- * extra: marks and labels carry the meaning without it. A value that is not known is NaN and leaves a gap.
- * Axes say what their numbers mean (enum nl_meaning), so that ticks read "12.3 ms" or "1.50 GiB".
+ * Every plot adds whole lines to a buffer (bars: cells within a line), as wide as the style says
+ * and never wider. Unicode blocks and Braille dots by default, plain ASCII with style.ascii;
+ * colour is extra: marks and labels carry the meaning without it. A value that is not known is
+ * NaN and leaves a gap. Axes say what their numbers mean (enum nl_meaning), so that ticks read
+ * "12.3 ms" or "1.50 GiB".
  *
  *     struct nl_plot_style style = {.width = 100, .color = true};
  *     struct nl_plot_series series = {.name = "step time", .y = ns, .count = n, .ink = NL_INK_compute};
@@ -45,13 +46,14 @@ struct nl_plot_axis {
     double least, most;      /* range; both 0 = that of the values */
 };
 
-/* One bar of up to `cells` columns, an eighth of a column exact; something that is more than nothing shows.
- * Blank after its end when `pad`. */
+/* One bar of up to `cells` columns, an eighth of a column exact; something that is more than
+ * nothing shows. Blank after its end when `pad`. */
 void nl_plot_bar(struct nl_buf *out, double share, size_t cells, enum nl_ink ink, bool pad,
                  const struct nl_plot_style *style);
 
-/* One line of exactly `cells` columns divided among parts in proportion (largest remainders; a part of more
- * than nothing gets a column while there are columns). Without colour each part is drawn in its mark. */
+/* One line of exactly `cells` columns divided among parts in proportion (largest remainders;
+ * a part of more than nothing gets a column while there are columns). Without colour each
+ * part is drawn in its mark. */
 void nl_plot_stack(struct nl_buf *out, const struct nl_plot_part *parts, size_t count, size_t cells,
                    const struct nl_plot_style *style);
 
@@ -63,8 +65,8 @@ void nl_plot_legend(struct nl_buf *out, const struct nl_plot_part *parts, size_t
 void nl_plot_bars(struct nl_buf *out, const struct nl_plot_part *parts, size_t count,
                   enum nl_meaning meaning, const struct nl_plot_style *style);
 
-/* Like bars, each beginning where the one before ended, from `start`; negative parts go back. The last line is
- * the total. What the parts sum to is what the picture ends at. */
+/* Like bars, each beginning where the one before ended, from `start`; negative parts go back. The
+ * last line is the total. What the parts sum to is what the picture ends at. */
 void nl_plot_waterfall(struct nl_buf *out, const char *start_name, double start,
                        const struct nl_plot_part *parts, size_t count, const char *end_name,
                        enum nl_meaning meaning, const struct nl_plot_style *style);
@@ -77,8 +79,8 @@ void nl_plot_lines(struct nl_buf *out, const struct nl_plot_series *series, size
                    const struct nl_plot_axis *x, const struct nl_plot_axis *y,
                    const struct nl_plot_style *style);
 
-/* Curves, and over them points that are marked: marks[i] stands for point i of `points` (which has no name).
- * Curves and points outside the axes' ranges are cut. */
+/* Curves, and over them points that are marked: marks[i] stands for point i of `points` (which has
+ * no name). Curves and points outside the axes' ranges are cut. */
 void nl_plot_marked(struct nl_buf *out, const struct nl_plot_series *curves, size_t count,
                     const struct nl_plot_series *points, const char *marks,
                     const struct nl_plot_axis *x, const struct nl_plot_axis *y,

@@ -1,4 +1,5 @@
-/* plot: what is made of bars — bars, stacks, waterfalls, sparklines; and colour and numbers for all plots. */
+/* plot: what is made of bars — bars, stacks, waterfalls, sparklines; and colour
+ * and numbers for all plots. */
 #include <math.h>
 
 #include "base/mem.h"
@@ -214,7 +215,8 @@ static size_t label_width(const struct nl_plot_part *parts, size_t count)
     return most > MAX_LABEL ? MAX_LABEL : most;
 }
 
-/* Columns for the drawing, when a label, a number and `more` stand before it. Labels give way first. */
+/* Columns for the drawing, when a label, a number and `more` stand before
+ * it. Labels give way first. */
 static size_t drawing_width(const struct nl_plot_style *style, size_t *label, size_t more)
 {
     size_t width = style->width ? style->width : DEFAULT_WIDTH, fixed = NUMBER_WIDTH + more + 2;

@@ -1,6 +1,6 @@
 /*
- * plot: curves and marked points on a canvas of Braille dots (2 × 4 to a character) or, in ASCII, of characters. A
- * character has one colour: that of the last series that put a dot there.
+ * plot: curves and marked points on a canvas of Braille dots (2 × 4 to a character) or, in ASCII,
+ * of characters. A character has one colour: that of the last series that put a dot there.
  */
 #include <math.h>
 
@@ -87,7 +87,8 @@ static void put_dot(struct canvas *canvas, ptrdiff_t x, ptrdiff_t y, enum nl_ink
     canvas->marks[at] = mark;
 }
 
-/* All dots between two, both included (Bresenham would do; steps of the longer side are as exact here). */
+/* All dots between two, both included (Bresenham would do; steps of the longer
+ * side are as exact here). */
 static void put_stroke(struct canvas *canvas, double x0, double y0, double x1, double y1,
                        enum nl_ink ink, char mark)
 {

@@ -58,7 +58,8 @@ static void draw_roof(struct nl_plot_series *curve, double *values,
     *curve = (struct nl_plot_series){.x = intensity, .y = rate, .count = CURVE_POINTS};
 }
 
-/* A line of at most the style's width; where it asks for ASCII, a "~" stands for what was left out. */
+/* A line of at most the style's width; where it asks for ASCII, a "~"
+ * stands for what was left out. */
 static void put_line(struct nl_buf *out, struct nl_buf *line, const struct nl_plot_style *style)
 {
     struct nl_buf fit;

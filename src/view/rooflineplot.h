@@ -1,7 +1,8 @@
 /*
- * rooflineplot — the roofline model as a picture: operations per byte to the right, operations per second
- * upwards, both logarithmic. Roofs are lines (memory bandwidth rises, arithmetic is level); each operator is
- * a letter where its calls stand, 1 to 9 by headroom, the rest a dot. A list below says who they are.
+ * rooflineplot — the roofline model as a picture: operations per byte to the right, operations per
+ * second upwards, both logarithmic. Roofs are lines (memory bandwidth rises, arithmetic is level);
+ * each operator is a letter where its calls stand, 1 to 9 by headroom, the rest a dot. A list
+ * below says who they are.
  *
  *     nl_rooflineplot_table(&out, result, &style);    // the result of analysis `roofline`
  *
@@ -29,8 +30,8 @@ struct nl_roofline_points {
 void nl_rooflineplot(struct nl_buf *out, const struct nl_roofline_roof *roofs, size_t count,
                      const struct nl_roofline_points *points, const struct nl_plot_style *style);
 
-/* The same of a table with the columns of analysis `roofline`, and a line per numbered operator. Nothing
- * when the table has no operator with FLOPs and a roof. */
+/* The same of a table with the columns of analysis `roofline`, and a line per numbered operator.
+ * Nothing when the table has no operator with FLOPs and a roof. */
 void nl_rooflineplot_table(struct nl_buf *out, const struct nl_result *result,
                            const struct nl_plot_style *style);
 

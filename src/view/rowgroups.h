@@ -1,6 +1,6 @@
 /*
- * rowgroups — tables whose rows come in groups that must not be compared with each other, such as samples of
- * different events: when a table is cut, every group keeps its first rows.
+ * rowgroups — tables whose rows come in groups that must not be compared with each other, such as
+ * samples of different events: when a table is cut, every group keeps its first rows.
  */
 #ifndef NL_ROWGROUPS_H
 #define NL_ROWGROUPS_H

@@ -91,7 +91,8 @@ static void put_title(struct page *page, const char *title)
     put_line(page, DIM);
 }
 
-/* Below a table: rows and columns left out, and the result's own note. `skip` was left out on purpose. */
+/* Below a table: rows and columns left out, and the result's own note. `skip`
+ * was left out on purpose. */
 static void put_rest(struct page *page, const struct nl_result *result, const struct nl_grid *grid,
                      const bool *skip)
 {
@@ -279,7 +280,8 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
     return page_close(&page, err);
 }
 
-/* The change of each part of the time, one beginning where the one before ended: what A and B differ by. */
+/* The change of each part of the time, one beginning where the one before
+ * ended: what A and B differ by. */
 static void put_change(struct page *page, const struct nl_result *result,
                        const struct nl_plot_style *style)
 {

@@ -1,8 +1,9 @@
 /*
  * view — answers on paper: results and reports as text for eyes, JSON, CSV or Markdown.
  *
- * A view is a row of views.def and a file: two functions that write to a FILE. `profile` gives the facts that
- * go with the answer; NULL for answers about no single profile (JSON says null). JSON is the contract of the command line:
+ * A view is a row of views.def and a file: two functions that write to a FILE. `profile` gives the
+ * facts that go with the answer; NULL for answers about no single profile (JSON says null). JSON is
+ * the contract of the command line:
  *
  *   {"schema": "neurolens.NAME/1", "profile": {...}, "coverage": {"items": [...]}, "result": ...}
  *
@@ -43,8 +44,8 @@ struct nl_view_options {
         *bare;    /* the same without a window of time, which sql does not take; NULL = PROFILE */
     size_t rows;  /* text and md: rows shown per table; 0 = 12 in reports, all for results */
     bool compact; /* JSON on one line */
-    /* Of a comparison: what `profile` is compared with. JSON gets "base": {"profile", "coverage"}; text
-     * and md call it A, and the other B. */
+    /* Of a comparison: what `profile` is compared with. JSON gets "base": {"profile", "coverage"};
+     * text and md call it A, and the other B. */
     const struct nl_profile *base;
     bool every_column; /* text and md: also those without a value, however wide the line gets */
 };
@@ -69,8 +70,8 @@ struct nl_view {
 extern const struct nl_view nl_view_csv_terminal, nl_view_csv_sheet;
 extern const struct nl_view *const nl_views[]; /* NULL-terminated */
 
-/* A hundred rows for each device and direction (bandwidth): of no use to eyes in part, so reports for eyes
- * show it when it is asked for. */
+/* A hundred rows for each device and direction (bandwidth): of no use to eyes in part, so reports
+ * for eyes show it when it is asked for. */
 bool nl_view_is_series(const struct nl_result *result);
 
 /* Lines of a plot on a screen of that many, with room for a table below; 0 → 0. */

@@ -1,8 +1,8 @@
 /*
- * Convolutions of one to three dimensions. Each output (of a transposed one: each input) element takes
- * 2·(input channels of its group)·(size of the filter): 2·N·prod(places)·prod(weight), as
- * torch.utils.flop_counter; a backward pass has one such product for each gradient that it makes. (That
- * tool forgets groups in the gradient of the weight; here they count as in the others.)
+ * Convolutions of one to three dimensions. Each output (of a transposed one: each input) element
+ * takes 2·(input channels of its group)·(size of the filter): 2·N·prod(places)·prod(weight), as
+ * torch.utils.flop_counter; a backward pass has one such product for each gradient that it makes.
+ * (That tool forgets groups in the gradient of the weight; here they count as in the others.)
  */
 #include "work/workmodel.h"
 
@@ -71,7 +71,8 @@ static bool fits(const struct work_tensor *input, const struct work_tensor *weig
            input->rank <= 2 + MAX_SPACE;
 }
 
-/* at: input, weight, stride, padding, dilation; and where `transposed` stands, -1 never, -2 always. */
+/* at: input, weight, stride, padding, dilation; and where `transposed`
+ * stands, -1 never, -2 always. */
 bool work_convolution(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
@@ -93,7 +94,8 @@ bool work_convolution(const struct work_call *call, struct work_cost *cost)
     return true;
 }
 
-/* Gradients that were asked for: the mask, of input, weight and bias; both where it is not recorded. */
+/* Gradients that were asked for: the mask, of input, weight and bias; both
+ * where it is not recorded. */
 static unsigned wanted(const struct work_args *args, int index, bool *told)
 {
     struct nl_str mask = index >= 0 && (unsigned)index < args->count ? args->inputs[index].value
@@ -129,9 +131,10 @@ bool work_convolution_backward(const struct work_call *call, struct work_cost *c
 }
 
 /*
- * One gradient alone, as older cuDNN operators of PyTorch made it: of the input from gradient and
- * weight; of the weight from gradient and input, where the weight's size stands in the operator around
- * it. at: gradient of the output, input or weight, 1 for the weight's, weight among the parent's inputs.
+ * One gradient alone, as older cuDNN operators of PyTorch made it: of the input from gradient
+ * and weight; of the weight from gradient and input, where the weight's size stands in the
+ * operator around it. at: gradient of the output, input or weight, 1 for the weight's, weight
+ * among the parent's inputs.
  */
 bool work_convolution_part(const struct work_call *call, struct work_cost *cost)
 {

@@ -1,6 +1,7 @@
 /*
- * Operations per second from the counters of Nsight Compute's roofline: instructions per cycle, all
- * threads, times cycles per second; a fused multiply-add is two. The counters leave tensor cores out.
+ * Operations per second from the counters of Nsight Compute's roofline: instructions
+ * per cycle, all threads, times cycles per second; a fused multiply-add is two. The
+ * counters leave tensor cores out.
  */
 #include "work/countedflops.h"
 

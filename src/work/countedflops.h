@@ -1,6 +1,6 @@
 /*
- * countedflops — operations per second that a kernel profiler's counters show: those of Nsight Compute's
- * roofline, per measurement of a trace.
+ * countedflops — operations per second that a kernel profiler's counters show: those of Nsight
+ * Compute's roofline, per measurement of a trace.
  */
 #ifndef NL_COUNTEDFLOPS_H
 #define NL_COUNTEDFLOPS_H

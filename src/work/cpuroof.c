@@ -1,4 +1,5 @@
-/* cpuroof — see cpuroof.h. A loop per width of vectors; which one runs is asked of the processor. */
+/* cpuroof — see cpuroof.h. A loop per width of vectors; which one runs is
+ * asked of the processor. */
 #include "work/cpuroof.h"
 
 #include <pthread.h>

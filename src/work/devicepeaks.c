@@ -40,8 +40,8 @@ static bool is_amd(const struct nl_trace *trace, uint32_t device)
            nl_str_find_nocase(name, "radeon") >= 0;
 }
 
-/* Matrix units of GeForce products accumulate in FP32, as frameworks do, at half the rate of the same chips in others
- * (NVIDIA's whitepapers of Turing, GA102 and Ada state both). */
+/* Matrix units of GeForce products accumulate in FP32, as frameworks do, at half the rate of the
+ * same chips in others (NVIDIA's whitepapers of Turing, GA102 and Ada state both). */
 static bool is_geforce(const struct nl_trace *trace, uint32_t device)
 {
     return nl_str_find_nocase(nl_trace_name(trace, trace->device.name[device]), "geforce") >= 0;
@@ -156,7 +156,8 @@ static const struct {
                       {"fp16", GPU_FP16}, {"bf16", GPU_BF16}, {"fp8", GPU_FP8},
                       {"int8", GPU_INT8}, {"fp4", GPU_FP4}};
 
-/* A product of GPUs as makers and drivers write it: "NVIDIA H100 80GB HBM3". Without one there is nothing to compare. */
+/* A product of GPUs as makers and drivers write it: "NVIDIA H100 80GB HBM3". Without one
+ * there is nothing to compare. */
 static bool is_product(const struct nl_host_roof *roof, const char *product)
 {
     return product && roof->device[0] && strcasecmp(roof->device, product) == 0;

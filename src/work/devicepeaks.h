@@ -25,8 +25,8 @@ struct nl_device_peaks {
     const char *source;          /* who says so, or how it was estimated; lives with the peaks */
 };
 
-/* After the devices' stands one more: the processors of the host, known only where they were measured
- * (trace->roofs), of as many threads as did most. */
+/* After the devices' stands one more: the processors of the host, known only where they were
+ * measured (trace->roofs), of as many threads as did most. */
 struct nl_device_peaks *nl_device_peaks_new(const struct nl_trace *trace);
 static inline const struct nl_device_peaks *nl_host_peaks(const struct nl_device_peaks *peaks,
                                                           const struct nl_trace *trace)
@@ -40,8 +40,9 @@ void nl_device_peaks_free(struct nl_device_peaks *peaks);
 double nl_peak_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix);
 /* The same by the maker's figures, which MFU and HFU are defined by. */
 double nl_nominal_flops(const struct nl_device_peaks *peaks, enum work_type type, bool matrix);
-/* The clock at which the device does its peak in FP16 products (the maker's figure), by its multiprocessors
- * and their operations per clock; NaN unknown. Peaks grow and fall with the clock. */
+/* The clock at which the device does its peak in FP16 products (the maker's
+ * figure), by its multiprocessors and their operations per clock; NaN unknown.
+ * Peaks grow and fall with the clock. */
 double nl_clock_of_peak(const struct nl_trace *trace, uint32_t device,
                         const struct nl_device_peaks *peaks);
 

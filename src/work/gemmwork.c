@@ -143,10 +143,11 @@ static double packed_in(const struct work_call *call, const struct work_tensor *
 }
 
 /*
- * Fused experts of vLLM, SGLang and AITER: hidden [T,H], w1 [E,2·I,H], w2 [E,H,I], topk_ids [T,k]. Each token
- * goes through k experts: 2·T·k·(2·I·H + H·I). Weights of an expert are read when a token goes there:
- * at most min(E, T·k) of them. Weights of four bits count in the type of the tokens, as kernels widen them, unless
- * they are FP4 and so are the tokens. at: hidden, w1, w2, ids.
+ * Fused experts of vLLM, SGLang and AITER: hidden [T,H], w1 [E,2·I,H], w2 [E,H,I], topk_ids
+ * [T,k]. Each token goes through k experts: 2·T·k·(2·I·H + H·I). Weights of an expert are
+ * read when a token goes there: at most min(E, T·k) of them. Weights of four bits count in
+ * the type of the tokens, as kernels widen them, unless they are FP4 and so are the tokens.
+ * at: hidden, w1, w2, ids.
  */
 bool work_fused_experts(const struct work_call *call, struct work_cost *cost)
 {

@@ -1,4 +1,5 @@
-/* See gpublas.h. Numbers of types and operations are those of the libraries' interfaces, which never change. */
+/* See gpublas.h. Numbers of types and operations are those of the libraries'
+ * interfaces, which never change. */
 #include "work/gpublas.h"
 
 #include <dlfcn.h>
@@ -11,8 +12,8 @@ const struct gpu_roof_type_def gpu_roof_types[GPU_ROOF_TYPES] = {
     [GPU_ROOF_BF16] = {"bf16", 2, 2}, [GPU_ROOF_INT8] = {"int8", 1, 4},
     [GPU_ROOF_FP8] = {"fp8", 1, 2}};
 
-/* cudaDataType_t of inputs and output, and cublasComputeType_t. FP32 is "pedantic", or tensor cores may compute it.
- * FP8 goes through cuBLASLt: E4M3 to BF16. */
+/* cudaDataType_t of inputs and output, and cublasComputeType_t. FP32 is "pedantic", or tensor cores
+ * may compute it. FP8 goes through cuBLASLt: E4M3 to BF16. */
 static const struct {
     int in, out, compute;
 } cuda_types[GPU_ROOF_TYPES] = {
@@ -269,7 +270,8 @@ static bool has_lt(const struct gpu_blas *blas)
            calls->lt_product_drop && calls->lt_layout_drop;
 }
 
-/* FP8 takes Aᵀ·B alone, scales of one where none are set, and an algorithm of the library's own choice (NULL). */
+/* FP8 takes Aᵀ·B alone, scales of one where none are set, and an algorithm of the
+ * library's own choice (NULL). */
 static bool lt_gemm(struct gpu_blas *blas, int n, const void *a, const void *b, void *c,
                     char why[GPU_ROOF_WHY])
 {

@@ -1,11 +1,12 @@
 /*
- * gpublas — the few functions of a GPU's runtime and BLAS library that measuring its roofs takes, opened at run
- * time: NVIDIA's driver with cuBLAS and cuBLASLt, AMD's HIP runtime with rocBLAS. Nothing is linked, and no
- * header of theirs is needed: the declarations here are our own. Both runtimes have the same calls under other
- * names; a device pointer of CUDA's driver is an integer as wide as a pointer, and passed like one.
+ * gpublas — the few functions of a GPU's runtime and BLAS library that measuring its roofs takes,
+ * opened at run time: NVIDIA's driver with cuBLAS and cuBLASLt, AMD's HIP runtime with rocBLAS.
+ * Nothing is linked, and no header of theirs is needed: the declarations here are our own. Both
+ * runtimes have the same calls under other names; a device pointer of CUDA's driver is an integer
+ * as wide as a pointer, and passed like one.
  *
- * Matrices are square, column by column, the first one transposed, which is the order that every library has
- * for every type: C = Aᵀ·B.
+ * Matrices are square, column by column, the first one transposed, which is the order that every
+ * library has for every type: C = Aᵀ·B.
  */
 #ifndef GPUBLAS_H
 #define GPUBLAS_H

@@ -1,4 +1,5 @@
-/* See gpuroof.h. A round takes a fifth of a second by the rate that a first, small product shows. */
+/* See gpuroof.h. A round takes a fifth of a second by the rate that a
+ * first, small product shows. */
 #include "work/gpuroof.h"
 
 #include <math.h>
@@ -64,7 +65,8 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* Finite numbers around one of any sign in that type: random mantissas, exponents of a small range. */
+/* Finite numbers around one of any sign in that type: random mantissas,
+ * exponents of a small range. */
 static void fill_pattern(uint8_t *pattern, enum gpu_roof_type type)
 {
     uint64_t state = 88172645463325252u;

@@ -1,10 +1,12 @@
 /*
- * gpuroof — what this machine's GPUs can do at most, measured: matrix products per element type through the
- * maker's BLAS library, and copies within the device's memory (bytes read and written both count).
+ * gpuroof — what this machine's GPUs can do at most, measured: matrix products per element
+ * type through the maker's BLAS library, and copies within the device's memory (bytes read
+ * and written both count).
  *
- * Of several GPUs of one product the first stands for all. Products are of up to 8192 rows, fewer where the
- * GPU is slow or its memory small; matrices hold random values, as zeros would let it clock higher than real
- * work does. The best of three rounds counts. What cannot be measured is reported in a line each, and the rest goes on.
+ * Of several GPUs of one product the first stands for all. Products are of up to 8192 rows, fewer
+ * where the GPU is slow or its memory small; matrices hold random values, as zeros would let it
+ * clock higher than real work does. The best of three rounds counts. What cannot be measured is
+ * reported in a line each, and the rest goes on.
  */
 #ifndef NL_GPUROOF_H
 #define NL_GPUROOF_H

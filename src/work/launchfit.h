@@ -1,14 +1,15 @@
 /*
- * launchfit — how many blocks of a kernel a multiprocessor holds at once, and what limits that: threads,
- * registers, shared memory or the number of blocks. From it follow the theoretical occupancy and the waves in
- * which a launch runs.
+ * launchfit — how many blocks of a kernel a multiprocessor holds at once, and what limits that:
+ * threads, registers, shared memory or the number of blocks. From it follow the theoretical
+ * occupancy and the waves in which a launch runs.
  *
  *     struct nl_launch_fit fit;
  *     if (nl_launch_fit(trace, device, kernel, &fit)) ... fit.blocks, fit.occupancy, fit.waves ...
  *
- * NVIDIA GPUs of compute capability 7.0 and later. Rules and figures: CUDA C++ Programming Guide, "Technical
- * Specifications per Compute Capability"; CUDA occupancy calculator: 65,536 registers, handed out by 256 a warp;
- * shared memory by 128 bytes, and 1 KiB a block for the system from 8.0 on.
+ * NVIDIA GPUs of compute capability 7.0 and later. Rules and figures: CUDA C++ Programming
+ * Guide, "Technical Specifications per Compute Capability"; CUDA occupancy calculator:
+ * 65,536 registers, handed out by 256 a warp; shared memory by 128 bytes, and 1 KiB a block
+ * for the system from 8.0 on.
  */
 #ifndef NL_LAUNCHFIT_H
 #define NL_LAUNCHFIT_H

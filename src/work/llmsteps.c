@@ -1,4 +1,5 @@
-/* llmsteps — see llmsteps.h. Steps by name follow the launches; the others hold the kernels that start in them. */
+/* llmsteps — see llmsteps.h. Steps by name follow the launches; the others hold the
+ * kernels that start in them. */
 #include "work/llmsteps.h"
 
 #include <stdlib.h>
@@ -231,8 +232,9 @@ static void note_device(struct draft *draft, uint32_t device, int64_t ns)
     nl_sum_add(&draft->on[i].ns, ns);
 }
 
-/* One process may drive several devices in a step (tensor parallelism): their bytes and times do not add up. The
- * step is that of the first device with half as much work as any, or more: the same one in steps that are alike. */
+/* One process may drive several devices in a step (tensor parallelism): their bytes and times do
+ * not add up. The step is that of the first device with half as much work as any, or more: the same
+ * one in steps that are alike. */
 static void choose_device(struct nl_llm_work *step, const struct draft *draft)
 {
     int64_t most = 0;

@@ -1,13 +1,14 @@
 /*
- * llmsteps — the steps of LLM inference in a trace: prefill, decode or both, what each ran on its device, and the
- * least time that its weights take to read.
+ * llmsteps — the steps of LLM inference in a trace: prefill, decode or both, what each ran on its
+ * device, and the least time that its weights take to read.
  *
  *     struct nl_llm_steps steps;
  *     nl_llm_steps_init(&steps, &(struct nl_llm_sources){...});
  *     for (size_t i = 0; i < steps.count; i++) ... steps.items[i] ...
  *     nl_llm_steps_release(&steps);
  *
- * How a step and its phase are known, the first that answers, with the confidence that stands in each step:
+ * How a step and its phase are known, the first that answers, with the confidence
+ * that stands in each step:
  *
  *   names      ranges that serving engines name (llmphase.h): 1; a name with the word prefill or decode: 0.9,
  *              if attention runs in it.
@@ -18,7 +19,8 @@
  *   pattern    the same steps: the first runs as many kernels as the others, but three times as long or more,
  *              and the others are alike: prefill, then decode: 0.6
  *
- * The last three are not asked where a backward pass was recorded; their confidence is times that of the steps.
+ * The last three are not asked where a backward pass was recorded; their confidence is
+ * times that of the steps.
  */
 #ifndef NL_LLMSTEPS_H
 #define NL_LLMSTEPS_H

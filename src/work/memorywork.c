@@ -28,7 +28,8 @@ static double broadcast(const struct work_args *args, unsigned reads)
     return product;
 }
 
-/* Type promotion: floats before integers, then the wider; tensors without a dimension do not count. */
+/* Type promotion: floats before integers, then the wider; tensors without a
+ * dimension do not count. */
 static enum work_type widest(const struct work_args *args, unsigned reads)
 {
     enum work_type best = WORK_TYPE_UNKNOWN;
@@ -94,8 +95,8 @@ static double written(const struct work_call *call, enum output kind, unsigned l
     return 0;
 }
 
-/* at: operations per element, kind of output, input that it is as large as, how many inputs are read
- * (0 = all). */
+/* at: operations per element, kind of output, input that it is as large as, how many
+ * inputs are read (0 = all). */
 bool work_memory(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
@@ -205,8 +206,8 @@ static bool has_tensor_of(const struct work_args *args, double elements)
     return false;
 }
 
-/* Elements of a tensor that are read at least: of a table of rows, where one tensor holds numbers of rows and another one
- * is as large as these rows together, no more than them. */
+/* Elements of a tensor that are read at least: of a table of rows, where one tensor holds numbers
+ * of rows and another one is as large as these rows together, no more than them. */
 static double looked_up(const struct work_args *args, const struct work_input *table)
 {
     for (unsigned i = 0; table->tensor.rank == 2 && !is_index(table) && i < args->count; i++) {

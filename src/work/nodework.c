@@ -14,9 +14,9 @@ struct kind {
     enum work_family family;
 };
 
-/* Whole names of node types, of all runtimes: ONNX, TensorRT, HLO (small letters). What a compiler fused has bytes
- * and no model: COMPILED, as has every type that is not here. Collectives move bytes over links, not through the
- * device's memory. */
+/* Whole names of node types, of all runtimes: ONNX, TensorRT, HLO (small letters). What a compiler
+ * fused has bytes and no model: COMPILED, as has every type that is not here. Collectives move
+ * bytes over links, not through the device's memory. */
 static const struct kind kinds[] = {
     {"Gemm", WORK_GEMM},
     {"MatMul", WORK_GEMM},
@@ -125,7 +125,8 @@ static const struct kind kinds[] = {
     {"collective-broadcast", WORK_NO_FAMILY},
 };
 
-/* Calls of libraries, by what they were compiled from (jax.named_call, Transformer Engine, cuDNN, Pallas). */
+/* Calls of libraries, by what they were compiled from (jax.named_call,
+ * Transformer Engine, cuDNN, Pallas). */
 static bool says_attention(struct nl_str operation)
 {
     static const char *const words[] = {"fused_attn", "attention", "flash_attn", "fmha", "_mha_"};

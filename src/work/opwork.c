@@ -188,7 +188,8 @@ static void take_node(struct run *run, struct nl_op_work *row, uint32_t slice)
     row->recorded = recorded;
 }
 
-/* Row + 1 of an operator; of one that was captured into a graph, for each launch of the graph one. */
+/* Row + 1 of an operator; of one that was captured into a graph, for each
+ * launch of the graph one. */
 static uint32_t row_of(const struct run *run, uint32_t range, uint32_t launch)
 {
     if (range < run->ops->captured)
@@ -452,7 +453,8 @@ static uint64_t key_of(const struct nl_op_work *row)
     return (uint64_t)row->slice << 32 | row->first;
 }
 
-/* Rows that take each other's places in turn, from `first` on; their keys then say that they are there. */
+/* Rows that take each other's places in turn, from `first` on; their keys then
+ * say that they are there. */
 static void move_round(struct nl_op_work *items, struct nl_keyed *keys, uint32_t first)
 {
     struct nl_op_work kept = items[first];
@@ -467,7 +469,8 @@ static void move_round(struct nl_op_work *items, struct nl_keyed *keys, uint32_t
     keys[at].row = at;
 }
 
-/* By slice, then by first kernel. Rows are large, so their numbers are sorted and each is moved once. */
+/* By slice, then by first kernel. Rows are large, so their numbers are
+ * sorted and each is moved once. */
 static void sort_rows(struct nl_op_works *works)
 {
     size_t count = works->count, sorted = 1;

@@ -1,7 +1,7 @@
 /*
- * opwork — what the operators of a trace had to do: one row per operator call that launched kernels,
- * per node of a compiled model, per kernel with counters; and one per name of kernels that belong to
- * none of these. Kernel times of all rows add up to those of all kernels in scope.
+ * opwork — what the operators of a trace had to do: one row per operator call that launched
+ * kernels, per node of a compiled model, per kernel with counters; and one per name of kernels that
+ * belong to none of these. Kernel times of all rows add up to those of all kernels in scope.
  *
  *     struct nl_op_works works;
  *     nl_op_works_init(&works, trace, &owners, &ops, owner_of, scope);
@@ -13,8 +13,8 @@
  * around another that has its own matrix products keeps its kernels' time, but no FLOPs. In a trace
  * without kernels the operators themselves are the work, with their time on the host.
  *
- * Costs: a walk over kernels and a look-up per operator with a model; each different set of inputs is
- * worked out once.
+ * Costs: a walk over kernels and a look-up per operator with a model; each different set of
+ * inputs is worked out once.
  */
 #ifndef NL_OPWORK_H
 #define NL_OPWORK_H
@@ -48,8 +48,8 @@ struct nl_op_work {
     bool matrix, estimated, tensor_cores;
     bool recorded; /* FLOPs were reported by the source: a compiler's cost analysis */
     bool measured; /* FLOPs and bytes are those counted */
-    bool
-        misaligned; /* a product of 16 bits or fewer, or TF32, with an N or K of no multiple of 16 bytes */
+    /* a product of 16 bits or fewer, or TF32, with an N or K of no multiple of 16 bytes */
+    bool misaligned;
     bool inside; /* FLOPs are counted in an operator inside it */
 };
 
@@ -57,8 +57,8 @@ struct nl_op_works {
     const struct nl_trace *trace; /* borrowed */
     struct nl_op_work *items;     /* by slice, then kernels in no operator */
     size_t count, cap;
-    bool
-        on_host; /* no kernels, and none that were not recorded: the CPU computed in the operators' own time */
+    /* no kernels, and none that were not recorded: the CPU computed in the operators' own time */
+    bool on_host;
 };
 
 /* `owners`, `ops` and `owner_of` as nl_owners_op gives them. `scope` NULL: everything. */

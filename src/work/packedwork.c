@@ -30,7 +30,8 @@ static bool is_float(enum work_type type)
     return type == WORK_FP16 || type == WORK_BF16 || type == WORK_FP32 || type == WORK_FP8;
 }
 
-/* N of a matrix of scales, [groups, N], or of the output, [M, N]; a third dimension holds scale and zero point. */
+/* N of a matrix of scales, [groups, N], or of the output, [M, N]; a third dimension
+ * holds scale and zero point. */
 static double scaled_columns(const struct work_args *args, unsigned a, double m, double k)
 {
     for (unsigned i = a + 1; i < args->count; i++) {
@@ -53,7 +54,8 @@ static bool is_output(const struct work_args *args, unsigned i, double m, double
            (double)tensor->dims[1] == n;
 }
 
-/* All inputs but `a` and the output that have two dimensions or more: weights, scales, zero points. */
+/* All inputs but `a` and the output that have two dimensions or more:
+ * weights, scales, zero points. */
 static double packed_bytes(const struct work_args *args, unsigned a, double m, double n)
 {
     double bytes = 0;
@@ -75,7 +77,8 @@ static bool set_product(const struct work_call *call, struct work_cost *cost, do
     return call->args->inputs[a].is_tensor && m > 0 && n > 0 && k > 0;
 }
 
-/* at: activations; where the shape of the weights stands as a scalar ("[N, K]"), or -1; 1 for 2:4 weights. */
+/* at: activations; where the shape of the weights stands as a scalar ("[N, K]"),
+ * or -1; 1 for 2:4 weights. */
 bool work_packed_gemm(const struct work_call *call, struct work_cost *cost)
 {
     const struct work_args *args = call->args;
@@ -102,7 +105,8 @@ bool work_packed_gemm(const struct work_call *call, struct work_cost *cost)
     return done;
 }
 
-/* Two FP4 values to a byte on both sides: a is M×K/2, b is N×K/2; the output has 16 bits. at: a, b. */
+/* Two FP4 values to a byte on both sides: a is M×K/2, b is N×K/2; the
+ * output has 16 bits. at: a, b. */
 bool work_fp4_gemm(const struct work_call *call, struct work_cost *cost)
 {
     const struct work_args *args = call->args;

@@ -7,8 +7,8 @@
  * heads, …], latent [T, L], rope [T, 1, R]: 2·pairs·heads·(2·L + R), and one latent with its rope
  * per key.
  *
- * Layers with a window attend to fewer keys, and no input says so. Of the calls of a step with equal inputs those that take less than
- * half as long as the longest get nothing.
+ * Layers with a window attend to fewer keys, and no input says so. Of the calls of a step with
+ * equal inputs those that take less than half as long as the longest get nothing.
  */
 #include "work/pagedwork.h"
 

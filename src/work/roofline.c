@@ -7,8 +7,9 @@
 #include "base/mem.h"
 #include "base/sum.h"
 
-/* Kernels that miss the roof are bound by latency when their mean is short, or their work would take no longer at the
- * roof than what a kernel takes without any: its start, its end and one trip to memory. */
+/* Kernels that miss the roof are bound by latency when their mean is short, or their work
+ * would take no longer at the roof than what a kernel takes without any: its start, its
+ * end and one trip to memory. */
 #define SHORT_NS 5000
 #define LITTLE_S 1e-6
 
@@ -99,8 +100,8 @@ struct nl_least_time nl_least_time(const struct nl_op_work *work,
     return least;
 }
 
-/* Seconds: at the roof, and by the maker's figure, which MFU and HFU count (of products alone, else NaN), with what
- * of that the backward pass of attention computes again. */
+/* Seconds: at the roof, and by the maker's figure, which MFU and HFU count (of products alone, else
+ * NaN), with what of that the backward pass of attention computes again. */
 struct call_cost {
     struct nl_least_time least;
     double nominal, again;

@@ -1,10 +1,10 @@
 /*
- * roofline — how far work is from what its device could do: per operator, family of models, module, step
- * and device.
+ * roofline — how far work is from what its device could do: per operator, family of models,
+ * module, step and device.
  *
  * The least time of one operator call is max(FLOPs / peak of its element type, bytes / memory
- * bandwidth); its attainable rate is min(peak, intensity × bandwidth). What it took beyond
- * least / target is headroom: time that a kernel at `target` (0.8) of its roof would save. Communication
+ * bandwidth); its attainable rate is min(peak, intensity × bandwidth). What it took beyond least /
+ * target is headroom: time that a kernel at `target` (0.8) of its roof would save. Communication
  * and work without a model have none.
  */
 #ifndef NL_ROOFLINE_H
@@ -52,7 +52,8 @@ struct nl_roof {
     double peak_s;     /* FLOPs of products over the makers' peaks of their types, all calls */
     double again_s;    /* of peak_s: what the backward pass of attention computes again */
     double attainable; /* FLOPs per second; NaN unknown */
-    /* The roofs themselves, per second: arithmetic of an operator's type, and memory; NaN unknown */
+    /* The roofs themselves, per second: arithmetic of an operator's type,
+     * and memory; NaN unknown */
     double peak_flops, peak_bytes;
     int64_t headroom_ns; /* NL_NULL_I64 unknown */
     enum nl_bound bound;
@@ -60,12 +61,13 @@ struct nl_roof {
     bool cached; /* faster than memory can be: a cache holds the data */
 };
 
-/* The least time of one call in seconds: by its FLOPs, by its bytes, and the larger of both, which is
- * its roof; NaN where it is not known. `peaks` may be NULL. */
+/* The least time of one call in seconds: by its FLOPs, by its bytes, and the larger of both, which
+ * is its roof; NaN where it is not known. `peaks` may be NULL. */
 struct nl_least_time {
     double compute, memory, both;
 };
-/* The peaks that hold for a row: its device's, or the host's where operators ran on processors; NULL unknown. */
+/* The peaks that hold for a row: its device's, or the host's where operators ran on
+ * processors; NULL unknown. */
 const struct nl_device_peaks *nl_peaks_of(const struct nl_op_works *works,
                                           const struct nl_op_work *work,
                                           const struct nl_device_peaks *peaks);

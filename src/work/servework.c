@@ -1,10 +1,12 @@
 /*
- * Operators of servers and of image models that memory decides, whose outputs are not as large as an input: rotary embeddings in
- * place, writes into a cache of keys and values, padding, resizing. Least bytes: what is read once, what is written once.
+ * Operators of servers and of image models that memory decides, whose outputs are not as large as
+ * an input: rotary embeddings in place, writes into a cache of keys and values, padding, resizing.
+ * Least bytes: what is read once, what is written once.
  */
 #include "work/workmodel.h"
 
-/* Queries and keys are turned where they are. at: positions, queries, keys. Three operations per element. */
+/* Queries and keys are turned where they are. at: positions, queries, keys.
+ * Three operations per element. */
 bool work_rotary(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;
@@ -21,8 +23,8 @@ bool work_rotary(const struct work_call *call, struct work_cost *cost)
     return true;
 }
 
-/* New keys and values are read and written in the cache's type. at: keys, values (both of them in the same cache: of a latent
- * cache its two parts), cache, numbers of slots. */
+/* New keys and values are read and written in the cache's type. at: keys, values (both of them in
+ * the same cache: of a latent cache its two parts), cache, numbers of slots. */
 bool work_store_cache(const struct work_call *call, struct work_cost *cost)
 {
     const signed char *at = call->model->at;

@@ -262,7 +262,8 @@ int work_integers_at(const struct work_args *args, unsigned index, int64_t *valu
     return !list || skip_letter(&cursor, ']') ? count : -1;
 }
 
-/* Digits and a point, as PyTorch writes factors and scales; of more than 31 bytes or any other form none. */
+/* Digits and a point, as PyTorch writes factors and scales; of more than 31
+ * bytes or any other form none. */
 static bool take_number(struct cursor *cursor, double *value)
 {
     char text[32];

@@ -1,6 +1,7 @@
 /*
- * workargs — the inputs of one operator call as the profile wrote them: shapes, element types and
- * scalar values, from JSON-like texts ("[[32, 128], [], [[3, 4], [3]]]", "[\"float\", \"Scalar\"]").
+ * workargs — the inputs of one operator call as the profile wrote them: shapes, element
+ * types and scalar values, from JSON-like texts ("[[32, 128], [], [[3, 4], [3]]]",
+ * "[\"float\", \"Scalar\"]").
  *
  *     struct work_args args;
  *     work_args_read(&args, (struct work_texts){shapes, dtypes, strides, concrete});
@@ -51,7 +52,8 @@ struct work_texts {
 
 void work_args_read(struct work_args *args, struct work_texts texts);
 
-/* Input `index` if it is a tensor (not a list) of that many dimensions; NULL else. `rank` 0: any. */
+/* Input `index` if it is a tensor (not a list) of that many dimensions;
+ * NULL else. `rank` 0: any. */
 const struct work_tensor *work_tensor_at(const struct work_args *args, unsigned index,
                                          unsigned rank);
 

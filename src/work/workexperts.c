@@ -1,8 +1,9 @@
 /*
- * workexperts — see workexperts.h. MXFP4 experts of OpenAI's Triton kernels (gpt-oss): hidden [T,H], scores [T,E]; inside,
- * TopK [T,E] with k as its second input, and views of the packed weights, two values in a byte: up [E,H/2,N], where N is 2·I
- * (gate and up) or I, and down [E,I/2,H]. 2·T·k·(H·N + I·H) operations in the type of the tokens, as the kernels
- * widen weights before they multiply. I is what the weights have, padding included. Least bytes: the weights of
+ * workexperts — see workexperts.h. MXFP4 experts of OpenAI's Triton kernels (gpt-oss): hidden
+ * [T,H], scores [T,E]; inside, TopK [T,E] with k as its second input, and views of the packed
+ * weights, two values in a byte: up [E,H/2,N], where N is 2·I (gate and up) or I, and down
+ * [E,I/2,H]. 2·T·k·(H·N + I·H) operations in the type of the tokens, as the kernels widen weights
+ * before they multiply. I is what the weights have, padding included. Least bytes: the weights of
  * min(E, T·k) experts, tokens in and out; the weights' scales are not among the recorded shapes.
  */
 #include "work/workexperts.h"

@@ -49,8 +49,8 @@ struct work_cost {
     double flops;        /* as torch.utils.flop_counter: causal attention in full; NaN unknown */
     double flops_needed; /* with the half that causal attention masks left out */
     double bytes;        /* least traffic; NaN unknown */
-    double
-        rows; /* of a product with a matrix of weights: rows of the other factor (tokens); else NaN */
+    /* of a product with a matrix of weights: rows of the other factor (tokens); else NaN */
+    double rows;
     double queries;      /* of attention forward: queries of a sequence; else NaN */
     enum work_type type; /* that it computes in */
     bool matrix;         /* matrix products: the peaks of tensor cores bound it */

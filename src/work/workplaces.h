@@ -1,6 +1,7 @@
 /*
- * workplaces — where the rows of op_work belong besides their operator: the module (in traces without
- * modules the innermost range) around their launch, and the step that their first kernel starts in.
+ * workplaces — where the rows of op_work belong besides their operator: the module (in
+ * traces without modules the innermost range) around their launch, and the step that
+ * their first kernel starts in.
  *
  *     struct nl_work_places places;
  *     nl_work_places_init(&places, &works, &layers, layer_owner, &steps);

@@ -1,4 +1,5 @@
-/* Recursion of a known depth with frames of a known size, busy at the bottom for so many seconds of processor time. */
+/* Recursion of a known depth with frames of a known size, busy at the bottom for so many
+ * seconds of processor time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -1,4 +1,5 @@
-/* Writes code into memory, tells its name in /tmp/perf-PID.map as JITs do, and runs it for a while. x86-64. */
+/* Writes code into memory, tells its name in /tmp/perf-PID.map as JITs do, and
+ * runs it for a while. x86-64. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

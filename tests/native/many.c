@@ -1,5 +1,6 @@
-/* Does what its words say: "threads" N threads that work for the same time each; "sleep" works, then sleeps for MS; "fork", a child
- * works; "exec" becomes another program; "plugin" loads PATH and lets it work; "short" N threads of some 100 µs. */
+/* Does what its words say: "threads" N threads that work for the same time each; "sleep" works,
+ * then sleeps for MS; "fork", a child works; "exec" becomes another program; "plugin" loads PATH
+ * and lets it work; "short" N threads of some 100 µs. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* Three functions whose processor times are about 1 : 2 : 5, below different callers; at random around that, since samples come in even
- * steps. Prints what each took (ns of the thread's
- * clock). Argument: seconds in all. */
+/* Three functions whose processor times are about 1 : 2 : 5, below different callers; at random
+ * around that, since samples come in even steps. Prints what each took (ns of the thread's clock).
+ * Argument: seconds in all. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * A program that looks like a Python interpreter from outside, and whose structures are rubbish that changes all
- * the time: pointers into themselves, lengths without bounds, cycles. Argument: version as PY_VERSION_HEX.
+ * A program that looks like a Python interpreter from outside, and whose structures are rubbish
+ * that changes all the time: pointers into themselves, lengths without bounds, cycles. Argument:
+ * version as PY_VERSION_HEX.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ static uint64_t rubbish(void)
     }
 }
 
-/* Threads and interpreters hang together now and then: a word that points to the pool's begin is both. */
+/* Threads and interpreters hang together now and then: a word that points to
+ * the pool's begin is both. */
 static void make(void)
 {
     for (unsigned i = 0; i < 64; i++)

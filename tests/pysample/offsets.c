@@ -1,4 +1,5 @@
-/* Prints what src/capture/python/pylayout.def says of the interpreter whose headers this is compiled with. */
+/* Prints what src/capture/python/pylayout.def says of the interpreter whose
+ * headers this is compiled with. */
 #define Py_BUILD_CORE
 #include <Python.h>
 #include <frameobject.h>

@@ -1,4 +1,5 @@
-/* Holds pylines against what interpreters say of their own code (lines.py); prints the first differences. */
+/* Holds pylines against what interpreters say of their own code (lines.py);
+ * prints the first differences. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

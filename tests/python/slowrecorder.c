@@ -1,6 +1,7 @@
 /*
- * Loaded into `neurolens run` and the Python program under it ($RACE: a folder): the recorder begins to make a process's file
- * after Python started and before its hooks run, and has made it only when the program says so. Waits are over after 20 s.
+ * Loaded into `neurolens run` and the Python program under it ($RACE: a folder): the recorder
+ * begins to make a process's file after Python started and before its hooks run, and has made it
+ * only when the program says so. Waits are over after 20 s.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /*
- * forever FILE: makes numbered counters until it is killed; FILE (8 bytes, mapped) always says how many
- * were made. So whoever kills it knows how many must be found.
+ * forever FILE: makes numbered counters until it is killed; FILE (8 bytes, mapped) always says how
+ * many were made. So whoever kills it knows how many must be found.
  */
 #include <neurolens.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* One mark, then it stays for as many milliseconds as it is told; with a second word it takes as many MiB of
- * memory after a fifth of that. */
+/* One mark, then it stays for as many milliseconds as it is told; with a second word it takes as
+ * many MiB of memory after a fifth of that. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /*
- * A program that "uses CUDA": loads what $CUDA_INJECTION64_PATH names as the driver would, and has mock_cupti.c
- * record work. What it did goes to FILE.PID, a line of comma-separated values for each record.
+ * A program that "uses CUDA": loads what $CUDA_INJECTION64_PATH names as the driver would,
+ * and has mock_cupti.c record work. What it did goes to FILE.PID, a line of
+ * comma-separated values for each record.
  *
  *   mock_app LIBRARY FILE THREADS ROUNDS [WORD…]
  *
@@ -70,8 +71,8 @@ static void wait_until_idle(const struct worker *worker)
         ;
 }
 
-/* A call that takes from now to now; returns its correlation. With `ns` it launches work that takes so
- * long, with 0 it waits for all work of the device; without a worker it does neither. */
+/* A call that takes from now to now; returns its correlation. With `ns` it launches work that takes
+ * so long, with 0 it waits for all work of the device; without a worker it does neither. */
 static uint32_t call_for(struct worker *worker, uint64_t ns, int driver, uint32_t id,
                          uint32_t correlation)
 {

@@ -1,6 +1,6 @@
 /*
- * A libcupti without a GPU: the functions that the recorder uses, and functions with which mock_app.c does
- * "GPU work". What it hands out is decided by $MOCK:
+ * A libcupti without a GPU: the functions that the recorder uses, and functions with which
+ * mock_app.c does "GPU work". What it hands out is decided by $MOCK:
  *
  *   version=N      what cuptiGetVersion says (28)
  *   held           cuptiSubscribe: another tool has it        nodriver   … answers 999

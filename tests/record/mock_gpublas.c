@@ -1,13 +1,15 @@
 /*
- * Stand-ins for the libraries that `neurolens roof` opens on machines with GPUs: NVIDIA's driver with cuBLAS and cuBLASLt,
- * AMD's HIP runtime with rocBLAS. They check every argument as the real libraries document them (order, leading
- * dimensions, types, scalars, sizes of what pointers lead to, a current context) and keep a clock that runs as fast as a
- * device with known rates would, so that a measurement has one right answer. What is wrong goes to $MOCK_LOG.
+ * Stand-ins for the libraries that `neurolens roof` opens on machines with GPUs: NVIDIA's driver
+ * with cuBLAS and cuBLASLt, AMD's HIP runtime with rocBLAS. They check every argument as the real
+ * libraries document them (order, leading dimensions, types, scalars, sizes of what pointers lead
+ * to, a current context) and keep a clock that runs as fast as a device with known rates would, so
+ * that a measurement has one right answer. What is wrong goes to $MOCK_LOG.
  *
  *     cc -shared -fPIC -DRUNTIME -DCUDA -o libcuda.so.1     ...    -DBLAS -DCUDA libcublas.so.12, -DLT -DCUDA libcublasLt.so.12
  *     cc -shared -fPIC -DRUNTIME -o libamdhip64.so.6        ...    -DBLAS librocblas.so.4
  *
- * $MOCK_GPU: none, init, full (no memory), small (64 MiB a piece), nofp8, nobf16, two (two devices of one product).
+ * $MOCK_GPU: none, init, full (no memory), small (64 MiB a piece), nofp8, nobf16, two (two
+ * devices of one product).
  */
 #include <stdint.h>
 #include <stdio.h>

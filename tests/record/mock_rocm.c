@@ -1,6 +1,7 @@
 /*
- * Stands in for AMD's librocprofiler-sdk: the functions that src/capture/agent/rocmcalls.def lists, a buffer that a thread of its own
- * hands over, and put() for tests/record/mock_rocm_app.c, which says what "the GPU" did. MOCK in the environment makes it misbehave:
+ * Stands in for AMD's librocprofiler-sdk: the functions that src/capture/agent/rocmcalls.def lists,
+ * a buffer that a thread of its own hands over, and put() for tests/record/mock_rocm_app.c, which
+ * says what "the GPU" did. MOCK in the environment makes it misbehave:
  *
  *   version=N   of rocprofiler-sdk (10200)      ahead=NS  its clock is ahead of ours (7 s)
  *   room=N      bytes of the buffer             refuse=N  kind N cannot be traced

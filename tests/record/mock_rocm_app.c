@@ -1,6 +1,7 @@
 /*
- * A program that "uses an AMD GPU": loads mock_rocm.c's library, which asks whoever wants to record, and has it record work.
- * What it did goes to FILE.PID, a line of comma-separated values for each record; times are those of the library.
+ * A program that "uses an AMD GPU": loads mock_rocm.c's library, which asks whoever wants to
+ * record, and has it record work. What it did goes to FILE.PID, a line of comma-separated values
+ * for each record; times are those of the library.
  *
  *   rocm_app LIBRARY FILE THREADS ROUNDS [WORD…]
  *

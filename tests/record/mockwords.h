@@ -1,4 +1,5 @@
-/* What mock_app.c and mock_rocm_app.c share: the words of their command line, and the file that tells what they did. */
+/* What mock_app.c and mock_rocm_app.c share: the words of their command line, and the file
+ * that tells what they did. */
 #ifndef MOCKWORDS_H
 #define MOCKWORDS_H
 

@@ -1,6 +1,7 @@
 /*
- * A library in the place of NVIDIA's, for tests: two GPUs whose values follow the calls, and that misbehave as
- * the words of NVML_MOCK say, joined with commas. Compiled with -DOLD it lacks what early versions lack.
+ * A library in the place of NVIDIA's, for tests: two GPUs whose values follow the calls, and
+ * that misbehave as the words of NVML_MOCK say, joined with commas. Compiled with -DOLD it lacks
+ * what early versions lack.
  *
  *   noinit        the driver is not loaded            mismatch   library and driver of different versions
  *   nodevices     a driver without a card             badcount   counting fails
@@ -11,7 +12,8 @@
  *   many          more processes than fit             slowstart  nvmlInit takes a second
  *   metered       energy goes up as power says
  *
- * The driver's own samples, one in 20 ms of which 2.4 s are kept; one in 10 of power is a peak of 690 W:
+ * The driver's own samples, one in 20 ms of which 2.4 s are kept; one in 10 of
+ * power is a peak of 690 W:
  *
  *   nosamples     they are not supported              nonesince  there are none
  *   empty         there are 0                         repeat     what was seen is told again

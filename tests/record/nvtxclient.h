@@ -1,7 +1,7 @@
 /*
- * nvtxclient — as much of an NVTX client as a test needs: the function pointers, and the look-up that a
- * program with the NVTX headers does at its first call. The table of each module has the places of NVTX
- * version 3.
+ * nvtxclient — as much of an NVTX client as a test needs: the function pointers, and the look-up
+ * that a program with the NVTX headers does at its first call. The table of each module has the
+ * places of NVTX version 3.
  */
 #ifndef NVTXCLIENT_H
 #define NVTXCLIENT_H

@@ -1,5 +1,5 @@
-/* What a range of NVTX costs as the program itself measures it: ns of processor time of a push and a pop, the least of
- * many rounds. */
+/* What a range of NVTX costs as the program itself measures it: ns of processor time of a push and
+ * a pop, the least of many rounds. */
 #include <time.h>
 
 #include "nvtxclient.h"

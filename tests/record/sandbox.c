@@ -1,5 +1,5 @@
-/* sandbox CALL… -- PROGRAM…: runs a program to which the kernel denies these system calls (EPERM), as the
- * seccomp profiles of containers do. Exits with 5 where the kernel has no seccomp. */
+/* sandbox CALL… -- PROGRAM…: runs a program to which the kernel denies these system calls (EPERM),
+ * as the seccomp profiles of containers do. Exits with 5 where the kernel has no seccomp. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

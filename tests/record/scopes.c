@@ -1,6 +1,6 @@
 /*
- * scopes THREADS ROUNDS: each thread runs ROUNDS rounds of a layer with a leaf inside; prints the times of
- * a scope around all of it as the program's own clock has them.
+ * scopes THREADS ROUNDS: each thread runs ROUNDS rounds of a layer with a leaf inside; prints the
+ * times of a scope around all of it as the program's own clock has them.
  */
 #include <neurolens.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /*
- * All programs of test_*.c in one: to link each with every room took longer than to run it. Under the name of a test (there is a
- * hard link for each), or with that as its first argument, it is that test's program.
+ * All programs of test_*.c in one: to link each with every room took longer than to run it.
+ * Under the name of a test (there is a hard link for each), or with that as its first argument,
+ * it is that test's program.
  */
 #include <stdio.h>
 #include <string.h>

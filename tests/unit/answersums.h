@@ -1,6 +1,6 @@
 /*
- * answersums — answers in sums: of a table its name, its rows and a checksum of its cells, of the short page its first line and a
- * checksum. For readeach and edgesays, whose words are kept.
+ * answersums — answers in sums: of a table its name, its rows and a checksum of its cells, of the
+ * short page its first line and a checksum. For readeach and edgesays, whose words are kept.
  */
 #ifndef ANSWERSUMS_H
 #define ANSWERSUMS_H
@@ -60,8 +60,8 @@ struct table_sum {
     uint32_t sum;
 };
 
-/* All cells; fractions to six digits, since the last ones are not the same on every machine. Of the table of
- * what was not recorded the analyses of keptnames.def, and the rows that have one. */
+/* All cells; fractions to six digits, since the last ones are not the same on every machine. Of the
+ * table of what was not recorded the analyses of keptnames.def, and the rows that have one. */
 static inline struct table_sum table_sum(const struct nl_result *result)
 {
     bool missing = strcmp(result->name, "missing") == 0;

@@ -1,6 +1,6 @@
 /*
- * archivetaken — what is taken out of an archive, as text: each file as "name=content;" or with its size, then what is counted
- * as left out.
+ * archivetaken — what is taken out of an archive, as text: each file as "name=content;" or with its
+ * size, then what is counted as left out.
  */
 #ifndef ARCHIVETAKEN_H
 #define ARCHIVETAKEN_H

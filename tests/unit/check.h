@@ -1,5 +1,6 @@
 /*
- * check — the whole test framework: one header, one program per module. They are one file under many names (alltests.c), linked once.
+ * check — the whole test framework: one header, one program per module. They are one file under
+ * many names (alltests.c), linked once.
  *
  *     #include "check.h"
  *
@@ -151,7 +152,8 @@ static inline int check_run(const char *module, const struct check_test *tests, 
     return failed ? 1 : 0;
 }
 
-/* The program of a source: alltests.c finds it by the name of the file, among those that the linker puts side by side. */
+/* The program of a source: alltests.c finds it by the name of the file, among those that the
+ * linker puts side by side. */
 struct check_program {
     const char *file; /* …/test_sums.c */
     int (*run)(int argc, char **argv);

@@ -1,5 +1,6 @@
 /*
- * chrometext — Chrome JSON that stands in a unit test, loaded; rows and coverage of the result. For one .c file each: all is static.
+ * chrometext — Chrome JSON that stands in a unit test, loaded; rows and coverage of the result. For
+ * one .c file each: all is static.
  */
 #ifndef CHROMETEXT_H
 #define CHROMETEXT_H

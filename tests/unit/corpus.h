@@ -1,5 +1,6 @@
 /*
- * corpus — files of tests/corpus, and texts, for the tests of readers: a trace of one, and what its coverage says.
+ * corpus — files of tests/corpus, and texts, for the tests of readers: a trace of one,
+ * and what its coverage says.
  */
 #ifndef CORPUS_H
 #define CORPUS_H

@@ -1,7 +1,7 @@
 /*
- * edges — made-up profiles with one number in them that a threshold is about: the copies of a device, its
- * collectives, kernels, launches and gaps. Each takes the number as `x`; rows of edges*.def say at which x a cause
- * begins. For test_edges; times in microseconds.
+ * edges — made-up profiles with one number in them that a threshold is about: the copies of a
+ * device, its collectives, kernels, launches and gaps. Each takes the number as `x`; rows of
+ * edges*.def say at which x a cause begins. For test_edges; times in microseconds.
  *
  * Where shares matter the device's time is LONG µs from first to last, so that x is a share of it.
  */
@@ -44,7 +44,8 @@ static inline void edge_copy_first(struct gputrace *make, struct gputrace_copy c
     edge_copy(make, copy, 0, x);
     edge_kernel(make, 7, "h16816gemm", x, LONG - x);
 }
-/* Between two kernels; "once": before the first; "partly": x before the first, and 10 ms less that between two. */
+/* Between two kernels; "once": before the first; "partly": x before the first, and 10
+ * ms less that between two. */
 static inline void edge_copy_when(struct gputrace *make, struct gputrace_copy copy, int64_t x,
                                   const char *when)
 {
@@ -119,7 +120,8 @@ static inline void edge_comm_part(struct gputrace *make, int64_t x, const char *
     edge_kernel(make, 20, "ncclDevKernel_AllReduce_Sum", x, 20000 - x);
     edge_kernel(make, 7, "h16816gemm", 20000, LONG - 20000);
 }
-/* 10 ms of communication at the end of a stream that has x of other work, beside kernels of another stream. */
+/* 10 ms of communication at the end of a stream that has x of other work, beside
+ * kernels of another stream. */
 static inline void edge_comm_little(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;

@@ -1,4 +1,5 @@
-/* edgesalike — made-up profiles of kernels alike and of start-up, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
+/* edgesalike — made-up profiles of kernels alike and of start-up, with one number in them that a
+ * threshold is about. For test_edges; times in microseconds. See edges.h. */
 #ifndef EDGESALIKE_H
 #define EDGESALIKE_H
 
@@ -6,7 +7,8 @@
 
 /* ---- Kernels alike ---- */
 
-/* `count` of one kernel of 100 µs, `far` of them at the end of `length`, in `steps` steps, then another kernel. */
+/* `count` of one kernel of 100 µs, `far` of them at the end of `length`, in `steps`
+ * steps, then another kernel. */
 static inline void edge_alike(struct gputrace *make, int64_t count, int64_t far, int64_t length,
                               int64_t steps)
 {

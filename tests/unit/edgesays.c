@@ -1,7 +1,9 @@
 /*
- * edgesays — all that is said of planted profiles, and of those of edges*.def, in sums: of each row (but not of one that differs by a name alone) with the first number with which its cause
- * speaks (and of the first that is critical) the short page's first sentence and every table of `analyze --all`, of the last number
- * without it what `diff` says beside that, and of one row in three its fingerprint and a ranking.
+ * edgesays — all that is said of planted profiles, and of those of edges*.def, in sums: of each row
+ * (but not of one that differs by a name alone) with the first number with which its cause speaks
+ * (and of the first that is critical) the short page's first sentence and every table of `analyze
+ * --all`, of the last number without it what `diff` says beside that, and of one row in three its
+ * fingerprint and a ranking.
  *
  *     == CAUSE: WHAT, ARGUMENT
  *     FIRST LINE ~CHECKSUM              of the page
@@ -38,7 +40,8 @@ static void tell_tables(const char *what, const struct nl_report *report)
     nl_buf_release(&lines);
 }
 
-/* All that a finding says, of times what is not the same on every machine left out: they are whole numbers. */
+/* All that a finding says, of times what is not the same on every machine left
+ * out: they are whole numbers. */
 static void add_finding(struct nl_buf *text, const struct nl_finding *finding)
 {
     nl_buf_format(text, "%s %s %.6g %.6g %lld %lld %s %s\n", finding->title,
@@ -129,7 +132,8 @@ static void tell_rank(const struct nl_trace *a, const struct nl_trace *b, const 
     nl_report_free(report);
 }
 
-/* What was planted, stretched here and there, and without what some recorders leave out; each beside the one before. */
+/* What was planted, stretched here and there, and without what some recorders leave out;
+ * each beside the one before. */
 static void tell_planted(void)
 {
     struct nl_trace *before[2] = {NULL, NULL};

@@ -1,6 +1,7 @@
 /*
- * edgeschains — made-up profiles of operators that follow each other: attention in pieces, elementwise chains, updates of the
- * optimizer, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h.
+ * edgeschains — made-up profiles of operators that follow each other: attention in pieces,
+ * elementwise chains, updates of the optimizer, with one number in them that a threshold is about.
+ * For test_edges; times in microseconds. See edges.h.
  */
 #ifndef EDGESCHAINS_H
 #define EDGESCHAINS_H
@@ -97,7 +98,8 @@ static inline void edge_elementwise_linked(struct gputrace *make, int64_t x, con
 
 /* ---- Updates ---- */
 
-/* Under Optimizer.step `kernels` of `total`, one tensor at a time, and `joined` of operators that take many. */
+/* Under Optimizer.step `kernels` of `total`, one tensor at a time, and `joined` of
+ * operators that take many. */
 static inline void edge_updates(struct gputrace *make, int64_t kernels, int64_t total,
                                 int64_t joined)
 {

@@ -1,4 +1,5 @@
-/* edgescopies — made-up profiles of few blocks and of many copies, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
+/* edgescopies — made-up profiles of few blocks and of many copies, with one number in them that a
+ * threshold is about. For test_edges; times in microseconds. See edges.h. */
 #ifndef EDGESCOPIES_H
 #define EDGESCOPIES_H
 

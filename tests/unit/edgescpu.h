@@ -1,5 +1,6 @@
 /*
- * edgescpu — made-up profiles of the CPU alone and of steps, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h.
+ * edgescpu — made-up profiles of the CPU alone and of steps, with one number in them that a
+ * threshold is about. For test_edges; times in microseconds. See edges.h.
  */
 #ifndef EDGESCPU_H
 #define EDGESCPU_H

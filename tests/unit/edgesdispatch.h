@@ -1,4 +1,6 @@
-/* edgesdispatch — made-up profiles of a CPU that launches late, and of PyTorch without its allocator, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
+/* edgesdispatch — made-up profiles of a CPU that launches late, and of PyTorch without its
+ * allocator, with one number in them that a threshold is about. For test_edges; times in
+ * microseconds. See edges.h. */
 #ifndef EDGESDISPATCH_H
 #define EDGESDISPATCH_H
 
@@ -6,7 +8,8 @@
 
 /* ---- Allocations of PyTorch without its allocator ---- */
 
-/* After the first fifth: `mallocs` calls in gaps of `cost` in all, `frees` beside the work, `kernels` in all. */
+/* After the first fifth: `mallocs` calls in gaps of `cost` in all, `frees` beside
+ * the work, `kernels` in all. */
 static inline void edge_caching(struct gputrace *make, int64_t mallocs, int64_t frees,
                                 int64_t kernels, int64_t cost)
 {

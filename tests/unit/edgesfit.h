@@ -1,6 +1,6 @@
 /*
- * edgesfit — made-up profiles of kernels that fit a device badly, of experts on several ranks and of steps of language models, with
- * one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h.
+ * edgesfit — made-up profiles of kernels that fit a device badly, of experts on several ranks and
+ * of steps of language models, with one number that a threshold is about; times in µs. See edges.h.
  */
 #ifndef EDGESFIT_H
 #define EDGESFIT_H
@@ -54,7 +54,8 @@ static inline void edge_waves_time(struct gputrace *make, int64_t x, const char 
 
 /* ---- Clocks ---- */
 
-/* 100 products of 4096³ of 1 ms each, which need 0.44 ms; for the last x µs the clock is at half of 1410 MHz, for that reason. */
+/* 100 products of 4096³ of 1 ms each, which need 0.44 ms; for the last x µs the clock is at half of
+ * 1410 MHz, for that reason. */
 static inline void edge_clocked_products(struct gputrace *make, int64_t x, const char *reason)
 {
     const struct edge_work product = {"aten::mm", "[[4096, 4096], [4096, 4096]]", HALVES,
@@ -142,7 +143,7 @@ static inline void edge_experts_wall(struct gputrace *make, int64_t x, const cha
 
 /* ---- Steps of language models ---- */
 
-/* A step of that name in which `work` takes `product` µs and another product, whose sizes are not known, `other`; `span` in all. */
+/* A step: `work` takes `product` µs, another product of unknown sizes `other`; `span` in all. */
 static inline void edge_llm(struct gputrace *make, const char *name, struct edge_work work,
                             int64_t product, int64_t other, int64_t span)
 {

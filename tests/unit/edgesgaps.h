@@ -1,6 +1,7 @@
 /*
- * edgesgaps — made-up profiles of a device that waits for the CPU: a frame of rounds, some of which end in a gap of given length
- * in which the CPU does something given. For test_edges; times in microseconds. See edges.h.
+ * edgesgaps — made-up profiles of a device that waits for the CPU: a frame of rounds, some of which
+ * end in a gap of given length in which the CPU does something given. For test_edges; times in
+ * microseconds. See edges.h.
  */
 #ifndef EDGESGAPS_H
 #define EDGESGAPS_H

@@ -1,4 +1,6 @@
-/* edgesgraphs — made-up profiles of replayed graphs, of steps alike and of recordings that lack something, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
+/* edgesgraphs — made-up profiles of replayed graphs, of steps alike and of recordings that lack
+ * something, with one number in them that a threshold is about. For test_edges; times in
+ * microseconds. See edges.h. */
 #ifndef EDGESGRAPHS_H
 #define EDGESGRAPHS_H
 
@@ -25,7 +27,8 @@ static inline void edge_replay_gaps(struct gputrace *make, int64_t x, const char
     (void)arg;
     edge_replays(make, x, 10000);
 }
-/* Steps of `kernels` every 20 µs with a gap behind each, the first of all `more` longer; `odd` steps have another kernel. */
+/* Steps of `kernels` every 20 µs with a gap behind each, the first of all `more` longer; `odd`
+ * steps have another kernel. */
 static inline void edge_steps(struct gputrace *make, int64_t steps, int64_t odd, int64_t kernels,
                               int64_t gap, int64_t more)
 {
@@ -56,7 +59,8 @@ static inline void edge_graph_steps(struct gputrace *make, int64_t x, const char
     (void)arg;
     edge_steps(make, x, 0, 201, 8, 0);
 }
-/* Gaps of 2 of 20 µs (of 6), but none behind the last kernel: 10 % (30 %) are exceeded with 1.8 (4.2) more. */
+/* Gaps of 2 of 20 µs (of 6), but none behind the last kernel: 10 % (30 %) are
+ * exceeded with 1.8 (4.2) more. */
 static inline void edge_graph_warn(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;

@@ -1,4 +1,5 @@
-/* edgeslaunch — made-up profiles of calls that launch slowly and of full queues, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
+/* edgeslaunch — made-up profiles of calls that launch slowly and of full queues, with one number in
+ * them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
 #ifndef EDGESLAUNCH_H
 #define EDGESLAUNCH_H
 
@@ -91,7 +92,8 @@ static inline void edge_latency_span(struct gputrace *make, int64_t x, const cha
     edge_kernel(make, 7, "softmax", 80, x - 80);
 }
 
-/* 60 launches that take `call`, each returns `delay` before its kernel begins; idle for that long in the middle. */
+/* 60 launches that take `call`, each returns `delay` before its kernel begins; idle for
+ * that long in the middle. */
 static inline void edge_queue(struct gputrace *make, int64_t count, int64_t call, int64_t delay,
                               int64_t idle)
 {

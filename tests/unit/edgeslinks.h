@@ -1,6 +1,7 @@
 /*
- * edgeslinks — made-up profiles of collectives that hide or share streams, of FP8, of measured kernels, of memory's level and of
- * recordings that lack copies, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h.
+ * edgeslinks — made-up profiles of collectives that hide or share streams, of FP8, of measured
+ * kernels, of memory's level and of recordings that lack copies, with one number in them that a
+ * threshold is about. For test_edges; times in microseconds. See edges.h.
  */
 #ifndef EDGESLINKS_H
 #define EDGESLINKS_H
@@ -26,7 +27,8 @@ static inline void edge_caching_from(struct gputrace *make, int64_t x, const cha
 
 /* ---- Communication ---- */
 
-/* 3.6 ms of it on each of two streams, one after the other, each before x of other work: exposed 7.2 ms. */
+/* 3.6 ms of it on each of two streams, one after the other, each before x of
+ * other work: exposed 7.2 ms. */
 static inline void edge_comm_both(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;
@@ -107,7 +109,8 @@ static inline void edge_busy_memory(struct gputrace *make, int64_t x, const char
 
 /* ---- Memory whose level rises in each eighth of 48 ms but for one thing ---- */
 
-/* 80 readings, 600 µs from one to the next; the eighths begin at every tenth. `odd` has `level` instead. */
+/* 80 readings, 600 µs from one to the next; the eighths begin at every tenth.
+ * `odd` has `level` instead. */
 static inline void edge_level(struct gputrace *make, int64_t odd, int64_t level)
 {
     cpu_even(make);
@@ -116,7 +119,8 @@ static inline void edge_level(struct gputrace *make, int64_t odd, int64_t level)
     for (int64_t i = 0; i <= 80; i++)
         memory_at(make, i * 600, (uint64_t)(i == odd ? level : 200 + 40 * (i / 10)), 1000);
 }
-/* The x-th reading is as low as the first of all. Up to the third eighth nothing was lower before. */
+/* The x-th reading is as low as the first of all. Up to the third eighth
+ * nothing was lower before. */
 static inline void edge_level_falls(struct gputrace *make, int64_t x, const char *arg)
 {
     (void)arg;

@@ -1,4 +1,5 @@
-/* edgesrates — made-up profiles of collectives with sizes, memory and clocks, with one number in them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
+/* edgesrates — made-up profiles of collectives with sizes, memory and clocks, with one number in
+ * them that a threshold is about. For test_edges; times in microseconds. See edges.h. */
 #ifndef EDGESRATES_H
 #define EDGESRATES_H
 
@@ -45,7 +46,8 @@ static inline void edge_skew_shortest(struct gputrace *make, int64_t x, const ch
 
 /* ---- Memory ---- */
 
-/* Steps, and eight parts of time with `values` readings each: `first` MiB up to the third part, then on to `last` in `rises`. */
+/* Steps, and eight parts of time with `values` readings each: `first` MiB up to the third part,
+ * then on to `last` in `rises`. */
 static inline void edge_memory(struct gputrace *make, int64_t steps, int64_t first, int64_t last,
                                int64_t rises, int64_t values, int64_t reserved)
 {
@@ -95,7 +97,8 @@ static inline void edge_spare_bytes(struct gputrace *make, int64_t x, const char
     edge_memory(make, 10, 10, 10, 5, 15, 10 + x);
 }
 
-/* On GPUs whose links do 300 GB/s: `count` after the first of `bytes` in `dur` µs by eight ranks. */
+/* On GPUs whose links do 300 GB/s: `count` after the first of `bytes` in
+ * `dur` µs by eight ranks. */
 static inline void edge_slow_link(struct gputrace *make, int64_t count, int64_t bytes, int64_t dur)
 {
     int64_t at = 0;

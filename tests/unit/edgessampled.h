@@ -1,6 +1,7 @@
 /*
- * edgessampled — made-up profiles of samples and of sums per function, which lie nowhere in time, with one number in them that a
- * threshold is about. For test_edges; times in microseconds. See edges.h.
+ * edgessampled — made-up profiles of samples and of sums per function, which lie nowhere in
+ * time, with one number in them that a threshold is about. For test_edges; times in
+ * microseconds. See edges.h.
  */
 #ifndef EDGESSAMPLED_H
 #define EDGESSAMPLED_H

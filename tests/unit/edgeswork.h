@@ -1,6 +1,7 @@
 /*
- * edgeswork — made-up profiles of operators with sizes on an A100 (312 TFLOP/s of FP16, 2039 GB/s), with one number in them
- * that a threshold is about. For test_edges; times in microseconds. See edges.h.
+ * edgeswork — made-up profiles of operators with sizes on an A100 (312 TFLOP/s of FP16, 2039
+ * GB/s), with one number in them that a threshold is about. For test_edges; times in
+ * microseconds. See edges.h.
  */
 #ifndef EDGESWORK_H
 #define EDGESWORK_H
@@ -60,7 +61,8 @@ static inline void edge_gather(struct gputrace *make, int64_t x, const char *arg
     (void)arg;
     edge_work_once(make, tiny_gather, x, LONG);
 }
-/* A million rows of 1 KiB are read and written, and their 8 MB of indices read: 2056 MB, 1008 µs at least. */
+/* A million rows of 1 KiB are read and written, and their 8 MB of indices read:
+ * 2056 MB, 1008 µs at least. */
 static inline void edge_gather_roof(struct gputrace *make, int64_t x, const char *arg)
 {
     const struct edge_work large = {"aten::embedding", "[[1000000, 256], [1000000]]",

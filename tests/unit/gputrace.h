@@ -25,8 +25,8 @@ enum gputrace_without {
 };
 
 struct gputrace {
-    unsigned
-        variation; /* 0: times as they are written; else stretched here and there (gputrace_ns) */
+    /* 0: times as they are written; else stretched here and there (gputrace_ns) */
+    unsigned variation;
     enum gputrace_without without;
     struct nl_builder *builder;
     struct nl_stage *stage;
@@ -35,8 +35,9 @@ struct gputrace {
     int64_t step;
 };
 
-/* Of microseconds. A variation stretches time by 0.8 to 1.25 as a whole and by up to a fifth more or less within 37 us,
- * 1.1 ms and 29 ms: everything that was in order, nested or overlapping stays so, nothing is as long as it was. */
+/* Of microseconds. A variation stretches time by 0.8 to 1.25 as a whole and by up to a fifth more
+ * or less within 37 us, 1.1 ms and 29 ms: everything that was in order, nested or overlapping stays
+ * so, nothing is as long as it was. */
 static inline int64_t gputrace_ns(const struct gputrace *make, int64_t us)
 {
     static const double period[] = {37e3, 1.1e6, 29e6};

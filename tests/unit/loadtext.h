@@ -1,5 +1,6 @@
 /*
- * loadtext — a file whose bytes stand in a unit test, read by one format. The trace is the caller's; NULL with err otherwise.
+ * loadtext — a file whose bytes stand in a unit test, read by one format. The trace is the
+ * caller's; NULL with err otherwise.
  */
 #ifndef LOADTEXT_H
 #define LOADTEXT_H

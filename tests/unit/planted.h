@@ -1,6 +1,6 @@
 /*
- * planted — made-up profiles with one thing wrong with their copies or waits, or with something that
- * only looks like it. For test_findings; times in microseconds.
+ * planted — made-up profiles with one thing wrong with their copies or waits, or with something
+ * that only looks like it. For test_findings; times in microseconds.
  */
 #ifndef PLANTED_H
 #define PLANTED_H

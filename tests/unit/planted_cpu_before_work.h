@@ -1,6 +1,6 @@
 /*
- * planted_cpu_before_work — a step that begins with work of the CPU, as cause_cpu_before_work.c finds it, and profiles
- * that only look like it. For test_findings; times in microseconds.
+ * planted_cpu_before_work — a step that begins with work of the CPU, as cause_cpu_before_work.c
+ * finds it, and profiles that only look like it. For test_findings; times in microseconds.
  */
 #ifndef PLANTED_CPU_BEFORE_WORK_H
 #define PLANTED_CPU_BEFORE_WORK_H

@@ -1,5 +1,6 @@
 /*
- * plantedall — every made-up profile that plants a cause, or something that only looks like it: a row each.
+ * plantedall — every made-up profile that plants a cause, or something that only
+ * looks like it: a row each.
  */
 #ifndef PLANTEDALL_H
 #define PLANTEDALL_H

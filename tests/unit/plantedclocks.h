@@ -1,6 +1,6 @@
 /*
- * plantedclocks — made-up profiles of a device that computes all the time, with readings of its clock and
- * of the driver's reasons every millisecond. For test_findings.
+ * plantedclocks — made-up profiles of a device that computes all the time, with readings of its
+ * clock and of the driver's reasons every millisecond. For test_findings.
  */
 #ifndef PLANTEDCLOCKS_H
 #define PLANTEDCLOCKS_H

@@ -1,6 +1,6 @@
 /*
- * plantedcpu — made-up profiles without device work, with one thing wrong, or with something that only looks
- * like it. For test_findings; times in microseconds.
+ * plantedcpu — made-up profiles without device work, with one thing wrong, or with something that
+ * only looks like it. For test_findings; times in microseconds.
  */
 #ifndef PLANTEDCPU_H
 #define PLANTEDCPU_H
@@ -27,7 +27,8 @@ static inline void cpu_range(struct gputrace *make, const char *name, int64_t us
     nl_stage_nvtx(make->stage, &row);
 }
 
-/* Per round two functions beside each other: `name` for `us` of 1000, the rest in several others. */
+/* Per round two functions beside each other: `name` for `us` of 1000, the
+ * rest in several others. */
 static inline void cpu_rounds(struct gputrace *make, const char *name, int64_t us)
 {
     static const char *const others[] = {"forward", "backward", "update", "log"};

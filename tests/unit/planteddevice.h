@@ -1,6 +1,6 @@
 /*
- * planteddevice — made-up profiles with device work: graphs, loading, grids, unified memory, collectives, copies there and
- * more. For test_findings; times in microseconds.
+ * planteddevice — made-up profiles with device work: graphs, loading, grids, unified memory,
+ * collectives, copies there and more. For test_findings; times in microseconds.
  */
 #ifndef PLANTEDDEVICE_H
 #define PLANTEDDEVICE_H

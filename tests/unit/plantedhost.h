@@ -1,6 +1,7 @@
 /*
- * plantedhost — made-up profiles with one thing wrong with their communication or with what the CPU does, or with
- * something that only looks like it. For test_findings and test_sureness; times in microseconds.
+ * plantedhost — made-up profiles with one thing wrong with their communication or with what
+ * the CPU does, or with something that only looks like it. For test_findings and
+ * test_sureness; times in microseconds.
  */
 #ifndef PLANTEDHOST_H
 #define PLANTEDHOST_H

@@ -1,6 +1,6 @@
 /*
- * plantedlaunch — made-up profiles with one thing wrong with their launches or clocks, or with something that
- * only looks like it. For test_findings and test_sureness; times in microseconds.
+ * plantedlaunch — made-up profiles with one thing wrong with their launches or clocks, or with
+ * something that only looks like it. For test_findings and test_sureness; times in microseconds.
  */
 #ifndef PLANTEDLAUNCH_H
 #define PLANTEDLAUNCH_H

@@ -1,6 +1,6 @@
 /*
- * plantedmemory — made-up profiles whose memory leaks or is fragmented, or that start for long, or only look
- * like it. For test_findings; times in microseconds.
+ * plantedmemory — made-up profiles whose memory leaks or is fragmented, or that start for long, or
+ * only look like it. For test_findings; times in microseconds.
  */
 #ifndef PLANTEDMEMORY_H
 #define PLANTEDMEMORY_H

@@ -1,6 +1,6 @@
 /*
- * plantedrates — made-up profiles with doubles, copies there and back, collectives, recorded stacks, or what only looks
- * like it. For test_findings; times in microseconds.
+ * plantedrates — made-up profiles with doubles, copies there and back, collectives, recorded
+ * stacks, or what only looks like it. For test_findings; times in microseconds.
  */
 #ifndef PLANTEDRATES_H
 #define PLANTEDRATES_H

@@ -1,6 +1,6 @@
 /*
- * plantedweights — made-up profiles that upload weights once, before the first kernel or step. For test_findings; times
- * in microseconds.
+ * plantedweights — made-up profiles that upload weights once, before the first kernel or step. For
+ * test_findings; times in microseconds.
  */
 #ifndef PLANTEDWEIGHTS_H
 #define PLANTEDWEIGHTS_H

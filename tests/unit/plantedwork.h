@@ -1,6 +1,7 @@
 /*
- * plantedwork — made-up profiles with something wrong with the device's own time: idle, or in the wrong
- * kernels; or with something that only looks like it. For test_findings; times in microseconds.
+ * plantedwork — made-up profiles with something wrong with the device's own time: idle,
+ * or in the wrong kernels; or with something that only looks like it. For
+ * test_findings; times in microseconds.
  */
 #ifndef PLANTEDWORK_H
 #define PLANTEDWORK_H
@@ -37,7 +38,8 @@ static inline void idle_and_some_counted(struct gputrace *make)
     count_kernels(make, 3);
 }
 
-/* Launched 10 us after the work before had ended, begun 3990 us later: little of that is the CPU's. */
+/* Launched 10 us after the work before had ended, begun 3990 us later:
+ * little of that is the CPU's. */
 static inline void idle_though_launched(struct gputrace *make)
 {
     for (int64_t i = 0; i < ROUNDS; i++)

@@ -1,6 +1,6 @@
 /*
- * readeach — what the readers make of many files, in one process. Standard input holds each as a line "NAME BYTES" and then its bytes;
- * it is written to the current folder, read, and told:
+ * readeach — what the readers make of many files, in one process. Standard input holds each as a
+ * line "NAME BYTES" and then its bytes; it is written to the current folder, read, and told:
  *
  *     =
  *     refused CODE: TEXT            where it cannot be read, or a line for each column that holds something:

@@ -1,7 +1,9 @@
 /*
- * reopen FOLDER PROFILE... — every trace of a reader must pass the checks of trace files; and every report of every profile, computed and as it comes out of a .nla file
- * (made in FOLDER), must look the same in every view: whole, under windows and one section of it, names
- * folded and not, all rows and few. The short page must be the same of a brief report and of a whole one. One line per profile; tests/reopen.py says which profiles.
+ * reopen FOLDER PROFILE... — every trace of a reader must pass the checks of trace files; and every
+ * report of every profile, computed and as it comes out of a .nla file (made in FOLDER), must look
+ * the same in every view: whole, under windows and one section of it, names folded and not, all
+ * rows and few. The short page must be the same of a brief report and of a whole one. One line per
+ * profile; tests/reopen.py says which profiles.
  */
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /*
- * shown — a report as every view prints it, one after the other, with few rows and with all: what must
- * be equal when two reports are.
+ * shown — a report as every view prints it, one after the other, with few rows and with all: what
+ * must be equal when two reports are.
  */
 #ifndef SHOWN_H
 #define SHOWN_H

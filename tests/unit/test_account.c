@@ -1,7 +1,7 @@
 /*
- * The account of all time: planted traces whose rows can be worked out on paper; random ones against a
- * second implementation that asks every single nanosecond who has it; the same answer for a trace that is
- * moved in time, and for a window as for the events cut to it.
+ * The account of all time: planted traces whose rows can be worked out on paper; random ones
+ * against a second implementation that asks every single nanosecond who has it; the same answer for
+ * a trace that is moved in time, and for a window as for the events cut to it.
  */
 #include "account/account.h"
 #include "derive/derive.h"
@@ -99,7 +99,8 @@ static void books_steps(void)
         CHECK_INT(booked(account, NL_STEADY, NL_BOOKED_IDLE, "aten::mm"), 30000);
         CHECK_INT(booked(account, NL_STEADY, NL_BOOKED_IDLE, "cudaLaunchKernel"), 30000);
         CHECK_INT(booked(account, NL_STEADY, NL_BOOKED_IDLE, "nothing recorded"), 24000);
-        /* The device worked for 45 of the wait: so much of the 48 after it running ahead had hidden. */
+        /* The device worked for 45 of the wait: so much of the 48 after it
+         * running ahead had hidden. */
         int64_t hidden = 0;
         for (size_t i = 0; i < account->row_count; i++)
             if (account->rows[i].wait != NL_NO_NAME)
@@ -213,7 +214,8 @@ static const struct nl_idle_device *idle_of(const struct nl_idle *idle, uint32_t
     return NULL;
 }
 
-/* A gap has one class and one activity everywhere: the account, the sums by cause, and the gaps themselves. */
+/* A gap has one class and one activity everywhere: the account, the sums by cause,
+ * and the gaps themselves. */
 static void check_classes(const struct nl_trace *trace, const struct nl_account *account,
                           const struct nl_window *window)
 {
@@ -364,7 +366,8 @@ static void ignores_waiting_kernels(void)
 
 /* ---- Several ranks ---- */
 
-/* All-reduces, to each of which rank 1 comes 30 us late; the compute kernel hides nothing of them. */
+/* All-reduces, to each of which rank 1 comes 30 us late; the compute kernel
+ * hides nothing of them. */
 static struct nl_trace *two_ranks(bool numbered, int64_t rounds)
 {
     struct nl_builder *builder = nl_builder_new(NULL);
@@ -502,8 +505,9 @@ static void starts_up_without_steps(void)
     nl_trace_free(trace);
 }
 
-/* us: kernel i of 200 runs [10 i, 10 i + 15) on one of two streams, so that one that began first is always still there; the first
- * holds 15, each other one 10. Named in turn "a" (67), "b" (67) and "c" (66 of them). */
+/* us: kernel i of 200 runs [10 i, 10 i + 15) on one of two streams, so that one that began
+ * first is always still there; the first holds 15, each other one 10. Named in turn "a" (67),
+ * "b" (67) and "c" (66 of them). */
 static void books_many_in_a_row(void)
 {
     static const struct {

@@ -1,5 +1,6 @@
 /*
- * The one that the others wait for (account/accountlate.c): accounts made by hand of who waits for whom, each limit from both sides.
+ * The one that the others wait for (account/accountlate.c): accounts made by hand of who waits for
+ * whom, each limit from both sides.
  */
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* Rows of idle causes that differ in a column that is left out are one row; other tables get the column that tells them apart. */
+/* Rows of idle causes that differ in a column that is left out are one row; other tables get the
+ * column that tells them apart. */
 #include "view/alikerows.h"
 #include "check.h"
 

@@ -1,6 +1,7 @@
 /*
- * Readers in a process of their own: what they may do goes as usual; what they may not do fails, is stopped, or ends them, and is
- * an error here. Each way out is tried by a "reader" that does nothing else.
+ * Readers in a process of their own: what they may do goes as usual; what they may not do
+ * fails, is stopped, or ends them, and is an error here. Each way out is tried by a
+ * "reader" that does nothing else.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

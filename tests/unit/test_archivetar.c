@@ -1,6 +1,7 @@
 /*
- * Files in tars (ingest/archivetar.c): kinds of entries, forms of names and sizes as POSIX and GNU have them, and archives that are
- * damaged or end early: what is given, and what is counted as left out.
+ * Files in tars (ingest/archivetar.c): kinds of entries, forms of names and sizes as
+ * POSIX and GNU have them, and archives that are damaged or end early: what is given, and
+ * what is counted as left out.
  */
 #include "archivetaken.h"
 

@@ -1,6 +1,7 @@
 /*
- * Files in ZIP archives (ingest/archivezip.c), written byte by byte after PKWARE's APPNOTE 6.3.10: how they are packed, where sizes
- * and places stand, where the directory lies, and archives that are damaged or lie: what is given, and what is counted as left out.
+ * Files in ZIP archives (ingest/archivezip.c), written byte by byte after PKWARE's APPNOTE 6.3.10:
+ * how they are packed, where sizes and places stand, where the directory lies, and archives that
+ * are damaged or lie: what is given, and what is counted as left out.
  */
 #include "archivetaken.h"
 
@@ -12,7 +13,8 @@
 #define WIDE_SIZE 56u
 #define SEEK_SIZE 20u /* of what says where the wide end is */
 
-/* "hello" deflated with fixed codes (RFC 1951), and where it ends early: the code of the end is in the last two bytes. */
+/* "hello" deflated with fixed codes (RFC 1951), and where it ends early: the code of the end
+ * is in the last two bytes. */
 #define HELLO_DEFLATED "\xcb\x48\xcd\xc9\xc9\x07\x00"
 
 enum trick {
@@ -101,7 +103,8 @@ static void put_extra(struct nl_buf *extra, const struct entry *entry, uint64_t 
     }
 }
 
-/* An entry of the directory for the file at `place` of an archive that will be `whole` bytes long. */
+/* An entry of the directory for the file at `place` of an archive that will
+ * be `whole` bytes long. */
 static void put_entry(struct nl_buf *zip, const struct entry *entry, uint64_t place, uint64_t whole)
 {
     struct nl_buf extra;
@@ -329,7 +332,8 @@ static void directories(void)
     }
 }
 
-/* The directory's end must be there; every archive that is cut, and every one whose first bytes are gone. */
+/* The directory's end must be there; every archive that is cut, and every one
+ * whose first bytes are gone. */
 static void cut(void)
 {
     for (int wide = 0; wide < 2; wide++) {

@@ -1,6 +1,7 @@
 /*
- * What nvbandwidth prints (ingest/telemetry/gputelemetry_bandwidth.c), as text and as JSON: matrices become values of the column's GPU,
- * named by the test and, where rows are GPUs too, by the row. Small logs, read by hand.
+ * What nvbandwidth prints (ingest/telemetry/gputelemetry_bandwidth.c), as text and as JSON:
+ * matrices become values of the column's GPU, named by the test and, where rows are GPUs too, by
+ * the row. Small logs, read by hand.
  */
 #include "check.h"
 
@@ -36,7 +37,8 @@ static struct nl_trace *load(const char *text)
     return trace;
 }
 
-/* "0 test=26.03@0;" of all values in the order of the file; behind @ the tests before it that have values. */
+/* "0 test=26.03@0;" of all values in the order of the file; behind @ the tests
+ * before it that have values. */
 static const char *say(const struct nl_trace *t)
 {
     static char text[4000];

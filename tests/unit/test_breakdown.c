@@ -32,8 +32,8 @@ static unsigned work_bit(const struct nl_trace *trace, uint32_t row)
     return nl_str_starts(name, "nccl") ? WORK_COMM : WORK_COMPUTE;
 }
 
-/* Paints the device's work within [from, to); returns the wall time: from the window's start where it
- * worked before, to the window's end where it works later. */
+/* Paints the device's work within [from, to); returns the wall time: from the window's start where
+ * it worked before, to the window's end where it works later. */
 static int64_t paint(const struct nl_trace *trace, uint32_t device, int64_t from, int64_t to)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;

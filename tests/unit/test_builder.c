@@ -271,7 +271,7 @@ static void random_slices_nest(void)
     nl_trace_free(t);
 }
 
-/* A lane of 6,000 slices that come as so many ascending runs, one after the other; equal starts among them. */
+/* A lane of 6,000 slices that come as so many ascending runs; equal starts among them. */
 static void runs_of_a_lane_are_merged(void)
 {
     static const unsigned runs[] = {1, 2, 3, 15, 16, 17, 100};
@@ -405,8 +405,8 @@ static void names_of_metrics_are_kept(void)
     nl_trace_free(t);
 }
 
-/* Kernels with and without what only some sources tell, in one unit; and every kernel finds its launch,
- * whether ids are consecutive, far apart, or all alike in their low bits. */
+/* Kernels with and without what only some sources tell, in one unit; and every kernel finds its
+ * launch, whether ids are consecutive, far apart, or all alike in their low bits. */
 static void kernels_are_kept_and_linked(void)
 {
     enum { ROWS = 30000 };

@@ -1,5 +1,6 @@
 /*
- * A folder that changes while it is read: what was read then belongs to no state of the folder, and is not kept for any.
+ * A folder that changes while it is read: what was read then belongs to no state of the folder,
+ * and is not kept for any.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,4 +1,5 @@
-/* The recording agent, run in this very process; the recorder's side, with a source made up for it. */
+/* The recording agent, run in this very process; the recorder's side, with
+ * a source made up for it. */
 #include "check.h"
 
 #include <pthread.h>
@@ -18,8 +19,8 @@
 #define THREADS 4
 #define ROUNDS  30000
 
-/* ThreadSanitizer does not see what the recorder orders: it reaches the blocks through another mapping.
- * With it the threads order everything among themselves, by overwriting. */
+/* ThreadSanitizer does not see what the recorder orders: it reaches the blocks through another
+ * mapping. With it the threads order everything among themselves, by overwriting. */
 #if defined(__SANITIZE_THREAD__)
 #define POLICY NL_REC_WRAP
 #define CAP    ((uint64_t)2 << 20)

@@ -393,8 +393,8 @@ static void counters_and_names(void)
     nl_trace_free(t);
 }
 
-/* Streams 1 to `count` of device 0, each with a kernel and a name, and a name of stream 0, which ran nothing: whatever the number,
- * as the array of streams is full at some. */
+/* Streams 1 to `count` of device 0, each with a kernel and a name, and a name of stream 0, which
+ * ran nothing: whatever the number, as the array of streams is full at some. */
 static void check_names_of_streams(unsigned count)
 {
     struct nl_buf text;
@@ -431,7 +431,8 @@ static void names_of_streams(void)
         check_names_of_streams(count);
 }
 
-/* Many events over many blocks, with texts that look like structure, and one larger than a block. */
+/* Many events over many blocks, with texts that look like structure, and
+ * one larger than a block. */
 static struct nl_buf big_text(unsigned events)
 {
     struct nl_buf buf;

@@ -1,6 +1,7 @@
 /*
- * Names of Chrome traces (ingest/chrome/chrome_names.c): UTF-8 beside a second reader, which decodes each sequence and asks what it
- * may not be (RFC 3629: overlong, a surrogate, beyond U+10FFFF); nothing behind the name is looked at.
+ * Names of Chrome traces (ingest/chrome/chrome_names.c): UTF-8 beside a second reader, which
+ * decodes each sequence and asks what it may not be (RFC 3629: overlong, a surrogate, beyond
+ * U+10FFFF); nothing behind the name is looked at.
  */
 #include "check.h"
 
@@ -38,7 +39,8 @@ static struct nl_str by_hand(const char *text, size_t len, char *out)
     return (struct nl_str){out, room};
 }
 
-/* The name stands between two others: what reads on meets a byte that would go on with a sequence. */
+/* The name stands between two others: what reads on meets a byte that would
+ * go on with a sequence. */
 static void same(struct chrome_names *names, const unsigned char *bytes, size_t len)
 {
     char text[16] = "", out[64];
@@ -82,7 +84,8 @@ static void all_sequences(void)
     }
 }
 
-/* A text keeps its slot until another one takes it; what was seen before that has the same id all the same. */
+/* A text keeps its slot until another one takes it; what was seen before that has
+ * the same id all the same. */
 static void slots_are_taken(void)
 {
     struct nl_job job = {.threads = 1, .memory_bytes = (uint64_t)1 << 30};

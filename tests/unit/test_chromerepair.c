@@ -1,12 +1,13 @@
 /*
- * Damaged events of a Chrome trace, rewritten as JSON (ingest/chrome/chrome_repair.c): what each damage becomes, what is counted,
- * what is given up, and that nothing behind the text is looked at.
+ * Damaged events of a Chrome trace, rewritten as JSON (ingest/chrome/chrome_repair.c): what each
+ * damage becomes, what is counted, what is given up, and that nothing behind the text is looked at.
  */
 #include "check.h"
 
 #include "ingest/chrome/chrome_work.h"
 
-/* What is counted, in the order of `counted`: quotes, escapes, words, commas too many, commas missing. */
+/* What is counted, in the order of `counted`: quotes, escapes, words, commas
+ * too many, commas missing. */
 static const enum chrome_note counted[] = {CHROME_NOTE_QUOTES, CHROME_NOTE_ESCAPES,
                                            CHROME_NOTE_WORDS, CHROME_NOTE_TRAILING_COMMA,
                                            CHROME_NOTE_COMMAS};

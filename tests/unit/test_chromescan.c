@@ -47,7 +47,8 @@ static void cuts_are_exact(void)
     nl_free(text);
 }
 
-/* Every row of brackets at small depths: where the list ends in it, although events end further on. */
+/* Every row of brackets at small depths: where the list ends in it,
+ * although events end further on. */
 static void falls_are_found(void)
 {
     enum { ROW = 10, WORD = 64, FAR = 5000, LENGTH = FAR + 4096, DEPTHS = 4 };

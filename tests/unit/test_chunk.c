@@ -1,5 +1,5 @@
-/* Chunks of staged rows: what is read is what was written, for every type, size of cells and mixture
- * with unknown values. */
+/* Chunks of staged rows: what is read is what was written, for every type, size of cells and
+ * mixture with unknown values. */
 #include "check.h"
 
 #include "base/mem.h"

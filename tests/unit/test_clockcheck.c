@@ -1,6 +1,6 @@
 /*
- * Causality between CPU and device: made-up profiles, numbers worked out by hand. Times in microseconds;
- * whole ones, so that 2 us of rounding are allowed for at ends.
+ * Causality between CPU and device: made-up profiles, numbers worked out by hand. Times in
+ * microseconds; whole ones, so that 2 us of rounding are allowed for at ends.
  */
 #include "check.h"
 #include "gputrace.h"
@@ -77,7 +77,8 @@ static void fits(void)
     expect(&make, (struct expected){.launches = 3, .waits = 1, .least = -10000, .most = 12000});
 }
 
-/* What starts with its launch and ends with its wait, but for the rounding, fits: neither is early nor late. */
+/* What starts with its launch and ends with its wait, but for the rounding, fits:
+ * neither is early nor late. */
 static void touches(void)
 {
     struct gputrace make;

@@ -1,6 +1,6 @@
 /*
- * Two clocks in one file (answer/clockgap.c): the stretch between two groups of lanes, in seconds, from both sides of an hour and of
- * a hundred times the rest.
+ * Two clocks in one file (answer/clockgap.c): the stretch between two groups of lanes, in seconds,
+ * from both sides of an hour and of a hundred times the rest.
  */
 #include "check.h"
 #include "gputrace.h"

@@ -1,9 +1,10 @@
 /*
  * The clock model on clocks whose truth is known.
  *
- * A simulated world: a counter (drift up to 200 ppm from what it is said to run at) and a reference that
- * wanders, is slewed, stepped, or stands still. Both are read together with a jitter of heavy tails; where
- * in its bracket a reading happened is skewed by an amount of the world's own. Asked at random moments:
+ * A simulated world: a counter (drift up to 200 ppm from what it is said to run at) and a
+ * reference that wanders, is slewed, stepped, or stands still. Both are read together with a
+ * jitter of heavy tails; where in its bracket a reading happened is skewed by an amount of the
+ * world's own. Asked at random moments:
  *
  *   holds   |error| ≤ bound in at least 99.9 % of all questions
  *   tight   a bound a third as large would not: the 99.9th percentile of |error| / bound is over 1/3; and
@@ -416,7 +417,8 @@ static void lines(void)
 
 /* ---- wide brackets ---- */
 
-/* Readings every second that are 900 ns off within brackets of 2000: the bound must admit as much. */
+/* Readings every second that are 900 ns off within brackets of 2000: the
+ * bound must admit as much. */
 static void wide_brackets(void)
 {
     struct nl_clockmap map = {.most_drift = 1e-3, .counts_per_second = 1000000000};
@@ -461,8 +463,8 @@ static void odd_ones(void)
     nl_clockmap_release(&map);
 }
 
-/* Readings as a damaged file may have them: any numbers at all. Nothing is promised of the answers but that
- * they come. */
+/* Readings as a damaged file may have them: any numbers at all. Nothing is promised of the
+ * answers but that they come. */
 static void nonsense(void)
 {
     for (uint64_t i = 0; i < 400; i++) {

@@ -1,6 +1,6 @@
 /*
- * Collapsed stacks (ingest/stacks/collapsed.c): what each way to write a line becomes, weights at their limits, and how sure the reader
- * is of a file; worked out by hand.
+ * Collapsed stacks (ingest/stacks/collapsed.c): what each way to write a line becomes, weights at
+ * their limits, and how sure the reader is of a file; worked out by hand.
  */
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* Columns in which stretches of rows have one value: such are mapped pages, and must read as what was staged. */
+/* Columns in which stretches of rows have one value: such are mapped pages, and must
+ * read as what was staged. */
 #include "check.h"
 
 #include "base/mem.h"
@@ -10,8 +11,8 @@
 
 enum { ROWS = 1500000, UNITS = 6 };
 
-/* What row `i` says: all the same; the same in stretches that begin and end anywhere; one value and then
- * each its own; zeros. */
+/* What row `i` says: all the same; the same in stretches that begin and end anywhere; one value and
+ * then each its own; zeros. */
 static uint32_t stretched(uint32_t i)
 {
     static const uint32_t ends[] = {300123, 300124, 817000, 1100001};
@@ -77,7 +78,8 @@ static void stretches_of_one_value(void)
     }
 }
 
-/* Parts of an array that begin and end within pages, beside parts that pages of the pool come under. */
+/* Parts of an array that begin and end within pages, beside parts that
+ * pages of the pool come under. */
 static void parts_of_an_array(void)
 {
     enum { BYTES = 8 << 20 };

@@ -1,6 +1,6 @@
 /*
- * What a file is about (answer/contents.c): the kind of rows that is named first, and when another has so many more that it is; spans
- * in microseconds.
+ * What a file is about (answer/contents.c): the kind of rows that is named first, and when another
+ * has so many more that it is; spans in microseconds.
  */
 #include "check.h"
 #include "gputrace.h"

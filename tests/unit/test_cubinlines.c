@@ -1,6 +1,7 @@
 /*
- * Line tables of GPU programs (ingest/ncu/cubinlines.c): rows drawn with a seed are written as DWARF's line number programs, in all the
- * ways that the operations allow, and are to be found again; offsets between, before and behind them, too.
+ * Line tables of GPU programs (ingest/ncu/cubinlines.c): rows drawn with a seed are written as
+ * DWARF's line number programs, in all the ways that the operations allow, and are to be found
+ * again; offsets between, before and behind them, too.
  */
 #include "check.h"
 

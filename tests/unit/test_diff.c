@@ -1,6 +1,6 @@
 /*
- * Two profiles side by side: on pairs that can be worked out on paper, and on random ones, where the
- * parts must add up to the change whatever it is.
+ * Two profiles side by side: on pairs that can be worked out on paper, and on random ones, where
+ * the parts must add up to the change whatever it is.
  */
 #include <math.h>
 
@@ -326,7 +326,7 @@ static struct nl_trace *ranged(int64_t pieces, const char *name, int64_t count, 
     return gputrace_close(&make);
 }
 
-/* What is proposed as a window: of most of the time, equally often, as a shell takes it, and only once. */
+/* A window is proposed of most of the time, equally often, as a shell takes it, and once. */
 static void proposes_windows(void)
 {
     static const char bob[] = "'[nvtx=\"Bob'\\''s work\"]'";
@@ -487,7 +487,7 @@ static struct nl_trace *spiked_steps(int64_t steady, bool spiked)
     return gputrace_close(&make);
 }
 
-/* One call of 33 ms is more in the mean of 20 steps than 60 us more in each; but only the latter is beyond its noise. */
+/* One call of 33 ms is more in the mean of 20 steps than 60 us in each, which is beyond noise. */
 static void tells_what_every_step_shows_first(void)
 {
     struct nl_trace *before = spiked_steps(200, false), *after = spiked_steps(260, true);

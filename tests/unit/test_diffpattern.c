@@ -1,6 +1,6 @@
 /*
- * What a change looks like as a whole (compare/diffpattern.c): clocks that moved, and work that changed where the step does not show
- * it; each limit from both sides, worked out by hand.
+ * What a change looks like as a whole (compare/diffpattern.c): clocks that moved, and work that
+ * changed where the step does not show it; each limit from both sides, worked out by hand.
  */
 #include "check.h"
 

@@ -1,6 +1,7 @@
 /*
- * Thresholds from both sides. Each row of edges*.def is a made-up profile with one number in it: with the one a cause is silent,
- * with the next it speaks; and where it becomes critical. The numbers are worked out by hand from docs/findings.md.
+ * Thresholds from both sides. Each row of edges*.def is a made-up profile with one number in it:
+ * with the one a cause is silent, with the next it speaks; and where it becomes critical. The
+ * numbers are worked out by hand from docs/findings.md.
  */
 #include "check.h"
 #include "edgesall.h"
@@ -151,7 +152,8 @@ static void waits_inside(struct gputrace *make, int64_t x, const char *arg)
     cpu_python(make, "_thread.lock.acquire", 1, x - 2);
 }
 
-/* One kernel on doubles, in which the unit for FP64 is busy for x and the one for integers for half of the time. */
+/* One kernel on doubles, in which the unit for FP64 is busy for x and the one for
+ * integers for half of the time. */
 static void measured_doubles(struct gputrace *make, int64_t x, const char *arg)
 {
     static const char *const names[] = {

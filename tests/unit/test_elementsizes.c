@@ -1,5 +1,5 @@
-/* Sizes of messages of collectives: every element type that NCCL and PyTorch have, as each reader gets its name, with the size that
- * their headers give it. Messages have three elements. */
+/* Sizes of messages of collectives: every element type that NCCL and PyTorch have, as each reader
+ * gets its name, with the size that their headers give it. Messages have three elements. */
 #include "corpus.h"
 
 #define UNKNOWN (-1)

@@ -1,5 +1,5 @@
-/* libneurolens: the C API, asked as a program would: answers equal those of SQL rows, every type an answer can have, errors,
- * cancelling, several threads, and what outlives what. */
+/* libneurolens: the C API, asked as a program would: answers equal those of SQL rows, every type an
+ * answer can have, errors, cancelling, several threads, and what outlives what. */
 #include "neurolens-engine.h"
 
 #include <pthread.h>

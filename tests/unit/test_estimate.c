@@ -1,6 +1,7 @@
 /*
- * How many rows a profile has before it is loaded (ingest/estimate.h): by what is in the file, by its first part, by its size alone, by
- * files like it. Numbers are worked out by hand from the constants of estimate.c, or are those of files that are made here.
+ * How many rows a profile has before it is loaded (ingest/estimate.h): by what is in the file, by
+ * its first part, by its size alone, by files like it. Numbers are worked out by hand from the
+ * constants of estimate.c, or are those of files that are made here.
  */
 #include <unistd.h>
 
@@ -40,8 +41,8 @@ static void corpus_path(char path[512], const char *name)
     snprintf(path, 512, "%s/corpus/%s", check_folder, name);
 }
 
-/* Bytes a row; a packed file holds eight times its size. A quarter to four times as many rows, 100 bytes for each in memory beside the file; the
- * least is not known. */
+/* Bytes a row; a packed file holds eight times its size. A quarter to four times as many rows, 100
+ * bytes for each in memory beside the file; the least is not known. */
 static void by_size_alone(void)
 {
     static const struct {
@@ -115,8 +116,8 @@ static void by_tables(void)
     }
 }
 
-/* Rows of all kinds together, which the files' rows in tests/corpus_expect add up to: counters alone, samples, memory, nodes, slices with
- * counters, a slice with metrics. */
+/* Rows of all kinds together, which the files' rows in tests/corpus_expect add up to: counters
+ * alone, samples, memory, nodes, slices with counters, a slice with metrics. */
 static void counted(void)
 {
     static const struct {
@@ -180,8 +181,8 @@ static void put_little(unsigned char *to, unsigned value, unsigned bytes)
         to[i] = (unsigned char)(value >> 8 * i);
 }
 
-/* The same in gzip's form, as it writes what it cannot pack: blocks of up to 60000 bytes, each with its size twice. The sum at the end is not
- * that of the text: a first part is never read so far. */
+/* The same in gzip's form, as it writes what it cannot pack: blocks of up to 60000 bytes, each with
+ * its size twice. The sum at the end is not that of the text: a first part is never read so far. */
 static void pack(const char *path)
 {
     static unsigned char bytes[60000];
@@ -250,7 +251,8 @@ static void first_parts(void)
         CHECK_NEAR(file->rows.likely, cases[i].count, cases[i].count * cases[i].near);
         check_amount(file->rows, file->rows.likely / cases[i].range, file->rows.likely,
                      file->rows.likely * cases[i].range);
-        /* what is likely stands between the least and the most, which begin with what any profile takes */
+        /* what is likely stands between the least and the most, which begin
+         * with what any profile takes */
         double bytes = file->memory.likely - FIXED;
         CHECK(bytes > 0 && file->memory.low <= bytes / 4 * 1.000001);
         CHECK_NEAR(file->memory.high, bytes * 2.5 + FIXED, 1);
@@ -260,8 +262,9 @@ static void first_parts(void)
     }
 }
 
-/* Twelve files: one of each ending and then such as are spread over all are looked at, eight together; the others have as many
- * rows a byte, from half of the least to twice the most. Numbers: the first has 60 events, each next one 30 more. */
+/* Twelve files: one of each ending and then such as are spread over all are looked at, eight
+ * together; the others have as many rows a byte, from half of the least to twice the most. Numbers:
+ * the first has 60 events, each next one 30 more. */
 static void files_like_others(void)
 {
     static const char *const hows[] = {

@@ -1,4 +1,5 @@
-/* filled: patterns with numbers in them are the texts they stand for, in memory, in a file and in SQL. */
+/* filled: patterns with numbers in them are the texts they stand for, in
+ * memory, in a file and in SQL. */
 #include "check.h"
 
 #include <fcntl.h>

@@ -96,8 +96,8 @@ static bool near(double x, double y)
     return fabs(x - y) <= 1e-6 * (fabs(x) > fabs(y) ? fabs(x) : fabs(y));
 }
 
-/* 10 + 20 us of gemm with an argument under two spellings, 30 + 20 of one that tells none, 20 of relu: 100 us
- * in 5 calls. */
+/* 10 + 20 us of gemm with an argument under two spellings, 30 + 20 of one that tells none, 20 of
+ * relu: 100 us in 5 calls. */
 static void shares_and_latencies(void)
 {
     struct gputrace make;
@@ -198,8 +198,8 @@ static void add_op(struct gputrace *make, const char *name, const char *types, u
     nl_stage_op(make->stage, &row);
 }
 
-/* aten::mm in aten::linear: 312 MFLOP in FP16 take 1 us of 10 at the peak; a second call's bytes take
- * 10 us of its 10 (20.39 MB at 2039 GB/s): 11 of 20. Of the sum, twice as fast cannot be. */
+/* aten::mm in aten::linear: 312 MFLOP in FP16 take 1 us of 10 at the peak; a second call's bytes
+ * take 10 us of its 10 (20.39 MB at 2039 GB/s): 11 of 20. Of the sum, twice as fast cannot be. */
 static void operators(void)
 {
     struct gputrace make;
@@ -293,10 +293,10 @@ static struct nl_fingerprint_view view_of(const struct work work[4], bool revers
 }
 
 /*
- * Here: gemm_a 60, relu_kernel 20, softmax_x 20 of 100 us, mean 33.3. There: gemm_a 40, relu_kernel 40,
- * gemm_b 20, mean 33.3. Same: min(60, 40) + min(20, 40) = 0.6; alike: gemm has 0.2 left here, 0.2 there.
- * gemm_a: 1.8 and 1.2 of the mean, 2/3; relu_kernel 0.6 and 1.2, 1/2.
- * 0.4 × (1/2 + 1/3) + 0.2 × (1/2 + 1/4) + 0.2 × 1/2 = 0.58333
+ * Here: gemm_a 60, relu_kernel 20, softmax_x 20 of 100 us, mean 33.3. There: gemm_a 40, relu_kernel
+ * 40, gemm_b 20, mean 33.3. Same: min(60, 40) + min(20, 40) = 0.6; alike: gemm has 0.2 left here,
+ * 0.2 there. gemm_a: 1.8 and 1.2 of the mean, 2/3; relu_kernel 0.6 and 1.2, 1/2. 0.4 × (1/2 + 1/3)
+ * + 0.2 × (1/2 + 1/4) + 0.2 × 1/2 = 0.58333
  */
 static void likeness_by_hand(void)
 {
@@ -331,9 +331,10 @@ static void likeness_by_hand(void)
 }
 
 /*
- * Here: fill<1> 60, fill<2> 20, sort 20 of 100. There: fill<1> 30, fill<3> 40, fill 10, sort<2> 20. Mean calls of
- * 33.3 and 25. fill<1>: min 0.3, of 1.8 and 1.2 of the mean: 2/3. The family fill has 0.3 + 0.2 left here and
- * 0.4 + 0.1 there: 0.1 may be any of them, 0.4 is another one. sort tells no arguments: 0.2 may be sort<2>.
+ * Here: fill<1> 60, fill<2> 20, sort 20 of 100. There: fill<1> 30, fill<3> 40, fill 10, sort<2> 20.
+ * Mean calls of 33.3 and 25. fill<1>: min 0.3, of 1.8 and 1.2 of the mean: 2/3. The family fill has
+ * 0.3 + 0.2 left here and 0.4 + 0.1 there: 0.1 may be any of them, 0.4 is another one. sort tells
+ * no arguments: 0.2 may be sort<2>.
  */
 static void families_by_hand(void)
 {
@@ -353,7 +354,8 @@ static void families_by_hand(void)
     nl_fingerprint_view_release(&b);
 }
 
-/* On another device the kernels are others, and only operators tell: aten::mm for all of the time. */
+/* On another device the kernels are others, and only operators tell:
+ * aten::mm for all of the time. */
 static void other_devices_are_compared_by_operators(void)
 {
     struct nl_fingerprint_view views[3] = {{0}, {0}, {0}};
@@ -435,8 +437,8 @@ static void damage_is_refused(void)
     nl_runfingerprint_free(print);
 }
 
-/* Two products of one name and other shapes are two items of one family; blanks and operators without
- * shapes make no difference. 1,200 shapes are too many: then the name alone. */
+/* Two products of one name and other shapes are two items of one family; blanks and operators
+ * without shapes make no difference. 1,200 shapes are too many: then the name alone. */
 static void shapes_tell_operators_apart(void)
 {
     static const struct {
@@ -480,7 +482,8 @@ static void shapes_tell_operators_apart(void)
     }
 }
 
-/* 12 steps of 100 us; the first two take five times as long, launch another kernel and hold an operator. */
+/* 12 steps of 100 us; the first two take five times as long, launch another
+ * kernel and hold an operator. */
 static void warm_up_is_left_out(void)
 {
     struct gputrace make;

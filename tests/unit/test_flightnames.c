@@ -1,4 +1,5 @@
-/* The rank of a dump of NCCL's flight recorder is nowhere but in its file's name: the number at its end, before what follows a dot. */
+/* The rank of a dump of NCCL's flight recorder is nowhere but in its file's name: the number at its
+ * end, before what follows a dot. */
 #include "corpus.h"
 
 static void ranks_of_names(void)

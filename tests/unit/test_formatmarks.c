@@ -1,4 +1,5 @@
-/* Formats that are recognised by words: each word counts, too few are not enough, and what is of no format scores 0. */
+/* Formats that are recognised by words: each word counts, too few are not enough, and what
+ * is of no format scores 0. */
 #include "corpus.h"
 #include "ingest/formats.h"
 
@@ -121,7 +122,8 @@ static void execution_traces(void)
     }
 }
 
-/* Dumps that are JSON say of entries what they are: by a name of a collective, or by the state of groups and the entries together. */
+/* Dumps that are JSON say of entries what they are: by a name of a collective, or by the state of
+ * groups and the entries together. */
 static void flight_records_as_json(void)
 {
 #define BOTH "\"pg_config\": {}, \"nccl_version\": \"2\""
@@ -146,7 +148,8 @@ static void flight_records_as_json(void)
     }
 }
 
-/* The head of ncu's table begins a line, at the start, behind a byte order mark or below messages. */
+/* The head of ncu's table begins a line, at the start, behind a byte order
+ * mark or below messages. */
 static void pages_of_ncu(void)
 {
 #define HEAD "\"ID\",\"Process ID\",\"Process Name\"\n"

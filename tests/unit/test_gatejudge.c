@@ -1,6 +1,6 @@
 /*
- * One rule judged (compare/gatejudge.h): counts and levels at their limits exactly, floors, budgets, what is missing; times that are
- * surely apart, surely not, and too few.
+ * One rule judged (compare/gatejudge.h): counts and levels at their limits exactly, floors,
+ * budgets, what is missing; times that are surely apart, surely not, and too few.
  */
 #include "check.h"
 
@@ -82,7 +82,8 @@ static const struct {
     {"step.p50 > +150ns", {1000, 1001, 999}, {1100, 1101, 1099}, 0, 0, NL_GATE_PASS, 150},
     {"step.p50 > +3%", {1000, 1001, 999}, {1050, 1051, 1049}, 51, 0, NL_GATE_PASS, 0.03},
     {"step.p50 > +3%", {1000, 1001, 999}, {1050, 1051, 1049}, 49, 0, NL_GATE_FAIL, 0.03},
-    /* under the floor, and a change of 2.5 times that, or the limit where it is more, is ruled out or not */
+    /* under the floor, and a change of 2.5 times that, or the limit where it is
+     * more, is ruled out or not */
     {"step.p50 > +3%", {1000, 1001, 999}, {1200, 1201, 1199}, 300, 0, NL_GATE_PASS, 0.03},
     {"step.p50 > +3%", {1000, 1001, 999}, {1200, 1201, 1199}, 201, 0, NL_GATE_PASS, 0.03},
     {"step.p50 > +3%", {1000, 1001, 999}, {1200, 1201, 1199}, 199, 0, NL_GATE_FAIL, 0.03},

@@ -1,4 +1,5 @@
-/* Buffers of GPU records: many threads fill them, one empties them, none is there twice and none is lost. */
+/* Buffers of GPU records: many threads fill them, one empties them, none is
+ * there twice and none is lost. */
 #include "check.h"
 
 #include <pthread.h>

@@ -82,7 +82,8 @@ static void knows_words_of_copies(void)
     }
 }
 
-/* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind and CUpti_ActivitySynchronizationType, by number. */
+/* CUpti_ActivityMemcpyKind, CUpti_ActivityMemoryKind and
+ * CUpti_ActivitySynchronizationType, by number. */
 static void knows_numbers_of_cupti(void)
 {
     static const uint8_t copies[] = {

@@ -1,6 +1,6 @@
 /*
- * Names to files (ingest/inputs.c): what a folder, a pattern and a name give, and in which order; ranks in names; files that hold what
- * another one holds.
+ * Names to files (ingest/inputs.c): what a folder, a pattern and a name give, and in which order;
+ * ranks in names; files that hold what another one holds.
  */
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -133,8 +133,8 @@ static void put_folder(const char *name)
     CHECK(mkdir(path, 0700) == 0);
 }
 
-/* The files' places behind the folder's, each with "+" when a folder or a pattern gave it; or what is wrong. `words` has names by
- * blanks, each behind the folder. */
+/* The files' places behind the folder's, each with "+" when a folder or a pattern gave it; or what
+ * is wrong. `words` has names by blanks, each behind the folder. */
 static const char *expand(const char *words)
 {
     static char said[600];

@@ -2,7 +2,8 @@
 #include "check.h"
 #include "parse/jsonpull.h"
 
-/* All tokens as one line: { } [ ], k:key, s:string, n:number, t f 0 nan, E:problem, and $ at the end. */
+/* All tokens as one line: { } [ ], k:key, s:string, n:number, t f 0 nan,
+ * E:problem, and $ at the end. */
 static void dump(struct jsonpull *r, struct nl_buf *out)
 {
     for (int i = 0; i < 100000; i++) {

@@ -272,7 +272,8 @@ static enum nl_class class_by_hand(const char *name)
     return NL_CLASS_COMPUTE;
 }
 
-/* Each rule's text alone, behind a letter, before one, without its last, and all that in other cases. */
+/* Each rule's text alone, behind a letter, before one, without its last, and
+ * all that in other cases. */
 static void classes_by_every_rule(void)
 {
     static const struct {

@@ -1,7 +1,8 @@
 /*
- * launchfit: blocks that fit on a multiprocessor. Rows marked Kineto are launches of real traces whose grid fills
- * the device many times, with the occupancy that Kineto worked out for them by CUDA's own calculator
- * (cuda_occupancy.h); the others follow from the figures of the CUDA C++ Programming Guide.
+ * launchfit: blocks that fit on a multiprocessor. Rows marked Kineto are launches of real
+ * traces whose grid fills the device many times, with the occupancy that Kineto worked out for
+ * them by CUDA's own calculator (cuda_occupancy.h); the others follow from the figures of the
+ * CUDA C++ Programming Guide.
  */
 #include "check.h"
 #include "work/launchfit.h"

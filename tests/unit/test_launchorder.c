@@ -1,4 +1,5 @@
-/* Launches in order of start, whatever lanes and depths they lie in, against a sort of all of them. */
+/* Launches in order of start, whatever lanes and depths they lie in,
+ * against a sort of all of them. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static int by_time(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Streams of two devices with kernels, graphs and copies; times are coarse, so that many are equal. */
+/* Streams of two devices with kernels, graphs and copies; times are coarse,
+ * so that many are equal. */
 static struct nl_trace *make_streams(uint64_t seed, unsigned streams, int64_t grain)
 {
     struct nl_builder *b = nl_builder_new(NULL);

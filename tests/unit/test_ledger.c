@@ -281,8 +281,8 @@ static void refuses_damaged_artefacts(void)
     nl_free(path);
 }
 
-/* What belongs to no run stays unless it is asked for by name; young ones stay in any case: somebody may
- * be about to write their rows. */
+/* What belongs to no run stays unless it is asked for by name; young ones stay in any case:
+ * somebody may be about to write their rows. */
 static void sweeps_old_artefacts_only(void)
 {
     struct nl_artefact old, young;

@@ -1,6 +1,6 @@
 /*
- * Functions whose calls were not all recorded (tables/leftout.c): which limit coverage tells, who reached it, and whose times are
- * bounds. Times in microseconds, worked out by hand.
+ * Functions whose calls were not all recorded (tables/leftout.c): which limit coverage tells, who
+ * reached it, and whose times are bounds. Times in microseconds, worked out by hand.
  */
 #include "check.h"
 #include "gputrace.h"
@@ -119,7 +119,8 @@ static const struct {
      {A_THREE, {1, "b", 1, 2}, {1, "b", 3, 4}, {1, "b", 5, 6}, {1, "c", 0, 6}, {1, "d", 0, 5}},
      THREE,
      "a at least;b at least;c at most;"},
-    /* f is cut from 50 on, behind a: all its later calls may hold a's; a's may hold f's from 50 on */
+    /* f is cut from 50 on, behind a: all its later calls may hold a's; a's
+     * may hold f's from 50 on */
     {"two that reach it",
      {A_THREE, {0, "f", 40, 41}, {0, "f", 45, 46}, {0, "f", 50, 51}},
      THREE,

@@ -1,6 +1,7 @@
 /*
- * What names of steps of language models tell (work/llmphase.c): phase, requests, tokens, keys. Forms as serving engines write them;
- * numbers are worked out by hand from the names. And the kernels that tell a phase, each by a name of its maker.
+ * What names of steps of language models tell (work/llmphase.c): phase, requests, tokens, keys.
+ * Forms as serving engines write them; numbers are worked out by hand from the names. And the
+ * kernels that tell a phase, each by a name of its maker.
  */
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /*
- * Many of a kind, so that every table that readers keep has to grow several times: each item has a number of its own, and comes back
- * with that number and no other.
+ * Many of a kind, so that every table that readers keep has to grow several times: each item has a
+ * number of its own, and comes back with that number and no other.
  */
 #include "corpus.h"
 
@@ -146,7 +146,8 @@ static void telemetry(struct nl_buf *text)
     nl_trace_free(trace);
 }
 
-/* Threads, names, begins and ends, asynchronous ones, arrows and counters; each slice lasts its number and one. */
+/* Threads, names, begins and ends, asynchronous ones, arrows and counters; each slice
+ * lasts its number and one. */
 static void chrome(struct nl_buf *text)
 {
     nl_buf_text(text, "[");

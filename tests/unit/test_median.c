@@ -1,4 +1,5 @@
-/* Medians by their names: of odd and even counts, of extremes, and against sorting every order of few values. */
+/* Medians by their names: of odd and even counts, of extremes, and against sorting
+ * every order of few values. */
 #include <math.h>
 
 #include "base/median.h"

@@ -67,8 +67,8 @@ static void looks_often_when_room_is_short(void)
     CHECK_INT(err.code, NL_OK);
 }
 
-/* A quarter of the input takes three quarters of the budget, 2.25 MiB and what the last block goes beyond: 2.255 MiB
- * × 4 × 1.6. */
+/* A quarter of the input takes three quarters of the budget, 2.25 MiB and what the last block goes
+ * beyond: 2.255 MiB × 4 × 1.6. */
 static void tells_the_need(void)
 {
     struct nl_job job = {.threads = 1, .memory_bytes = 3 * MIB};

@@ -1,5 +1,6 @@
 /*
- * What a rule is about (compare/metricexpr.h): each form, with what it means and where it ends; what is said of a wrong one, and where.
+ * What a rule is about (compare/metricexpr.h): each form, with what it means and where it ends;
+ * what is said of a wrong one, and where.
  */
 #include "base/mem.h"
 #include "check.h"

@@ -1,4 +1,5 @@
-/* Lengths of operators, layers and functions without what other programs took of them: numbers worked out on paper. */
+/* Lengths of operators, layers and functions without what other programs took of them:
+ * numbers worked out on paper. */
 #include "check.h"
 #include "compare/diffside.h"
 #include "compare/metricspan.h"
@@ -24,8 +25,8 @@ static void layer(struct gputrace *make, const char *name, int64_t us, int64_t d
     nl_stage_layer(make->stage, &row);
 }
 
-/* Kept from running in [100,150) and [1100,1140). Without that, mm takes 20, 50 and 30 us, add 400, conv 50 and 10, and of the
- * functions train 100, load 25 and again 75. */
+/* Kept from running in [100,150) and [1100,1140). Without that, mm takes 20, 50 and 30 us, add 400,
+ * conv 50 and 10, and of the functions train 100, load 25 and again 75. */
 static struct nl_trace *kept_trace(void)
 {
     struct gputrace make;

@@ -1,6 +1,7 @@
 /*
- * Runs of a compiled model beside a second implementation that takes each definition of modelruns.h word for word, over many small
- * programs in which lengths meet the limits exactly: three times the median, a tenth of a run, a tenth of all runs, three calls.
+ * Runs of a compiled model beside a second implementation that takes each definition of modelruns.h
+ * word for word, over many small programs in which lengths meet the limits exactly: three times the
+ * median, a tenth of a run, a tenth of all runs, three calls.
  */
 #include "answer/modelruns.h"
 #include "check.h"

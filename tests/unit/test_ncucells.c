@@ -1,4 +1,5 @@
-/* Values of Nsight Compute's raw page, as they are spelled: a number × the power of its unit, or a text. */
+/* Values of Nsight Compute's raw page, as they are spelled: a number × the
+ * power of its unit, or a text. */
 #include "check.h"
 
 #include <math.h>

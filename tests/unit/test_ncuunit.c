@@ -1,4 +1,5 @@
-/* Units of Nsight Compute: every spelling of its pages, alone and per another, and what names of metrics tell in reports. */
+/* Units of Nsight Compute: every spelling of its pages, alone and per another, and what names of
+ * metrics tell in reports. */
 #include "check.h"
 #include "ingest/ncu/ncu.h"
 

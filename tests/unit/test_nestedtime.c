@@ -1,6 +1,7 @@
 /*
- * Sums and unions by name over nested ranges, held against the definition: for each name all work below
- * a range of that name, marked nanosecond by nanosecond. Trees, names and work are random; work overlaps.
+ * Sums and unions by name over nested ranges, held against the definition: for each name all
+ * work below a range of that name, marked nanosecond by nanosecond. Trees, names and work
+ * are random; work overlaps.
  */
 #include <string.h>
 
@@ -64,7 +65,8 @@ static int by_start(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* The depth of trees, the share of names that repeat and how much overlaps differ from round to round. */
+/* The depth of trees, the share of names that repeat and how much overlaps
+ * differ from round to round. */
 static void one_round(void)
 {
     uint32_t parents[RANGES], ids[RANGES], near = 1 + below(RANGES), names = 1 + below(NAMES);

@@ -220,7 +220,7 @@ static void nvtx_ranges(void)
     nl_trace_free(t);
 }
 
-/* NCCL's all-reduce of 1 MiB, as a blob and as hexadecimal text, and structures nobody described. */
+/* NCCL's all-reduce of 1 MiB, as a blob and as hexadecimal text, and undescribed structures. */
 static void structured_payloads(void)
 {
 #define HEAD(schema, size) "0100000000000000" schema "00000000000000" size "00000000000000"

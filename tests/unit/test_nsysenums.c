@@ -1,7 +1,8 @@
 /*
- * What the numbers of an export's enumerations mean: types of NVTX rows, kinds of overhead, operations on memory, tags of context
- * switches, states of threads; by number and by the names that a file gives other numbers to. The lists are those of the
- * ENUM_ tables that Nsight Systems 2025.5 writes; what each does is worked out by hand.
+ * What the numbers of an export's enumerations mean: types of NVTX rows, kinds of overhead,
+ * operations on memory, tags of context switches, states of threads; by number and by the names
+ * that a file gives other numbers to. The lists are those of the ENUM_ tables that Nsight Systems
+ * 2025.5 writes; what each does is worked out by hand.
  */
 #include "check.h"
 #include "nsysmake.h"

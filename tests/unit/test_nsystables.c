@@ -1,6 +1,7 @@
 /*
- * Rows of the tables that nsys exports are read by: kinds of copies, memories, waits and overhead by their numbers and by the names
- * that a file gives other numbers to; types of NVTX payloads. The lists here are of their own: from CUPTI's and NVTX's headers.
+ * Rows of the tables that nsys exports are read by: kinds of copies, memories, waits and overhead
+ * by their numbers and by the names that a file gives other numbers to; types of NVTX payloads. The
+ * lists here are of their own: from CUPTI's and NVTX's headers.
  */
 #include "check.h"
 #include "nsysmake.h"

@@ -1,4 +1,5 @@
-/* What NVIDIA's driver sampled: what is asked for, what is believed, and when the wall clock was set meanwhile. */
+/* What NVIDIA's driver sampled: what is asked for, what is believed, and when the wall
+ * clock was set meanwhile. */
 #include <time.h>
 
 #include "base/mem.h"

@@ -411,8 +411,8 @@ static bool is_range(const struct nl_trace *trace, uint32_t row, unsigned kind, 
            trace->lane.thread[trace->slice.lane[row]] == thread;
 }
 
-/* The last to begin, of those the shortest, that covers [start, end] and is not `but`; as (ts, dur),
- * since several may be equal. */
+/* The last to begin, of those the shortest, that covers [start, end] and is not `but`; as (ts,
+ * dur), since several may be equal. */
 static bool cover_of(const struct nl_trace *trace, unsigned kind, uint32_t thread, uint32_t but,
                      int64_t start, int64_t end, int64_t best[2])
 {

@@ -1,4 +1,5 @@
-/* Records of the kernel's ring, what lies where in processes, who has a processor, unwinding: bytes and numbers made by hand. */
+/* Records of the kernel's ring, what lies where in processes, who has a processor, unwinding: bytes
+ * and numbers made by hand. */
 #include "check.h"
 
 #include <dwarf.h>

@@ -1,7 +1,8 @@
 /*
- * Clocks of Perfetto traces: what snapshots tie together, and where an event of each clock comes to lie. Times are worked out by hand
- * from the format's description: a clock is its reading at the last snapshot, times its unit, beside the trace clock's; 64 to 127
- * belong to the sequence that named them, all others to the trace.
+ * Clocks of Perfetto traces: what snapshots tie together, and where an event of each clock comes to
+ * lie. Times are worked out by hand from the format's description: a clock is its reading at the
+ * last snapshot, times its unit, beside the trace clock's; 64 to 127 belong to the sequence that
+ * named them, all others to the trace.
  */
 #include "corpus.h"
 

@@ -1,6 +1,7 @@
 /*
- * Names in Perfetto traces. Of processes: "rank 3: python", as exports write them, tells the rank; what only looks alike is a name. Of
- * tracks: "GPU [4] QUEUE [1]", and "stream 7" below "GPU 0: …", tell which device and queue it is.
+ * Names in Perfetto traces. Of processes: "rank 3: python", as exports write them, tells the rank;
+ * what only looks alike is a name. Of tracks: "GPU [4] QUEUE [1]", and "stream 7" below "GPU 0: …",
+ * tell which device and queue it is.
  */
 #include "corpus.h"
 

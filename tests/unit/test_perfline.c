@@ -1,4 +1,5 @@
-/* Header and frame lines of `perf script`, with what makes them hard: names with blanks, missing fields, branches. */
+/* Header and frame lines of `perf script`, with what makes them hard: names with blanks,
+ * missing fields, branches. */
 #include "check.h"
 
 #include "ingest/stacks/perfline.h"

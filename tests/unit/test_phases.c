@@ -1,6 +1,7 @@
 /*
- * Phases of a run (account/phase.c), steps unlike the rest (timeline/stepphase.c) and where start-up ends without steps (account/startup.c): every limit from both sides.
- * Lengths, medians and shares are worked out by hand; times in microseconds.
+ * Phases of a run (account/phase.c), steps unlike the rest (timeline/stepphase.c) and where
+ * start-up ends without steps (account/startup.c): every limit from both sides. Lengths, medians
+ * and shares are worked out by hand; times in microseconds.
  */
 #include "check.h"
 #include "gputrace.h"
@@ -17,7 +18,8 @@ struct step {
     char phase; /* as stepfind calls it: s steady, w warm-up, c compile */
 };
 
-/* Steps of 100 one after another but for what a case is about. The work ends with the last step unless `end` says otherwise. */
+/* Steps of 100 one after another but for what a case is about. The work ends with the last step
+ * unless `end` says otherwise. */
 static const struct phase_case {
     const char *what;
     struct step steps[12];
@@ -308,7 +310,8 @@ static void limits_of_startup(void)
 
 /* ---- Steps unlike the rest (timeline/stepphase.c) ---- */
 
-/* Lengths in ns with what is loaded in them; phases before and after: s steady, w warm-up, c compile. */
+/* Lengths in ns with what is loaded in them; phases before and after: s
+ * steady, w warm-up, c compile. */
 static const struct {
     const char *what;
     int64_t lengths[9], loads[9];

@@ -3,7 +3,8 @@
 
 #include "ingest/torch/pickle.h"
 
-/* A list of dictionaries; a text begins with its length. Keys are memoised (q) and got again (h). */
+/* A list of dictionaries; a text begins with its length. Keys are memoised
+ * (q) and got again (h). */
 static const char program[] = "\x80\x02](}(X\x01\0\0\0aq\0K\x01X\x01\0\0\0bq\x01K\x02u"
                               "}(h\0K\x03h\x01K\x04u"                     /* by the memo */
                               "}(h\x01K\x05h\0K\x06u"                     /* the other order */
@@ -51,7 +52,8 @@ static void cut_programs_hold_less(void)
     CHECK_INT(before, 6);
 }
 
-/* Numbers may be left out of the memo, 65,536 in a row and no more, whether or not the entry is asked for. */
+/* Numbers may be left out of the memo, 65,536 in a row and no more, whether or
+ * not the entry is asked for. */
 static void memos_have_few_gaps(void)
 {
     static const struct {
@@ -91,7 +93,8 @@ static void lost_memos_are_refused(void)
     }
 }
 
-/* Every way to write a number, one after the other in a list, so that what follows is not nought. */
+/* Every way to write a number, one after the other in a list, so that what
+ * follows is not nought. */
 static void numbers_have_their_own_length(void)
 {
     static const char numbers[] = "\x80\x02](K\xff"

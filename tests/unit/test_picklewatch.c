@@ -188,8 +188,8 @@ static uint32_t memo_number(int item, int list)
     return (uint32_t)(4 + MANY_LISTS * item + list + (item >= WITH_TEXT));
 }
 
-/* Items whose many lists are memoised, one with a text among them; the last gets (or puts, by `code`)
- * something of them. */
+/* Items whose many lists are memoised, one with a text among them; the last gets (or puts, by
+ * `code`) something of them. */
 static size_t many_lists(char *program, char code, uint32_t number)
 {
     char *to = program;

@@ -1,4 +1,5 @@
-/* plot, palette: pictures made of text hold what they were given, fit the width, and need no colour. */
+/* plot, palette: pictures made of text hold what they were given, fit the
+ * width, and need no colour. */
 #include "check.h"
 
 #include "view/celltext.h"
@@ -179,8 +180,9 @@ static char cell_at(size_t line, size_t column)
     return text.ptr[start + column];
 }
 
-/* Axes go four times beyond points, ridge and peak: 2.5 … 400 across (ridge 10, points 10 and 100), 2.5 …
- * 400 upwards. The ridge lies at (10, 100), the point at half of its roof a factor of two below it. */
+/* Axes go four times beyond points, ridge and peak: 2.5 … 400 across (ridge 10, points 10
+ * and 100), 2.5 … 400 upwards. The ridge lies at (10, 100), the point at half of its roof
+ * a factor of two below it. */
 static void roofline_by_hand(void)
 {
     double x[] = {10, 100, NAN, 10}, y[] = {50, 10, 3, 50};

@@ -1,6 +1,6 @@
 /*
- * Profiles from before profile.proto (ingest/pprof/pproflegacy.c): the four shapes of words, records, maps, symbols and the lines of text
- * profiles, written here and worked out by hand.
+ * Profiles from before profile.proto (ingest/pprof/pproflegacy.c): the four shapes of words,
+ * records, maps, symbols and the lines of text profiles, written here and worked out by hand.
  */
 #include "check.h"
 

@@ -1,4 +1,5 @@
-/* What other programs kept a thread from running: gaps worked out on paper, and what is none of their doing. */
+/* What other programs kept a thread from running: gaps worked out on paper, and
+ * what is none of their doing. */
 #include "check.h"
 #include "gputrace.h"
 #include "timeline/preempt.h"
@@ -27,8 +28,8 @@ static int64_t kept_us(const struct nl_preempt *preempt, uint32_t thread, int64_
     return nl_preempt_in(preempt, thread, from * 1000, to * 1000) / 1000;
 }
 
-/* Ready in [10,30) and [70,80), waiting in [40,60); while it is ready in [10,30), thread 11 of the same program
- * runs [15,20) on the processor that was left, and [22,28) on another. */
+/* Ready in [10,30) and [70,80), waiting in [40,60); while it is ready in [10,30), thread 11 of the
+ * same program runs [15,20) on the processor that was left, and [22,28) on another. */
 static void counts_others_alone(void)
 {
     struct gputrace make;

@@ -1,6 +1,6 @@
 /*
- * Order statistics by narrowing (timeline/quantile.c) against sorting: of few values and many, equal ones, outliers, spans at powers of
- * two, and spans that take more than 32 bits.
+ * Order statistics by narrowing (timeline/quantile.c) against sorting: of few values and many,
+ * equal ones, outliers, spans at powers of two, and spans that take more than 32 bits.
  */
 #include "check.h"
 

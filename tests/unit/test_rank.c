@@ -1,6 +1,6 @@
 /*
- * A ranking of two candidates that can be worked out on paper: who is fastest in which operator, module and range, through
- * what, and what a step costs.
+ * A ranking of two candidates that can be worked out on paper: who is fastest in which operator,
+ * module and range, through what, and what a step costs.
  */
 #include <math.h>
 
@@ -11,8 +11,8 @@
 
 #define STEPS 6
 
-/* us of the parts of a step, one after another: block.0 has a product, block.1 a product and a gelu, which is called
- * `gelus` times. `watts` at the start, and more with each us. */
+/* us of the parts of a step, one after another: block.0 has a product, block.1 a product and a
+ * gelu, which is called `gelus` times. `watts` at the start, and more with each us. */
 struct plan {
     const char *product, *gelu;
     int64_t mm, gelu_us, gelus, length;

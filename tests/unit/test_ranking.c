@@ -72,7 +72,8 @@ static struct nl_findings *made(const struct ranked *rows, size_t count)
     return findings;
 }
 
-/* The wall is 1000: what can be won decides, not what it costs; nothing hides behind a smaller one. */
+/* The wall is 1000: what can be won decides, not what it costs; nothing
+ * hides behind a smaller one. */
 static void ranks_by_what_can_be_won(void)
 {
     static const struct ranked wins[] = {{"costly", 0, 0, 0, 500, 100},
@@ -116,7 +117,8 @@ static void idle_without_launches(struct gputrace *make)
         gputrace_kernel(make, 7, "softmax", -1, 0, i * 7000, 3000);
 }
 
-/* No saving where the recording does not say why the device is idle, nor of a kernel that merely takes long. */
+/* No saving where the recording does not say why the device is idle, nor of a
+ * kernel that merely takes long. */
 static void promises_what_is_known(void)
 {
     static const struct {

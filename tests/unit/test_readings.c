@@ -1,6 +1,6 @@
 /*
- * What telemetry read of one counter, in order and how long it holds (timeline/readings.c), and recordings that were thinned
- * (timeline/thinned.c): worked out by hand, limits from both sides.
+ * What telemetry read of one counter, in order and how long it holds (timeline/readings.c), and
+ * recordings that were thinned (timeline/thinned.c): worked out by hand, limits from both sides.
  */
 #include "check.h"
 #include "gputrace.h"

@@ -1,4 +1,5 @@
-/* What recording cost (derive/reccost.h): each hook by its own key, however much others look like it. */
+/* What recording cost (derive/reccost.h): each hook by its own key, however
+ * much others look like it. */
 #include "check.h"
 
 #include "derive/derive.h"

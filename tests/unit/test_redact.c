@@ -254,8 +254,8 @@ static double seconds_for(const char *part, char *text, size_t len, bool name)
     return (double)(after - before) / CLOCKS_PER_SEC;
 }
 
-/* A text of twice the length takes twice as long, not four times. A machine that does other things may make one
- * measurement longer: then the least of several counts. */
+/* A text of twice the length takes twice as long, not four times. A machine that does other things
+ * may make one measurement longer: then the least of several counts. */
 static bool is_linear(const char *part, bool name)
 {
     enum { LENGTH = 1 << 16, TRIES = 5 };

@@ -1,6 +1,7 @@
 /*
- * Limits of what is taken for a secret (redact/redact.c), each from both sides: users of addresses, whose password it is, settings in
- * addresses, plain values, schemes, and how far the words of a private key may lie behind its dashes.
+ * Limits of what is taken for a secret (redact/redact.c), each from both sides: users of addresses,
+ * whose password it is, settings in addresses, plain values, schemes, and how far the words of a
+ * private key may lie behind its dashes.
  */
 #include "check.h"
 

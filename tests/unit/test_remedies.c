@@ -32,8 +32,9 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Does `text` hold `word` at the start of a word, whatever the case? Names of PyTorch's interface (the
- * device is called 'cuda' under ROCm, too) and the title of a table are no advice for a vendor. */
+/* Does `text` hold `word` at the start of a word, whatever the case? Names of
+ * PyTorch's interface (the device is called 'cuda' under ROCm, too) and the title of a
+ * table are no advice for a vendor. */
 static bool holds(const char *text, const char *word)
 {
     /* Names of causes stay what they are. */

@@ -1,6 +1,6 @@
 /*
- * Rules of the gate (compare/rules.h): what each text means, in the metric's unit; where a wrong one is wrong; files of rules, and what is
- * no such file, by line and column.
+ * Rules of the gate (compare/rules.h): what each text means, in the metric's unit; where a wrong
+ * one is wrong; files of rules, and what is no such file, by line and column.
  */
 #include "check.h"
 

@@ -1,5 +1,5 @@
-/* The run document: strict JSON, the schema's interpreter, settings, identity, peaks, and a document
- * with numbers worked out by hand. */
+/* The run document: strict JSON, the schema's interpreter, settings, identity, peaks, and a
+ * document with numbers worked out by hand. */
 #include "check.h"
 #include "gputrace.h"
 

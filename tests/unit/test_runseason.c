@@ -1,6 +1,6 @@
 /*
- * Seasons of runs: by simulation, that none is found where there is none, that one which is there is found, and what that
- * does to the judgement of a run.
+ * Seasons of runs: by simulation, that none is found where there is none, that one which is there
+ * is found, and what that does to the judgement of a run.
  */
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /*
- * The sieve for names of events against a search of every part at every place: each part alone, behind and before other letters, in both cases,
- * with one letter changed, and texts pieced together from parts.
+ * The sieve for names of events against a search of every part at every place: each part
+ * alone, behind and before other letters, in both cases, with one letter changed, and texts
+ * pieced together from parts.
  */
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /*
- * Tokens by their shapes (redact/secrettoken.c): those that are told by a whole shape beside patterns of the C library, over all small
- * changes of one of each; each shape of the list with as many letters as it needs, and one less; limits of what looks random.
+ * Tokens by their shapes (redact/secrettoken.c): those that are told by a whole shape beside
+ * patterns of the C library, over all small changes of one of each; each shape of the list with as
+ * many letters as it needs, and one less; limits of what looks random.
  */
 #include <regex.h>
 
@@ -71,7 +72,8 @@ static void shapes_beside_patterns(void)
 
 /* ---- The list ---- */
 
-/* Of each kind letters that are a digit, a capital and a small letter in turn, as far as the kind has them. */
+/* Of each kind letters that are a digit, a capital and a small letter in turn, as
+ * far as the kind has them. */
 #define OF_ALNUM  "0aB"
 #define OF_HEX    "0aB"
 #define OF_UPPER  "0BC"

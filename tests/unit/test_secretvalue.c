@@ -1,6 +1,6 @@
 /*
- * Where the value behind the name of a secret begins and ends (redact/secretvalue.c): how each way to write one is read, and each
- * limit from both sides. Names are KEY but for those of headers.
+ * Where the value behind the name of a secret begins and ends (redact/secretvalue.c): how each way
+ * to write one is read, and each limit from both sides. Names are KEY but for those of headers.
  */
 #include "check.h"
 
@@ -220,7 +220,8 @@ static void limits(void)
     /* 256 letters between the quote and the name */
     check_repeated("'", 'x', 256, "KEY=a b' c", "a b");
     check_repeated("'", 'x', 257, "KEY=a b' c", "a");
-    /* 4096 letters of a value; of one in quotes with its first quote, so that the last must be the 4096th */
+    /* 4096 letters of a value; of one in quotes with its first quote, so that
+     * the last must be the 4096th */
     check_length("KEY=", 4096, "", 4096);
     check_length("KEY=", 4097, "", 4096);
     check_length("KEY=\"", 4094, "\" c", 4094);

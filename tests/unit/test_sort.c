@@ -1,4 +1,5 @@
-/* Sorting against qsort with the place as the second key: arrays of few and of many ascending runs. */
+/* Sorting against qsort with the place as the second key: arrays of few and
+ * of many ascending runs. */
 #include "check.h"
 
 #include <stdlib.h>

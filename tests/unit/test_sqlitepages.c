@@ -191,7 +191,8 @@ static void count_row(void *context, const struct sqlitepages_cell *cells)
     ++*(uint64_t *)context;
 }
 
-/* All rows that can be had from all tables of a database in memory, and pages that were taken for leaves. */
+/* All rows that can be had from all tables of a database in memory, and pages
+ * that were taken for leaves. */
 static uint64_t rows_by(const unsigned char *bytes, size_t size, unsigned threads,
                         struct sqlitepages_damage *damage, uint64_t *taken)
 {
@@ -300,8 +301,8 @@ static void long_chains_are_bounded(void)
     leaf[4] = 200; /* cells, all the same */
     for (int i = 0; i < 200; i++)
         leaf[8 + 2 * i] = 0x04; /* at 1024 */
-    /* payload 4,000,000 as a varint, rowid 1, a record whose header is empty; then, behind the local
-     * part, the overflow page, which names itself. */
+    /* payload 4,000,000 as a varint, rowid 1, a record whose header is empty; then, behind the
+     * local part, the overflow page, which names itself. */
     memcpy(leaf + 1024, (unsigned char[]){0x81, 0xf4, 0x92, 0x00, 1, 1}, 6);
     for (int at = 1030; at + 4 < PAGE; at++)
         leaf[at] = at % 4 == 0 ? 3 : 0;

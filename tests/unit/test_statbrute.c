@@ -1,6 +1,7 @@
 /*
- * The tests of samples, their distributions and the change points beside a second implementation that follows the definitions and counts
- * everything: all pairs, all orders, integrals in small steps. Samples are small, with and without ties.
+ * The tests of samples, their distributions and the change points beside a second implementation
+ * that follows the definitions and counts everything: all pairs, all orders, integrals in small
+ * steps. Samples are small, with and without ties.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -98,7 +99,8 @@ static double pairs_won(const double *a, size_t n, const double *b, size_t m)
     return u;
 }
 
-/* The variance of U is that of a sum of n drawn from all the ranks, equal values having the mean of theirs. */
+/* The variance of U is that of a sum of n drawn from all the ranks, equal values
+ * having the mean of theirs. */
 static double variance_of_u(const double *a, size_t n, const double *b, size_t m, bool *ties)
 {
     double all[2 * MOST], sum = 0;

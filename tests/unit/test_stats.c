@@ -135,7 +135,8 @@ static void knows_the_distributions(void)
                    i / 200.0 - 0.0025 + 0.004 < 0.5 ? i / 200.0 - 0.0025 + 0.004 : 0.5, 1e-9);
 }
 
-/* Of {1, 2} and {3, 4}: 1 of 6 orders; of {1, 3} and {2, 4}: U = 1, of which 2 orders are at most. */
+/* Of {1, 2} and {3, 4}: 1 of 6 orders; of {1, 3} and {2, 4}: U = 1, of
+ * which 2 orders are at most. */
 static void counts_orders_on_paper(void)
 {
     double a[] = {2, 1}, b[] = {4, 3}, c[] = {1, 3}, d[] = {2, 4};

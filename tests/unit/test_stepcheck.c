@@ -1,6 +1,7 @@
 /*
- * Iterations or layers (timeline/stepcheck.c): which names count layers, shares of the segments, launches and ranges of servers,
- * each limit from both sides. Times in microseconds: segment i begins with a launch at 1000 i.
+ * Iterations or layers (timeline/stepcheck.c): which names count layers, shares of the segments,
+ * launches and ranges of servers, each limit from both sides. Times in microseconds: segment i
+ * begins with a launch at 1000 i.
  */
 #include "check.h"
 #include "gputrace.h"

@@ -1,6 +1,7 @@
 /*
- * Energy of steps beside a second implementation that adds it up microsecond by microsecond, over readings at any times: power and
- * counters of energy, in W, mW, J and mJ, with readings missing, of one moment, and counters that begin anew.
+ * Energy of steps beside a second implementation that adds it up microsecond by microsecond, over
+ * readings at any times: power and counters of energy, in W, mW, J and mJ, with readings missing,
+ * of one moment, and counters that begin anew.
  */
 #include <math.h>
 

@@ -154,7 +154,8 @@ static void takes_marked_steps(void)
     nl_trace_free(trace);
 }
 
-/* Numbered ranges; modules are loaded in the first. One range of a surer text alone says nothing. */
+/* Numbered ranges; modules are loaded in the first. One range of a surer
+ * text alone says nothing. */
 static void takes_ranges_by_their_text(void)
 {
     struct site site;
@@ -278,7 +279,8 @@ static void add_rounds_kernels(struct site *site)
     add_kernel(site, "add", 100, 0);
 }
 
-/* Rounds whose ranges are numbered on and on: layers of one step where the name says so, else perhaps iterations. */
+/* Rounds whose ranges are numbered on and on: layers of one step where the name says so,
+ * else perhaps iterations. */
 static void numbered_rounds(void)
 {
     static const struct {
@@ -303,7 +305,8 @@ static void numbered_rounds(void)
     }
 }
 
-/* Three names of layers, in `held` of the rounds all together, from the second on: what marks a round begins in the first. */
+/* Three names of layers, in `held` of the rounds all together, from the second on: what marks a
+ * round begins in the first. */
 static size_t steps_with_layers(int rounds, int held)
 {
     static const char *const names[] = {"layer_0", "layer_1", "layer_2"};
@@ -318,7 +321,8 @@ static size_t steps_with_layers(int rounds, int held)
     return steps_in(&site);
 }
 
-/* A layer comes in every step: names that are in fewer than 34 % of the rounds are of layers, that are rounds of one step. */
+/* A layer comes in every step: names that are in fewer than 34 % of the rounds are of layers,
+ * that are rounds of one step. */
 static void names_in_few_rounds(void)
 {
     check_case("50 of 150");

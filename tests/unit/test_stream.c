@@ -203,7 +203,8 @@ static void files_and_early_close(void)
 
 enum { HELD = 9, COPIES = 5 }; /* more than the ring has, and so many bytes that it goes round */
 
-/* Reads and pieces in turn, several pieces at a time, with all of the room around them written to. */
+/* Reads and pieces in turn, several pieces at a time, with all of the room
+ * around them written to. */
 static void lends_and_reads(struct nl_stream *stream, const unsigned char *bytes)
 {
     struct nl_stream_piece held[HELD] = {0};

@@ -1,6 +1,7 @@
 /*
- * What is said behind an error of SQLite (sql/suggest.c): the nearest name, what other exports call it, the tables that have a column.
- * A name is near when fewer edits than a third of its letters and two lead to it; of equally near ones the first is named.
+ * What is said behind an error of SQLite (sql/suggest.c): the nearest name, what other exports call
+ * it, the tables that have a column. A name is near when fewer edits than a third of its letters
+ * and two lead to it; of equally near ones the first is named.
  */
 #include "check.h"
 #include "devicetrace.h"

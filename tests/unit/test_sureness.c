@@ -1,6 +1,7 @@
 /*
- * How sure findings are is measured here: every planted profile (plantedall.h) in many variations, whole, without
- * names, with launches lost, without launches. No finding may be stated surer than it was right.
+ * How sure findings are is measured here: every planted profile (plantedall.h) in many
+ * variations, whole, without names, with launches lost, without launches. No finding may be
+ * stated surer than it was right.
  *
  *     SURENESS=60 build/tests/unit/test_sureness      all variations; prints the counts (tools/sureness)
  */
@@ -68,7 +69,8 @@ static enum nl_sure_of recorded(const struct nl_trace *trace)
     return of;
 }
 
-/* Profiles that say nothing about sureness: variations are on either side of the threshold, or plant the cause. */
+/* Profiles that say nothing about sureness: variations are on either side of the
+ * threshold, or plant the cause. */
 static bool is_left_out(const struct planted_case *planted, enum gputrace_without without)
 {
     if (!strcmp(planted->cause, "truncated_or_dropped"))
@@ -138,7 +140,8 @@ static void is_earned(void)
 
 static const struct nl_sure_counts pool = {9000, 9000}, missed = {8900, 9000};
 
-/* More hits at as many misses: never less sure. Without trials: no surer than right, surer than wrong. */
+/* More hits at as many misses: never less sure. Without trials: no surer than
+ * right, surer than wrong. */
 static void more_hits(void)
 {
     const struct nl_sure_counts none = {0, 0};
@@ -161,7 +164,8 @@ static void more_hits(void)
     }
 }
 
-/* Of all counts from a small set: less recorded is never surer; likewise of every cause that there is. */
+/* Of all counts from a small set: less recorded is never surer; likewise of
+ * every cause that there is. */
 static void less_recorded(void)
 {
     static const struct nl_sure_counts some[] = {{0, 0},   {1, 1},   {3, 3},     {0, 3},

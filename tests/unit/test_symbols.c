@@ -1,6 +1,7 @@
 /*
- * Names of addresses: those of an ELF file that is written here byte by byte (symbols/elfsymbols.c), and those that a program
- * tells in /tmp/perf-PID.map (symbols/jitnames.c). What lies where is written beside it.
+ * Names of addresses: those of an ELF file that is written here byte by byte
+ * (symbols/elfsymbols.c), and those that a program tells in /tmp/perf-PID.map (symbols/jitnames.c).
+ * What lies where is written beside it.
  */
 #include "check.h"
 

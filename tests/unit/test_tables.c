@@ -1,5 +1,5 @@
-/* Tables over hand-made GPU profiles whose numbers were worked out by hand; test_analyze.c has the whole
- * list over one profile. */
+/* Tables over hand-made GPU profiles whose numbers were worked out by hand; test_analyze.c has the
+ * whole list over one profile. */
 #include "check.h"
 #include "gputrace.h"
 
@@ -30,7 +30,8 @@ static void holds(const struct nl_result *result, const char *kind, uint64_t cou
     CHECK_STR(nl_str(kind), "a row of the table");
 }
 
-/* More neighbours of one kind than are added up at once, and ranges so long that their sum stays at the most there is. */
+/* More neighbours of one kind than are added up at once, and ranges so long that their sum
+ * stays at the most there is. */
 static void events(void)
 {
     struct gputrace make;
@@ -88,7 +89,8 @@ static void streams(void)
     nl_trace_free(trace);
 }
 
-/* 2·4096³ operations in 10 ms on an H100, whose peak of 989.5 TFLOP/s holds at 132 × 4096 × 1,830 MHz; it ran at 915 MHz. */
+/* 2·4096³ operations in 10 ms on an H100, whose peak of 989.5 TFLOP/s holds at 132 × 4096 ×
+ * 1,830 MHz; it ran at 915 MHz. */
 static void clock_of_use(void)
 {
     struct gputrace make;
@@ -134,8 +136,9 @@ static void put_facts(struct gputrace *make, const char *const (*facts)[2])
         nl_builder_meta(make->builder, 0, (*facts)[0], nl_str((*facts)[1]));
 }
 
-/* Two processes: 1,000 + 500 events of 10 ns, 200 + 100 layers of 300 ns, 40 operators of unknown cost, 7 us and 3 us for
- * Python's hooks, 5 us of samples, 4 starts of 100 us, of 1 ms: 15 + 90 + 10 + 5 + 400 = 520 us. */
+/* Two processes: 1,000 + 500 events of 10 ns, 200 + 100 layers of 300 ns, 40 operators of
+ * unknown cost, 7 us and 3 us for Python's hooks, 5 us of samples, 4 starts of 100 us, of 1 ms:
+ * 15 + 90 + 10 + 5 + 400 = 520 us. */
 static void recording_cost(void)
 {
     static const char *const facts[][2] = {{"recorded events", "1000"},

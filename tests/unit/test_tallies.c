@@ -1,5 +1,6 @@
 /*
- * What readers say that they skipped, repaired or cut: so many faults in a text, such a count; and limits of lengths, from both sides.
+ * What readers say that they skipped, repaired or cut: so many faults in a text, such a count; and
+ * limits of lengths, from both sides.
  */
 #include "corpus.h"
 
@@ -7,7 +8,8 @@
 
 #define X(more) "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1" more "},"
 
-/* The text is head, the fault none to three times, and tail. Each fault counts `each`; `most`: of how many can there be. */
+/* The text is head, the fault none to three times, and tail. Each fault counts `each`; `most`:
+ * of how many can there be. */
 static const struct {
     const char *head, *fault, *tail, *item;
     int each, most;

@@ -1,6 +1,7 @@
 /*
- * What watches GPUs from outside (ingest/telemetry): times against the C library's calendar, the kinds of files by their first lines as
- * the tools write them, and the values of small tables, worked out by hand.
+ * What watches GPUs from outside (ingest/telemetry): times against the C library's calendar,
+ * the kinds of files by their first lines as the tools write them, and the values of small
+ * tables, worked out by hand.
  */
 #include "check.h"
 

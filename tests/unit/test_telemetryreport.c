@@ -1,6 +1,7 @@
 /*
- * Reports of nvidia-smi -q (ingest/telemetry/gputelemetry_report.c), as text and as XML: what becomes a counter and by which name, which
- * numbers measure nothing, facts of devices, processes. Small reports, told as they are written and read by hand.
+ * Reports of nvidia-smi -q (ingest/telemetry/gputelemetry_report.c), as text and as XML: what
+ * becomes a counter and by which name, which numbers measure nothing, facts of devices, processes.
+ * Small reports, told as they are written and read by hand.
  */
 #include "check.h"
 
@@ -30,7 +31,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* "0 Fan Speed[%]=30@0;" of all values, sorted, "MIG 1 of 0 …" of a part of a device; behind @ the seconds since the first. */
+/* "0 Fan Speed[%]=30@0;" of all values, sorted, "MIG 1 of 0 …" of a part of a device; behind @ the
+ * seconds since the first. */
 static const char *say(const struct nl_trace *t)
 {
     static char text[4000];
@@ -312,7 +314,8 @@ static void facts_that_are_none(void)
     }
 }
 
-/* Twelve sections in each other are kept, each with 64 letters of its name: the longest name that there can be. */
+/* Twelve sections in each other are kept, each with 64 letters of its name: the
+ * longest name that there can be. */
 static void deep_names(void)
 {
     static char text[4000], want[1000];

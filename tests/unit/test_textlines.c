@@ -1,4 +1,5 @@
-/* Lines of texts (parse/textlines.h): every kind of end, encodings with each length of a character, lines longer than what is kept. */
+/* Lines of texts (parse/textlines.h): every kind of end, encodings with each length of a character,
+ * lines longer than what is kept. */
 #include "base/mem.h"
 #include "check.h"
 #include "parse/textlines.h"
@@ -157,7 +158,8 @@ static char *long_text(size_t first, bool wide, size_t *len)
     return text;
 }
 
-/* A line is kept whole up to 4 MiB, whatever the window; what is twice as long is left out and counted, and the next one is there. */
+/* A line is kept whole up to 4 MiB, whatever the window; what is twice as long is left out and
+ * counted, and the next one is there. */
 static void long_lines(void)
 {
     static const struct {

@@ -128,7 +128,8 @@ static bool shows(const struct cells *cells, const char *word)
     return found;
 }
 
-/* On 40 × 10 and more there are the alert, the busiest process and the keys, however many GPUs there are. */
+/* On 40 × 10 and more there are the alert, the busiest process and the keys,
+ * however many GPUs there are. */
 static void screens_of_all_sizes(void)
 {
     static const unsigned rows[] = {1, 2, 3, 4, 5, 7, 10, 11, 16, 24, 50, 100};

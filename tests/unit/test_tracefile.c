@@ -223,7 +223,8 @@ static void saving_fails_cleanly(void)
 
 /* ---- what walks rely on ---- */
 
-/* A nested slice that has a neighbour of its depth before and behind it, on a lane of three depths. */
+/* A nested slice that has a neighbour of its depth before and behind it, on
+ * a lane of three depths. */
 static uint32_t nested(const struct nl_trace *t)
 {
     for (uint32_t l = 0; l < t->lane.rows; l++)
@@ -287,8 +288,8 @@ static void tell(struct nl_trace *t, enum lie lie)
     }
 }
 
-/* Opened unchecked, damage in a large table waits for nl_trace_check; in a small one it is found at once, and nothing
- * that is accepted in two steps would be refused in one. */
+/* Opened unchecked, damage in a large table waits for nl_trace_check; in a small one it is found at
+ * once, and nothing that is accepted in two steps would be refused in one. */
 static void checks_later(void)
 {
     struct nl_err err;

@@ -37,7 +37,8 @@ static void layers_are_joined(void)
     }
 }
 
-/* More layers than files of one engine may lie apart: rows of one file are one part, not a part each. */
+/* More layers than files of one engine may lie apart: rows of one file are
+ * one part, not a part each. */
 static void large_engines_are_joined(void)
 {
     enum { LAYERS = 150 };
@@ -81,7 +82,8 @@ static void large_engines_are_joined(void)
     nl_trace_free(trace);
 }
 
-/* The words of TensorRT's inspector, and the element type that a layer without weights has by them. */
+/* The words of TensorRT's inspector, and the element type that a layer
+ * without weights has by them. */
 static void words_of_types(void)
 {
     static const char *const words[][2] = {

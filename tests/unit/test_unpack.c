@@ -1,6 +1,6 @@
 /*
- * Archives opened in a process of their own: the same list of files as here, whose files are plain and unnamed; and whatever a child
- * sends that is not that, is refused and leaves nothing open.
+ * Archives opened in a process of their own: the same list of files as here, whose files are plain
+ * and unnamed; and whatever a child sends that is not that, is refused and leaves nothing open.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -78,7 +78,8 @@ static bool expand(struct nl_inputs *inputs, const char *second)
     return nl_inputs_expand(inputs, names, second ? 2 : 1, &err);
 }
 
-/* Do two lists hold the same? Places of `there` are two folders deep: made by a child in a folder of its own. */
+/* Do two lists hold the same? Places of `there` are two folders deep: made by a
+ * child in a folder of its own. */
 static void compare(const struct nl_inputs *here, const struct nl_inputs *there)
 {
     CHECK_INT(there->count, here->count);

@@ -1,6 +1,7 @@
 /*
- * The first sentence from both sides of its limits: made-up profiles with one number in them, what the sentence begins with at the
- * last number before a limit, and at the first behind it. Limits are worked out by hand; times in microseconds.
+ * The first sentence from both sides of its limits: made-up profiles with one number in them, what
+ * the sentence begins with at the last number before a limit, and at the first behind it. Limits
+ * are worked out by hand; times in microseconds.
  */
 #include "check.h"
 #include "answer/report.h"
@@ -63,8 +64,9 @@ static void functions(struct gputrace *make, int64_t x, const char *arg)
         cpu_python(make, i % 3 ? "forward" : "backward", i * 1000, 1000);
 }
 
-/* A marked step of 20 ms with nearly all work, which keeps the device busy for 18 ms; the last work ends at x. Where it is that of
- * another thread's device, the step's device is sent something long before. */
+/* A marked step of 20 ms with nearly all work, which keeps the device busy for 18 ms; the
+ * last work ends at x. Where it is that of another thread's device, the step's device is
+ * sent something long before. */
 static void one_step(struct gputrace *make, int64_t x, const char *other)
 {
     const struct gputrace_copy copy = {NL_COPY_HTOD, NL_MEMORY_PINNED, 4, NULL};
@@ -176,8 +178,8 @@ static void tells_starving(void)
     nl_buf_release(&page);
 }
 
-/* Of few events the names that take most, whatever table they are in, the longest first: 19 times 1 ms, then
- * 10 times 1 ms. */
+/* Of few events the names that take most, whatever table they are in, the longest first: 19 times
+ * 1 ms, then 10 times 1 ms. */
 static void lists_few(void)
 {
     struct nl_buf page;
@@ -213,8 +215,8 @@ static void misses_what_was_asked(void)
     }
 }
 
-/* us: x steps of 10000, each fetches for 8990 before ten kernels of 100; fetching is an operator inside. Where it is to be "early",
- * 5000 are fetched before the steps as well. */
+/* us: x steps of 10000, each fetches for 8990 before ten kernels of 100; fetching is an operator
+ * inside. Where it is to be "early", 5000 are fetched before the steps as well. */
 static void fetches_first(struct gputrace *make, int64_t x, const char *early)
 {
     int64_t at = AT;
@@ -232,7 +234,8 @@ static void fetches_first(struct gputrace *make, int64_t x, const char *early)
     }
 }
 
-/* What is fetched before the first work is waiting for input: a step's, or the start's, which no step takes. */
+/* What is fetched before the first work is waiting for input: a step's, or the
+ * start's, which no step takes. */
 static void counts_what_is_fetched_first(void)
 {
     static const struct {

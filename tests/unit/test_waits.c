@@ -1,6 +1,6 @@
 /*
- * Idle time of a thread that did not run or waited for another: planted profiles, where every part of
- * a gap is known, and ones that only look like it.
+ * Idle time of a thread that did not run or waited for another: planted profiles, where every part
+ * of a gap is known, and ones that only look like it.
  */
 #include "tables/lookup.h"
 #include "check.h"
@@ -208,8 +208,8 @@ static void charges_autograd(void)
     check_sums(&make, alone, CHECK_LENGTH(alone));
 }
 
-/* "loss" [31,150) is around backward(): what the engine's thread does between its operators is not its
- * doing; only until the first of them, at 33, the engine waits for it. */
+/* "loss" [31,150) is around backward(): what the engine's thread does between its operators is not
+ * its doing; only until the first of them, at 33, the engine waits for it. */
 static void charges_no_surroundings(void)
 {
     static const struct want want[] = {

@@ -16,8 +16,8 @@ static unsigned char byte_at(size_t i)
     return (unsigned char)(i * 31 ^ i >> 12);
 }
 
-/* Pages of the first `size` bytes that this process has mapped in; read from its own table, since mincore
- * tells of the page cache. */
+/* Pages of the first `size` bytes that this process has mapped in; read from its own table, since
+ * mincore tells of the page cache. */
 static size_t present(const unsigned char *bytes, size_t size)
 {
     size_t count = 0;

@@ -1,6 +1,7 @@
 /*
- * Windows looked up in a profile (timeline/window.c): steps and ranges by their numbers and names, from the first to the last, what is
- * left when several hold, ends that are open, and what is said where nothing is.
+ * Windows looked up in a profile (timeline/window.c): steps and ranges by their numbers and
+ * names, from the first to the last, what is left when several hold, ends that are open, and what
+ * is said where nothing is.
  */
 #include "nsysmake.h"
 

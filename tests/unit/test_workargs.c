@@ -1,11 +1,13 @@
 /*
- * Inputs of operator calls as profiles write them (work/workargs.h): what each form says, what is beyond the limits, texts that are
- * cut anywhere. Texts are cut out of larger ones, so that a letter read behind them shows.
+ * Inputs of operator calls as profiles write them (work/workargs.h): what each form says, what is
+ * beyond the limits, texts that are cut anywhere. Texts are cut out of larger ones, so that a
+ * letter read behind them shows.
  */
 #include "check.h"
 #include "work/workargs.h"
 
-/* The inputs as words: tensors with their sizes, lists with members, elements and matrices, values, types. */
+/* The inputs as words: tensors with their sizes, lists with members, elements and
+ * matrices, values, types. */
 static const char *said_of(const struct work_args *args)
 {
     static char said[1000];

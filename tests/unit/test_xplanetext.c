@@ -50,7 +50,8 @@ static void reads_hlo(void)
     CHECK(xplane_hlo_operation(nl_str("sender")) == NULL);
 }
 
-/* PrimitiveType of XLA's xla_data.proto: number, name in HLO text, bits of an element, a floating-point number? */
+/* PrimitiveType of XLA's xla_data.proto: number, name in HLO text, bits of an element,
+ * a floating-point number? */
 static const struct {
     uint32_t type;
     const char *name;

@@ -105,8 +105,9 @@ static void copy_name(struct agent *agent, const char *path)
     few_copy(agent->program, sizeof agent->program, few_name(path));
 }
 
-/* The path that was executed, where it is the program's own: there (a descriptor that was executed may be closed) and
- * not a link to it nor a script, whose path is among the words that its interpreter gets. */
+/* The path that was executed, where it is the program's own: there (a descriptor that was
+ * executed may be closed) and not a link to it nor a script, whose path is among the words
+ * that its interpreter gets. */
 static const char *path_executed(char *const *words)
 {
     const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
@@ -195,8 +196,8 @@ static bool open_file(struct agent *agent)
     return true;
 }
 
-/* Tells the recorder that this process is there. Where there is no place left, and in another PID namespace, in
- * which the recorder could not find it, the process makes its file at once. */
+/* Tells the recorder that this process is there. Where there is no place left, and in another PID
+ * namespace, in which the recorder could not find it, the process makes its file at once. */
 static void announce(struct agent *agent, bool near)
 {
     struct nl_control *control = agent->control;

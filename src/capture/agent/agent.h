@@ -77,7 +77,8 @@ struct agent {
     struct gpu *gpu;                  /* recording of GPU work (gpu.h); NULL until CUDA is used */
     struct rocm *rocm;                /* likewise of AMD's (rocmstate.h) */
     char program[256], host[64], folder[NL_CONTROL_PATH + 1];
-    /* A program that records nothing writes to nothing from here on, so all that it writes is in one page. */
+    /* A program that records nothing writes to nothing from here on, so all that
+     * it writes is in one page. */
     struct recfile file;
     uint64_t parked_blocks[AGENT_PARKED];  /* not full, their threads ended */
     uint64_t parked_threads[AGENT_PARKED]; /* states to use again */
@@ -85,15 +86,16 @@ struct agent {
 };
 extern struct agent nl_agent;
 
-/* When the library is loaded and when the process ends; both may be called again and do nothing. `words` are
- * the program's, NULL-terminated; NULL = not known here. */
+/* When the library is loaded and when the process ends; both may be called again and do nothing.
+ * `words` are the program's, NULL-terminated; NULL = not known here. */
 void agent_start(char *const *words);
 void agent_finish(void);
 
 /* True when this process records. At the first call, and in a forked child, this makes its file. */
 bool agent_ready(void);
 
-/* True in a signal handler that interrupted the making of the file: what it records is counted, not kept. */
+/* True in a signal handler that interrupted the making of the file: what it
+ * records is counted, not kept. */
 bool agent_becomes(void);
 
 /* The calling thread's state; NULL before its first event and after its last. */

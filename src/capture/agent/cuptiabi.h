@@ -1,10 +1,12 @@
 /*
- * cuptiabi — as much of CUPTI's binary interface (CUDA 11.8 to 13) as is used here, so that neither the
- * toolkit nor a driver is needed to build. libcupti is found and opened at run time (cuptilib.h).
+ * cuptiabi — as much of CUPTI's binary interface (CUDA 11.8 to 13) as is used here, so
+ * that neither the toolkit nor a driver is needed to build. libcupti is found and opened
+ * at run time (cuptilib.h).
  *
- * Records only ever grew at their end between these versions, and libcupti itself steps from one record to
- * the next: the beginnings below are right for all of them. cuptilib.c has the compiler check each member
- * against cuptifields.def, which lists every version. Members that are not used are `skipN`.
+ * Records only ever grew at their end between these versions, and libcupti itself steps from one
+ * record to the next: the beginnings below are right for all of them. cuptilib.c has the
+ * compiler check each member against cuptifields.def, which lists every version. Members that
+ * are not used are `skipN`.
  *
  * Source: the layouts, numbers and prototypes are those of cupti_activity.h, cupti_callbacks.h and
  * cupti_result.h of NVIDIA's CUDA toolkit (public documentation: docs.nvidia.com/cupti).

@@ -1,9 +1,9 @@
 /*
  * cuptilib — libcupti found in the recorded process, and its functions.
  *
- * A process may have one libcupti only, so one that it has loaded already (PyTorch brings its own) comes
- * first; then that of the driver's major version, the toolkit's, and those of Python packages. Nothing is
- * linked. $NEUROLENS_CUPTI names a library to use in place of all that.
+ * A process may have one libcupti only, so one that it has loaded already (PyTorch brings its own)
+ * comes first; then that of the driver's major version, the toolkit's, and those of Python
+ * packages. Nothing is linked. $NEUROLENS_CUPTI names a library to use in place of all that.
  */
 #ifndef NL_CUPTILIB_H
 #define NL_CUPTILIB_H

@@ -2,7 +2,8 @@
  * cuptipages — what CUPTI reports of unified memory, and how to ask for it: the part of cuptiabi.h
  * about pages that the processor and the GPU share, which the driver moves between them.
  *
- * Source: CUpti_ActivityUnifiedMemoryCounter2 and 3, CUpti_ActivityUnifiedMemoryCounterConfig of cupti_activity.h.
+ * Source: CUpti_ActivityUnifiedMemoryCounter2 and 3,
+ * CUpti_ActivityUnifiedMemoryCounterConfig of cupti_activity.h.
  */
 #ifndef NL_CUPTIPAGES_H
 #define NL_CUPTIPAGES_H

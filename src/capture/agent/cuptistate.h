@@ -1,12 +1,12 @@
 /*
- * cuptistate — recording of GPU work inside the recorded process: what gpuinject.c (start, CUPTI's callbacks, end) and
- * gpucells.c (CUPTI's records to cells) share.
+ * cuptistate — recording of GPU work inside the recorded process: what gpuinject.c (start, CUPTI's
+ * callbacks, end) and gpucells.c (CUPTI's records to cells) share.
  *
- * CUDA's driver loads this library when it starts ($CUDA_INJECTION64_PATH) and calls InitializeInjection.
- * From then on CUPTI asks for buffers in whatever thread of the program, fills them, and hands them back; one
- * thread of ours turns records into cells. All state is struct gpu, found through nl_agent since
- * CUPTI's callbacks for buffers carry no pointer. A forked child of a process that used CUDA cannot use it:
- * there everything here is dead.
+ * CUDA's driver loads this library when it starts ($CUDA_INJECTION64_PATH) and calls
+ * InitializeInjection. From then on CUPTI asks for buffers in whatever thread of the program, fills
+ * them, and hands them back; one thread of ours turns records into cells. All state is struct gpu,
+ * found through nl_agent since CUPTI's callbacks for buffers carry no pointer. A forked child of a
+ * process that used CUDA cannot use it: there everything here is dead.
  */
 #ifndef NL_CUPTISTATE_H
 #define NL_CUPTISTATE_H

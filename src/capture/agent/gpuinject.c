@@ -1,7 +1,7 @@
 /*
- * What CUDA's driver calls when a program starts CUDA, CUPTI's callbacks, the thread that empties buffers,
- * and the end. Nothing here prints, and nothing that goes wrong is reported to the program: it is in the
- * recording instead, and the run goes on with the CPU's side.
+ * What CUDA's driver calls when a program starts CUDA, CUPTI's callbacks, the thread that empties
+ * buffers, and the end. Nothing here prints, and nothing that goes wrong is reported to the
+ * program: it is in the recording instead, and the run goes on with the CPU's side.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -121,7 +121,8 @@ static void write_totals(struct gpu *gpu)
                    "all were full, and this CUPTI cannot be refused one");
 }
 
-/* All that reading records costs the program happens on this thread; what CUPTI does in calls does not. */
+/* All that reading records costs the program happens on this thread; what
+ * CUPTI does in calls does not. */
 static void tell_cost(struct gpu *gpu)
 {
     char text[24];
@@ -187,7 +188,8 @@ static bool start_consumer(struct gpu *gpu)
 
 /* ---- the end ---- */
 
-/* CUPTI may hang in its flush: the consumer does it, and the program's end waits a few seconds at most. */
+/* CUPTI may hang in its flush: the consumer does it, and the program's end
+ * waits a few seconds at most. */
 static void at_exit(void)
 {
     struct gpu *gpu = nl_agent.gpu;

@@ -1,5 +1,5 @@
-/* Two stacks of numbers; a tag in the upper half of their heads, new with every change, keeps a slow thread
- * from swapping in a stale link. */
+/* Two stacks of numbers; a tag in the upper half of their heads, new with every change, keeps a
+ * slow thread from swapping in a stale link. */
 #define _GNU_SOURCE
 #include "capture/agent/gpupool.h"
 

@@ -50,8 +50,8 @@ bool gpupool_done(struct gpupool *pool, const unsigned char *buffer, size_t vali
 void gpupool_wait(struct gpupool *pool);
 void gpupool_wake(struct gpupool *pool);
 
-/* All filled buffers, in the order in which they were filled: number + 1 of the first, linked by `next`;
- * 0 = none. One thread may call it. */
+/* All filled buffers, in the order in which they were filled: number + 1 of the first, linked by
+ * `next`; 0 = none. One thread may call it. */
 uint32_t gpupool_completed(struct gpupool *pool);
 
 /* Puts an emptied buffer back. */

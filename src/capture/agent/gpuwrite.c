@@ -47,8 +47,9 @@ void gpu_write_fact(struct thread *thread, const char *key, const char *value)
 
 void gpu_shift_found(struct gpu_shift *shift, int64_t ns, int64_t width_ns)
 {
-    /* Times in a buffer are moved by what held when it came: by all that the shift has changed since the
-     * one before they may be off, whether the clock was set or steered, or the machine slept. */
+    /* Times in a buffer are moved by what held when it came: by all that the shift has
+     * changed since the one before they may be off, whether the clock was set or
+     * steered, or the machine slept. */
     int64_t moved = shift->known ? ns - shift->ns : 0;
     int64_t error = (moved < 0 ? -moved : moved) + width_ns / 2 + 1;
     shift->error_ns = error > shift->error_ns ? error : shift->error_ns;
@@ -64,7 +65,8 @@ void gpu_write_shift(struct thread *thread, const struct gpu_shift *shift)
         gpu_write_fact(thread, "GPU clock error (ns)", text);
 }
 
-/* New in glibc 2.30. On older ones the wait follows the clock of the day, and is off by what that is set. */
+/* New in glibc 2.30. On older ones the wait follows the clock of the day, and is
+ * off by what that is set. */
 #pragma weak sem_clockwait
 
 static int wait_until(sem_t *sem, bool monotonic, const struct timespec *until)

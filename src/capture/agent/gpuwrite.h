@@ -1,6 +1,7 @@
 /*
- * gpuwrite — cells of GPU work (nlrec/recgpu.h) into the recording, by whatever vendor's source. The writing thread must
- * be entered (agent_enter) and have the number NL_REC_DRIVER; notes and facts may come from any.
+ * gpuwrite — cells of GPU work (nlrec/recgpu.h) into the recording, by whatever vendor's source.
+ * The writing thread must be entered (agent_enter) and have the number NL_REC_DRIVER; notes and
+ * facts may come from any.
  */
 #ifndef NL_GPUWRITE_H
 #define NL_GPUWRITE_H
@@ -18,7 +19,8 @@ void gpu_write(struct thread *thread, struct nl_rec_cell cell, const void *one, 
 void gpu_write_note(struct thread *thread, const char *item, uint64_t count, const char *detail);
 void gpu_write_fact(struct thread *thread, const char *key, const char *value);
 
-/* What is to be taken from the times of a driver's clock to have ours, as it was found with each buffer. */
+/* What is to be taken from the times of a driver's clock to have ours, as it
+ * was found with each buffer. */
 struct gpu_shift {
     bool known;
     int64_t ns, error_ns; /* error: the largest so far */

@@ -34,7 +34,8 @@ static int claim(uint32_t hook)
                                        __ATOMIC_RELAXED);
 }
 
-/* A thread's state and its block, in memory that is there at once: faults would be measured, too. */
+/* A thread's state and its block, in memory that is there at once: faults
+ * would be measured, too. */
 static struct thread *make_scratch(void)
 {
     size_t bytes = 4096 + NL_REC_BLOCK_BYTES;

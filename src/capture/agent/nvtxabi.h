@@ -1,9 +1,9 @@
 /*
- * nvtxabi — the calling convention between a program's NVTX (version 3) and an injected library, as far as
- * it is used here. The program carries the NVTX functions itself, as pointers that first look for a
- * library; the library named by NVTX_INJECTION64_PATH is loaded, its InitializeInjectionNvtx2 is called,
- * and may put its own functions into the tables. That happens once for every shared object that was
- * compiled with the NVTX headers.
+ * nvtxabi — the calling convention between a program's NVTX (version 3) and an injected library, as
+ * far as it is used here. The program carries the NVTX functions itself, as pointers that first
+ * look for a library; the library named by NVTX_INJECTION64_PATH is loaded, its
+ * InitializeInjectionNvtx2 is called, and may put its own functions into the tables. That happens
+ * once for every shared object that was compiled with the NVTX headers.
  */
 #ifndef NL_NVTXABI_H
 #define NL_NVTXABI_H

@@ -1,7 +1,7 @@
 /*
- * NVTX into the recording, with or without a GPU. Domains and registered strings are handed out as name
- * ids, so their handles need no table. Texts are copied at each call: NVTX does not promise that a
- * pointer means the same text twice.
+ * NVTX into the recording, with or without a GPU. Domains and registered strings are handed out as
+ * name ids, so their handles need no table. Texts are copied at each call: NVTX does not promise
+ * that a pointer means the same text twice.
  */
 #include <pthread.h>
 #include <string.h>

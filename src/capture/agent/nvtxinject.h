@@ -1,6 +1,6 @@
 /*
- * nvtxinject — NVTX's default domain for others who mark ranges in the program's words: AMD's roctx (rocminject.c).
- * Texts may be NULL.
+ * nvtxinject — NVTX's default domain for others who mark ranges in the program's words: AMD's roctx
+ * (rocminject.c). Texts may be NULL.
  */
 #ifndef NL_NVTXINJECT_H
 #define NL_NVTXINJECT_H

@@ -1,4 +1,5 @@
-/* The interpreter's options as it reads them itself: letters together, -c and -m end them, -W and -X take a word. */
+/* The interpreter's options as it reads them itself: letters together, -c and -m end
+ * them, -W and -X take a word. */
 #define _GNU_SOURCE
 #include "capture/agent/pythonhere.h"
 
@@ -15,7 +16,8 @@
 /* Of CPython, where the process has one; dlsym would set up the heap of those that have none. */
 extern const char *Py_GetVersion(void) __attribute__((weak, visibility("default")));
 
-/* Letters of one word; *rest: 1 = the next word is the value of the last one, 2 = no options follow. */
+/* Letters of one word; *rest: 1 = the next word is the value of the last
+ * one, 2 = no options follow. */
 static uint32_t letters(const char *word, int *rest)
 {
     uint32_t found = 0;

@@ -1,7 +1,7 @@
 /*
- * pythonhere — whether this process is a Python interpreter, and what keeps the package's hooks from being run in it:
- * options (-I, -E, -S), a PYTHONPATH that does not name them. Known before the interpreter starts, so that
- * coverage can say it of the shortest program, too.
+ * pythonhere — whether this process is a Python interpreter, and what keeps the package's hooks
+ * from being run in it: options (-I, -E, -S), a PYTHONPATH that does not name them. Known before
+ * the interpreter starts, so that coverage can say it of the shortest program, too.
  */
 #ifndef NL_PYTHONHERE_H
 #define NL_PYTHONHERE_H

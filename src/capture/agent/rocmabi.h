@@ -1,13 +1,14 @@
 /*
- * rocmabi — as much of the binary interface of AMD's rocprofiler-sdk (1.x, ROCm 7 and later) as is used here, so
- * that neither ROCm nor a driver is needed to build. The library is in the process already when it calls us; its
- * functions are found at run time (rocmcalls.def).
+ * rocmabi — as much of the binary interface of AMD's rocprofiler-sdk (1.x, ROCm 7 and later) as is
+ * used here, so that neither ROCm nor a driver is needed to build. The library is in the process
+ * already when it calls us; its functions are found at run time (rocmcalls.def).
  *
  * Records contain their size and only grow at their end within a major version. What is not used is
  * `skipN`.
  *
- * Source: layouts, numbers and prototypes are those of fwd.h, buffer_tracing.h, callback_tracing.h, agent.h and
- * registration.h of rocprofiler-sdk 1.x (public: github.com/ROCm/rocm-systems, projects/rocprofiler-sdk).
+ * Source: layouts, numbers and prototypes are those of fwd.h, buffer_tracing.h, callback_tracing.h,
+ * agent.h and registration.h of rocprofiler-sdk 1.x (public: github.com/ROCm/rocm-systems,
+ * projects/rocprofiler-sdk).
  */
 #ifndef NL_ROCMABI_H
 #define NL_ROCMABI_H

@@ -1,4 +1,5 @@
-/* Records of rocprofiler-sdk to cells of the recording. Kinds of copies and memory are numbered as CUPTI does. */
+/* Records of rocprofiler-sdk to cells of the recording. Kinds of copies and memory
+ * are numbered as CUPTI does. */
 #include <string.h>
 
 #include "capture/agent/rocmcells.h"

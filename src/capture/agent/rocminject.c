@@ -1,6 +1,7 @@
 /*
- * What AMD's runtime calls when a program starts it, rocprofiler-sdk's callbacks, and the end. Nothing here prints, and nothing
- * that goes wrong is reported to the program: it is in the recording instead, and the run goes on with the CPU's side.
+ * What AMD's runtime calls when a program starts it, rocprofiler-sdk's callbacks, and the end.
+ * Nothing here prints, and nothing that goes wrong is reported to the program: it is in the
+ * recording instead, and the run goes on with the CPU's side.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -54,7 +55,8 @@ static bool anchor(struct rocm *rocm)
 
 /* ---- callbacks ---- */
 
-/* Who writes cells of the driver; NULL: the thread is a recorded one of the program's, or is busy. */
+/* Who writes cells of the driver; NULL: the thread is a recorded one of the
+ * program's, or is busy. */
 static struct thread *enter(void)
 {
     struct thread *thread = agent_enter();
@@ -187,7 +189,8 @@ static bool start_flushing(struct rocm *rocm)
 
 /* ---- the end ---- */
 
-/* rocprofiler may hang in its flush: the thread does it, and the program's end waits a few seconds at most. */
+/* rocprofiler may hang in its flush: the thread does it, and the program's end
+ * waits a few seconds at most. */
 static void finalize(void *user)
 {
     struct rocm *rocm = user;

@@ -1,13 +1,14 @@
 /*
- * rocmstate — recording of the work of AMD GPUs inside the recorded process: what rocminject.c (start, callbacks, end)
- * and rocmcells.c (records to cells) share.
+ * rocmstate — recording of the work of AMD GPUs inside the recorded process: what rocminject.c
+ * (start, callbacks, end) and rocmcells.c (records to cells) share.
  *
  * AMD's runtime looks for rocprofiler_configure in the libraries of a process when it starts, and
  * loads rocprofiler-sdk when there is one. That fills a buffer in the program's threads and hands
  * it to us in a separate thread; what does not fit is dropped and counted, so that the program
  * never waits.
  *
- * Not run on a real GPU yet: tested against a library made up for the tests (tests/record/mock_rocm.c).
+ * Not run on a real GPU yet: tested against a library made up for the tests
+ * (tests/record/mock_rocm.c).
  */
 #ifndef NL_ROCMSTATE_H
 #define NL_ROCMSTATE_H

@@ -1,6 +1,6 @@
 /*
- * What include/neurolens.h calls: the table nl_capture_v1, and the library's start and end (named to the
- * linker as its init and fini functions, see meson.build).
+ * What include/neurolens.h calls: the table nl_capture_v1, and the library's start and end (named
+ * to the linker as its init and fini functions, see meson.build).
  */
 #include <stdio.h>
 #include <string.h>

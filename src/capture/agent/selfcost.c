@@ -1,6 +1,6 @@
 /*
- * What an event costs on this machine, measured once a run by the first process that records: pairs of
- * scopes into a scratch buffer, the fastest of some rounds. About 50 µs.
+ * What an event costs on this machine, measured once a run by the first process that records: pairs
+ * of scopes into a scratch buffer, the fastest of some rounds. About 50 µs.
  */
 #define _GNU_SOURCE
 #include <sys/mman.h>

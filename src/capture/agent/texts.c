@@ -1,7 +1,7 @@
 /*
- * An open-addressing table of fixed room in reserved memory: it never moves, so readers need no lock.
- * An entry is complete before its slot is set, so a reader, or a child that was forked in the middle
- * of an addition, sees either all or nothing of it.
+ * An open-addressing table of fixed room in reserved memory: it never moves, so readers need no
+ * lock. An entry is complete before its slot is set, so a reader, or a child that was forked in the
+ * middle of an addition, sees either all or nothing of it.
  */
 #define _GNU_SOURCE
 #include "capture/agent/texts.h"

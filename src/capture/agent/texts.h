@@ -2,8 +2,8 @@
  * texts — names to numbers, inside the recorded process: looked up without a lock, added under one.
  *
  * A number is given out only when its text is in the recording file. Numbers stay valid in forked
- * children: the table is private memory, which a child has too, and texts_rewrite puts all of it into
- * the child's own file.
+ * children: the table is private memory, which a child has too, and texts_rewrite puts all of it
+ * into the child's own file.
  */
 #ifndef NL_TEXTS_H
 #define NL_TEXTS_H

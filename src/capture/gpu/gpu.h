@@ -1,10 +1,10 @@
 /*
- * gpu — what is read of GPUs while something runs, whatever their vendor: a row of gpumetrics.def per
- * value, a struct gpu_vendor per way to get at them (NVML, sysfs).
+ * gpu — what is read of GPUs while something runs, whatever their vendor: a row of gpumetrics.def
+ * per value, a struct gpu_vendor per way to get at them (NVML, sysfs).
  *
- * A value that is not in `have` is unknown: never 0. A vendor reads what is due and no more; a call that is
- * slow is made less often, one that fails is made again a second later, one that the device does not
- * know is never made again. All of that is counted.
+ * A value that is not in `have` is unknown: never 0. A vendor reads what is due and no more; a call
+ * that is slow is made less often, one that fails is made again a second later, one that the device
+ * does not know is never made again. All of that is counted.
  *
  * A reading is a list of values with a time each: most are of the moment, but a driver that samples
  * by itself returns several of one metric, from moments since the last reading.
@@ -99,8 +99,8 @@ extern const struct gpu_vendor *const gpu_vendors[]; /* NULL-terminated */
 void gpu_throttle_words(uint64_t bits, char *out, size_t room);
 #define GPU_THROTTLE_SLOW UINT64_C(0xfc) /* without idle, set clocks, display */
 
-/* When a call that is made every `period_ms` is made: `next` is its state. A call took `spent_ns`; it may
- * take a tenth of the time, no more. */
+/* When a call that is made every `period_ms` is made: `next` is its state. A call took `spent_ns`;
+ * it may take a tenth of the time, no more. */
 #define GPU_SLOW_NS  ((int64_t)50000000)
 #define GPU_RETRY_NS ((int64_t)1000000000)
 int64_t gpu_next(int64_t now_ns, unsigned period_ms, int64_t spent_ns);

@@ -100,7 +100,8 @@ static void take_processes(struct source_run *run, unsigned devices)
     nl_free(sums);
 }
 
-/* Sources are not polled while the window is closed: what was read meanwhile is not of the recording. */
+/* Sources are not polled while the window is closed: what was read meanwhile
+ * is not of the recording. */
 static void heed_window(struct source_run *run, const struct gpuwatch_state *state)
 {
     struct gpus *gpus = run->state;

@@ -17,7 +17,8 @@ static const struct {
 #undef NVML_CALL
 };
 
-/* The functions of a library, by name: pointers to functions are copied, since C does not convert them. */
+/* The functions of a library, by name: pointers to functions are copied, since
+ * C does not convert them. */
 static void look_up(struct nvml *nvml)
 {
     void *found = dlsym(nvml->library, "nvmlErrorString");

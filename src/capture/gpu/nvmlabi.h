@@ -1,7 +1,8 @@
 /*
- * nvmlabi — the part of NVIDIA's management library (libnvidia-ml.so.1) that is used, in structs of our own:
- * neither its header nor its library is needed to build. Layouts and numbers follow the public nvml.h
- * of CUDA 12 and 13; they are fixed there, since programs built with old headers must run with new drivers.
+ * nvmlabi — the part of NVIDIA's management library (libnvidia-ml.so.1) that is used, in structs
+ * of our own: neither its header nor its library is needed to build. Layouts and numbers follow
+ * the public nvml.h of CUDA 12 and 13; they are fixed there, since programs built with old headers
+ * must run with new drivers.
  */
 #ifndef NL_NVMLABI_H
 #define NL_NVMLABI_H

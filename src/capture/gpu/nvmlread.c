@@ -59,8 +59,8 @@ static int sample_memory_utilisation(struct call *call)
                              GPU_MEMORY_UTILISATION, call->out);
 }
 
-/* The second version leaves out what the driver keeps for itself; a library that knows neither it nor our
- * version of it still knows the first. */
+/* The second version leaves out what the driver keeps for itself; a library that knows neither it
+ * nor our version of it still knows the first. */
 static int read_memory(struct call *call)
 {
     struct nvml_memory2 memory2 = {.version = NVML_MEMORY2_VERSION};

@@ -1,7 +1,8 @@
 /*
- * What NVIDIA's driver samples by itself, every 20 ms or so, and keeps for some seconds: peaks between two readings
- * are seen so. Its times are of the wall clock, which may be set meanwhile; so a time is believed only where it can
- * be: later than the sample before it, and not in the future. What is not believed is counted.
+ * What NVIDIA's driver samples by itself, every 20 ms or so, and keeps for some seconds: peaks
+ * between two readings are seen so. Its times are of the wall clock, which may be set meanwhile; so
+ * a time is believed only where it can be: later than the sample before it, and not in the future.
+ * What is not believed is counted.
  */
 #include <string.h>
 #include <time.h>
@@ -14,7 +15,8 @@
 #define FUTURE_US   1000                /* rounding, and a clock that is being steered */
 #define STEP_NS     ((int64_t)10000000) /* more than steering does between two calls */
 
-/* µs of the wall clock now, and what takes a time of it to CLOCK_MONOTONIC: the closest of a few readings. */
+/* µs of the wall clock now, and what takes a time of it to CLOCK_MONOTONIC: the
+ * closest of a few readings. */
 static int64_t wall_clock_us(int64_t *shift_ns)
 {
     int64_t closest = INT64_MAX, real = 0;
@@ -30,7 +32,8 @@ static int64_t wall_clock_us(int64_t *shift_ns)
     return real / 1000;
 }
 
-/* Where to go on; false when the clock was set since: times from before and after it cannot be distinguished. */
+/* Where to go on; false when the clock was set since: times from before and after it
+ * cannot be distinguished. */
 static bool goes_on(struct nvml_sampled *sampled)
 {
     int64_t shift_ns = 0, now_us = wall_clock_us(&shift_ns);

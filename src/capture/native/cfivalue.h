@@ -1,6 +1,6 @@
 /*
- * cfivalue — values of DWARF's call frame expressions: small programs on a stack that say where a caller's
- * registers are. Only what compilers and assemblers put into .eh_frame is understood.
+ * cfivalue — values of DWARF's call frame expressions: small programs on a stack that say where a
+ * caller's registers are. Only what compilers and assemblers put into .eh_frame is understood.
  */
 #ifndef NL_CFIVALUE_H
 #define NL_CFIVALUE_H

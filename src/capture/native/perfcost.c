@@ -56,8 +56,9 @@ static uint32_t work_of(uint64_t ns)
     return fit < MAX_WORK ? (uint32_t)fit : MAX_WORK;
 }
 
-/* Samples that came since the ring was at `from`. 0: other records are among them, or some may be missing: those cost
- * time, too, and are not counted. A record of those that an earlier round lost comes first. */
+/* Samples that came since the ring was at `from`. 0: other records are among them, or some
+ * may be missing: those cost time, too, and are not counted. A record of those that an
+ * earlier round lost comes first. */
 static uint64_t samples_since(const struct bench *bench, uint64_t from)
 {
     uint64_t head = __atomic_load_n(&bench->ring->data_head, __ATOMIC_ACQUIRE), count = 0;
@@ -117,7 +118,8 @@ static uint64_t measure(const struct bench *bench)
     return used >= MIN_ROUNDS ? each[1] : 0;
 }
 
-/* As many samples a round as fit the ring: what they cost makes the round longer, so that more of them come. */
+/* As many samples a round as fit the ring: what they cost makes the round longer,
+ * so that more of them come. */
 static uint64_t samples_of(const struct perf_event_attr *attr, size_t ring)
 {
     uint64_t fit = ring / (RECORD_BYTES + attr->sample_stack_user) * 5 / 8;

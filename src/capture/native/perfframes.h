@@ -1,6 +1,7 @@
 /*
- * perfframes — texts of places in machine code, as recordings hold them: "@file\tbuild id\t0xoffset" (the offset
- * in the file), of code outside files the address in place of the offset. Each is made once.
+ * perfframes — texts of places in machine code, as recordings hold them: "@file\tbuild
+ * id\t0xoffset" (the offset in the file), of code outside files the address in place of the
+ * offset. Each is made once.
  */
 #ifndef NL_PERFFRAMES_H
 #define NL_PERFFRAMES_H

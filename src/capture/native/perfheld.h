@@ -10,8 +10,9 @@
 struct perfheld {
     int64_t since; /* when the process became what it is, by fork or exec; CLOCK_MONOTONIC */
     bool ended;    /* the process */
-    int64_t
-        inner; /* its number in a PID namespace of its own, which its recording has; 0 = none; -1 = not asked */
+    /* its number in a PID namespace of its own, which its recording has; 0
+     * = none; -1 = not asked */
+    int64_t inner;
     struct part_sample *samples;
     struct part_run *runs;
     const char **frames; /* of all samples; these borrow their texts */

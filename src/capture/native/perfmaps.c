@@ -1,5 +1,5 @@
-/* Processes and modules are found by maps, a process's mappings in a sorted array: some hundred, that change
- * seldom and are searched for every frame. */
+/* Processes and modules are found by maps, a process's mappings in a sorted array: some hundred,
+ * that change seldom and are searched for every frame. */
 #define _GNU_SOURCE
 #include "capture/native/perfmaps.h"
 

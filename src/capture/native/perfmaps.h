@@ -18,8 +18,9 @@
 struct perfmaps_module {
     char *path;
     char id
-        [PERFMAPS_ID_TEXT]; /* build id in hex, or "~bytes-mtime" of a file without one; "" not known */
-    bool is_file;           /* else memory that a program wrote code to, or the kernel's */
+        /* build id in hex, or "~bytes-mtime" of a file without one; "" not known */
+        [PERFMAPS_ID_TEXT];
+    bool is_file; /* else memory that a program wrote code to, or the kernel's */
 };
 
 struct perfmaps_mapping {
@@ -42,7 +43,8 @@ struct perfmaps;
 struct perfmaps *perfmaps_new(void);
 void perfmaps_free(struct perfmaps *maps); /* owners must be gone by then */
 
-/* The process, made when it is new; NULL over 1,048,576 of them. Valid until the next of these calls. */
+/* The process, made when it is new; NULL over 1,048,576 of them. Valid until
+ * the next of these calls. */
 struct perfmaps_process *perfmaps_process(struct perfmaps *maps, int64_t pid);
 struct perfmaps_process *perfmaps_find(const struct perfmaps *maps, int64_t pid); /* or NULL */
 /* All there are, for walks; perfmaps_end puts the last one in the place of the one that ended. */

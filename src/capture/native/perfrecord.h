@@ -1,9 +1,10 @@
 /*
  * perfrecord — records of the kernel's perf ring (perf_event_open) taken apart.
  *
- * The bytes may be anything: a record that does not hold what its head promises is refused. What
- * is found points into the bytes given. All records carry who, when and where (sample_id_all); which members
- * a sample has follows from the `sample_type` that its event was opened with, one for a whole ring.
+ * The bytes may be anything: a record that does not hold what its head promises is refused.
+ * What is found points into the bytes given. All records carry who, when and where
+ * (sample_id_all); which members a sample has follows from the `sample_type` that its event was
+ * opened with, one for a whole ring.
  */
 #ifndef NL_PERFRECORD_H
 #define NL_PERFRECORD_H

@@ -23,8 +23,8 @@
 #include "capture/native/perfcost.h"
 #include "capture/native/unwind.h"
 
-/* Of a ring. Everybody may have 128 and the head for each processor (perf_event_mlock_kb); who may lock more gets
- * more, but not on large machines. */
+/* Of a ring. Everybody may have 128 and the head for each processor (perf_event_mlock_kb); who may
+ * lock more gets more, but not on large machines. */
 #define MAX_PAGES   1024u
 #define PAGES_ALL   16384u /* of all rings together */
 #define PAGES_USUAL 128u
@@ -119,7 +119,8 @@ static bool can_open(const struct perfring *ring, const struct perf_event_attr *
     return event >= 0;
 }
 
-/* Cycles where a processor counts them, and the kernel's part of a thread's time where that may be seen. */
+/* Cycles where a processor counts them, and the kernel's part of a thread's
+ * time where that may be seen. */
 static bool choose_sampler(struct perfring *ring, const struct perfring_options *options)
 {
     for (int choice = 3; choice >= 0; choice--) {

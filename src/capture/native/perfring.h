@@ -6,11 +6,12 @@
  *     now and then:  perfring_fill(ring, now); while (perfring_next(ring, &record)) ...
  *     perfring_close(ring);
  *
- * The events are opened, asleep, on the process that will become the program, one per processor, and wake when
- * it becomes itself by exec, so nothing of it is missed; what it starts inherits them. They are never opened
- * on the caller to be inherited: caller and program then had twin contexts, which the kernel exchanges when
- * one follows the other on a processor, and on a busy machine the program went on with the caller's sleeping ones
- * (1 sample of 500, seen on Linux 6.18).
+ * The events are opened, asleep, on the process that will become the program, one per
+ * processor, and wake when it becomes itself by exec, so nothing of it is missed; what it
+ * starts inherits them. They are never opened on the caller to be inherited: caller and
+ * program then had twin contexts, which the kernel exchanges when one follows the other on a
+ * processor, and on a busy machine the program went on with the caller's sleeping ones (1
+ * sample of 500, seen on Linux 6.18).
  *
  * Each processor has a separate ring. Records are handed out in the order of their times, those of
  * the last moments when the next fill comes, since another ring may still hold older ones.
@@ -22,7 +23,8 @@
 
 #include "capture/native/perfrecord.h"
 
-/* DWARF: unwound in the recorder, from copies of the stacks' tops. Where unwind_registers() knows none, FP. */
+/* DWARF: unwound in the recorder, from copies of the stacks' tops. Where
+ * unwind_registers() knows none, FP. */
 enum perf_stacks { PERF_STACKS_DWARF, PERF_STACKS_FP, PERF_STACKS_OFF };
 
 struct perfring_options {
@@ -46,7 +48,8 @@ void perfring_gate(struct perfring *ring, bool open);
 /* Switches are not reported any more, for good. */
 void perfring_no_switches(struct perfring *ring);
 
-/* Takes what is in the rings. `now` is CLOCK_MONOTONIC, read before; `last`: nothing is held back. */
+/* Takes what is in the rings. `now` is CLOCK_MONOTONIC, read before;
+ * `last`: nothing is held back. */
 void perfring_fill(struct perfring *ring, int64_t now, bool last);
 
 /* The next record, valid until the next fill; false: no more for now. */

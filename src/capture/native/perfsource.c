@@ -1,7 +1,7 @@
 /*
- * Where threads spend processor time, and when they have no processor: samples and switches of the kernel
- * (perfring.h) go to the recordings of the processes they are of. Frames are recorded as places in files
- * (perfmaps.h, perfframes.h); the reader finds their names.
+ * Where threads spend processor time, and when they have no processor: samples and switches of the
+ * kernel (perfring.h) go to the recordings of the processes they are of. Frames are recorded as
+ * places in files (perfmaps.h, perfframes.h); the reader finds their names.
  *
  * A process gets its recording a moment after it begins, or never when it does not load our
  * library. Reports about it meanwhile wait (perfheld.h).
@@ -22,7 +22,8 @@
 #include "capture/recorder/partvalues.h"
 
 #define MAX_FRAMES 512u
-/* A switch costs the program about 1 µs: 5,000 a second of a processor are half a percent of its time. */
+/* A switch costs the program about 1 µs: 5,000 a second of a processor are
+ * half a percent of its time. */
 #define MAX_SWITCHES 10000u /* records a second of a processor; a switch has two */
 #define SECOND_NS    ((int64_t)1000000000)
 
@@ -194,7 +195,8 @@ static void take_exit(struct sampler *sampler, const struct perf_record *record)
 
 static void take_record(struct sampler *sampler, const struct perf_record *record)
 {
-    /* What switches the events on for the program's threads does so for ours, which they descend from. */
+    /* What switches the events on for the program's threads does so for ours,
+     * which they descend from. */
     bool ours = record->pid == sampler->own && record->kind != PERF_RECORD_KIND_LOST;
     switch (ours ? PERF_RECORD_KIND_OTHER : record->kind) {
     case PERF_RECORD_KIND_SAMPLE: take_sample(sampler, record); break;

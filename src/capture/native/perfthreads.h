@@ -1,5 +1,6 @@
 /*
- * perfthreads — which threads have a processor, from the kernel's records of switches in order of time.
+ * perfthreads — which threads have a processor, from the kernel's records of
+ * switches in order of time.
  */
 #ifndef NL_PERFTHREADS_H
 #define NL_PERFTHREADS_H

@@ -1,5 +1,6 @@
-/* Frame by frame: the table's row of the place in the code says where the frame begins and where its caller's
- * registers were put. libdw reads the tables; rows are found by the index that linkers add to .eh_frame. */
+/* Frame by frame: the table's row of the place in the code says where the frame begins and where
+ * its caller's registers were put. libdw reads the tables; rows are found by the index that
+ * linkers add to .eh_frame. */
 #define _GNU_SOURCE
 #include "capture/native/unwind.h"
 
@@ -249,8 +250,8 @@ static bool step(struct cfivalue_state *state, Dwarf_Frame *row)
 }
 
 /*
- * Behind its call the code itself may say what it put on the stack: "add $N, %rsp; ret". CPython's trampolines
- * (PYTHONPERFSUPPORT), one per Python function, are made so and keep no frame pointer.
+ * Behind its call the code itself may say what it put on the stack: "add $N, %rsp; ret". CPython's
+ * trampolines (PYTHONPERFSUPPORT), one per Python function, are made so and keep no frame pointer.
  */
 static bool step_by_code(const struct perfmaps_process *process, uint64_t place,
                          struct cfivalue_state *state)

@@ -100,8 +100,8 @@ static void add_utf8(struct nl_buf *buf, uint32_t point)
     }
 }
 
-/* A str: its characters' address, width and number. Of its state: bits 2 to 4 the bytes per character, 5
- * compact, 6 ASCII. */
+/* A str: its characters' address, width and number. Of its state: bits 2 to 4 the bytes per
+ * character, 5 compact, 6 ASCII. */
 struct str {
     uint64_t data;
     uint32_t width;
@@ -190,9 +190,9 @@ static uint32_t head_bytes(const struct pylayout *layout)
     return end < MAX_HEAD ? end : 0;
 }
 
-/* Whether the object is still the one whose head that is, after its texts were read: it may have been freed between, and
- * the texts be those of something else. What is freed keeps most of its bytes, but the allocators put an address or 0
- * where the count of references was. */
+/* Whether the object is still the one whose head that is, after its texts were read: it may have
+ * been freed between, and the texts be those of something else. What is freed keeps most of its
+ * bytes, but the allocators put an address or 0 where the count of references was. */
 static bool is_alive(struct pycode *code, uint64_t address, const struct head *head)
 {
     const struct pylayout *layout = &code->found->layout;

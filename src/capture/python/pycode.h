@@ -1,6 +1,7 @@
 /*
- * pycode — code objects of another process by their address, and the frames "function\tfile\tline" that
- * they make. What was read once is kept for as long as the code object at that address is the same one.
+ * pycode — code objects of another process by their address, and the frames
+ * "function\tfile\tline" that they make. What was read once is kept for as long as the code
+ * object at that address is the same one.
  */
 #ifndef PYCODE_H
 #define PYCODE_H

@@ -23,7 +23,8 @@ struct module {
     uint64_t base, bias, symbols, texts, hash;
 };
 
-/* DT_GNU_HASH begins with this; then come the words of the filter (64 bits each), the buckets and the chains. */
+/* DT_GNU_HASH begins with this; then come the words of the filter (64 bits each),
+ * the buckets and the chains. */
 struct gnu_hash {
     uint32_t buckets, first_symbol, filter_words, filter_shift;
 };
@@ -125,7 +126,8 @@ static uint64_t find_symbol(struct pymem *mem, const struct module *module, cons
 
 /* ---- mappings ---- */
 
-/* "begin-end rights offset device inode path": the path of a mapping that begins a file, or NULL. */
+/* "begin-end rights offset device inode path": the path of a mapping that
+ * begins a file, or NULL. */
 static const char *first_of_file(char *line, uint64_t *begin)
 {
     unsigned long long address, offset;
@@ -196,7 +198,8 @@ static enum pyfind_state cannot_read(struct pyfind *found, int64_t pid, int fail
                "container with CAP_SYS_PTRACE");
 }
 
-/* 3.11 and later have their version as a constant; what came before follows from functions that were new. */
+/* 3.11 and later have their version as a constant; what came before follows from
+ * functions that were new. */
 static uint32_t version_of(struct pymem *mem, const struct module *module)
 {
     uint64_t address = find_symbol(mem, module, "Py_Version"), version;

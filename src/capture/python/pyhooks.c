@@ -1,6 +1,7 @@
 /*
- * Python programs in which the package's hooks did not run: a line of coverage with the reason and the remedy. The
- * hooks themselves work in the program; that they do is in the recording's head, and what keeps them off, too.
+ * Python programs in which the package's hooks did not run: a line of coverage with the reason and
+ * the remedy. The hooks themselves work in the program; that they do is in the recording's head,
+ * and what keeps them off, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +69,8 @@ static const char *reason(uint32_t python)
            "while it started";
 }
 
-/* Whether a later program in this process (after exec) loaded the library, and reports for itself. */
+/* Whether a later program in this process (after exec) loaded the library,
+ * and reports for itself. */
 static bool has_next(const struct source_run *run, const struct part *part)
 {
     size_t count;

@@ -27,7 +27,8 @@ struct pylayout {
     uint32_t at_scale; /* frame_at counts instructions of so many bytes; 0 = it is an address */
 };
 
-/* `version` as PY_VERSION_HEX, 0 = before 3.9; `words` are those of the runtime structure (of version 0 none). On failure `why` says so. */
+/* `version` as PY_VERSION_HEX, 0 = before 3.9; `words` are those of the runtime structure (of
+ * version 0 none). On failure `why` says so. */
 bool pylayout_for(struct pylayout *layout, uint32_t version, const uint64_t words[PYLAYOUT_WORDS],
                   char *why, size_t room);
 

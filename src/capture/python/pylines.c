@@ -47,7 +47,8 @@ static int32_t find_pairs(const unsigned char *bytes, size_t count, int32_t line
     return 0;
 }
 
-/* Six bits a byte, the lowest first, bit 6 says that more follow; the lowest bit of all is the sign. */
+/* Six bits a byte, the lowest first, bit 6 says that more follow; the
+ * lowest bit of all is the sign. */
 static int32_t signed_number(const unsigned char *bytes, size_t count, size_t from)
 {
     uint64_t value = 0;
@@ -60,8 +61,8 @@ static int32_t signed_number(const unsigned char *bytes, size_t count, size_t fr
     return (int32_t)(value & 1 ? -half : half);
 }
 
-/* Entries: mark, kind in bits 3 to 6, instructions of two bytes less one in bits 0 to 2; then what the
- * kind says, in bytes without the mark. */
+/* Entries: mark, kind in bits 3 to 6, instructions of two bytes less one in bits 0 to 2; then what
+ * the kind says, in bytes without the mark. */
 static int32_t find_locations(const unsigned char *bytes, size_t count, int32_t line, int32_t at)
 {
     int64_t code = 0;

@@ -1,8 +1,10 @@
 /*
- * pymem — the memory of another process, read while it runs and without stopping it (process_vm_readv).
+ * pymem — the memory of another process, read while it runs and without
+ * stopping it (process_vm_readv).
  *
- * What is read may be torn: the caller checks it. Small things are read through a cache of 4 KiB lines
- * that holds for one round, so that a call stack costs a few system calls however many frames it has.
+ * What is read may be torn: the caller checks it. Small things are read through a cache of
+ * 4 KiB lines that holds for one round, so that a call stack costs a few system calls
+ * however many frames it has.
  */
 #ifndef PYMEM_H
 #define PYMEM_H

@@ -1,8 +1,8 @@
 /*
  * The sampling thread. One lock, held while one process is sampled or handed over: both are short.
  *
- * A thread that sleeps is recognised by the kernel's state of it, and its stack is not read again until it has run:
- * schedstat counts how often it was given a processor.
+ * A thread that sleeps is recognised by the kernel's state of it, and its stack is not read again
+ * until it has run: schedstat counts how often it was given a processor.
  */
 #define _GNU_SOURCE
 #include "capture/python/pysampler.h"
@@ -82,8 +82,9 @@ static bool read_schedstat(int64_t pid, uint32_t tid, uint64_t *turns, uint64_t 
     return times > 0;
 }
 
-/* Of the time since the last sample, what the thread spent on a processor. The scheduler counts a running
- * thread at its ticks: what it counts too late belongs to the next sample, so that sums are right. */
+/* Of the time since the last sample, what the thread spent on a processor. The scheduler
+ * counts a running thread at its ticks: what it counts too late belongs to the next
+ * sample, so that sums are right. */
 static uint64_t ran_since(struct pystack_note *note, uint64_t run_ns, uint64_t since)
 {
     if (!note->met) {
@@ -274,7 +275,8 @@ static void round_of(struct pysampler *sampler)
     }
 }
 
-/* When nothing is sampled: the next look for an interpreter. False: there is something to sample. */
+/* When nothing is sampled: the next look for an interpreter. False: there
+ * is something to sample. */
 static bool is_idle(const struct pysampler *sampler, int64_t *look)
 {
     int64_t next = ticks_clock_ns(CLOCK_MONOTONIC) + sampler->period_ns;

@@ -11,8 +11,9 @@
  * Moments are spread: one at a random time within each period, so that periodic programs are
  * sampled without bias.
  *
- * Weights add up to the time since the sample before. What the thread spent on a processor since then (as the
- * scheduler counts it) is a sample that runs; the rest, asleep or in the queue for a processor, one that waits.
+ * Weights add up to the time since the sample before. What the thread spent on a processor since
+ * then (as the scheduler counts it) is a sample that runs; the rest, asleep or in the queue for a
+ * processor, one that waits.
  */
 #ifndef PYSAMPLER_H
 #define PYSAMPLER_H

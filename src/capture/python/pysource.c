@@ -1,7 +1,7 @@
 /*
- * Call stacks of Python threads as the sampler reads them from the memory of the recorded processes: the
- * program does nothing for it, and nothing in it is changed. Threads that run are sampled as "python",
- * those that sleep (input and output, locks, the GIL) as "python (waiting)".
+ * Call stacks of Python threads as the sampler reads them from the memory of the recorded
+ * processes: the program does nothing for it, and nothing in it is changed. Threads that run are
+ * sampled as "python", those that sleep (input and output, locks, the GIL) as "python (waiting)".
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * Thread states and chains of frames. Per thread the lines of memory that the last reading touched are
- * read at once the next time.
+ * Thread states and chains of frames. Per thread the lines of memory that the last reading touched
+ * are read at once the next time.
  */
 #define _GNU_SOURCE
 #include "capture/python/pystack.h"
@@ -143,8 +143,8 @@ const struct pystack_losses *pystack_losses(struct pystack *stack)
 
 /* ---- threads ---- */
 
-/* The number of the main thread is the process's: where it stands in that thread's control block, other
- * threads have theirs. (3.9 and 3.10 keep only the address of that block.) */
+/* The number of the main thread is the process's: where it stands in that thread's control block,
+ * other threads have theirs. (3.9 and 3.10 keep only the address of that block.) */
 static uint32_t find_tid_place(struct pystack *stack)
 {
     uint64_t block;

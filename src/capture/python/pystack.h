@@ -1,5 +1,6 @@
 /*
- * pystack — the Python call stacks of another process now, read from its memory without stopping it.
+ * pystack — the Python call stacks of another process now, read from its
+ * memory without stopping it.
  *
  *     struct pystack *stack = pystack_new(pid);
  *     while (pystack_look(stack) == PYFIND_NOT_YET) ...            // until the interpreter is set up

@@ -1,9 +1,10 @@
 /*
- * alerts — thresholds: what is watched while programs run, and when it is worth a word. A row of alerts.def each.
+ * alerts — thresholds: what is watched while programs run, and when it is worth a word.
+ * A row of alerts.def each.
  *
- * One struct alerts per subject (a device, a process) holds what is on. A threshold is crossed once: it has
- * to be left by the row's second number before it can be crossed again, so a value that wavers is one
- * alert.
+ * One struct alerts per subject (a device, a process) holds what is on. A threshold is crossed
+ * once: it has to be left by the row's second number before it can be crossed again, so a value
+ * that wavers is one alert.
  */
 #ifndef NL_ALERTS_H
 #define NL_ALERTS_H
@@ -49,12 +50,12 @@ struct alert_growth {
     uint64_t least[ALERT_TENTHS]; /* of ten seconds each, 0 = none yet */
     int64_t began_ns;             /* of the newest */
 };
-/* `bytes` now against the least of the last minute: 1.5 = half as much again; 0 = it grew by less than
- * 1 GiB. */
+/* `bytes` now against the least of the last minute: 1.5 = half as much again; 0 = it
+ * grew by less than 1 GiB. */
 double alert_growth(struct alert_growth *growth, int64_t now_ns, uint64_t bytes);
 
-/* Whether the driver's reasons of throttling, and the power against its limit (0 = not known), say that
- * the device is slowed or capped. */
+/* Whether the driver's reasons of throttling, and the power against its limit (0 = not known), say
+ * that the device is slowed or capped. */
 bool alert_is_slowed(uint64_t throttle_bits);
 bool alert_is_capped(uint64_t throttle_bits, double power, double limit);
 

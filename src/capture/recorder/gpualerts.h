@@ -1,6 +1,6 @@
 /*
- * gpualerts — the values of one GPU as they come, compared with the thresholds of alerts.h. Both who
- * records and who shows live feed it.
+ * gpualerts — the values of one GPU as they come, compared with the thresholds of alerts.h. Both
+ * who records and who shows live feed it.
  */
 #ifndef NL_GPUALERTS_H
 #define NL_GPUALERTS_H

@@ -29,8 +29,8 @@ struct gpu_losses {
     uint64_t dropped;  /* values read, and then no room in the ring */
     uint64_t hung;     /* 1: a call had not come back when all ended */
     uint64_t unlisted; /* processes on GPUs over GPU_MAX_PROCESSES */
-    uint64_t
-        unsampled; /* samples of drivers with times that cannot be, or for which there was no room */
+    /* samples of drivers with times that cannot be, or for which there was no room */
+    uint64_t unsampled;
 };
 
 struct gpuwatch_state {
@@ -50,7 +50,8 @@ void gpuwatch_info(struct gpuwatch *watch, unsigned device, struct gpu_info *inf
                    uint64_t *absent);
 /* The oldest values, at most `room`; returns how many. */
 size_t gpuwatch_take(struct gpuwatch *watch, struct gpu_value *values, size_t room);
-/* Processes of a device as last read. Returns the number; *rounds counts readings, so 0 = not known. */
+/* Processes of a device as last read. Returns the number; *rounds counts
+ * readings, so 0 = not known. */
 size_t gpuwatch_processes(struct gpuwatch *watch, unsigned device,
                           struct gpu_process list[GPU_MAX_PROCESSES], uint64_t *rounds);
 /* Ends it. `state` (may be NULL) is how it ended. */

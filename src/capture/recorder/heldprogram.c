@@ -7,7 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Signals that a terminal or a scheduler sends to both: the recorder's handlers must not run in the child. */
+/* Signals that a terminal or a scheduler sends to both: the recorder's handlers
+ * must not run in the child. */
 static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGWINCH};
 
 static void forget_handlers(void)

@@ -1,6 +1,6 @@
 /*
- * heldprogram — a program that is there as a process, but has not begun: it waits in front of exec until
- * it is let go. In between events of the kernel can be opened on it.
+ * heldprogram — a program that is there as a process, but has not begun: it waits in front of exec
+ * until it is let go. In between events of the kernel can be opened on it.
  *
  *     struct heldprogram held;
  *     failure = heldprogram_start(&held, argv, variables);      // held.pid

@@ -1,13 +1,14 @@
 /*
- * machine — what a machine is doing now: its GPUs, its processes, its processors and memory, and what is over a
- * threshold. `neurolens top` shows it.
+ * machine — what a machine is doing now: its GPUs, its processes, its processors and memory, and
+ * what is over a threshold. `neurolens top` shows it.
  *
  *     struct machine *machine = machine_start("");
  *     machine_refresh(machine);        // as often as one likes; shares of time are since the last call
  *     ... machine->gpus, machine->processes ...
  *     machine_stop(machine);
  *
- * Everything is read from outside: no process is touched. Command lines are redacted before they are kept.
+ * Everything is read from outside: no process is touched. Command lines are
+ * redacted before they are kept.
  */
 #ifndef NL_MACHINE_H
 #define NL_MACHINE_H
@@ -82,11 +83,13 @@ struct machine {
 /* `root` stands before /proc and /sys. */
 struct machine *machine_start(const char *root);
 void machine_refresh(struct machine *machine);
-/* Waits until the GPUs' drivers have answered and each value was read once, `patience_ns` at most. */
+/* Waits until the GPUs' drivers have answered and each value was read once,
+ * `patience_ns` at most. */
 void machine_settle(struct machine *machine, int64_t patience_ns);
 void machine_stop(struct machine *machine);
 
-/* The parts: machineproc.c; a file below /proc, cut to `room`: the bytes read, 0 when it cannot be. */
+/* The parts: machineproc.c; a file below /proc, cut to `room`: the bytes
+ * read, 0 when it cannot be. */
 size_t machine_slurp(const struct machine *machine, const char *name, char *text, size_t room);
 void machine_read_processes(struct machine *machine);
 void machine_read_system(struct machine *machine);

@@ -1,6 +1,7 @@
 /*
- * Processes and the system from /proc. Per process and refresh one file, stat; the command line once, when the process is
- * first met; of recorded ones the head of their recording (machinerec.c). Kernel threads are left out.
+ * Processes and the system from /proc. Per process and refresh one file, stat; the command line
+ * once, when the process is first met; of recorded ones the head of their recording (machinerec.c).
+ * Kernel threads are left out.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -62,8 +63,8 @@ static bool read_command(const struct machine *machine, struct machine_process *
     return true;
 }
 
-/* Fields 3, 9, 14, 15, 20, 22 and 24 of stat, counted from 1; the name in brackets may hold anything. False: a kernel thread, or
- * nothing to read. */
+/* Fields 3, 9, 14, 15, 20, 22 and 24 of stat, counted from 1; the name in brackets may hold
+ * anything. False: a kernel thread, or nothing to read. */
 static bool read_stat(const struct machine *machine, struct machine_process *process)
 {
     char name[48], text[1024];
@@ -101,7 +102,8 @@ static struct machine_process *find_process(struct machine_process *list, size_t
     return count ? bsearch(&key, list, count, sizeof *list, by_pid) : NULL;
 }
 
-/* What is known of a process from the refresh before; of a new one what is read once. False: it has no command line. */
+/* What is known of a process from the refresh before; of a new one what is read once.
+ * False: it has no command line. */
 static bool carry_over(struct machine *machine, struct machine_process *process,
                        const struct machine_process *before)
 {

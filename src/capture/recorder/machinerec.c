@@ -1,6 +1,7 @@
 /*
- * Which processes are being recorded, and how far: by the folder that their environment names and the head of their file
- * there. Nothing is mapped and nothing is followed: whose processes these are is not known, and what they name may be anything.
+ * Which processes are being recorded, and how far: by the folder that their environment names and
+ * the head of their file there. Nothing is mapped and nothing is followed: whose processes these
+ * are is not known, and what they name may be anything.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -43,7 +44,8 @@ void machine_find_recording(struct machine *machine, struct machine_process *pro
     nl_free(text);
 }
 
-/* The recording of the program that the process is now: the last one. Returns a descriptor, or -1. */
+/* The recording of the program that the process is now: the last one.
+ * Returns a descriptor, or -1. */
 static int open_last(const char *folder, int64_t pid)
 {
     int last = -1;

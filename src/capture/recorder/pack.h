@@ -30,8 +30,9 @@ bool pack_block(struct pack *pack, uint32_t number, struct nl_rec_block *header)
 /* Adds a block of the recorder's own making: `bytes` (a multiple of 8) of kind `kind`. */
 void pack_own(struct pack *pack, uint32_t kind, const char *bytes, size_t count);
 
-/* Writes what was added, when it is `least` bytes or more, and gives the blocks back. When the disk is
- * full the blocks stay where they are: nothing is lost, but the process cannot use them again. */
+/* Writes what was added, when it is `least` bytes or more, and gives the blocks back.
+ * When the disk is full the blocks stay where they are: nothing is lost, but the
+ * process cannot use them again. */
 void pack_write(struct pack *pack, size_t least, enum pack_back back);
 void pack_end(struct pack *pack);
 

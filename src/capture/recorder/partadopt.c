@@ -1,4 +1,5 @@
-/* Recordings of processes that run without the recording library: the recorder alone writes to them. */
+/* Recordings of processes that run without the recording library: the
+ * recorder alone writes to them. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * Files of processes that said they are there (control.h) and had no event yet. The process pays a few
- * microseconds for that, a file costs a few hundred.
+ * Files of processes that said they are there (control.h) and had no event yet. The process pays a
+ * few microseconds for that, a file costs a few hundred.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>

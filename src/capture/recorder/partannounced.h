@@ -6,7 +6,8 @@
 
 #include "capture/recorder/parts.h"
 
-/* The files of processes that were announced since the last call, in the order of their beginnings. */
+/* The files of processes that were announced since the last call, in the
+ * order of their beginnings. */
 void parts_announced(struct parts *parts);
 /* The process's place is given to others; what it said when it ended goes into its file. */
 void parts_leave_place(struct parts *parts, struct part *part);

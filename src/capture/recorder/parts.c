@@ -336,7 +336,8 @@ static bool is_gone(const struct part *part)
     return poll(&process, 1, 0) > 0;
 }
 
-/* Of two programs of one process. A file may be made after the one of the program that came next. */
+/* Of two programs of one process. A file may be made after the one of the
+ * program that came next. */
 static bool is_later(const struct part *other, const struct part *part)
 {
     if (other->head->ticket && part->head->ticket)

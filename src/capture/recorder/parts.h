@@ -1,9 +1,9 @@
 /*
- * parts — the recordings of a run's processes as the recorder sees them: found as they appear, relieved
- * of full blocks, given the recorder's own values, and closed when their process ends.
+ * parts — the recordings of a run's processes as the recorder sees them: found as they appear,
+ * relieved of full blocks, given the recorder's own values, and closed when their process ends.
  *
- * The folder holds a file per process (and per program it becomes by exec), PID-N.nlrec, and the hidden
- * file of the control page. All of it stays readable at any moment; see nlrec/recformat.h.
+ * The folder holds a file per process (and per program it becomes by exec), PID-N.nlrec, and the
+ * hidden file of the control page. All of it stays readable at any moment; see nlrec/recformat.h.
  */
 #ifndef NL_PARTS_H
 #define NL_PARTS_H
@@ -14,8 +14,8 @@
 
 struct parts;
 
-/* The pid of a process that has another number, if any, in the recorder's PID namespace. Whether it lives is not
- * known: its recording is left alone until the run ends. */
+/* The pid of a process that has another number, if any, in the recorder's PID namespace. Whether it
+ * lives is not known: its recording is left alone until the run ends. */
 #define PART_FOREIGN (-1)
 
 #define PART_PRIVATES 16u                /* sources there may be */
@@ -75,8 +75,8 @@ struct part_device {
     const char *name, *uuid, *bus, *vendor;
 };
 
-/* Where a thread was. Frames, innermost first: "function\tfile\tline" (the last two may be missing), or
- * "@module\tbuild id\t0xoffset" of machine code that the reader names; "" unknown. */
+/* Where a thread was. Frames, innermost first: "function\tfile\tline" (the last two may be
+ * missing), or "@module\tbuild id\t0xoffset" of machine code that the reader names; "" unknown. */
 struct part_sample {
     int64_t ns;               /* of CLOCK_MONOTONIC */
     uint32_t thread, cpu;     /* OS thread id; NL_REC_NO_CPU not known */

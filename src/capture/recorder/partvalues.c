@@ -1,6 +1,7 @@
 /*
- * The recorder's own cells in a process's recording: values, devices, alerts, notes, samples. They wait in
- * part->cells until there are enough for a block; names are numbered from the top downwards.
+ * The recorder's own cells in a process's recording: values, devices, alerts, notes,
+ * samples. They wait in part->cells until there are enough for a block; names are
+ * numbered from the top downwards.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
- * Processes as /proc shows them, read by the recorder: the program pays nothing. Ten times a second per
- * process statm (0.7 µs), stat (3 µs) and status (6 µs), once a second the processor time of each thread
- * (schedstat, 0.5 µs) and the cgroup's memory. smaps and smaps_rollup are never read: they hold the
- * process's memory lock for milliseconds.
+ * Processes as /proc shows them, read by the recorder: the program pays nothing. Ten times a second
+ * per process statm (0.7 µs), stat (3 µs) and status (6 µs), once a second the processor time of
+ * each thread (schedstat, 0.5 µs) and the cgroup's memory. smaps and smaps_rollup are never read:
+ * they hold the process's memory lock for milliseconds.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -46,8 +46,8 @@ struct nl_recorder {
     struct nl_arena arena;
 };
 
-/* The run's clock: one epoch for all processes, so that their times need no shifting, and the counter's
- * rate, for recordings that end too soon to have two readings. */
+/* The run's clock: one epoch for all processes, so that their times need no shifting, and the
+ * counter's rate, for recordings that end too soon to have two readings. */
 static void set_clock(struct nl_control *control)
 {
     struct timespec pause = {.tv_nsec = RATE_NS};
@@ -90,8 +90,9 @@ static bool check_library(const char *library, struct nl_err *err)
     return true;
 }
 
-/* Right before the program: the kernel's events are inherited by whatever we start, and a helper (git, for
- * the facts of the run) that executes and ends while the scheduler has given it our events takes them along. */
+/* Right before the program: the kernel's events are inherited by whatever we start, and a helper
+ * (git, for the facts of the run) that executes and ends while the scheduler has given it our
+ * events takes them along. */
 static void start_sources(struct nl_recorder *recorder)
 {
     const struct nl_source *const *table =

@@ -43,8 +43,8 @@ struct nl_recorder_source {
     char why[160];
     int64_t spent_ns;
     uint64_t lost, samples;
-    uint64_t
-        sample_ps; /* what a sample costs the thread that is sampled, at least; 0 = not known */
+    /* what a sample costs the thread that is sampled, at least; 0 = not known */
+    uint64_t sample_ps;
     uint64_t rounds, missed;       /* moments at which was sampled; that passed without */
     int64_t sample_ns, slowest_ns; /* between samples: as wanted, as it was at the worst */
 };
@@ -67,18 +67,19 @@ struct nl_recorder_report {
 
 struct nl_recorder;
 
-/* Fails with NL_WRITE or NL_USAGE (the folder), NL_ENVIRONMENT (no library, or its path cannot stand
- * in LD_PRELOAD). */
+/* Fails with NL_WRITE or NL_USAGE (the folder), NL_ENVIRONMENT (no library, or its path
+ * cannot stand in LD_PRELOAD). */
 struct nl_recorder *nl_recorder_new(const struct nl_recorder_options *options, struct nl_err *err);
 
-/* Starts argv[0], looked for in PATH, in our environment plus the library. On failure *failure is its
- * errno (ENOENT, EACCES, …). */
+/* Starts argv[0], looked for in PATH, in our environment plus the library. On failure *failure is
+ * its errno (ENOENT, EACCES, …). */
 NL_MUST_CHECK bool nl_recorder_spawn(struct nl_recorder *recorder, char *const *argv, int *failure,
                                      struct nl_err *err);
 
-/* In place of a program: samples the Python process `pid`, which runs already. Only sources that work in the
- * recorder are available. The recording ends with the process, when the duration is over, or with
- * nl_recorder_end. Fails with NL_ENVIRONMENT: no such process, no interpreter in it, not permitted. */
+/* In place of a program: samples the Python process `pid`, which runs already. Only sources
+ * that work in the recorder are available. The recording ends with the process, when the
+ * duration is over, or with nl_recorder_end. Fails with NL_ENVIRONMENT: no such process, no
+ * interpreter in it, not permitted. */
 NL_MUST_CHECK bool nl_recorder_attach(struct nl_recorder *recorder, int64_t pid,
                                       struct nl_err *err);
 void nl_recorder_end(struct nl_recorder *recorder);

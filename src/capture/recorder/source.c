@@ -10,8 +10,8 @@ const struct nl_source nl_source_scopes = {.name = "scopes",
 const struct nl_source nl_source_nvtx = {
     .name = "NVTX", .doc = "NVTX ranges and marks", .variable = "NVTX_INJECTION64_PATH"};
 
-/* Programs load the recording library for CUDA's sake when they start CUDA, so what is missing is reported
- * from here: without a driver nothing in the program would. */
+/* Programs load the recording library for CUDA's sake when they start CUDA, so what is missing is
+ * reported from here: without a driver nothing in the program would. */
 static bool find_driver(struct source_run *run)
 {
     static const char *const signs[] = {"/proc/driver/nvidia/version", "/dev/nvidiactl", "/dev/dxg",

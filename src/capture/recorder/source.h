@@ -13,8 +13,8 @@
 #include "capture/recorder/parts.h"
 #include "capture/native/perfring.h"
 
-/* Whether the moments are recorded at which threads get a processor and leave it. AUTO: until there are so many
- * that it would cost the program more than is worth it. */
+/* Whether the moments are recorded at which threads get a processor and leave it. AUTO: until there
+ * are so many that it would cost the program more than is worth it. */
 enum nl_switches { NL_SWITCHES_AUTO, NL_SWITCHES_ON, NL_SWITCHES_OFF };
 
 /* What was asked of the sources. */
@@ -48,7 +48,8 @@ struct source_run {
 struct nl_source {
     const char *name; /* as reports show it */
     const char *doc;  /* what it records, one line */
-    /* Set to the library's path in the environment of the program, unless the person set it; NULL. */
+    /* Set to the library's path in the environment of the program, unless
+     * the person set it; NULL. */
     const char *variable;
     int64_t period_ns; /* 0 = no poll; 1 = every round */
     bool always;       /* polled while the window is closed, too */

@@ -69,8 +69,8 @@ bool control_make(struct nl_control **control, int *lock, const char *folder, st
     return true;
 }
 
-/* By `syscall`: each function of the C library's that a program has not called yet is a page fault, which
- * costs more than the call does. */
+/* By `syscall`: each function of the C library's that a program has not called yet is a page fault,
+ * which costs more than the call does. */
 struct nl_control *control_find(const char *folder, bool *near)
 {
     char path[4096];
@@ -86,7 +86,8 @@ struct nl_control *control_find(const char *folder, bool *near)
             syscall(SYS_mmap, NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, (long)0);
         control = memory == -1 ? NULL : (struct nl_control *)(intptr_t)memory;
     }
-    /* Read by adding nothing: the page is asked for to be written, once, where a load would be a fault more. */
+    /* Read by adding nothing: the page is asked for to be written, once, where a
+     * load would be a fault more. */
     if (control && __atomic_fetch_add(&control->magic, 0, __ATOMIC_ACQUIRE) != NL_CONTROL_MAGIC) {
         control_unmap(control);
         control = NULL;

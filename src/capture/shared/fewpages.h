@@ -1,7 +1,7 @@
 /*
- * fewpages — text functions for the start of a process. A function of the C library that a program has not called yet
- * is a page fault, a microsecond or two, which is more than these loops take; compilers would turn them into
- * calls of just those functions, so each turn hides what it does.
+ * fewpages — text functions for the start of a process. A function of the C library that a program
+ * has not called yet is a page fault, a microsecond or two, which is more than these loops take;
+ * compilers would turn them into calls of just those functions, so each turn hides what it does.
  */
 #ifndef NL_FEWPAGES_H
 #define NL_FEWPAGES_H

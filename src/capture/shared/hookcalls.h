@@ -1,8 +1,10 @@
 /*
- * hookcalls — what hooks ask of the recording library: to count them, and to measure what one costs on this machine.
+ * hookcalls — what hooks ask of the recording library: to count them, and to measure what
+ * one costs on this machine.
  *
- * The Python package finds the table by `nl_capture_hooks`. A hook is measured by the first process of a run that
- * installs it: the same loop with the hook and without, in turns, whose events go to a scratch block:
+ * The Python package finds the table by `nl_capture_hooks`. A hook is measured by the first
+ * process of a run that installs it: the same loop with the hook and without, in turns, whose
+ * events go to a scratch block:
  *
  *     if (calls->claim(hook))
  *         for (rounds) {
@@ -13,7 +15,8 @@
  *         }
  *     calls->cost(hook, picoseconds);
  *
- * No more than HOOKCALLS_EVENTS events may be written between scratch_begin and scratch_end, by the calling thread alone.
+ * No more than HOOKCALLS_EVENTS events may be written between scratch_begin and scratch_end, by
+ * the calling thread alone.
  */
 #ifndef NL_HOOKCALLS_H
 #define NL_HOOKCALLS_H

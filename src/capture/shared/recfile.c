@@ -2,8 +2,8 @@
  * Blocks are found in this order: one that the recorder gave back, fresh room in the file (2, 4, 8,
  * then 16 blocks at a time), and under the policy `wrap` the oldest full one.
  *
- * The two stacks are linked through the blocks' headers; a tag in the upper half of their heads, new
- * with every change, keeps a slow thread from swapping in a stale link.
+ * The two stacks are linked through the blocks' headers; a tag in the upper half of their heads,
+ * new with every change, keeps a slow thread from swapping in a stale link.
  */
 #define _GNU_SOURCE
 #include "capture/shared/recfile.h"
@@ -147,8 +147,9 @@ static struct nl_rec_block *pop_free(struct recfile *file)
         if (!__atomic_compare_exchange_n(stack, &head, retag(head, next), true, __ATOMIC_ACQUIRE,
                                          __ATOMIC_ACQUIRE))
             continue;
-        /* The thread that filled it released its state; the recorder, another process, moved it from one stack
-         * to the other. Within this process that state is what orders the two threads. */
+        /* The thread that filled it released its state; the recorder, another
+         * process, moved it from one stack to the other. Within this process that
+         * state is what orders the two threads. */
         (void)__atomic_load_n(&block->state, __ATOMIC_ACQUIRE);
         return block;
     }

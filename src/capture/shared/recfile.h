@@ -2,9 +2,9 @@
  * recfile — the recording file of this process from the inside: blocks are had, filled and handed
  * back, by many threads at once and without a lock.
  *
- * The file is mapped shared and its room on the disk is taken before it is written to, so a full disk
- * is a refusal and never a SIGBUS. No descriptor is kept open: programs close them all. Nothing here
- * touches the heap, prints, or fails in a way that the program would notice.
+ * The file is mapped shared and its room on the disk is taken before it is written to, so a full
+ * disk is a refusal and never a SIGBUS. No descriptor is kept open: programs close them all.
+ * Nothing here touches the heap, prints, or fails in a way that the program would notice.
  */
 #ifndef NL_RECFILE_H
 #define NL_RECFILE_H
@@ -27,7 +27,8 @@ struct recfile {
 bool recfile_make(struct recfile *file, const char *folder, struct nl_control *control,
                   const struct recfile_facts *facts);
 
-/* Goes on with the file that the recorder made for this process (control.h). False: it is not there. */
+/* Goes on with the file that the recorder made for this process
+ * (control.h). False: it is not there. */
 bool recfile_claim(struct recfile *file, const char *folder, struct nl_control *control,
                    uint32_t place);
 

@@ -1,6 +1,6 @@
 /*
- * ticks — the clock of recordings: the processor's time stamp counter where the kernel trusts it (8 ns a
- * reading), else CLOCK_MONOTONIC (20 ns).
+ * ticks — the clock of recordings: the processor's time stamp counter where the kernel trusts it (8
+ * ns a reading), else CLOCK_MONOTONIC (20 ns).
  *
  * Readings are not serialised: they may be off by the few ns that a processor looks ahead.
  */
@@ -34,8 +34,8 @@ static inline uint64_t ticks_now(uint32_t clock)
     return (uint64_t)ticks_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The clock to use on this machine: the counter must run at one rate whatever the processor does, and
- * the kernel must keep time by it. */
+/* The clock to use on this machine: the counter must run at one rate whatever the processor does,
+ * and the kernel must keep time by it. */
 enum nl_rec_clock ticks_choose(void);
 
 /* Both clocks read together, the tightest of `tries`. */

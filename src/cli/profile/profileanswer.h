@@ -1,7 +1,7 @@
 /*
- * profileanswer — what `profile` prints, whatever the backend: headlines with the median of a run, the
- * tables of latencies and of operators, and what was run. Backends give the facts; the words and their
- * order are here once.
+ * profileanswer — what `profile` prints, whatever the backend: headlines with the median of a run,
+ * the tables of latencies and of operators, and what was run. Backends give the facts; the words
+ * and their order are here once.
  */
 #ifndef NL_PROFILEANSWER_H
 #define NL_PROFILEANSWER_H

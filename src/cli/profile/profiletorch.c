@@ -1,6 +1,7 @@
 /*
- * profile --backend torch: the user's Python runs our driver in a child process → files in a temporary
- * folder → our reader of PyTorch's trace → a run of the ledger, and the latencies as the answer.
+ * profile --backend torch: the user's Python runs our driver in a child process → files in
+ * a temporary folder → our reader of PyTorch's trace → a run of the ledger, and the
+ * latencies as the answer.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * profile --backend tensorrt: trtexec in a child process → its three files in a temporary folder → our
- * reader of them → a run of the ledger, and the latencies as the answer.
+ * profile --backend tensorrt: trtexec in a child process → its three files in a temporary folder →
+ * our reader of them → a run of the ledger, and the latencies as the answer.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -135,7 +135,8 @@ static bool run_trtexec(struct measuring *measuring, struct nl_err *err)
     return true;
 }
 
-/* trtexec ended well, but an old release or a full disk may leave one out; without times there is nothing. */
+/* trtexec ended well, but an old release or a full disk may leave one out;
+ * without times there is nothing. */
 static bool check_files(const struct measuring *measuring, struct nl_err *err)
 {
     for (size_t i = 0; i < PARTS; i++) {

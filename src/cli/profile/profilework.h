@@ -1,6 +1,6 @@
 /*
- * profilework — what the backends of `profile` have in common: the model's file, a temporary folder that
- * is gone at the end, the run in the ledger.
+ * profilework — what the backends of `profile` have in common: the model's file, a temporary folder
+ * that is gone at the end, the run in the ledger.
  */
 #ifndef NL_PROFILEWORK_H
 #define NL_PROFILEWORK_H
@@ -52,8 +52,8 @@ NL_MUST_CHECK bool nl_profile_check_model(struct nl_profile_work *work, struct n
 
 NL_MUST_CHECK bool nl_profile_folder(struct nl_profile_work *work, struct nl_err *err);
 
-/* Adds the profile (a file, or a folder of several) to the ledger, unless --no-add: with these facts,
- * those of the host, and what --set said, which wins. */
+/* Adds the profile (a file, or a folder of several) to the ledger, unless --no-add: with these
+ * facts, those of the host, and what --set said, which wins. */
 NL_MUST_CHECK bool nl_profile_keep(struct nl_profile_work *work, const char *profile,
                                    const struct nl_rundoc_setting *facts, size_t count,
                                    struct nl_err *err);

@@ -1,6 +1,7 @@
 /*
- * gitfacts — the commit that the current folder is at. Commit and branch are read from .git itself;
- * whether files differ from the commit is asked of git, without its hooks and for half a second at most.
+ * gitfacts — the commit that the current folder is at. Commit and branch are read from
+ * .git itself; whether files differ from the commit is asked of git, without its hooks and
+ * for half a second at most.
  */
 #ifndef NL_GITFACTS_H
 #define NL_GITFACTS_H

@@ -117,7 +117,8 @@ static const char *prefix_of(const char *path, struct nl_arena *arena)
     return prefix;
 }
 
-/* pyenv puts scripts of the interpreters' names before them on PATH; its version file says which. */
+/* pyenv puts scripts of the interpreters' names before them on PATH; its
+ * version file says which. */
 static const char *behind_shim(const char *path, struct nl_arena *arena)
 {
     char line[LINE] = "";

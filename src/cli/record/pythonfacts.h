@@ -1,7 +1,7 @@
 /*
- * pythonfacts — which Python a program runs under, and which ML packages that has, without running it: from
- * the path of the interpreter (or the first line of a script), pyvenv.cfg, patchlevel.h and the names of
- * installed packages.
+ * pythonfacts — which Python a program runs under, and which ML packages that has, without running
+ * it: from the path of the interpreter (or the first line of a script), pyvenv.cfg, patchlevel.h
+ * and the names of installed packages.
  */
 #ifndef NL_PYTHONFACTS_H
 #define NL_PYTHONFACTS_H

@@ -171,7 +171,8 @@ static void put_alerts(struct nl_json *json, const struct nl_trace *trace)
     nl_json_close(json, ']');
 }
 
-/* Null where it does not sample. Moments are those at which Python's sampler looked at all threads. */
+/* Null where it does not sample. Moments are those at which Python's
+ * sampler looked at all threads. */
 static void put_sampling(struct nl_json *json, const struct nl_recorder_source *source)
 {
     nl_json_key(json, "sampling");

@@ -1,6 +1,6 @@
 /*
- * recordjson — the report at the end of `neurolens run` as JSON: `run --format json`. src/capture/README.md lists the
- * members; they are only ever added to.
+ * recordjson — the report at the end of `neurolens run` as JSON: `run --format json`.
+ * src/capture/README.md lists the members; they are only ever added to.
  */
 #ifndef NL_RECORDJSON_H
 #define NL_RECORDJSON_H

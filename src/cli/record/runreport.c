@@ -177,8 +177,8 @@ static bool is_source(const struct nl_recorder_report *report, struct nl_str ite
     return false;
 }
 
-/* What the hooks in the program could not record. That they were switched off is no fault: with -q nothing
- * is reported of it here. */
+/* What the hooks in the program could not record. That they were switched off is no fault: with -q
+ * nothing is reported of it here. */
 static void tell_problems(const struct nl_call *call, const struct nl_recorder_report *report,
                           const struct nl_trace *trace)
 {
@@ -238,7 +238,8 @@ uint64_t nl_run_gpu_records(const struct nl_trace *trace)
            nl_run_sum_of(trace, nl_str(NL_RUN_EVENTS_KEY "GPU API calls"));
 }
 
-/* The part of it that our thread in the program takes; the driver's own is in the program's calls. */
+/* The part of it that our thread in the program takes; the driver's own is
+ * in the program's calls. */
 static void tell_gpu_cost(const struct nl_call *call, const struct nl_recorder_report *report,
                           const struct nl_trace *trace)
 {
@@ -316,7 +317,8 @@ static void tell_cost(const struct nl_call *call, const struct nl_recorder_repor
                     nl_format_bytes(memory, report->peak_bytes));
 }
 
-/* What sampling took of the recorder's time; threads that sleep or run no Python are looked at, too. */
+/* What sampling took of the recorder's time; threads that sleep or run no
+ * Python are looked at, too. */
 static void tell_samples(const struct nl_call *call, const struct nl_recorder_report *report)
 {
     char count[NL_UNIT_TEXT], spent[NL_UNIT_TEXT], share[NL_UNIT_TEXT];

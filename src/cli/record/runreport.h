@@ -1,6 +1,7 @@
 /*
- * runreport — what `neurolens run` says when the program has ended: where the recording is, events per
- * source, what was dropped and why, what recording cost, how good the clock is, what was not available.
+ * runreport — what `neurolens run` says when the program has ended: where the recording
+ * is, events per source, what was dropped and why, what recording cost, how good the clock
+ * is, what was not available.
  */
 #ifndef NL_RUNREPORT_H
 #define NL_RUNREPORT_H
@@ -22,7 +23,8 @@ uint64_t nl_run_threads(const struct nl_recorder_report *report, const struct nl
 /* Time that the program spent on writing events. */
 int64_t nl_run_cost_ns(const struct nl_recorder_report *report, const struct nl_trace *trace);
 
-/* Time that the kernel's samples took of the program, at least; 0 = not known, or there are none. */
+/* Time that the kernel's samples took of the program, at least; 0 = not
+ * known, or there are none. */
 uint64_t nl_run_samples_ns(const struct nl_recorder_report *report);
 
 /* Intervals at which a thread had a processor. */

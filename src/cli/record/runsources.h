@@ -14,9 +14,9 @@ struct nl_run_sources {
     struct nl_inputs inputs;
 };
 
-/* Digests the files that `paths` (files, folders, globs) stand for and that `trace` was read from: all
- * of them when none can be recognised by name and size. NL_USAGE for standard input, which cannot be read
- * twice. Release in any case. */
+/* Digests the files that `paths` (files, folders, globs) stand for and that `trace` was read from:
+ * all of them when none can be recognised by name and size. NL_USAGE for standard input, which
+ * cannot be read twice. Release in any case. */
 NL_MUST_CHECK bool nl_run_sources_find(struct nl_run_sources *sources, const char *const *paths,
                                        size_t count, const struct nl_trace *trace,
                                        struct nl_job *job, struct nl_err *err);

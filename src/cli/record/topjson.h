@@ -1,6 +1,6 @@
 /*
- * topjson — one look at a machine as JSON: `neurolens top --once --format json`. docs/top.md lists the members; they are
- * only ever added to.
+ * topjson — one look at a machine as JSON: `neurolens top --once --format json`. docs/top.md lists
+ * the members; they are only ever added to.
  */
 #ifndef NL_TOPJSON_H
 #define NL_TOPJSON_H

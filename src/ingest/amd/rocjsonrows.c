@@ -282,7 +282,8 @@ static void take_allocation(struct rocjson *load)
     row.device = gpurows_ordinal(&load->rows, record->agent);
     if (record->address > 0)
         row.address = (uint64_t)record->address;
-    /* Operations: 1 allocate, 2 the same of virtual memory, 3 free, 4 the same of virtual memory. */
+    /* Operations: 1 allocate, 2 the same of virtual memory, 3 free, 4 the
+     * same of virtual memory. */
     bool is_virtual = record->operation == 2 || record->operation == 4;
     gpurows_allocation(&load->rows, &row, record->size, record->operation >= 3);
     row.kind = nl_stage_name(load->rows.stage, nl_str(is_virtual ? "VIRTUAL" : "REAL"));

@@ -239,8 +239,8 @@ static void event_row(void *context, dbfile_cells cells)
         event->message = message_in(load, extra);
 }
 
-/* Room for all events at once: the array is too large to be copied as it grows. What a damaged file says
- * of its rows is not believed beyond what fits in it. */
+/* Room for all events at once: the array is too large to be copied as it grows. What a damaged file
+ * says of its rows is not believed beyond what fits in it. */
 #define MIN_EVENT 8 /* bytes of an event's row */
 
 static void reserve_events(struct rocpd *load)

@@ -3,8 +3,8 @@
  * the format's row.
  *
  * Every table carries the id of its run as a suffix; a merged database has several sets. rocpd.c
- * finds the sets and loads what describes each (strings, agents, processes, symbols, tracks, events),
- * rocpdrows.c the events: dispatches, copies, regions, marks, allocations, counters.
+ * finds the sets and loads what describes each (strings, agents, processes, symbols, tracks,
+ * events), rocpdrows.c the events: dispatches, copies, regions, marks, allocations, counters.
  *
  * Schemas differ in where an event says its place and time: in its own row (3), through a track
  * (4), with times in a separate table (first drafts of 4). The columns that a table has decide, not

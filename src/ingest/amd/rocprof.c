@@ -1,6 +1,6 @@
 /*
- * The format row of AMD's CSV files. What a file holds follows from the columns of its header alone;
- * names changed between releases, so a column is known by any of its names.
+ * The format row of AMD's CSV files. What a file holds follows from the columns of its header
+ * alone; names changed between releases, so a column is known by any of its names.
  */
 #include "ingest/amd/rocprof.h"
 

@@ -116,7 +116,8 @@ const char *const rocprof_stat_columns[] = {
     NULL,
 };
 
-/* rocprof-compute's sums are in the unit that was asked for; the column's name says it: "Sum(us)". */
+/* rocprof-compute's sums are in the unit that was asked for; the column's
+ * name says it: "Sum(us)". */
 void rocprof_stat_open(struct rocprof *load)
 {
     if (!csvread_time_unit(csvread_unit(&load->csv, load->column[T_TOTAL]), &load->sum_power))

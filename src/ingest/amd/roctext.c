@@ -1,8 +1,8 @@
 /*
- * Text traces of roctracer: a file per kind of record, which together are one recording. Calls are read
- * before what they launched, because names of kernels and sizes of copies stand there only in most
- * releases. Correlation ids are those of the lines; calls of releases that wrote none are numbered
- * from 1 as rocprof did when it made its tables.
+ * Text traces of roctracer: a file per kind of record, which together are one recording. Calls are
+ * read before what they launched, because names of kernels and sizes of copies stand there only in
+ * most releases. Correlation ids are those of the lines; calls of releases that wrote none are
+ * numbered from 1 as rocprof did when it made its tables.
  */
 #include "ingest/amd/roctext.h"
 

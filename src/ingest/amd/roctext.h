@@ -31,8 +31,8 @@ enum { ROCTEXT_MARKED, ROCTEXT_PUSHED, ROCTEXT_POPPED, ROCTEXT_STARTED, ROCTEXT_
 
 void roctext_parse(struct roctext_line *line, struct nl_str text);
 
-/* The value of an argument, "sizeBytes=4096, …" or "sizeBytes(4096) …"; empty when it is not there. The
- * name of a kernel is the rest of the arguments. */
+/* The value of an argument, "sizeBytes=4096, …" or "sizeBytes(4096) …"; empty when it is not there.
+ * The name of a kernel is the rest of the arguments. */
 struct nl_str roctext_argument(struct nl_str arguments, const char *name);
 
 #endif

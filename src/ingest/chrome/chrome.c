@@ -1,7 +1,8 @@
 /*
- * Chrome trace-event JSON and PyTorch's Kineto dialect of it: recognition, and the top level of a file (an
- * object with traceEvents, a bare array, closed or not, one event per line, several documents one after the
- * other) around its lists of events. The files of the reader, from bytes to rows:
+ * Chrome trace-event JSON and PyTorch's Kineto dialect of it: recognition, and the top level
+ * of a file (an object with traceEvents, a bare array, closed or not, one event per line,
+ * several documents one after the other) around its lists of events. The files of the
+ * reader, from bytes to rows:
  *
  *   chrome_feed                  the input, as a window of bytes
  *   chrome_turns                 lists of events → blocks of whole events, read by several threads
@@ -145,7 +146,8 @@ static bool capture_value(struct reader *r, struct chrome_value *value, bool *wh
     }
 }
 
-/* A key at the window's start, with its colon; copied to `key`. *found is false when there is none. */
+/* A key at the window's start, with its colon; copied to `key`. *found is
+ * false when there is none. */
 static bool read_key(struct reader *r, char *key, size_t room, struct nl_str *text, bool *found)
 {
     struct chrome_value value;
@@ -375,7 +377,8 @@ static void settle_clock(struct reader *r)
     nl_builder_clock(r->load.builder, r->load.source, clock, epoch);
 }
 
-/* Files whose external ids mostly repeat the correlation ids say nothing about operators by them. */
+/* Files whose external ids mostly repeat the correlation ids say nothing
+ * about operators by them. */
 static void settle_external_ids(struct reader *r)
 {
     struct chrome_load *load = &r->load;

@@ -1,5 +1,6 @@
 /*
- * Rows of devices: kernels, copies, memsets, synchronisation and ranges on streams, and collectives.
+ * Rows of devices: kernels, copies, memsets, synchronisation and ranges on
+ * streams, and collectives.
  *
  * Every launch-shape argument is optional: ROCm leaves most of them out.
  */

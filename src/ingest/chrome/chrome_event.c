@@ -54,8 +54,8 @@ static inline bool in_number(char c)
 }
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-/* How many of the 8 characters are digits, before the first other one. A digit ^ '0' is under 10; adding 0x76
- * carries all larger ones into the top bit of their byte. */
+/* How many of the 8 characters are digits, before the first other one. A digit ^ '0' is under 10;
+ * adding 0x76 carries all larger ones into the top bit of their byte. */
 static inline unsigned digit_run(uint64_t word)
 {
     uint64_t value = word ^ 0x3030303030303030u;
@@ -63,8 +63,9 @@ static inline unsigned digit_run(uint64_t word)
     return other ? (unsigned)__builtin_ctzll(other) / 8 : 8;
 }
 
-/* Value of the first `count` (1..8) characters, which are digits: neighbours are joined to pairs, pairs to
- * fours and fours to eight. Each product adds the left one, times 10, 100 or 10000, to the right one. */
+/* Value of the first `count` (1..8) characters, which are digits: neighbours are joined to
+ * pairs, pairs to fours and fours to eight. Each product adds the left one, times 10, 100 or
+ * 10000, to the right one. */
 static inline uint64_t digits_value(uint64_t word, unsigned count)
 {
     word = (word << (64 - count * 8)) & 0x0F0F0F0F0F0F0F0Fu;
@@ -171,8 +172,8 @@ static inline bool ends_number(char c)
 
 #define MAX_WHOLE 9000000000000000u /* fits 64 bits as thousandths, and is exact as a double */
 
-/* The usual numbers: up to 16 digits, as microseconds since 1970 have, with up to 3 decimals. NULL for
- * all others. */
+/* The usual numbers: up to 16 digits, as microseconds since 1970 have, with up to 3
+ * decimals. NULL for all others. */
 static inline HOT const char *parse_usual_number(struct chrome_value *value, const char *p)
 {
     uint64_t word = chrome_load8(p);
@@ -317,8 +318,8 @@ static inline enum chrome_status next_member(const char **text, const char *end,
     return CHROME_OK;
 }
 
-/* Where the parsing of an object stands: `before` is the number of the last key, `none` at the start of the
- * object, and `none` + 1 after an unknown key. */
+/* Where the parsing of an object stands: `before` is the number of the last key, `none` at the
+ * start of the object, and `none` + 1 after an unknown key. */
 struct members {
     const struct chrome_words *words;
     struct chrome_steps *steps;

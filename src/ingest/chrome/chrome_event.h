@@ -1,6 +1,6 @@
 /*
- * chrome_event — one trace event as text: its fields and known arguments. Only numbers and times are
- * interpreted.
+ * chrome_event — one trace event as text: its fields and known arguments. Only numbers
+ * and times are interpreted.
  *
  * Texts borrow from the block they were parsed from (or from the repair buffer) and live as long as
  * it. String values are without their quotes and still escaped if `escaped` is set. Duplicate keys:
@@ -69,8 +69,9 @@ enum chrome_status {
 
 #define CHROME_CONTEXTS 32 /* categories share one when a few bits of them are equal */
 
-/* What the parser knows and has learned; one per thread. Steps and runs are kept per key that came before
- * them: a key's number in its set, then one place for the start of the object and one for unknown keys. */
+/* What the parser knows and has learned; one per thread. Steps and runs are kept per key
+ * that came before them: a key's number in its set, then one place for the start of the
+ * object and one for unknown keys. */
 struct chrome_parser {
     struct chrome_words args, fields;
     struct chrome_guess guess;

@@ -1,9 +1,9 @@
 /*
  * chrome_feed — a window on the decompressed bytes of the input.
  *
- * Of compressed input the window is a piece of decoded bytes, used where the stream has put it; what was left
- * of the piece before is copied in front of it. Of other input, and where more is left than fits in front,
- * it is a buffer of the feed.
+ * Of compressed input the window is a piece of decoded bytes, used where the stream has put it;
+ * what was left of the piece before is copied in front of it. Of other input, and where more is
+ * left than fits in front, it is a buffer of the feed.
  *
  * feed->at .. feed->end are the bytes not used yet. CHROME_PAD bytes of '"' follow `end` and stop
  * the scans; before `at` at least 8 bytes are readable. chrome_feed_more reads on, moving and
@@ -42,8 +42,9 @@ NL_MUST_CHECK bool chrome_feed_more(struct chrome_feed *feed, struct nl_err *err
  * after it move to the feed's own buffer. */
 struct nl_stream_piece chrome_feed_take_piece(struct chrome_feed *feed, const char *cut);
 
-/* Replaces the buffer by `bytes` of `room`; the unused bytes from `cut` on are moved there, and
- * what is left in the old buffer (up to `cut`) is padded. Returns the old buffer. For windows that are in no piece. */
+/* Replaces the buffer by `bytes` of `room`; the unused bytes from `cut` on are moved there,
+ * and what is left in the old buffer (up to `cut`) is padded. Returns the old buffer. For
+ * windows that are in no piece. */
 char *chrome_feed_swap(struct chrome_feed *feed, const char *cut, char *bytes, size_t room);
 
 /* The next byte that is no white space, '\0' at the end. */

@@ -1,14 +1,14 @@
 /*
  * chrome_guess — guessing the texts of arguments from what came before them.
  *
- * A program does the same things over and over, so what "Input Dims", "Concrete Inputs" and their like
- * say mostly follows from the event's name, its arguments so far, and the event before. So what followed
- * the last time is compared with the text first: when it is the same, the end of the array need not be
- * found, nor its text hashed and looked up. Of the operators of a training run seven in eight arrays are
- * guessed, which saves 12 % of all instructions of loading it.
+ * A program does the same things over and over, so what "Input Dims", "Concrete Inputs" and their
+ * like say mostly follows from the event's name, its arguments so far, and the event before. So
+ * what followed the last time is compared with the text first: when it is the same, the end of the
+ * array need not be found, nor its text hashed and looked up. Of the operators of a training run
+ * seven in eight arrays are guessed, which saves 12 % of all instructions of loading it.
  *
- * A guess is only a slot in the cache of texts (chrome_texts), whose text is compared in full, so a wrong
- * or stale one costs time and nothing else.
+ * A guess is only a slot in the cache of texts (chrome_texts), whose text is compared in full, so a
+ * wrong or stale one costs time and nothing else.
  */
 #ifndef CHROME_GUESS_H
 #define CHROME_GUESS_H

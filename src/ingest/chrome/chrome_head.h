@@ -29,8 +29,9 @@ void chrome_head_take(struct chrome_head *head, struct chrome_load *load,
                       struct chrome_names *names, struct nl_str key,
                       const struct chrome_value *value);
 
-/* ROCm lists the devices that HIP shows (0, 1, …) and numbers those of kernels as the driver does, processors first (2, 9). A
- * kernel runs on a device that its process sees: where all that are listed are one product, one that is not listed is that, too. */
+/* ROCm lists the devices that HIP shows (0, 1, …) and numbers those of kernels as the driver does,
+ * processors first (2, 9). A kernel runs on a device that its process sees: where all that are
+ * listed are one product, one that is not listed is that, too. */
 void chrome_head_settle(const struct chrome_head *head, struct chrome_load *load,
                         const struct chrome_worker *workers, unsigned count);
 

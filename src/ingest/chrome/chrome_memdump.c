@@ -7,8 +7,8 @@
  *         "allocators": {"malloc/objects": {"attrs": {
  *             "size": {"type": "scalar", "units": "bytes", "value": "5c0"}}}}}}}
  *
- * Each becomes a counter of the process. Allocators are a tree; two levels of it are read, below which
- * they are heaps and pages by the thousand, with addresses in their names.
+ * Each becomes a counter of the process. Allocators are a tree; two levels of it are read, below
+ * which they are heaps and pages by the thousand, with addresses in their names.
  */
 #include "base/hex.h"
 #include "ingest/chrome/chrome_rows.h"

@@ -1,8 +1,8 @@
 /*
  * chrome_names — raw JSON text to name ids, quickly for texts seen before.
  *
- * A cache compares raw bytes (chrome_texts), so that decoding escapes, checking UTF-8 and asking the dictionary
- * are paid once per distinct text.
+ * A cache compares raw bytes (chrome_texts), so that decoding escapes, checking UTF-8 and asking
+ * the dictionary are paid once per distinct text.
  */
 #ifndef CHROME_NAMES_H
 #define CHROME_NAMES_H
@@ -46,8 +46,8 @@ uint32_t chrome_names_seen(struct chrome_names *names, uint32_t slot, uint32_t s
 /* The decoded text itself, in a buffer that lives until the next call. */
 struct nl_str chrome_names_decode(struct chrome_names *names, struct nl_str raw, bool escaped);
 
-/* Adds up what was repaired, each text once: `seen` has those that were counted before, here or in the
- * names of another worker. */
+/* Adds up what was repaired, each text once: `seen` has those that were counted before, here or in
+ * the names of another worker. */
 void chrome_names_count(const struct chrome_names *names, struct nl_idmap *seen,
                         uint64_t counts[CHROME_NAME_FAULTS]);
 

@@ -1,5 +1,6 @@
 /*
- * Pairing of halves after all blocks: B with E, async begins with ends, starts of flows with their ends.
+ * Pairing of halves after all blocks: B with E, async begins with ends, starts
+ * of flows with their ends.
  *
  * Halves come from several workers, so they are put in order of (group, time, place in the file)
  * first. At equal times the place in the file decides, with two exceptions that real files need:
@@ -18,8 +19,8 @@ struct pairing {
     uint32_t *open; /* stack of halves */
     size_t open_count, open_cap;
     uint8_t *used; /* ends taken ahead of their turn */
-    /* Asyncs: of each name the innermost open half (its place + 1 in `open`), and of each half the one
-     * before it of the same name. */
+    /* Asyncs: of each name the innermost open half (its place + 1 in `open`), and of each half the
+     * one before it of the same name. */
     struct nl_idmap innermost;
     uint32_t *before;
     size_t before_cap;
@@ -57,9 +58,9 @@ static uint64_t group_flow(const struct chrome_half *half)
     return nl_hash(parts, sizeof parts);
 }
 
-/* From the order of the file to the order of (group, time, place in the file), with the number of the group
- * as key. Groups are numbered by their first half in the file, since sorting them by lane or name id would
- * give another order each time: those are numbers that racing threads gave out. */
+/* From the order of the file to the order of (group, time, place in the file), with the number of
+ * the group as key. Groups are numbered by their first half in the file, since sorting them by lane
+ * or name id would give another order each time: those are numbers that racing threads gave out. */
 static void sort_groups(struct pairing *p, struct nl_keyed **scratch, group_fn *group)
 {
     struct nl_keyed *sorted = *scratch;
@@ -93,8 +94,8 @@ static void sort_groups(struct pairing *p, struct nl_keyed **scratch, group_fn *
     nl_free(ends);
 }
 
-/* Moves one list of all workers (`list`: its offset in struct chrome_worker) into p->halves, the first
- * worker's array, which grows for the others'. */
+/* Moves one list of all workers (`list`: its offset in struct chrome_worker) into p->halves, the
+ * first worker's array, which grows for the others'. */
 static void take_halves(struct pairing *p, struct chrome_worker *workers, unsigned count,
                         size_t list)
 {
@@ -345,8 +346,8 @@ static void stage_flow(struct pairing *p, const struct chrome_half *from,
     nl_stage_flow(p->first->stage, &row);
 }
 
-/* The flows of one group, in time order: a start (s), then steps (t) and ends (f). Two clocks may put an
- * end before its start, so two halves alone in their group are a pair in either order. */
+/* The flows of one group, in time order: a start (s), then steps (t) and ends (f). Two clocks may
+ * put an end before its start, so two halves alone in their group are a pair in either order. */
 static void pair_group(struct pairing *p, size_t from, size_t to)
 {
     const struct chrome_half *start = NULL;
@@ -386,8 +387,8 @@ static void pair_flows(struct pairing *p)
 
 #define LANES_KNOWN 64
 
-/* Lanes of the halves of flows: a stream where pid and tid name one, else a thread. The last few are
- * remembered, since the same ones keep coming. */
+/* Lanes of the halves of flows: a stream where pid and tid name one, else a thread. The last few
+ * are remembered, since the same ones keep coming. */
 static void flow_lanes(struct chrome_load *load, struct chrome_worker *workers, unsigned count)
 {
     struct known {

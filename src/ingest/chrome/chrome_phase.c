@@ -8,7 +8,8 @@
 
 typedef void phase_fn(struct chrome_worker *worker);
 
-/* Names and arguments of halves get ids that hold in every stage: the first worker stages them all. */
+/* Names and arguments of halves get ids that hold in every stage: the first
+ * worker stages them all. */
 static struct chrome_half *add_half(struct chrome_worker *worker, struct chrome_halves *halves,
                                     int64_t ts, uint32_t lane)
 {
@@ -45,8 +46,8 @@ static uint32_t category_id(struct chrome_worker *worker)
     return chrome_names_id(&worker->shared, chrome_text(cat), true);
 }
 
-/* "id" (a number, decimal or hex text, any text) or "id2" {"local"|"global": …}; local ones hold within
- * their process only. */
+/* "id" (a number, decimal or hex text, any text) or "id2" {"local"|"global": …}; local ones hold
+ * within their process only. */
 bool chrome_event_id(struct chrome_worker *worker, uint64_t *id)
 {
     const struct chrome_event *event = &worker->event;

@@ -3,8 +3,9 @@
  * known category are generic slices on their thread with their arguments kept as text.
  *
  * "External id" on device work and runtime calls means the operator in old (2020-21) and new
- * (2024-) files, but repeats the correlation id in those between. Which of them a file is shows only
- * when all of it was read, so ids are stored and counted here, and settle_external_ids (chrome.c) decides.
+ * (2024-) files, but repeats the correlation id in those between. Which of them a file is
+ * shows only when all of it was read, so ids are stored and counted here, and
+ * settle_external_ids (chrome.c) decides.
  */
 #include "base/utf8.h"
 #include "ingest/chrome/chrome_nsys.h"

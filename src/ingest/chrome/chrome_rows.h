@@ -1,6 +1,6 @@
 /*
- * chrome_rows — complete (X) events → rows: a table of Kineto's categories, and the arguments that fill
- * columns. chrome_rows.c has the rows of the host, chrome_device.c those of devices.
+ * chrome_rows — complete (X) events → rows: a table of Kineto's categories, and the arguments that
+ * fill columns. chrome_rows.c has the rows of the host, chrome_device.c those of devices.
  *
  * Everything here is about the event that the worker parsed last, worker->event.
  */
@@ -57,8 +57,8 @@ int64_t chrome_external_id(struct chrome_worker *worker);
 
 /* ---- chrome_rows.c: rows. ---- */
 
-/* Stages a slice with the event's name and the category's kind; gives its row in the stage. A `dur` of
- * NL_NULL_I64: unfinished. */
+/* Stages a slice with the event's name and the category's kind; gives its row in the stage. A `dur`
+ * of NL_NULL_I64: unfinished. */
 uint32_t chrome_slice(struct chrome_worker *worker, const struct chrome_cat *cat, uint32_t lane,
                       int64_t ts, int64_t dur);
 /* All arguments as the JSON text they were, as a name id; 0 when there are none. Cut at 4 KiB. */

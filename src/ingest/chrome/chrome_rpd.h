@@ -1,7 +1,8 @@
 /*
- * chrome_rpd — the Chrome export of rocmProfileData (rpd2tracing.py): no categories; devices are processes called
- * "GPU2", what an operation is stands in its argument `desc` (KernelExecution, CopyHostToDevice, FillBuffer), calls of HIP
- * and HSA are slices of ordinary processes, and flows of category `api_op` say which call issued what.
+ * chrome_rpd — the Chrome export of rocmProfileData (rpd2tracing.py): no categories; devices are
+ * processes called "GPU2", what an operation is stands in its argument `desc` (KernelExecution,
+ * CopyHostToDevice, FillBuffer), calls of HIP and HSA are slices of ordinary processes, and flows
+ * of category `api_op` say which call issued what.
  */
 #ifndef CHROME_RPD_H
 #define CHROME_RPD_H

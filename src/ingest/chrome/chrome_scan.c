@@ -182,7 +182,8 @@ segment_avx2(struct chrome_walk *walk, const char *text, unsigned count)
     return walk_words(walk, masks, text, count);
 }
 
-/* How far the depth falls within four brackets, of which the bits say that they close: a digit each. */
+/* How far the depth falls within four brackets, of which the bits say that
+ * they close: a digit each. */
 #define FALLS UINT64_C(0x4220201031102010)
 
 static inline int64_t fall_of(uint64_t closing)

@@ -91,8 +91,8 @@ struct chrome_cut {
  * well-formed text; unbalanced quotes give no or a wrong cut, never a crash. */
 struct chrome_cut chrome_find_cut(const char *text, const char *end);
 
-/* The same in way 0 (plain), 1 (AVX2) or 2 (AVX-512); so many of them this processor can go. All say
- * the same. */
+/* The same in way 0 (plain), 1 (AVX2) or 2 (AVX-512); so many of them this processor
+ * can go. All say the same. */
 unsigned chrome_scan_ways(void);
 struct chrome_cut chrome_find_cut_by(unsigned way, const char *text, const char *end);
 

@@ -1,6 +1,6 @@
 /*
- * See chrome_stacks.h. Stacks are kept as they are named (an id, or the text of an array) and become
- * rows of the last unit when all of the file is known; equal ones are kept once.
+ * See chrome_stacks.h. Stacks are kept as they are named (an id, or the text of an array) and
+ * become rows of the last unit when all of the file is known; equal ones are kept once.
  */
 #include "ingest/chrome/chrome_stacks.h"
 #include "ingest/chrome/chrome_v8.h"
@@ -56,7 +56,8 @@ static uint64_t frame_key(struct nl_str id)
     return nl_hash(id.ptr, id.len);
 }
 
-/* The reference of a stack: `value` is the id of its innermost frame, or (`listed`) the array of all. */
+/* The reference of a stack: `value` is the id of its innermost frame, or
+ * (`listed`) the array of all. */
 static uint32_t reference_to(struct chrome_stacks *stacks, const struct chrome_value *value,
                              bool listed)
 {
@@ -343,7 +344,8 @@ static int samples_by_order(const void *x, const void *y)
 
 #define SEVERAL_PROCESSES ((uint64_t)1 << 63) /* no process has this id */
 
-/* Thread → the process that has it, from the names of threads; SEVERAL_PROCESSES when not only one has. */
+/* Thread → the process that has it, from the names of threads;
+ * SEVERAL_PROCESSES when not only one has. */
 static void learn_threads(struct gpurows_map *owners, const struct chrome_worker *workers,
                           unsigned count)
 {

@@ -1,7 +1,7 @@
 /*
- * chrome_stacks — call stacks and samples of a trace: the dictionary `stackFrames`, references to it
- * (`sf`) and stacks written out (`stack`) of events, the list `samples`, sample events (P), and the
- * profiles of V8 (chrome_v8.c).
+ * chrome_stacks — call stacks and samples of a trace: the dictionary `stackFrames`, references to
+ * it (`sf`) and stacks written out (`stack`) of events, the list `samples`, sample events (P), and
+ * the profiles of V8 (chrome_v8.c).
  *
  * The dictionary may come after the events, and rows refer only to stacks of the same unit; so
  * everything waits here, and what has a stack is staged in the last unit of the file, in the order

@@ -2,13 +2,13 @@
  * chrome_steps — the text between the values of events, which repeats from event to event.
  *
  * Events of a kind have the same keys in the same order and layout. A step is the text from the end
- * of a value to the start of the next (", \"pid\": ") as it was last seen after a certain key, with the
- * key in it. Mostly one comparison replaces looking for the comma, the key, its end, its meaning, the
- * colon and the value. Two are kept per key, since two different keys may follow it.
+ * of a value to the start of the next (", \"pid\": ") as it was last seen after a certain key, with
+ * the key in it. Mostly one comparison replaces looking for the comma, the key, its end, its
+ * meaning, the colon and the value. Two are kept per key, since two different keys may follow it.
  *
- * A run is several steps with the values between them: phase and category, process and thread are mostly
- * what they were before (", \"pid\": 7, \"tid\": 7, \"ts\": "). Equal text means equal values. Runs, and
- * the second step per key, together save 5 % of the CPU time of loading.
+ * A run is several steps with the values between them: phase and category, process and thread are
+ * mostly what they were before (", \"pid\": 7, \"tid\": 7, \"ts\": "). Equal text means equal
+ * values. Runs, and the second step per key, together save 5 % of the CPU time of loading.
  */
 #ifndef CHROME_STEPS_H
 #define CHROME_STEPS_H

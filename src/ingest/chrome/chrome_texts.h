@@ -1,9 +1,10 @@
 /*
  * chrome_texts — raw texts of a JSON file that were seen before, recognised by comparing bytes.
  *
- * The cache is direct-mapped and bounded: each text has one slot, which the next text of the same place takes. A slot keeps a number for
- * whoever asks the same about each text, such as what it is called elsewhere; the serial number tells whether a slot still has the
- * text that somebody saw in it.
+ * The cache is direct-mapped and bounded: each text has one slot, which the next text of the
+ * same place takes. A slot keeps a number for whoever asks the same about each text, such as
+ * what it is called elsewhere; the serial number tells whether a slot still has the text
+ * that somebody saw in it.
  */
 #ifndef CHROME_TEXTS_H
 #define CHROME_TEXTS_H
@@ -32,7 +33,8 @@ struct chrome_texts {
 void chrome_texts_init(struct chrome_texts *texts);
 void chrome_texts_release(struct chrome_texts *texts);
 
-/* The slot that has this text now; `escaped`: it may have escapes. 8 bytes around the text must be readable. NULL: it is too long. */
+/* The slot that has this text now; `escaped`: it may have escapes. 8 bytes around the text must be
+ * readable. NULL: it is too long. */
 struct chrome_text_slot *chrome_texts_slot(struct chrome_texts *texts, struct nl_str raw,
                                            bool escaped);
 

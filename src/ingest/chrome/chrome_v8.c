@@ -1,7 +1,8 @@
 /*
- * V8's CPU profiles in traces of Chrome and Node.js: a "Profile" event on the sampled thread, then
- * "ProfileChunk" events with new nodes of the call tree, the node of each sample, and the µs between
- * them; before Chrome 58 one "CpuProfile" event with all of it. Chunks refer to nodes of earlier ones.
+ * V8's CPU profiles in traces of Chrome and Node.js: a "Profile" event on the sampled thread,
+ * then "ProfileChunk" events with new nodes of the call tree, the node of each sample, and
+ * the µs between them; before Chrome 58 one "CpuProfile" event with all of it. Chunks refer
+ * to nodes of earlier ones.
  */
 #include <stdlib.h>
 
@@ -241,7 +242,8 @@ static void stage_samples(struct v8 *v8, const struct parts *parts)
 
 /* ---- Chunks. ---- */
 
-/* Members of args, of args.data and of args.data.cpuProfile (`tree`), which have no name in common. */
+/* Members of args, of args.data and of args.data.cpuProfile (`tree`), which
+ * have no name in common. */
 static void read_parts(struct jsonpull *reader, struct parts *parts, bool tree)
 {
     while (jsonpull_member(reader)) {

@@ -21,7 +21,8 @@ enum chrome_type {
     CHROME_OBJECT
 };
 
-/* `number`: of numbers see enum chrome_type; of an array that is `seen` its slot in chrome_texts, and the serial number that this had. */
+/* `number`: of numbers see enum chrome_type; of an array that is `seen` its slot in chrome_texts,
+ * and the serial number that this had. */
 struct chrome_value {
     const char *ptr;
     uint32_t len;

@@ -147,8 +147,8 @@ const char *chrome_take_block(struct chrome_worker *worker, const char *text, co
                               uint64_t offset, bool last, bool *list_end);
 /* True if the text after a ']' shows that the list continues. */
 bool chrome_list_goes_on(const char *after, const char *end);
-/* Looks at the first events without staging them: sets load->kineto, load->rpd and load->main_pid, the
- * process that most calls and operators belong to. */
+/* Looks at the first events without staging them: sets load->kineto, load->rpd and load->main_pid,
+ * the process that most calls and operators belong to. */
 void chrome_peek(struct chrome_worker *worker, const char *text, const char *end);
 
 /* ---- chrome_repair.c ---- */

@@ -1,7 +1,7 @@
 /*
  * A CPU profile of V8 by itself, as Node.js (--cpu-prof), Chrome's DevTools and Deno write it
- * (.cpuprofile): one object with the call tree, the node of each sample, and the µs between them. It
- * is what a trace of Chrome holds in pieces, so it is read as one piece by the same code.
+ * (.cpuprofile): one object with the call tree, the node of each sample, and the µs between them.
+ * It is what a trace of Chrome holds in pieces, so it is read as one piece by the same code.
  */
 #include "ingest/chrome/chrome_stacks.h"
 #include "ingest/chrome/chrome_v8.h"

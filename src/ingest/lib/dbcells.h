@@ -1,6 +1,6 @@
 /*
- * dbcells — cells of a profiler's database as values of the store: unknown when NULL, of another type,
- * or out of range. Never an error: what cannot be read as asked is unknown.
+ * dbcells — cells of a profiler's database as values of the store: unknown when NULL, of another
+ * type, or out of range. Never an error: what cannot be read as asked is unknown.
  */
 #ifndef DBCELLS_H
 #define DBCELLS_H

@@ -1,5 +1,6 @@
 /*
- * Tables are read some leaves at a time, so that a cancelled job or a full memory budget stops a big one.
+ * Tables are read some leaves at a time, so that a cancelled job or a full
+ * memory budget stops a big one.
  */
 #include "ingest/lib/dbrows.h"
 

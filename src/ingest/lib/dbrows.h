@@ -28,8 +28,8 @@ struct dbrows {
     const char *cut;
 };
 
-/* How many of the words (of `count`) begin the name of a table of the input; 0 for what is no SQLite
- * database. Words that the head shows count without opening the file. */
+/* How many of the words (of `count`) begin the name of a table of the input; 0 for what is no
+ * SQLite database. Words that the head shows count without opening the file. */
 unsigned dbrows_marks(const struct nl_input *input, const char *const *words, unsigned count);
 
 NL_MUST_CHECK bool dbrows_open(struct dbrows *db, const struct nl_reading *reading,

@@ -1,7 +1,7 @@
 /*
  * gpurows — what readers of device profiles have in common when they read on one thread: lanes of
- * streams and threads with a small cache before the builder's lock, times with the oddities counted,
- * work-items as blocks, names of copies and kernels as tools spell them.
+ * streams and threads with a small cache before the builder's lock, times with the oddities
+ * counted, work-items as blocks, names of copies and kernels as tools spell them.
  *
  *     gpurows_begin(&rows, builder, source, job);
  *     if (gpurows_times(&rows, start, end, &slice)) {
@@ -62,8 +62,8 @@ bool gpurows_stop(const struct gpurows *rows);
  * start gives length 0. Times over ±2^62 are no times. */
 bool gpurows_times(struct gpurows *rows, int64_t start, int64_t end, struct nl_slice_row *slice);
 
-/* Lane of a stream of a device (NL_NULL_I64: not known), with its process; and of a thread. A device
- * that the builder does not know yet by this key gets the key as its number. */
+/* Lane of a stream of a device (NL_NULL_I64: not known), with its process; and of a thread. A
+ * device that the builder does not know yet by this key gets the key as its number. */
 uint32_t gpurows_stream(struct gpurows *rows, int64_t pid, int64_t device, int64_t context,
                         int64_t stream);
 /* The same for another kind of lane than NL_LANE_STREAM: NL_LANE_SYNC. */
@@ -79,7 +79,8 @@ void gpurows_work_items(struct nl_kernel_row *kernel, const uint32_t items[3],
 /* The name without what ROCm puts after it: " [clone .kd]", ".kd". */
 struct nl_str gpurows_kernel_name(struct nl_str name);
 
-/* CUPTI's numbers of kinds of memory and waits as the store's (of copies: store/copykind.h); 0 what it does not know. */
+/* CUPTI's numbers of kinds of memory and waits as the store's (of copies: store/copykind.h);
+ * 0 what it does not know. */
 uint8_t gpurows_cupti_memory(int64_t number);
 uint8_t gpurows_cupti_sync(int64_t number);
 

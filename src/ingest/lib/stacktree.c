@@ -1,6 +1,7 @@
 /*
- * See stacktree.h. Open addressing with linear probing; places follow from the upper bits of a hash,
- * so that a table that doubles is written from its beginning to its end, as the old one is read.
+ * See stacktree.h. Open addressing with linear probing; places follow from the upper
+ * bits of a hash, so that a table that doubles is written from its beginning to its
+ * end, as the old one is read.
  */
 #include "ingest/lib/stacktree.h"
 
@@ -19,8 +20,8 @@ static size_t most_of(unsigned bits)
     return bits < MAX_BITS ? ((size_t)2 << bits) / 3 : SIZE_MAX;
 }
 
-/* A table of free places. Cleared here rather than by the kernel: a fresh page that is read before it is
- * written to is made twice, and places are looked at first. */
+/* A table of free places. Cleared here rather than by the kernel: a fresh page that is read before
+ * it is written to is made twice, and places are looked at first. */
 static void *free_places(size_t bytes)
 {
     return memset(nl_alloc(bytes), 0, bytes);

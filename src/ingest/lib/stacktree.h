@@ -9,9 +9,9 @@
  *     if (node == nodes) ...                                     // it is new
  *     stack_tree_release(&tree);
  *
- * Nodes and frames are numbered from 0 in the order they come. Whoever meets a frame often keeps its
- * number: a node is then one look into a table of 12 bytes a place. Frames are passed in pieces since
- * callers have just written them: read as a whole, the processor would wait.
+ * Nodes and frames are numbered from 0 in the order they come. Whoever meets a frame often keeps
+ * its number: a node is then one look into a table of 12 bytes a place. Frames are passed in pieces
+ * since callers have just written them: read as a whole, the processor would wait.
  */
 #ifndef STACKTREE_H
 #define STACKTREE_H
@@ -60,7 +60,8 @@ uint32_t stack_tree_add(struct stack_tree *tree, uint32_t caller, uint32_t name,
 /* The same for a whole stack: goes from STACK_TOP to the child of `at`. */
 void stack_tree_step(struct stack_tree *tree, struct stack_at *at, uint32_t frame);
 
-/* How many of a stack's frames, outermost first, there are nodes for; `at` becomes the last of these. */
+/* How many of a stack's frames, outermost first, there are nodes for; `at`
+ * becomes the last of these. */
 size_t stack_tree_find(const struct stack_tree *tree, const uint32_t *frames, size_t count,
                        struct stack_at *at);
 

@@ -1,5 +1,6 @@
 /*
- * torchrange — ranges that PyTorch's emit_nvtx(record_shapes=True) pushes: an operator with its inputs' shapes.
+ * torchrange — ranges that PyTorch's emit_nvtx(record_shapes=True) pushes: an operator
+ * with its inputs' shapes.
  *
  *     aten::mm, seq = 7, op_id = 12, sizes = [[4, 8], [8, 16]], input_op_ids = [(3,0), (5,0)]
  *

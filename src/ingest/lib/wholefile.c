@@ -1,6 +1,6 @@
 /*
- * Maps or inflates an input. Memory grows by doubling; half of the job's budget is the ceiling, since
- * what is staged needs the other half.
+ * Maps or inflates an input. Memory grows by doubling; half of the job's budget is the ceiling,
+ * since what is staged needs the other half.
  */
 #include "ingest/lib/wholefile.h"
 

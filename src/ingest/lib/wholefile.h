@@ -1,6 +1,6 @@
 /*
- * wholefile — all bytes of an input at once, for formats whose parts refer backwards and forwards: what those
- * whose row says NL_FEED_WHOLE get as reading->file.
+ * wholefile — all bytes of an input at once, for formats whose parts refer backwards and forwards:
+ * what those whose row says NL_FEED_WHOLE get as reading->file.
  *
  * A plain file is mapped (its pages cost nothing that cannot be taken back); a compressed one is
  * inflated into memory, up to a part of the job's memory budget.
@@ -21,8 +21,8 @@ struct whole_file {
     size_t room;
 };
 
-/* Fails when the file cannot be read (NL_IO, NL_FORMAT), is larger than the budget allows once it is
- * inflated (NL_LIMIT), or the job was cancelled (NL_INTERRUPTED). */
+/* Fails when the file cannot be read (NL_IO, NL_FORMAT), is larger than the budget allows once it
+ * is inflated (NL_LIMIT), or the job was cancelled (NL_INTERRUPTED). */
 NL_MUST_CHECK bool whole_file_open(struct whole_file *file, const struct nl_input *input,
                                    struct nl_job *job, struct nl_err *err);
 void whole_file_close(struct whole_file *file);

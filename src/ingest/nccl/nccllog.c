@@ -1,9 +1,9 @@
 /*
- * NCCL logs. The lines have no times (before 2.26, and not by default), so that enqueued collectives
- * are marks in their order, 1 ns apart. A row of an nccl-tests table is a measurement: two slices
- * with the time per operation, laid end to end, and their bandwidths as metrics. With NCCL_DEBUG=INFO
- * a row is printed in pieces between the lines of NCCL, and the first line of those is glued to each
- * piece; the pieces are put together again.
+ * NCCL logs. The lines have no times (before 2.26, and not by default), so that enqueued
+ * collectives are marks in their order, 1 ns apart. A row of an nccl-tests table is a measurement:
+ * two slices with the time per operation, laid end to end, and their bandwidths as metrics. With
+ * NCCL_DEBUG=INFO a row is printed in pieces between the lines of NCCL, and the first line of those
+ * is glued to each piece; the pieces are put together again.
  */
 #define _GNU_SOURCE
 

@@ -1,7 +1,7 @@
 /*
- * cubincode — what an instruction of a GPU program is, by function and place in its code: the operation
- * of the machine code (SASS), and the statement of the PTX that it was compiled from, where the program
- * holds its PTX (-lineinfo, -G, or compiled at run time).
+ * cubincode — what an instruction of a GPU program is, by function and place in its code: the
+ * operation of the machine code (SASS), and the statement of the PTX that it was compiled from,
+ * where the program holds its PTX (-lineinfo, -G, or compiled at run time).
  *
  *     struct cubincode code;
  *     cubincode_init(&code);

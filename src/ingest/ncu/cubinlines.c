@@ -286,7 +286,8 @@ static void set_address(struct unit *unit, struct span *operand)
     unit->function = (struct cubinlines_function){lines->row_count, 0};
 }
 
-/* Operations of DWARF's line number programs (section 6.2.5 of version 4), under their names there. */
+/* Operations of DWARF's line number programs (section 6.2.5 of version 4),
+ * under their names there. */
 enum { DW_LNE_END_SEQUENCE = 1, DW_LNE_SET_ADDRESS = 2, DW_LNE_DEFINE_FILE = 3 };
 enum {
     DW_LNS_EXTENDED_OP = 0,

@@ -1,6 +1,7 @@
 /*
- * cubinlines — which line of which source file an instruction of a kernel came from: the line tables
- * (.debug_line, as `nvcc -lineinfo` makes them) of GPU programs, by function and place in its code.
+ * cubinlines — which line of which source file an instruction of a kernel came from:
+ * the line tables (.debug_line, as `nvcc -lineinfo` makes them) of GPU programs, by
+ * function and place in its code.
  *
  *     struct cubinlines lines;
  *     cubinlines_init(&lines);
@@ -9,8 +10,8 @@
  *     row = cubinlines_at(&lines, function, offset, &near);   // lines.files[row->file], row->line
  *     cubinlines_release(&lines);
  *
- * Files are named without their folders. Bytes are not trusted: what makes no sense ends the reading
- * of that table, and `damaged` counts it. At most MAX_CUBINLINES rows are kept in all.
+ * Files are named without their folders. Bytes are not trusted: what makes no sense ends the
+ * reading of that table, and `damaged` counts it. At most MAX_CUBINLINES rows are kept in all.
  */
 #ifndef CUBINLINES_H
 #define CUBINLINES_H
@@ -38,8 +39,8 @@ struct cubinlines {
     struct nl_str *files;
     size_t file_count, file_cap;
     uint64_t damaged, full;
-    bool
-        unfiled; /* lines are of one text that no file name is known of: `file` of rows means nothing */
+    /* lines are of one text that no file name is known of: `file` of rows means nothing */
+    bool unfiled;
 };
 
 void cubinlines_init(struct cubinlines *lines);

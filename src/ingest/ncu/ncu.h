@@ -79,8 +79,9 @@ void ncu_device_attribute(struct ncu_load *load, struct nl_str name, const struc
 void ncu_device_done(struct ncu_load *load, int64_t ordinal);
 
 /*
- * A unit as a CSV page spells it → the base unit and the power of ten that gets there: "Kbyte/block"
- * → "bytes/block", 3; "cycle/nsecond" and "Ghz" → "Hz", 9; "us" → "ns", 3. Unknown words stay.
+ * A unit as a CSV page spells it → the base unit and the power of ten that gets
+ * there: "Kbyte/block" → "bytes/block", 3; "cycle/nsecond" and "Ghz" → "Hz", 9; "us"
+ * → "ns", 3. Unknown words stay.
  */
 struct ncu_unit {
     char text[48];
@@ -88,8 +89,8 @@ struct ncu_unit {
 };
 struct ncu_unit ncu_unit(struct nl_str spelled);
 
-/* The same of a metric: where its name says that it is a percentage and the page names a size alone,
- * Nsight Compute means percent per that size ("Kbyte" → "%/Kbyte", 0). */
+/* The same of a metric: where its name says that it is a percentage and the page names a size
+ * alone, Nsight Compute means percent per that size ("Kbyte" → "%/Kbyte", 0). */
 bool ncu_is_percent(struct nl_str metric);
 struct ncu_unit ncu_unit_in(struct nl_str spelled, bool percent);
 

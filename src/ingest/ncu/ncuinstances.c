@@ -9,7 +9,8 @@
 /* Keys that a group is compared with: the last ones, of as many values. */
 #define KEYS_TRIED 32u
 
-/* Is a number an address in the code of the kernel? Counts and indices are far below any address. */
+/* Is a number an address in the code of the kernel? Counts and indices are
+ * far below any address. */
 #define CODE_LOWEST ((int64_t)1 << 20)
 #define MAX_CODE    ((int64_t)1 << 28)
 

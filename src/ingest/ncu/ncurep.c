@@ -242,7 +242,8 @@ static void read_triple(const struct wire_field *from, uint32_t out[3])
             out[field.number - SIZE_X] = (uint32_t)field.value;
 }
 
-/* RuleResult, whose body has items with a message with a text: advice as a metric without a number. */
+/* RuleResult, whose body has items with a message with a text: advice as a
+ * metric without a number. */
 static void read_rule(struct rep *rep, const struct wire_field *from)
 {
     struct wire message = wire_inside(from);

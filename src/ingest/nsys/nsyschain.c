@@ -1,7 +1,7 @@
 /*
- * CUDA_CALLCHAINS, OSRT_CALLCHAINS: where calls were made. Frames are read before the events, into one
- * prefix tree for all threads; a unit of events stages the nodes that its own calls name, callers
- * first, since rows refer to stacks of their unit only.
+ * CUDA_CALLCHAINS, OSRT_CALLCHAINS: where calls were made. Frames are read before the events, into
+ * one prefix tree for all threads; a unit of events stages the nodes that its own calls name,
+ * callers first, since rows refer to stacks of their unit only.
  */
 #include <stdlib.h>
 

@@ -90,7 +90,8 @@ static uint32_t cpu_name(struct nsys_worker *worker, int64_t cpu)
     return nl_stage_name(worker->stage, nl_str(text));
 }
 
-/* ENUM_SAMPLING_THREAD_STATE of a switch out: what it says about the time until the next switch in. */
+/* ENUM_SAMPLING_THREAD_STATE of a switch out: what it says about the time
+ * until the next switch in. */
 static uint8_t state_flag(int64_t state)
 {
     enum { RUNNING = 1, INTERRUPTIBLE = 2, UNINTERRUPTIBLE = 3, WAITING = 7 };

@@ -1,8 +1,8 @@
 /*
- * NVTX_EVENTS holds ranges, marks and the names of domains, categories and threads in one table. The
- * names are gathered first: a pass over the event types alone finds the leaf pages that hold any,
- * and only those are read in full. Push/pop ranges nest per (thread, domain), so that every such
- * pair has a lane; start/end ranges overlap freely and get lanes of another kind.
+ * NVTX_EVENTS holds ranges, marks and the names of domains, categories and threads in one table.
+ * The names are gathered first: a pass over the event types alone finds the leaf pages that hold
+ * any, and only those are read in full. Push/pop ranges nest per (thread, domain), so that every
+ * such pair has a lane; start/end ranges overlap freely and get lanes of another kind.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -246,7 +246,8 @@ static void stage_collective(struct nsys_worker *worker, const struct nl_nvtx_ro
     nl_stage_collective(worker->stage, &row);
 }
 
-/* An operator of PyTorch with its shapes (torchrange.h) is an operator here, too; all else is a range. */
+/* An operator of PyTorch with its shapes (torchrange.h) is an operator here,
+ * too; all else is a range. */
 static bool stage_operator(struct nsys_worker *worker, dbfile_cells cells,
                            const struct nl_slice_row *range)
 {

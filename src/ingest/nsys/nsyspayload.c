@@ -1,7 +1,7 @@
 /*
  * Extended NVTX payloads: structures that a library attached to a range, as bytes. The file says in
- * NVTX_PAYLOAD_SCHEMA_ENTRIES which fields they have (exported with --include-blobs=true only). They
- * become JSON text; from NCCL's, message size and peer are taken out.
+ * NVTX_PAYLOAD_SCHEMA_ENTRIES which fields they have (exported with --include-blobs=true only).
+ * They become JSON text; from NCCL's, message size and peer are taken out.
  *
  * A payload is, little endian: domain, schema, size, end (8 bytes each), then the structure.
  */

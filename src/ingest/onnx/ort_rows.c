@@ -6,8 +6,8 @@
  *     Kernel    kernel or copy on a stream of the one device, with its node's number as external id
  *     Api       call on the thread's lane
  *
- * Session ranges and nodes get different lanes: times are whole microseconds, so that a node may end
- * one after the run that it belongs to.
+ * Session ranges and nodes get different lanes: times are whole microseconds, so that a node may
+ * end one after the run that it belongs to.
  */
 #include "ingest/onnx/ort_event.h"
 

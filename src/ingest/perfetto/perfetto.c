@@ -1,7 +1,7 @@
 /*
- * The format row of Perfetto traces: recognising one, packet after packet, and what coverage says. A
- * packet whose sequence has lost its state (a ring buffer that overwrote it) is dropped until the next
- * reset, as Perfetto itself does: its names would be wrong.
+ * The format row of Perfetto traces: recognising one, packet after packet, and what coverage says.
+ * A packet whose sequence has lost its state (a ring buffer that overwrote it) is dropped until the
+ * next reset, as Perfetto itself does: its names would be wrong.
  */
 #include "ingest/perfetto/perfettofields.h"
 #include "ingest/perfetto/perfetto.h"

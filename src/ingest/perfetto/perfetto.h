@@ -160,7 +160,8 @@ uint32_t perfetto_lane(struct perfetto_load *load, uint32_t track);
 void perfetto_add(struct perfetto_load *load, const struct perfetto_record *record);
 void perfetto_event(struct perfetto_load *load, const struct perfetto_packet *packet,
                     const struct wire_field *data);
-/* Name id of the arguments as JSON, NL_NO_NAME without any. What has a column goes to `launch`, too. */
+/* Name id of the arguments as JSON, NL_NO_NAME without any. What has a
+ * column goes to `launch`, too. */
 uint32_t perfetto_args(struct perfetto_load *load, const struct perfetto_sequence *sequence,
                        struct wire event, const struct perfetto_tag *tag,
                        struct perfetto_launch *launch);

@@ -1,6 +1,6 @@
 /*
- * Debug annotations → one JSON object per event. Dictionaries and lists may nest: they are walked with
- * a stack of our own, of bounded depth.
+ * Debug annotations → one JSON object per event. Dictionaries and lists may nest: they are walked
+ * with a stack of our own, of bounded depth.
  */
 #include <stddef.h>
 
@@ -176,7 +176,8 @@ static void write_tag(struct nl_json *json, const struct perfetto_tag *tag, bool
         nl_json_str(json, tag->text);
 }
 
-/* Ids that are texts become numbers, the same for equal texts; digits are the number that they say. */
+/* Ids that are texts become numbers, the same for equal texts; digits are
+ * the number that they say. */
 static uint64_t tag_number(const struct perfetto_tag *tag)
 {
     int64_t number;

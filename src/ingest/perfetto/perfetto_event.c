@@ -1,6 +1,6 @@
 /*
- * Track events → records. New writers say the type; old ones a phase as in Chrome's JSON. What a slice
- * is comes from its category, where a GPU profiler wrote it (rocprofv3's names).
+ * Track events → records. New writers say the type; old ones a phase as in Chrome's JSON. What a
+ * slice is comes from its category, where a GPU profiler wrote it (rocprofv3's names).
  */
 #include "ingest/lib/gpurows.h"
 #include "ingest/perfetto/perfettofields.h"

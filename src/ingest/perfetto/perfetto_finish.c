@@ -1,6 +1,7 @@
 /*
- * Records, when all are read: sorted by track and time (at equal times in the order of the file), ends
- * paired with the innermost open begin of their track, arrows with the next record of their id.
+ * Records, when all are read: sorted by track and time (at equal times in the order of
+ * the file), ends paired with the innermost open begin of their track, arrows with the
+ * next record of their id.
  */
 #include "base/sort.h"
 #include "ingest/perfetto/perfetto.h"

@@ -1,7 +1,7 @@
 /*
- * Samples: call stacks of perf and Chrome's profiler at moments, and sums of heapprofd. Strings, mappings,
- * frames and stacks are interned apart from each other and in any order, so the messages are kept as
- * they are and a stack is put together when a sample first names it.
+ * Samples: call stacks of perf and Chrome's profiler at moments, and sums of heapprofd. Strings,
+ * mappings, frames and stacks are interned apart from each other and in any order, so the messages
+ * are kept as they are and a stack is put together when a sample first names it.
  */
 #include "ingest/perfetto/perfetto.h"
 #include "ingest/perfetto/perfettoprofile.h"

@@ -222,7 +222,8 @@ static bool to_ns(uint64_t value, int64_t unit, int64_t *ns)
     return value <= INT64_MAX && !__builtin_mul_overflow((int64_t)value, unit, ns);
 }
 
-/* The trace clock's time at a snapshot: as read, or through a clock that an earlier one tied to it. */
+/* The trace clock's time at a snapshot: as read, or through a clock that an
+ * earlier one tied to it. */
 static bool trace_time_of(struct perfetto_load *load, const struct perfetto_packet *packet,
                           const struct reading *readings, unsigned count, int64_t *ts)
 {

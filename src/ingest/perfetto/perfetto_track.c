@@ -1,6 +1,7 @@
 /*
- * Tracks and what they stand for. A track is known by its uuid, which events may use before it is
- * described; tracks that the file only implies (threads of ftrace, GPU queues) get a uuid from a hash.
+ * Tracks and what they stand for. A track is known by its uuid, which events may use
+ * before it is described; tracks that the file only implies (threads of ftrace, GPU
+ * queues) get a uuid from a hash.
  */
 #include "base/chars.h"
 #include "ingest/perfetto/perfettofields.h"

@@ -1,7 +1,7 @@
 /*
- * perfettofields — the fields of Perfetto's protos (github.com/google/perfetto, protos/perfetto/trace) that
- * are read, a list per message, under the names they have there. Those of the profilers (GPU, ftrace,
- * samples, heaps) are in perfettoprofile.h.
+ * perfettofields — the fields of Perfetto's protos (github.com/google/perfetto,
+ * protos/perfetto/trace) that are read, a list per message, under the names they have there. Those
+ * of the profilers (GPU, ftrace, samples, heaps) are in perfettoprofile.h.
  */
 #ifndef NL_PERFETTOFIELDS_H
 #define NL_PERFETTOFIELDS_H

@@ -1,7 +1,7 @@
 /*
- * perfettoprofile — the fields of Perfetto's protos that its profilers write: GPU stages and counters,
- * ftrace, call stacks and heaps; a list per message, under the names they have in protos/perfetto/trace/
- * {gpu,ftrace,profiling}. The others are in perfettofields.h.
+ * perfettoprofile — the fields of Perfetto's protos that its profilers write: GPU stages and
+ * counters, ftrace, call stacks and heaps; a list per message, under the names they have in
+ * protos/perfetto/trace/ {gpu,ftrace,profiling}. The others are in perfettofields.h.
  */
 #ifndef NL_PERFETTOPROFILE_H
 #define NL_PERFETTOPROFILE_H

@@ -3,7 +3,8 @@
  * Tables come after the samples in most files, so they are read first. A location holds several
  * lines when calls were inlined into each other, innermost first.
  *
- * Every value that is not 0 becomes a row of samples with its type as event; units of time become ns.
+ * Every value that is not 0 becomes a row of samples with its type as event;
+ * units of time become ns.
  */
 #include "ingest/pprof/pproffields.h"
 #include "ingest/pprof/pprof.h"

@@ -1,4 +1,5 @@
-/* pproffields — the fields of profile.proto (github.com/google/pprof) that are read, a list per message. */
+/* pproffields — the fields of profile.proto (github.com/google/pprof) that are
+ * read, a list per message. */
 #ifndef NL_PPROFFIELDS_H
 #define NL_PPROFFIELDS_H
 

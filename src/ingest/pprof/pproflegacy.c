@@ -5,9 +5,9 @@
  * 0, 3, 0, period in µs, 0; records count, frames, addresses (leaf first); a trailer 0, 1, 0; then
  * text: /proc/self/maps, or for Java the symbols of the addresses.
  *
- * Text profiles say "heap profile: …", "--- contentionz …" or "goroutine profile: …", then a line per
- * stack: numbers, '@', addresses; then the maps. Go writes the symbols of the addresses below each
- * stack. Values are kept as recorded: what was sampled is not scaled up.
+ * Text profiles say "heap profile: …", "--- contentionz …" or "goroutine profile: …", then a line
+ * per stack: numbers, '@', addresses; then the maps. Go writes the symbols of the addresses below
+ * each stack. Values are kept as recorded: what was sampled is not scaled up.
  */
 #include "ingest/pprof/pprof.h"
 

@@ -1,7 +1,7 @@
 /*
- * The text that `go tool pprof -raw` prints of a profile: types of samples, a line per sample with its
- * values and the numbers of its locations (leaf first), then the locations, a line per inlined call,
- * and the mappings. What samples name comes after them, so the text is gone through twice.
+ * The text that `go tool pprof -raw` prints of a profile: types of samples, a line per sample with
+ * its values and the numbers of its locations (leaf first), then the locations, a line per inlined
+ * call, and the mappings. What samples name comes after them, so the text is gone through twice.
  */
 #include "base/chars.h"
 #include "ingest/pprof/pprof.h"

@@ -1,6 +1,6 @@
 /*
- * Samples of a profile.proto: stacks that were met are found by the bytes of their location ids, others
- * are walked. See pprof.c.
+ * Samples of a profile.proto: stacks that were met are found by the bytes of their location ids,
+ * others are walked. See pprof.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -175,7 +175,8 @@ static void add_values(struct pprof *p, const int64_t *values, uint32_t stack, u
     }
 }
 
-/* The frames of the sample's locations, outermost first, in p->path; false when something is odd. */
+/* The frames of the sample's locations, outermost first, in p->path; false
+ * when something is odd. */
 static bool find_path(struct pprof *p)
 {
     p->path_count = 0;

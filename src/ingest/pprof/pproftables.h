@@ -1,6 +1,6 @@
 /*
- * pproftables — what is read of a profile.proto before its samples are: pprof.c fills it, pprofsamples.c
- * turns samples into rows with it. Not for other files.
+ * pproftables — what is read of a profile.proto before its samples are: pprof.c fills it,
+ * pprofsamples.c turns samples into rows with it. Not for other files.
  */
 #ifndef PPROFTABLES_H
 #define PPROFTABLES_H

@@ -87,7 +87,8 @@ static void tell_process(struct rec_load *load)
     tell_number(load, "clock error (ns)", load->clock.error_ns);
 }
 
-/* Where the counter and CLOCK_MONOTONIC parted: events between the two readings may be off by the step. */
+/* Where the counter and CLOCK_MONOTONIC parted: events between the two
+ * readings may be off by the step. */
 static void tell_steps(struct rec_load *load)
 {
     const struct nl_clockmap *map = &load->clock.map;

@@ -1,9 +1,9 @@
 /*
  * recording — what the parts of the reader of raw recordings (nlrec/recformat.h) share.
  *
- * recording.c recognises and opens a file and reports; recordingblocks.c finds its blocks, wherever and
- * in whatever state they are, in order; recordingclock.c turns ticks into ns; recordingevents.c pairs
- * begins and ends; recordingrows.c makes rows of them, recordingsamples.c of samples,
+ * recording.c recognises and opens a file and reports; recordingblocks.c finds its blocks, wherever
+ * and in whatever state they are, in order; recordingclock.c turns ticks into ns; recordingevents.c
+ * pairs begins and ends; recordingrows.c makes rows of them, recordingsamples.c of samples,
  * recordingruns.c of the times that threads had a processor.
  */
 #ifndef NL_RECORDING_H
@@ -81,7 +81,8 @@ struct rec_load {
 bool rec_read_head(struct rec_load *load);
 /* Finds all blocks, reads the names, settles the clock. */
 NL_MUST_CHECK bool rec_blocks_find(struct rec_load *load, struct nl_err *err);
-/* Bytes of the block at `place`; NULL when they cannot be had (counted). Valid until the next call. */
+/* Bytes of the block at `place`; NULL when they cannot be had (counted).
+ * Valid until the next call. */
 const unsigned char *rec_block_bytes(struct rec_load *load, const struct rec_place *place);
 void rec_blocks_release(struct rec_load *load);
 

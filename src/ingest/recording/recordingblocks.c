@@ -1,8 +1,8 @@
 /*
- * Finding the blocks of a recording. The file is walked block by block; what does not begin like a block
- * is skipped (room that was taken but never used). Packed blocks are decompressed once to see what is in
- * them, and again when their turn comes if they had to give way meanwhile: memory stays bounded however
- * long the recording.
+ * Finding the blocks of a recording. The file is walked block by block; what does not begin like a
+ * block is skipped (room that was taken but never used). Packed blocks are decompressed once to see
+ * what is in them, and again when their turn comes if they had to give way meanwhile: memory stays
+ * bounded however long the recording.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static uint64_t resident_most(const struct rec_load *load)
 
 /* ---- bytes of the file ---- */
 
-/* Reads from the file, never through a mapping: a recording has holes, and a mapped hole on a full tmpfs
- * is a SIGBUS, as is a file that somebody cuts meanwhile. */
+/* Reads from the file, never through a mapping: a recording has holes, and a mapped hole on a full
+ * tmpfs is a SIGBUS, as is a file that somebody cuts meanwhile. */
 static bool read_at(const struct rec_load *load, void *to, uint64_t offset, size_t count)
 {
     if (offset > load->file->size || count > load->file->size - offset)
@@ -280,8 +280,8 @@ static uint64_t take_at(struct rec_load *load, uint64_t offset)
     return 1;
 }
 
-/* Sorts by sequence and leaves out what is there twice: packed by the recorder, which was then ended
- * before it could give the block back. */
+/* Sorts by sequence and leaves out what is there twice: packed by the recorder, which was then
+ * ended before it could give the block back. */
 static void put_in_order(struct rec_load *load)
 {
     struct nl_keyed *scratch = nl_alloc((load->place_count + 1) * sizeof *scratch);

@@ -1,6 +1,6 @@
 /*
- * Ticks to ns of CLOCK_MONOTONIC, which NTP steers: base/clockmap.h makes a map of the pairs that were
- * taken on the way. Where the recording is in ns of that clock anyway there is nothing to map.
+ * Ticks to ns of CLOCK_MONOTONIC, which NTP steers: base/clockmap.h makes a map of the pairs that
+ * were taken on the way. Where the recording is in ns of that clock anyway there is nothing to map.
  */
 #include "ingest/recording/recording.h"
 

@@ -1,7 +1,7 @@
 /*
- * Cells to rows. Scopes nest per track: a thread, a class, and for NVTX a domain. An END names the depth
- * and the begin time of what it ends, so that a gap (dropped or overwritten events) loses the scopes
- * around it and never joins the wrong halves.
+ * Cells to rows. Scopes nest per track: a thread, a class, and for NVTX a domain. An END names the
+ * depth and the begin time of what it ends, so that a gap (dropped or overwritten events) loses the
+ * scopes around it and never joins the wrong halves.
  */
 #include <stdio.h>
 #include <string.h>
@@ -209,9 +209,9 @@ static void begin_scope(struct rec_events *e, const struct event *event, unsigne
     track->open[track->count++] = scope;
 }
 
-/* Arrows find their scopes by time, and a scope does not contain its end. Where the clock did not move
- * between an arrow and the end of the scope around it (some count in steps of 10 ns), the arrow is put 1 ns
- * before. */
+/* Arrows find their scopes by time, and a scope does not contain its end. Where the clock did not
+ * move between an arrow and the end of the scope around it (some count in steps of 10 ns), the
+ * arrow is put 1 ns before. */
 static void keep_inside(struct rec_events *e, const struct rec_scope *scope, int64_t end)
 {
     size_t place = e->now->half;
@@ -416,7 +416,8 @@ static void take_event(struct rec_events *e, const struct event *event)
         mark(e, event, kinds);
 }
 
-/* Their times are no ticks. What could not be recorded is reported from the program's own threads. */
+/* Their times are no ticks. What could not be recorded is reported from the
+ * program's own threads. */
 static void take_gpu(struct rec_events *e, const struct nl_rec_cell *cell,
                      const unsigned char *more, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
- * Samples of a recording: where threads were, as the recorder saw it. Frames are names; each is taken apart
- * once. A frame of machine code is "@module, build id, offset" (recformat.h).
+ * Samples of a recording: where threads were, as the recorder saw it. Frames are names; each is
+ * taken apart once. A frame of machine code is "@module, build id, offset" (recformat.h).
  */
 #include <stdio.h>
 #include <string.h>

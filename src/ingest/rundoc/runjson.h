@@ -1,10 +1,10 @@
 /*
- * runjson — parts of the reader of run documents (src/rundoc/README.md): what the document's lists became in
- * the store (runjson.c), rows of its objects by tables of members (runjson_row.c), the events of its
- * timeline (runjson_event.c).
+ * runjson — parts of the reader of run documents (src/rundoc/README.md): what the document's lists
+ * became in the store (runjson.c), rows of its objects by tables of members (runjson_row.c), the
+ * events of its timeline (runjson_event.c).
  *
- * The form is known to be strict, but a document may come from anywhere: members in any order, of any
- * type. What does not fit is unknown and counted.
+ * The form is known to be strict, but a document may come from anywhere: members in any order, of
+ * any type. What does not fit is unknown and counted.
  */
 #ifndef RUNJSON_H
 #define RUNJSON_H

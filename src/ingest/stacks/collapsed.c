@@ -1,9 +1,10 @@
 /*
- * Collapsed ("folded") stacks, the text that flame graphs are made of: `outer;inner;innermost weight`.
- * Whatever wrote them: perf and stackcollapse, py-spy (raw), async-profiler, Austin, inferno.
+ * Collapsed ("folded") stacks, the text that flame graphs are made of:
+ * `outer;inner;innermost weight`. Whatever wrote them: perf and stackcollapse, py-spy (raw),
+ * async-profiler, Austin, inferno.
  *
- * Neighbouring lines share most of their stack, so what a line has in common with the one before
- * is not looked up again. Weights are kept until the end, since one with a fraction makes all of them
+ * Neighbouring lines share most of their stack, so what a line has in common with the one before is
+ * not looked up again. Weights are kept until the end, since one with a fraction makes all of them
  * millionths: the store's weights are whole numbers.
  */
 #include "base/chars.h"

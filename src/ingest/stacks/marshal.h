@@ -1,11 +1,11 @@
 /*
- * marshal — the few kinds of values of Python's marshal format that saved profiles consist of: numbers
- * and texts, one at a time, and the openings of tuples and dicts. Nothing is built, nothing is run:
- * code objects and all other kinds are refused.
+ * marshal — the few kinds of values of Python's marshal format that saved profiles consist of:
+ * numbers and texts, one at a time, and the openings of tuples and dicts. Nothing is built, nothing
+ * is run: code objects and all other kinds are refused.
  *
  * Values that carry the reference flag are numbered in the order they begin; a reference gives the
- * value of that number again. What a container became is the caller's to say, and what a text became
- * may be: marshal_define. Values are two words, so that they stay in registers.
+ * value of that number again. What a container became is the caller's to say, and what a text
+ * became may be: marshal_define. Values are two words, so that they stay in registers.
  */
 #ifndef MARSHAL_H
 #define MARSHAL_H
@@ -54,7 +54,8 @@ struct marshal {
 void marshal_init(struct marshal *marshal, const void *bytes, size_t len); /* borrows */
 void marshal_release(struct marshal *marshal);
 
-/* What later references to value `number` shall give, as MARSHAL_DEFINED; nothing without a number. */
+/* What later references to value `number` shall give, as MARSHAL_DEFINED;
+ * nothing without a number. */
 static inline void marshal_define(struct marshal *marshal, uint32_t number, uint32_t kind,
                                   int64_t meaning)
 {
@@ -74,8 +75,9 @@ struct marshal_value marshal_next_other(struct marshal *marshal);
 #define MAX_MARSHAL_RECORD 64
 #define MARSHAL_AHEAD      3 /* records */
 
-/* Callers are records that mostly have one length, each beginning with a reference to anywhere: what
- * those to come refer to is fetched while this one is read. `at` is where this reference begins. */
+/* Callers are records that mostly have one length, each beginning with a reference to
+ * anywhere: what those to come refer to is fetched while this one is read. `at` is
+ * where this reference begins. */
 static inline void marshal_expect(struct marshal *marshal, const unsigned char *at)
 {
     if (at - marshal->reference < MAX_MARSHAL_RECORD)

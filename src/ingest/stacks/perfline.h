@@ -2,8 +2,9 @@
  * perfline — lines of `perf script` text taken apart, without touching the store.
  *
  * A stanza is a header line, frame lines (innermost first) and an empty line. Headers end in
- * `event:`, with what perf was asked for before it: `comm pid[/tid] [cpu] time: period event:`; cpu, time
- * and period may be missing, and comm may hold anything. Intel PT writes a line per branch instead:
+ * `event:`, with what perf was asked for before it: `comm pid[/tid] [cpu] time: period
+ * event:`; cpu, time and period may be missing, and comm may hold anything. Intel PT writes a
+ * line per branch instead:
  * the same start, then `kind  target  address symbol (module)`.
  */
 #ifndef PERFLINE_H

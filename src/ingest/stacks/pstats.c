@@ -6,8 +6,8 @@
  *
  * Mind the order: a function's calls come after its primitive calls, a caller's before them.
  *
- * Calls that switch the profiler on or off are the profiler's, not the program's: they are counted in
- * coverage and nowhere else.
+ * Calls that switch the profiler on or off are the profiler's, not the program's: they are counted
+ * in coverage and nowhere else.
  */
 #include "ingest/lib/cpuprofile.h"
 
@@ -20,8 +20,8 @@
 /* What a reference was made into (marshal_define). */
 enum meaning { MEANS_FUNCTION, MEANS_NUMBERS /* in `shared` */, MEANS_NAME };
 
-/* A function's place in the table of frames is anywhere in memory: it is fetched when the function is
- * met, and looked at when this many functions or rows more were read. */
+/* A function's place in the table of frames is anywhere in memory: it is fetched when the function
+ * is met, and looked at when this many functions or rows more were read. */
 #define WAITING_FUNCTIONS 16
 #define WAITING_ROWS      256
 

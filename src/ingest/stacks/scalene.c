@@ -1,7 +1,7 @@
 /*
- * Scalene's JSON: per file and line the share of CPU time spent in Python, in native code and in the
- * system. A line becomes a frame below its file's, native and system time frames below the line's; the
- * weight is the share of the elapsed time, in exact decimals.
+ * Scalene's JSON: per file and line the share of CPU time spent in Python, in native code and in
+ * the system. A line becomes a frame below its file's, native and system time frames below the
+ * line's; the weight is the share of the elapsed time, in exact decimals.
  *
  * Source lines and program arguments are in the file and are not kept. The elapsed time may come
  * after the lines, so these are gathered first.

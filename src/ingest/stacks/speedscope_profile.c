@@ -17,8 +17,8 @@ struct call {
     size_t slice; /* in `slices` */
 };
 
-/* A call with its times. Kept in the order they began, so that of two with equal times the outer one
- * comes first. */
+/* A call with its times. Kept in the order they began, so that of two with equal times
+ * the outer one comes first. */
 struct timed {
     int64_t start, length;
     uint32_t frame;

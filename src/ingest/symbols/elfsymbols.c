@@ -1,6 +1,6 @@
 /*
- * Symbols are sorted once and searched; libdwfl looks through all of them for every address. The lines of a
- * compilation unit are read when the first address in it is asked for.
+ * Symbols are sorted once and searched; libdwfl looks through all of them for every address. The
+ * lines of a compilation unit are read when the first address in it is asked for.
  */
 #define _GNU_SOURCE
 #include "ingest/symbols/elfsymbols.h"

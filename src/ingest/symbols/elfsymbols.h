@@ -1,7 +1,9 @@
 /*
- * elfsymbols — functions and source lines of one ELF file (program or library), by libelf and libdw.
+ * elfsymbols — functions and source lines of one ELF file (program or
+ * library), by libelf and libdw.
  *
- * Nothing is fetched from the network: of separate debug files only those under /usr/lib/debug are read.
+ * Nothing is fetched from the network: of separate debug files only those under
+ * /usr/lib/debug are read.
  */
 #ifndef ELFSYMBOLS_H
 #define ELFSYMBOLS_H

@@ -10,8 +10,8 @@
 
 struct jitnames;
 
-/* The map of a process that lived from `begin` on and ended, at the latest, at `end` (real time, ns). NULL:
- * there is none, or it is not of that time: process ids come again. */
+/* The map of a process that lived from `begin` on and ended, at the latest, at `end` (real time,
+ * ns). NULL: there is none, or it is not of that time: process ids come again. */
 struct jitnames *jitnames_open(int64_t pid, int64_t begin, int64_t end);
 void jitnames_close(struct jitnames *names); /* NULL is fine */
 

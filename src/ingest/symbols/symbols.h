@@ -1,8 +1,8 @@
 /*
  * symbols — the names of places in machine code, of all files that one recording refers to.
  *
- * A place is a file, what the file was (its build id), and an offset in it. Files that are not what they were
- * are reported and not used: a wrong name is worse than none.
+ * A place is a file, what the file was (its build id), and an offset in it. Files that are not what
+ * they were are reported and not used: a wrong name is worse than none.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H

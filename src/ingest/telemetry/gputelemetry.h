@@ -1,6 +1,7 @@
 /*
- * gputelemetry — what watches GPUs from outside: nvidia-smi queries, reports, dmon and pmon, dcgmi
- * dmon, dcgm-exporter, dynolog, and what nvbandwidth measured. Everything becomes counters on a lane per device.
+ * gputelemetry — what watches GPUs from outside: nvidia-smi queries, reports, dmon and pmon,
+ * dcgmi dmon, dcgm-exporter, dynolog, and what nvbandwidth measured. Everything becomes
+ * counters on a lane per device.
  *
  * The reader looks at the first lines for the kind.
  */
@@ -55,8 +56,9 @@ NL_MUST_CHECK bool telemetry_bandwidth_json(struct telemetry *t, struct nl_strea
 /* Is a line a sample of dynolog's log? */
 bool telemetry_is_dynolog(struct nl_str line);
 
-/* Adds a cell as a value of (device, name): a number with an optional unit after it. A cell that says
- * there is no value, or words, are counted. `entity` names what is no whole device, or is empty. */
+/* Adds a cell as a value of (device, name): a number with an optional unit after it. A
+ * cell that says there is no value, or words, are counted. `entity` names what is no
+ * whole device, or is empty. */
 void telemetry_cell(struct telemetry *t, int64_t ts, int64_t device, struct nl_str entity,
                     struct nl_str name, struct nl_str unit, struct nl_str cell);
 /* "2024/10/29 19:00:23.123", ISO 8601, or seconds since 1970, → ns; false when it is none. */

@@ -1,7 +1,7 @@
 /*
- * The log of dynolog: `… time = 2024-10-29T19:00:23.123Z data = {"device":0,"sm_active_ratio":"0.5",…}`
- * among other lines. Its times are local ones although they end in Z, and numbers with a fraction are
- * texts; samples without a device are of the machine.
+ * The log of dynolog: `… time = 2024-10-29T19:00:23.123Z data =
+ * {"device":0,"sm_active_ratio":"0.5",…}` among other lines. Its times are local ones although they
+ * end in Z, and numbers with a fraction are texts; samples without a device are of the machine.
  */
 #define _GNU_SOURCE
 #include <string.h>

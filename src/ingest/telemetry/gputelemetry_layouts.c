@@ -1,6 +1,6 @@
 /*
- * The layouts of GPU telemetry: CSV of nvidia-smi queries, the columns of dmon and pmon, entities of
- * dcgmi, lines of dcgm-exporter.
+ * The layouts of GPU telemetry: CSV of nvidia-smi queries, the columns of dmon and pmon, entities
+ * of dcgmi, lines of dcgm-exporter.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -216,8 +216,8 @@ static int64_t day_of(struct nl_str date)
     return telemetry_time(&scratch, nl_str(text), &ns) ? ns : 0;
 }
 
-/* Time of a row: date and time, time of day alone (which passes midnight), or the number of the tick:
- * a device that comes again begins the next one. */
+/* Time of a row: date and time, time of day alone (which passes midnight), or the number of the
+ * tick: a device that comes again begins the next one. */
 static int64_t row_time(struct telemetry *t, struct table *table, const struct nl_str *words,
                         int64_t device)
 {

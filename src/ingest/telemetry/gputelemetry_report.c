@@ -1,6 +1,6 @@
 /*
- * Reports of `nvidia-smi -q`, as text and as XML (-x), one or many in a file (-l): what is a number of
- * a GPU becomes a counter named by its path ("FB Memory Usage: Used"), facts go to devices.
+ * Reports of `nvidia-smi -q`, as text and as XML (-x), one or many in a file (-l): what is a number
+ * of a GPU becomes a counter named by its path ("FB Memory Usage: Used"), facts go to devices.
  *
  * Text shows its structure by indents, XML by elements; both become the same path of names. XML is
  * read tag by tag: nvidia-smi writes elements and text only, and no text over several lines.

@@ -104,7 +104,8 @@ static const struct kind *find_kind(const struct nl_input *input)
     return NULL;
 }
 
-/* What trtexec prints is for eyes: rounded sums and percentiles; the exported files have every inference. */
+/* What trtexec prints is for eyes: rounded sums and percentiles; the exported
+ * files have every inference. */
 static bool is_log(const struct nl_input *input)
 {
     struct nl_str head = {(const char *)input->head, input->head_len};

@@ -101,8 +101,8 @@ struct layer {
     uint32_t tactic_value;
 };
 
-/* Words in "Format/Datatype", which is prose: the first of them that occurs is the type, so that a word stands before those
- * that are part of it. */
+/* Words in "Format/Datatype", which is prose: the first of them that occurs is the type, so that a
+ * word stands before those that are part of it. */
 static const struct {
     const char *word, *type;
 } types[] = {{"UINT8", "UINT8"}, {"FP32", "FP32"},   {"FP16", "FP16"},   {"BF16", "BF16"},

@@ -1,9 +1,9 @@
 /*
  * trtexec --exportTimes: one object per inference, times in ms from the start of the trace.
  *
- * The start columns and the length columns are printed with six digits each, so starts get coarse in
- * long traces (10 µs after 10 s) while lengths stay fine: slices have the start and the length as
- * printed, and neighbours may overlap by that much. Host times (enqueue) and GPU times come from
+ * The start columns and the length columns are printed with six digits each, so starts get coarse
+ * in long traces (10 µs after 10 s) while lengths stay fine: slices have the start and the length
+ * as printed, and neighbours may overlap by that much. Host times (enqueue) and GPU times come from
  * two clocks that agree at the start only; they are not linked.
  */
 #include "ingest/tensorrt/trt.h"

@@ -1,5 +1,5 @@
-/* chakrafields — the fields of Chakra's et_def.proto (github.com/mlcommons/chakra) that are read, a list
- * per message. */
+/* chakrafields — the fields of Chakra's et_def.proto (github.com/mlcommons/chakra) that are
+ * read, a list per message. */
 #ifndef NL_CHAKRAFIELDS_H
 #define NL_CHAKRAFIELDS_H
 

@@ -6,10 +6,10 @@
  *     while (… && flightrec_rows_take(&rows, pairs, count)) ...
  *     flightrec_rows_release(&rows);
  *
- * A job enqueues the same few kinds of collectives on the same few groups, and pickles hold equal texts
- * once: what a name, a type or a group comes to is kept by the value (its number in the pickle) in
- * small tables of the ones met last. Args
- * are patterns with numbers filled in (store/filled.h), and patterns are few.
+ * A job enqueues the same few kinds of collectives on the same few groups, and pickles hold equal
+ * texts once: what a name, a type or a group comes to is kept by the value (its number in the
+ * pickle) in small tables of the ones met last. Args are patterns with numbers filled in
+ * (store/filled.h), and patterns are few.
  */
 #ifndef NL_FLIGHTREC_ROWS_H
 #define NL_FLIGHTREC_ROWS_H
@@ -95,8 +95,8 @@ struct flightrec_rows {
     bool completed;
     struct flightrec_pattern patterns[FLIGHTREC_SETS][FLIGHTREC_WAYS];
     unsigned patterns_made;
-    uint64_t
-        words[FLIGHTREC_WORDS]; /* of the entry at hand, the group's description after FR_KEPT */
+    /* of the entry at hand, the group's description after FR_KEPT */
+    uint64_t words[FLIGHTREC_WORDS];
     unsigned word_count, numbers;
     unsigned char packed[FLIGHTREC_WORDS * FLIGHTREC_EXTENTS * 10];
     size_t packed_len;
@@ -109,8 +109,8 @@ void flightrec_rows_init(struct flightrec_rows *rows, struct pickle *pickle,
                          struct nl_builder *builder, struct nl_stage *stage, uint32_t process);
 void flightrec_rows_release(struct flightrec_rows *rows);
 
-/* Takes an entry, by its keys and values; none are an odd one. False when the walk has cost more than
- * the file is worth (pickle_spend). */
+/* Takes an entry, by its keys and values; none are an odd one. False when the walk has cost more
+ * than the file is worth (pickle_spend). */
 bool flightrec_rows_take(struct flightrec_rows *rows, const struct pickle_value *pairs,
                          size_t count);
 

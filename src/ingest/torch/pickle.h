@@ -8,16 +8,16 @@
  *         ... pickle_i64(&pickle, pickle_get(&pickle, pickle_item(&pickle, entries, i), "size"))
  *     pickle_free(&pickle);
  *
- * A pickle is a program for a stack machine. The opcodes that build numbers, text, lists, tuples and
- * dictionaries are carried out; every opcode that would look up or call code (GLOBAL, REDUCE, BUILD,
- * …) refuses the file. Text borrows from the bytes. A value is 8 bytes; nothing recurses. Shared and
- * even circular values are fine to hold: who walks them goes down a fixed number of levels and asks
- * pickle_spend, which bounds the walk by the size of the file.
+ * A pickle is a program for a stack machine. The opcodes that build numbers, text, lists, tuples
+ * and dictionaries are carried out; every opcode that would look up or call code (GLOBAL, REDUCE,
+ * BUILD, …) refuses the file. Text borrows from the bytes. A value is 8 bytes; nothing recurses.
+ * Shared and even circular values are fine to hold: who walks them goes down a fixed number of
+ * levels and asks pickle_spend, which bounds the walk by the size of the file.
  *
  * A pickle that ends early gives what its lists and dictionaries hold until then (`cut`).
  *
- * Of a dictionary with one long list of dictionaries, pickle_read_watched hands over each of these as
- * soon as it is whole and then forgets it (picklewatch.h).
+ * Of a dictionary with one long list of dictionaries, pickle_read_watched hands over each of these
+ * as soon as it is whole and then forgets it (picklewatch.h).
  */
 #ifndef PICKLE_H
 #define PICKLE_H
@@ -162,9 +162,9 @@ static inline bool pickle_spend(struct pickle *pickle, uint64_t items)
 /* All of them, for loops that count; NULL when there are none. */
 const struct pickle_value *pickle_items(const struct pickle *pickle, struct pickle_value list);
 struct pickle_value pickle_key(const struct pickle *pickle, struct pickle_value dict, uint32_t i);
-/* Value of a key; NONE when it is not there or this is no dictionary. Dictionaries of one list mostly
- * have their keys in one order: the place where a key (known by its pointer, so it should be a
- * constant) was found last is asked first. */
+/* Value of a key; NONE when it is not there or this is no dictionary. Dictionaries of one list
+ * mostly have their keys in one order: the place where a key (known by its pointer, so it should be
+ * a constant) was found last is asked first. */
 struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value dict,
                                const char *key);
 

@@ -1,8 +1,8 @@
 /*
- * JSON as a pickle program, so that files that exist in both forms have one reader: an opening bracket
- * becomes EMPTY_DICT or EMPTY_LIST and a MARK, a closing one adds what came since. Short texts are
- * memoised, since keys are many and equal. Where the text ends early, what is open is closed, so that
- * all that was whole can be asked for.
+ * JSON as a pickle program, so that files that exist in both forms have one reader: an opening
+ * bracket becomes EMPTY_DICT or EMPTY_LIST and a MARK, a closing one adds what came since. Short
+ * texts are memoised, since keys are many and equal. Where the text ends early, what is open is
+ * closed, so that all that was whole can be asked for.
  */
 #include <string.h>
 

@@ -70,9 +70,9 @@ bool pickle_add(struct pickle *p, struct pickle_value to, const struct pickle_va
 
 #define MAX_FREQUENT_BYTES 10 /* bytes that are looked at */
 
-/* The value that one of the opcodes pushes that files have most of, and the opcode's length; 0 for others
- * and for what is odd. Lengths are constants here, so that the processor need not wait for one opcode
- * to know where the next is. */
+/* The value that one of the opcodes pushes that files have most of, and the opcode's length; 0 for
+ * others and for what is odd. Lengths are constants here, so that the processor need not wait for
+ * one opcode to know where the next is. */
 static inline uint32_t frequent(struct pickle *p, const unsigned char *at,
                                 struct pickle_value *value)
 {

@@ -32,8 +32,8 @@ struct pickle_value pickle_new(struct pickle *p, enum pickle_type type);
 bool pickle_add(struct pickle *p, struct pickle_value to, const struct pickle_value *values,
                 size_t count);
 
-/* Carries out the opcodes that files have most of as long as they come, far from all ends: those that
- * push a number, a constant, or something from the memo. */
+/* Carries out the opcodes that files have most of as long as they come, far from all ends: those
+ * that push a number, a constant, or something from the memo. */
 void pickle_run_frequent(struct pickle *p);
 
 #endif

@@ -56,7 +56,8 @@ bool pickle_memo_put(struct pickle_memo *memo, uint64_t index, struct pickle_val
 /* A new item begins: values that pass (picklewatch.h) are forgotten. */
 void pickle_memo_release(struct pickle *pickle);
 
-/* The next number's value. False when there is no room for it in the last block: then pickle_memo_put. */
+/* The next number's value. False when there is no room for it in the last
+ * block: then pickle_memo_put. */
 static inline bool pickle_memo_add(struct pickle_memo *memo, struct pickle_value value)
 {
     size_t at = memo->count % PICKLE_MEMO_BLOCK;

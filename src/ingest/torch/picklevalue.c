@@ -49,7 +49,8 @@ struct pickle_value pickle_get(const struct pickle *pickle, struct pickle_value 
     return nothing;
 }
 
-/* The field of a key at `place`, or `count`; what it was in the dictionary before is tried first. */
+/* The field of a key at `place`, or `count`; what it was in the dictionary
+ * before is tried first. */
 static unsigned field_of(const struct pickle *pickle, struct pickle_layout *layout,
                          struct pickle_value key, size_t place)
 {

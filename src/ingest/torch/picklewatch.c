@@ -50,8 +50,8 @@ static void forget(struct pickle *p)
     pickle_memo_release(p);
 }
 
-/* Whether the next opcode begins the next item or ends some: nothing more comes into this one. Frames
- * may begin anywhere. */
+/* Whether the next opcode begins the next item or ends some: nothing more comes into this one.
+ * Frames may begin anywhere. */
 static bool item_ends(const struct pickle *p)
 {
     size_t at = p->at;

@@ -25,21 +25,22 @@ struct pickle_watch {
     /* Asked before the first, if not NULL: whether the other data they need has been read
      * (pickle_so_far). Else nothing is taken. */
     bool (*ready)(void *context, const struct pickle *pickle);
-    /* The dictionary's keys and values; they are good until this returns. `list`: which of the lists
-     * it is from, when there are several. */
+    /* The dictionary's keys and values; they are good until this returns. `list`: which of the
+     * lists it is from, when there are several. */
     void (*take)(void *context, size_t list, const struct pickle_value *pairs, size_t count);
     void *context;
 };
 
-/* Value of a key of the outermost dictionary, of what has been read of it; NONE when there is none. */
+/* Value of a key of the outermost dictionary, of what has been read of it;
+ * NONE when there is none. */
 struct pickle_value pickle_so_far(const struct pickle *pickle, const char *key);
 
 /* ---- For pickle.c ---- */
 
 /* Whether the list that begins here, on top of the stack, is the one. */
 bool pickle_watch_list(const struct pickle *pickle);
-/* Where on the stack the items begin of the list whose mark is the innermost, if they are to be taken;
- * else 0. */
+/* Where on the stack the items begin of the list whose mark is the innermost, if they
+ * are to be taken; else 0. */
 size_t pickle_watch_items(const struct pickle *pickle);
 /* Takes the stack from `from` on, the items of a dictionary just below, if that is an item of the
  * list and whole. */

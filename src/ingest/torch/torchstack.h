@@ -5,8 +5,8 @@
  *     row = torchstack_row(&stacks, frames, &stopped);
  *     torchstack_release(&stacks);
  *
- * Frames, and whole lists of them, are shared by reference in the pickle: a list that was met is known by
- * its number, and of others the part is found again that they share with the one before.
+ * Frames, and whole lists of them, are shared by reference in the pickle: a list that was met is
+ * known by its number, and of others the part is found again that they share with the one before.
  */
 #ifndef TORCHSTACK_H
 #define TORCHSTACK_H

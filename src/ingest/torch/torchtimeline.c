@@ -1,8 +1,8 @@
 /*
  * Memory timelines of PyTorch's profiler (`export_memory_timeline("….raw.json.gz")`): an array of
- * [time in ns, action, bytes, category]. A new version of a tensor comes as a pair, the old bytes off
- * its old category and the new ones on the new, so both are rows; totals are the sum so far, which is
- * exact because what existed before leads with time -1.
+ * [time in ns, action, bytes, category]. A new version of a tensor comes as a pair, the old bytes
+ * off its old category and the new ones on the new, so both are rows; totals are the sum so far,
+ * which is exact because what existed before leads with time -1.
  */
 #include "base/mem.h"
 #include "ingest/ingest.h"

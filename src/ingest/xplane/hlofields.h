@@ -1,5 +1,5 @@
-/* hlofields — the fields of XLA's programs that are read (github.com/openxla/xla, xla/service/hlo.proto and
- * xla/xla_data.proto), a list per message. */
+/* hlofields — the fields of XLA's programs that are read (github.com/openxla/xla,
+ * xla/service/hlo.proto and xla/xla_data.proto), a list per message. */
 #ifndef NL_HLOFIELDS_H
 #define NL_HLOFIELDS_H
 

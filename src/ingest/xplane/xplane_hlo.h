@@ -73,8 +73,8 @@ struct hlo_instruction *hlo_operand(const struct hlo_program *program,
 const struct hlo_computation *hlo_computation(const struct hlo_program *program, int64_t id);
 
 #define HLO_MAX_NUMBERS 32
-/* Numbers of a repeated int64 field, packed or not, in order. Returns how many there are, which may be
- * more than `out` takes. */
+/* Numbers of a repeated int64 field, packed or not, in order. Returns how many there are, which may
+ * be more than `out` takes. */
 size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_MAX_NUMBERS]);
 /* Calls `take` for every one, however many there are. */
 void hlo_each_id(const struct wire *message, uint32_t number,
@@ -110,8 +110,8 @@ uint64_t hlo_flops(struct hlo_program *program, struct hlo_instruction *instruct
 /* Sizes of the operands and of the result, each once. */
 uint64_t hlo_bytes(const struct hlo_program *program, const struct hlo_instruction *instruction);
 
-/* Adds shapes or types of the operands or of the result, [[5,1024],[]] or ["f32","s32"], to `out`. False
- * when they are not known, or there are none. */
+/* Adds shapes or types of the operands or of the result, [[5,1024],[]] or ["f32","s32"], to `out`.
+ * False when they are not known, or there are none. */
 bool hlo_write_arrays(struct nl_buf *out, const struct hlo_program *program,
                       const struct hlo_instruction *instruction, bool inputs, bool types);
 /* Adds {"program_id": …}, of what multiplies also "products": operands, result, dimensions. */

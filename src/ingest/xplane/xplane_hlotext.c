@@ -1,5 +1,6 @@
 /*
- * Instructions of HLO programs as JSON: the arrays that they take and give, and what of them multiplies.
+ * Instructions of HLO programs as JSON: the arrays that they take and give, and
+ * what of them multiplies.
  */
 #include "base/json.h"
 #include "ingest/xplane/hlofields.h"

@@ -1,7 +1,7 @@
 /*
  * Arrows of XPlane files: an event with `_p` (and its kind, `_pt`) made what events with the same
- * `_c` and `_ct` carry on with, on another thread or on a device. All planes are read before they are
- * joined; ends are reported to the store by lane and time.
+ * `_c` and `_ct` carry on with, on another thread or on a device. All planes are read before they
+ * are joined; ends are reported to the store by lane and time.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
 /*
  * xplane_nodes — which instruction of an HLO program an event ran, as rows of table nodes.
  *
- * Programs are listed before any event is read. While a plane is read, xplane_instruction finds what
- * an event ran and xplane_ran keeps it; xplane_nodes_stage writes the rows when the plane is done.
+ * Programs are listed before any event is read. While a plane is read,
+ * xplane_instruction finds what an event ran and xplane_ran keeps it; xplane_nodes_stage
+ * writes the rows when the plane is done.
  */
 #ifndef NL_XPLANE_NODES_H
 #define NL_XPLANE_NODES_H

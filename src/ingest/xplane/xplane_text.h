@@ -18,8 +18,8 @@ uint64_t xplane_copy_details(struct nl_str text, uint8_t *src_memory, uint8_t *d
 /* HtoD and the like from "MemcpyH2D", "CopyDeviceToHost", "hipMemcpyDtoDAsync". */
 enum nl_copykind xplane_copy_kind(struct nl_str name);
 
-/* Of "f32[5,1024]{1,0:T(8,128)} all-reduce(": element type and bytes of the result. False for tuples
- * and unknown types. `text` may start with "%name = ". */
+/* Of "f32[5,1024]{1,0:T(8,128)} all-reduce(": element type and bytes of the result. False for
+ * tuples and unknown types. `text` may start with "%name = ". */
 bool xplane_hlo_shape(struct nl_str text, struct nl_str *dtype, uint64_t *bytes);
 
 /* HtoD or DtoH of a copy-start whose result tuple has one side in host memory (space S(5)). */

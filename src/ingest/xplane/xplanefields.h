@@ -1,5 +1,5 @@
-/* xplanefields — the fields of xplane.proto (github.com/openxla/xla, tsl/profiler) that are read, a list
- * per message. */
+/* xplanefields — the fields of xplane.proto (github.com/openxla/xla, tsl/profiler) that are
+ * read, a list per message. */
 #ifndef NL_XPLANEFIELDS_H
 #define NL_XPLANEFIELDS_H
 
