@@ -38,8 +38,13 @@ static void put_share(struct brief *brief, const struct nl_finding *finding, int
         return;
     double wall = (double)finding->cost_ns / finding->cost_share;
     nl_buf_format(&brief->line, " (%s", nl_format_percent(text, (double)saving / wall));
-    if (!verdict->whole || fabs(wall - (double)verdict->whole_ns) > MAX_SAME_DIFFERENCE * wall)
+    if (!verdict->whole || fabs(wall - (double)verdict->whole_ns) > MAX_SAME_DIFFERENCE * wall) {
         nl_buf_format(&brief->line, " of %s", nl_format_ns(text, nl_sum_near(wall)));
+        if (finding->of_devices && brief->explained_wall_ns != nl_sum_near(wall) &&
+            !has_time(finding->title, wall))
+            nl_buf_text(&brief->line, " from first to last work");
+        brief->explained_wall_ns = nl_sum_near(wall);
+    }
     nl_buf_char(&brief->line, ')');
 }
 
@@ -197,6 +202,7 @@ void nl_brief_findings(struct brief *brief, size_t most)
 {
     const struct nl_findings *findings = brief->report->findings;
     size_t shown = 0;
+    brief->explained_wall_ns = 0;
     for (; findings && shown < findings->count && shown < most; shown++) {
         if (findings->items[shown].explained_by)
             break; /* the last ones: others account for their time */

@@ -23,6 +23,8 @@ struct brief {
     const struct nl_view_options *options;
     size_t width;
     struct nl_buf *out, line;
+    /* of a finding above, which said that it is that from first to last work; 0 none did */
+    int64_t explained_wall_ns;
 };
 
 /* Adds a colour where there are colours. */
