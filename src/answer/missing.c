@@ -92,7 +92,7 @@ static struct nl_result *missing_run(const struct nl_trace *trace,
     (void)job;
     (void)err;
     struct nl_result *result = NL_ANSWER_NEW("missing", NULL, columns);
-    bool device = trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows;
+    bool device = nl_has_device_work(trace);
     for (size_t i = 0; nl_advices[i].formats; i++)
         if ((device || !is_device_table(nl_advices[i].need.table)) &&
             !is_captured(trace, nl_advices[i].need.table))

@@ -12,7 +12,6 @@
 #include "base/sum.h"
 #include "tables/leftout.h"
 #include "tables/lookup.h"
-#include "timeline/unseengpu.h"
 #include "timeline/waitname.h"
 
 #define MIN_MAIN_SHARE  0.5

@@ -249,8 +249,7 @@ bool nl_judge_nothing(struct nl_judged *judged)
     } else if (!trace->slice.rows && !trace->counter.rows) {
         nl_buf_text(out, "No event was recorded: no kernel, copy, call or range is in this file.");
     } else {
-        bool elsewhere = (trace->kernel.rows || trace->copy.rows || trace->memset.rows) &&
-                         nl_judged_in_window(judged);
+        bool elsewhere = nl_has_device_work(trace) && nl_judged_in_window(judged);
         nl_buf_format(out, "No verdict: no kernel and no copy in this %s",
                       elsewhere ? "window" : "file");
         put_kinds(trace, out);

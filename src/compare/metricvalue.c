@@ -192,7 +192,7 @@ static struct nl_metric_value group_value(const struct nl_metric *metric,
 /* Whether none is a count, not a gap: of the work of devices where any was seen at work. */
 static bool would_have(const struct nl_trace *trace, int which)
 {
-    bool device = trace->kernel.rows || trace->copy.rows || trace->device.rows;
+    bool device = nl_has_device_work(trace) || trace->device.rows;
     return which <= DEVICE_LAST ? device : trace->kernel.rows || trace->op.rows;
 }
 

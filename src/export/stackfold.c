@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "base/sum.h"
 #include "export/stackgrow.h"
+#include "timeline/owner.h"
 
 #define MAX_OPEN    512 /* slices open on a thread at a time, over all its lanes */
 #define MAX_KINDS   64
@@ -280,15 +281,13 @@ static void fold_device(struct nl_stackgrow *grow)
 {
     const struct nl_trace *trace = grow->trace;
     struct device_fold work = {.grow = grow, .trace = trace, .none = NL_NULL_ROW};
-    if (!trace->kernel.rows && !trace->copy.rows && !trace->memset.rows && !trace->graph.rows)
+    if (!nl_has_device_work(trace))
         return;
     find_lanes(&work);
     struct nl_stacktree *tree = nl_stackgrow_tree(grow->fold, nl_str("device time"), nl_str("ns"));
     for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
         unsigned kind = trace->slice.kind[slice];
-        bool device = kind == NL_KIND_KERNEL || kind == NL_KIND_MEMCPY || kind == NL_KIND_MEMSET ||
-                      kind == NL_KIND_GRAPH;
-        if (device && nl_export_picks(grow->export, slice))
+        if (nl_is_device_work(kind) && nl_export_picks(grow->export, slice))
             fold_work(&work, tree, slice);
     }
     nl_free(work.first);

@@ -36,11 +36,6 @@ static void set_kind(struct nl_flame *flame, uint32_t node, unsigned kind, unsig
 
 /* ---- device work ---- */
 
-static bool has_device(const struct nl_trace *trace)
-{
-    return trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows;
-}
-
 /* Ranges around a launch, of all kinds, outermost first. */
 struct chain {
     uint32_t slices[MAX_DEPTH];
@@ -304,7 +299,8 @@ static void build_allocations(struct nl_flame *flame, const struct nl_trace *tra
 
 const struct nl_flame_source nl_flame_sources[] = {
     {"device", "GPU time by range, module, operator and kernel",
-     "time of kernels and copies below what launched them", NL_MEANS_NS, has_device, build_device},
+     "time of kernels and copies below what launched them", NL_MEANS_NS, nl_has_device_work,
+     build_device},
     {"samples", "CPU samples by call stack", "samples of Python and native code", NL_MEANS_COUNT,
      has_samples, build_samples},
     {"host", "CPU time of threads by range, operator and call",

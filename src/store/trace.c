@@ -109,6 +109,11 @@ bool nl_lane_shows_threads(const struct nl_trace *trace, uint32_t lane)
     }
 }
 
+bool nl_has_device_work(const struct nl_trace *trace)
+{
+    return trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows;
+}
+
 const char *nl_device_word(const struct nl_trace *trace, uint32_t device)
 {
     bool google = device < trace->device.rows &&

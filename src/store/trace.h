@@ -96,6 +96,9 @@ int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice);
  * calls. Neither lanes of devices nor separate lanes next to them (system calls, overhead). */
 bool nl_lane_shows_threads(const struct nl_trace *trace, uint32_t lane);
 
+/* Whether a device did anything: kernels, copies, memsets, or graphs recorded as a whole. */
+bool nl_has_device_work(const struct nl_trace *trace);
+
 /* What people call a device of that row: "GPU", "TPU". */
 const char *nl_device_word(const struct nl_trace *trace, uint32_t device);
 

@@ -268,7 +268,7 @@ static struct nl_result *answer(struct forest *forest, int64_t whole)
 static void forget_device_times(struct nl_result *result, const struct nl_trace *trace)
 {
     static const unsigned device_cells[] = {AT_gpu_ns, AT_share, AT_gpu_self_ns, AT_gpu_ops};
-    if (trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows)
+    if (nl_has_device_work(trace))
         return;
     for (size_t row = 0; row < result->rows; row++)
         for (size_t i = 0; i < sizeof device_cells / sizeof device_cells[0]; i++)

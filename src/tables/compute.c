@@ -7,7 +7,6 @@
 #include "tables/resultcells.h"
 #include "tables/efficiency.h"
 #include "tables/workrows.h"
-#include "timeline/unseengpu.h"
 
 #define MIN_SHARE      0.01 /* of kernel time: headroom below is not worth a line */
 #define MIN_KNOWN      0.2  /* of the time in products, that use of a peak is worth a line */

@@ -234,16 +234,11 @@ static struct nl_result *answer(struct tallies *tallies)
     return result;
 }
 
-static bool has_device_work(const struct nl_trace *trace)
-{
-    return trace->kernel.rows || trace->copy.rows || trace->memset.rows || trace->graph.rows;
-}
-
 struct nl_result *nl_gputime_by_name(const struct nl_trace *trace,
                                      const struct nl_analyze_options *options, enum nl_kind kind)
 {
     struct tallies tallies = {.count = 0};
-    if (!nl_rangetree_any(trace, kind) || !has_device_work(trace))
+    if (!nl_rangetree_any(trace, kind) || !nl_has_device_work(trace))
         return NL_ANSWER_NEW("gpu_by_name", NULL, columns);
     nl_gputime_init(&tallies.gpu, trace, options, kind);
     nl_fold_init(&tallies.fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_NOTHING);

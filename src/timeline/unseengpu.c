@@ -12,11 +12,6 @@ static const char *const for_gpus[] = {
 #undef NL_GPU_NAME
 };
 
-bool nl_has_device_work(const struct nl_trace *trace)
-{
-    return trace->kernel.rows || trace->copy.rows || trace->graph.rows;
-}
-
 uint64_t nl_count_launches(const struct nl_trace *trace, uint32_t *most)
 {
     struct nl_api_roles roles;

@@ -8,9 +8,6 @@
 
 #include "store/trace.h"
 
-/* Whether any device work is there. */
-bool nl_has_device_work(const struct nl_trace *trace);
-
 /* How many calls launch work; *most: the name of most of them. */
 uint64_t nl_count_launches(const struct nl_trace *trace, uint32_t *most);
 

@@ -122,12 +122,13 @@ static const struct {
      20001, "Waiting: the program does", "Waiting: one thread does"},
 };
 
-/* The page of what `fill` makes with x; the caller releases it. */
-static void make_page(struct nl_buf *page, void (*fill)(struct gputrace *, int64_t, const char *),
-                      int64_t x, const char *arg)
+/* The page of what `fill` makes with x, within a window; the caller releases it. */
+static void make_window(struct nl_buf *page, struct nl_window window,
+                        void (*fill)(struct gputrace *, int64_t, const char *), int64_t x,
+                        const char *arg)
 {
     struct gputrace make;
-    const struct nl_analyze_options options = {0};
+    const struct nl_analyze_options options = {.window = window};
     struct nl_err err = {0};
     gputrace_open(&make);
     fill(&make, x, arg);
@@ -142,6 +143,13 @@ static void make_page(struct nl_buf *page, void (*fill)(struct gputrace *, int64
     nl_report_free(report);
     nl_profile_free(profile);
     nl_trace_free(trace);
+}
+
+/* The whole of it. */
+static void make_page(struct nl_buf *page, void (*fill)(struct gputrace *, int64_t, const char *),
+                      int64_t x, const char *arg)
+{
+    make_window(page, (struct nl_window){0}, fill, x, arg);
 }
 
 /* What the page of the row's profile with that number begins with is `words`. */
@@ -162,6 +170,46 @@ static void changes_at_limits(void)
         asks(i, rows[i].before, rows[i].says_before);
         asks(i, rows[i].after, rows[i].says_after);
     }
+}
+
+/* Functions of 40 ms, and at 50 ms one piece of work of each sort there is. */
+static void works_late(struct gputrace *make, int64_t x, const char *sort)
+{
+    uint32_t lane = gputrace_lane(make, NL_LANE_STREAM, 7);
+    functions(make, x, "");
+    if (*sort == 'k')
+        gputrace_kernel(make, 7, "softmax", -1, 1, 50000, 20);
+    if (*sort == 'c') {
+        struct nl_copy_row row = nl_copy_row();
+        row.slice = gputrace_slice(make, NL_KIND_MEMCPY, lane, "Memcpy", 50000, 20);
+        nl_stage_copy(make->stage, &row);
+    }
+    if (*sort == 'm') {
+        struct nl_memset_row row = nl_memset_row();
+        row.slice = gputrace_slice(make, NL_KIND_MEMSET, lane, "Memset", 50000, 20);
+        nl_stage_memset(make->stage, &row);
+    }
+    if (*sort == 'g') {
+        struct nl_graph_row row = nl_graph_row();
+        row.slice = gputrace_slice(make, NL_KIND_GRAPH, lane, "graph", 50000, 20);
+        nl_stage_graph(make->stage, &row);
+    }
+}
+
+/* Outside the window there is work of a device, of whatever sort. */
+static void knows_every_sort_of_work(void)
+{
+    static const char *const sorts[] = {"none", "kernel", "copy", "memset", "graph"};
+    const struct nl_window window = {.has_time = true, .end = 40000000};
+    for (size_t i = 0; i < CHECK_LENGTH(sorts); i++) {
+        const char *says = i ? "No device work in this window, " : "CPU-only profile, ";
+        struct nl_buf page;
+        check_case(sorts[i]);
+        make_window(&page, window, works_late, 40, sorts[i]);
+        CHECK(strncmp(page.ptr, says, strlen(says)) == 0);
+        nl_buf_release(&page);
+    }
+    check_case(NULL);
 }
 
 /* Off the processors though ready, from a fifth of the time on, is said before the findings. */
@@ -265,6 +313,7 @@ static void counts_what_is_fetched_first(void)
 }
 
 CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_limits},
+           {"work of a device is any sort of it", knows_every_sort_of_work},
            {"a program without a processor is said to be one", tells_starving},
            {"few events are listed by their time", lists_few},
            {"device work is missing where it was asked for", misses_what_was_asked},
