@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/sort.h"
 #include "base/median.h"
-#include "timeline/worksweep.h"
 
 #define MAX_SPREAD 0.5 /* of the median length: between the quartiles of differences of ends */
 

@@ -7,7 +7,6 @@
 #include "base/sum.h"
 #include "timeline/feeder.h"
 #include "timeline/waitname.h"
-#include "timeline/worksweep.h"
 
 /* Whether the innermost frame of a stack only waits; `event`: a name,
  * NL_NO_NAME for sums of calls. */

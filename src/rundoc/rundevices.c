@@ -7,7 +7,6 @@
 #include "tables/plainruns.h"
 #include "base/mem.h"
 #include "timeline/quantile.h"
-#include "timeline/worksweep.h"
 #include "rundoc/runstats.h"
 
 void run_write_hardware_devices(struct run_parts *parts)

@@ -96,6 +96,14 @@ int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice)
     return process == NL_NULL_ROW ? NL_NULL_I64 : trace->process.rank[process];
 }
 
+int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane)
+{
+    uint32_t process = trace->lane.process[lane], device = trace->lane.device[lane];
+    if (process != NL_NULL_ROW && trace->process.rank[process] != NL_NULL_I64)
+        return trace->process.rank[process];
+    return device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.rank[device];
+}
+
 bool nl_lane_shows_threads(const struct nl_trace *trace, uint32_t lane)
 {
     switch (trace->lane.kind[lane]) {

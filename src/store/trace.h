@@ -81,7 +81,7 @@ const struct nl_column_def *nl_table_column(enum nl_table_id table, const char *
  * shortened (long arguments, deep stacks) they call otherwise. */
 bool nl_trace_is_cut(const struct nl_trace *trace);
 
-/* Lane, process rank and device of a slice, NL_NULL_ROW / NL_NULL_I64 when unknown. */
+/* Process and device of a slice; NL_NULL_ROW unknown. */
 static inline uint32_t nl_slice_process(const struct nl_trace *trace, uint32_t slice)
 {
     return trace->lane.process[trace->slice.lane[slice]];
@@ -90,7 +90,13 @@ static inline uint32_t nl_slice_device(const struct nl_trace *trace, uint32_t sl
 {
     return trace->lane.device[trace->slice.lane[slice]];
 }
+
+/* Rank of a slice: that of its process; NL_NULL_I64 unknown. */
 int64_t nl_slice_rank(const struct nl_trace *trace, uint32_t slice);
+
+/* Rank of a lane: that of its process, else that of its device; NL_NULL_I64 unknown. Of a lane
+ * whose process has none, the rank of a slice is unknown where that of the lane is not. */
+int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane);
 
 /* Lanes of what threads do, as stacks of their time are made of them: operators, Python, ranges,
  * calls. Neither lanes of devices nor separate lanes next to them (system calls, overhead). */

@@ -11,7 +11,6 @@
 #define NL_SCOPE_H
 
 #include "tables/analyze.h"
-#include "timeline/worksweep.h" /* nl_lane_rank */
 
 struct nl_scope {
     const struct nl_trace *trace; /* borrowed */

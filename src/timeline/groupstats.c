@@ -15,7 +15,6 @@
 #include "timeline/bigarray.h"
 #include "timeline/groupstats.h"
 #include "timeline/quantile.h"
-#include "timeline/worksweep.h"
 
 struct group {
     uint64_t count;

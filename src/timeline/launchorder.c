@@ -5,7 +5,6 @@
 #include "timeline/launchorder.h"
 
 #include "base/heap.h"
-#include "timeline/worksweep.h"
 
 /* Rows in which kernels and graphs ascend; `row` is one of those. */
 struct launch_run {

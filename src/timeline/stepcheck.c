@@ -6,7 +6,6 @@
 #include "base/search.h"
 #include "base/sort.h"
 #include "timeline/stepname.h"
-#include "timeline/worksweep.h"
 
 #define MIN_NAMES          3    /* numbered names on the host that say anything */
 #define MIN_NUMBERED_SHARE 0.5  /* of the segments, on average, hold a numbered name: iterations */

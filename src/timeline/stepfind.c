@@ -19,7 +19,6 @@
 #include "timeline/stepdetect.h"
 #include "timeline/stepname.h"
 #include "timeline/stepranges.h"
-#include "timeline/worksweep.h"
 
 #define MARKED_CONFIDENCE 1.0
 #define CYCLE_CONFIDENCE  0.6

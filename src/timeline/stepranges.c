@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "timeline/stepname.h"
-#include "timeline/worksweep.h"
 
 #define MIN_NUMBERED    2
 #define MIN_UNNUMBERED  3

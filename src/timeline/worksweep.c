@@ -37,14 +37,6 @@ static inline enum nl_work_class work_class(const struct nl_trace *trace, uint32
     return (enum nl_work_class)kind_class[kind];
 }
 
-int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane)
-{
-    uint32_t process = trace->lane.process[lane], device = trace->lane.device[lane];
-    if (process != NL_NULL_ROW && trace->process.rank[process] != NL_NULL_I64)
-        return trace->process.rank[process];
-    return device == NL_NULL_ROW ? NL_NULL_I64 : trace->device.rank[device];
-}
-
 static bool lane_has_work(const struct nl_trace *trace, uint32_t lane)
 {
     uint32_t count = trace->lane.count[lane];

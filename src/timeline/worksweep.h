@@ -78,7 +78,4 @@ void nl_sweep_open(struct nl_sweep *sweep, const struct nl_trace *trace,
 size_t nl_sweep_next(struct nl_sweep *sweep, struct nl_work *batch, size_t room);
 void nl_sweep_close(struct nl_sweep *sweep);
 
-/* Rank of a lane: its process's, else its device's, else NL_NULL_I64. */
-int64_t nl_lane_rank(const struct nl_trace *trace, uint32_t lane);
-
 #endif
