@@ -88,7 +88,9 @@ static int disconnect(sqlite3_vtab *base)
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
     const struct table *table = (const struct table *)base;
-    int at[NL_MAX_ARGUMENTS] = {-1, -1, -1, -1}, given = 0;
+    int at[NL_MAX_ARGUMENTS], given = 0;
+    for (int argument = 0; argument < NL_MAX_ARGUMENTS; argument++)
+        at[argument] = -1;
     for (int i = 0; i < info->nConstraint; i++) {
         int argument = info->aConstraint[i].iColumn - table->columns;
         if (argument < 0 || info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
