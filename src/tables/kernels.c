@@ -9,6 +9,8 @@
 #include "base/units.h"
 #include "timeline/groupstats.h"
 
+/* Those from with_measurement on are left out where nothing was measured: a new column goes above
+ * them. */
 #define COLUMNS(C)                                                                                 \
     C(name, "kernel", TEXT)                                                                        \
     C(class, NULL, TEXT)                                                                           \
@@ -24,6 +26,11 @@
 NL_COLUMNS(COLUMNS);
 
 #define VALUES 4
+static const int value_cells[VALUES] = {AT_achieved_occupancy, AT_warp_efficiency, AT_l2_hit_rate,
+                                        AT_dram_bytes_per_s};
+_Static_assert(AT_with_measurement + 1 + VALUES == AT_COUNT,
+               "a column that does not come from measurements goes above with_measurement");
+
 struct measured {
     uint64_t launches, counts[VALUES];
     double sums[VALUES];
@@ -61,7 +68,7 @@ static void put_measured(struct nl_cell *cells, const struct measured *sum)
 {
     cells[AT_with_measurement] = nl_cell_count(sum->launches);
     for (int v = 0; v < VALUES; v++)
-        cells[AT_achieved_occupancy + v] =
+        cells[value_cells[v]] =
             nl_cell_f64(sum->counts[v] ? sum->sums[v] / (double)sum->counts[v] : NL_NULL_F64);
 }
 
