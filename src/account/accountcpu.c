@@ -18,7 +18,7 @@ static bool is_work(uint8_t activity)
 }
 
 /* Per process: does it have device work? nl_free it. */
-static uint8_t *find_workers(const struct nl_account_maker *maker)
+static uint8_t *processes_with_work(const struct nl_account_maker *maker)
 {
     uint8_t *works = nl_zalloc((size_t)maker->trace->process.rows + 1);
     for (size_t i = 0; i < maker->lane_count; i++)
@@ -76,7 +76,7 @@ void nl_account_cpu(struct nl_account_maker *maker)
     struct nl_hostdid host;
     if (maker->window.has_device)
         return;
-    uint8_t *works = find_workers(maker);
+    uint8_t *works = processes_with_work(maker);
     nl_hostdid_init(&host, maker->trace, maker->roles);
     for (uint32_t process = 0; process < maker->trace->process.rows; process++)
         if (!works[process])

@@ -19,19 +19,13 @@ const char *nl_account_part_name(enum nl_account_part part)
     return names[part];
 }
 
-static const char *enum_text(enum nl_enum_id id, unsigned value)
-{
-    const char *text = nl_enum_text(id, value);
-    return text ? text : NULL;
-}
-
 /* "HtoD (pageable)": the memory on the host's side, where it is known and says something. */
 static const char *copy_kind(const struct nl_account_row *row, char room[64])
 {
-    const char *kind = enum_text(NL_ENUM_copykind, nl_account_copykind(row));
+    const char *kind = nl_enum_text(NL_ENUM_copykind, nl_account_copykind(row));
     enum nl_memory from = nl_account_src_memory(row), to = nl_account_dst_memory(row);
     enum nl_memory host = from == NL_MEMORY_DEVICE || from == NL_MEMORY_UNKNOWN ? to : from;
-    const char *memory = host == NL_MEMORY_DEVICE ? NULL : enum_text(NL_ENUM_memory, host);
+    const char *memory = host == NL_MEMORY_DEVICE ? NULL : nl_enum_text(NL_ENUM_memory, host);
     if (!memory)
         return kind ? kind : "copy";
     (void)snprintf(room, 64, "%s (%s)", kind ? kind : "copy", memory);
@@ -54,7 +48,7 @@ const char *nl_account_kind(const struct nl_account_row *row, char room[64])
     case NL_BOOKED_COMM_TRANSFER:
     case NL_BOOKED_COMM: return "communication";
     default:
-        category = enum_text(NL_ENUM_category, row->kind);
+        category = nl_enum_text(NL_ENUM_category, row->kind);
         return category ? category : "kernel";
     }
 }

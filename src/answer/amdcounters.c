@@ -132,13 +132,13 @@ static void put_waits(struct nl_buf *out, unsigned *said, const struct meter *at
 {
     bool issue = at[WAITING_ISSUE].there && at[WAITING_ISSUE].sum >= 0 &&
                  at[WAITING_ISSUE].sum <= at[WAVE_CYCLES].sum;
-    unsigned before = *said;
+    unsigned said_before = *said;
     if (!at[WAVE_CYCLES].there)
         return;
     if (at[WAITING].there)
         put_part(out, said, at[WAITING].sum, at[WAVE_CYCLES].sum,
                  "its waves wait for data or barriers ");
-    if (issue && *said > before && at[WAVE_CYCLES].sum > 0)
+    if (issue && *said > said_before && at[WAVE_CYCLES].sum > 0)
         nl_tell_share(out, ", for issue ", at[WAITING_ISSUE].sum / at[WAVE_CYCLES].sum);
     else if (issue)
         put_part(out, said, at[WAITING_ISSUE].sum, at[WAVE_CYCLES].sum,

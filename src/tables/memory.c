@@ -54,7 +54,7 @@ static struct pool *pool_of(struct pools *pools, const struct nl_trace *trace, u
     return &pools->items[pools->count++];
 }
 
-static void raise(int64_t *peak, uint64_t value)
+static void raise_peak(int64_t *peak, uint64_t value)
 {
     if (value != NL_NULL_U64 && (int64_t)value > *peak)
         *peak = (int64_t)value;
@@ -71,8 +71,8 @@ static const char *type_name(int64_t type)
 static void add_event(struct pool *pool, const struct nl_memory_table *memory, uint32_t row)
 {
     int64_t bytes = memory->bytes[row];
-    raise(&pool->peak_allocated, memory->total_allocated[row]);
-    raise(&pool->peak_reserved, memory->total_reserved[row]);
+    raise_peak(&pool->peak_allocated, memory->total_allocated[row]);
+    raise_peak(&pool->peak_reserved, memory->total_reserved[row]);
     if (bytes == NL_NULL_I64)
         return;
     if (bytes < 0) {

@@ -7,9 +7,9 @@
 #define MAX_DEPTH 32u
 #define MAX_STEPS 256u
 
-struct machine {
+struct dwarf_stack {
     const struct cfivalue_state *state;
-    uint64_t stack[MAX_DEPTH];
+    uint64_t values[MAX_DEPTH];
     size_t depth;
     bool failed, is_value;
 };
@@ -23,42 +23,42 @@ bool cfivalue_memory(const struct cfivalue_state *state, uint64_t address, uint6
     return true;
 }
 
-static void push(struct machine *machine, uint64_t value)
+static void push(struct dwarf_stack *stack, uint64_t value)
 {
-    if (machine->depth == MAX_DEPTH)
-        machine->failed = true;
+    if (stack->depth == MAX_DEPTH)
+        stack->failed = true;
     else
-        machine->stack[machine->depth++] = value;
+        stack->values[stack->depth++] = value;
 }
 
-static uint64_t pop(struct machine *machine)
+static uint64_t pop(struct dwarf_stack *stack)
 {
-    if (machine->depth)
-        return machine->stack[--machine->depth];
-    machine->failed = true;
+    if (stack->depth)
+        return stack->values[--stack->depth];
+    stack->failed = true;
     return 0;
 }
 
-static uint64_t known(struct machine *machine, uint64_t number)
+static uint64_t known(struct dwarf_stack *stack, uint64_t number)
 {
-    if (number < CFIVALUE_REGISTERS && machine->state->known[number])
-        return machine->state->registers[number];
-    machine->failed = true;
+    if (number < CFIVALUE_REGISTERS && stack->state->known[number])
+        return stack->state->registers[number];
+    stack->failed = true;
     return 0;
 }
 
-static void load(struct machine *machine)
+static void load(struct dwarf_stack *stack)
 {
     uint64_t value = 0;
-    if (!cfivalue_memory(machine->state, pop(machine), &value))
-        machine->failed = true;
-    push(machine, value);
+    if (!cfivalue_memory(stack->state, pop(stack), &value))
+        stack->failed = true;
+    push(stack, value);
 }
 
 /* Operations of two operands; false: none of them. */
-static bool combine(struct machine *machine, uint8_t atom)
+static bool combine(struct dwarf_stack *stack, uint8_t atom)
 {
-    uint64_t b = pop(machine), a = pop(machine), value;
+    uint64_t b = pop(stack), a = pop(stack), value;
     switch (atom) {
     case DW_OP_plus: value = a + b; break;
     case DW_OP_minus: value = a - b; break;
@@ -75,12 +75,12 @@ static bool combine(struct machine *machine, uint8_t atom)
     case DW_OP_lt: value = (int64_t)a < (int64_t)b; break;
     default: return false;
     }
-    push(machine, value);
+    push(stack, value);
     return true;
 }
 
 /* Operations that shuffle, or begin from nothing; false: none of them. */
-static bool put(struct machine *machine, const Dwarf_Op *op)
+static bool put(struct dwarf_stack *stack, const Dwarf_Op *op)
 {
     uint64_t value;
     switch (op->atom) {
@@ -94,50 +94,50 @@ static bool put(struct machine *machine, const Dwarf_Op *op)
     case DW_OP_const4u:
     case DW_OP_const4s:
     case DW_OP_const8u:
-    case DW_OP_const8s: push(machine, op->number); break;
-    case DW_OP_bregx: push(machine, known(machine, op->number) + op->number2); break;
-    case DW_OP_plus_uconst: push(machine, pop(machine) + op->number); break;
-    case DW_OP_call_frame_cfa: push(machine, machine->state->cfa); break;
+    case DW_OP_const8s: push(stack, op->number); break;
+    case DW_OP_bregx: push(stack, known(stack, op->number) + op->number2); break;
+    case DW_OP_plus_uconst: push(stack, pop(stack) + op->number); break;
+    case DW_OP_call_frame_cfa: push(stack, stack->state->cfa); break;
     case DW_OP_dup:
-        value = pop(machine);
-        push(machine, value);
-        push(machine, value);
+        value = pop(stack);
+        push(stack, value);
+        push(stack, value);
         break;
-    case DW_OP_drop: (void)pop(machine); break;
-    case DW_OP_deref: load(machine); break;
+    case DW_OP_drop: (void)pop(stack); break;
+    case DW_OP_deref: load(stack); break;
     case DW_OP_nop: break;
-    case DW_OP_stack_value: machine->is_value = true; break;
+    case DW_OP_stack_value: stack->is_value = true; break;
     case DW_OP_regx:
-        push(machine, known(machine, op->number));
-        machine->is_value = true;
+        push(stack, known(stack, op->number));
+        stack->is_value = true;
         break;
     default: return false;
     }
     return true;
 }
 
-static void step(struct machine *machine, const Dwarf_Op *op)
+static void step(struct dwarf_stack *stack, const Dwarf_Op *op)
 {
     uint8_t atom = op->atom;
     if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
-        push(machine, atom - DW_OP_lit0);
+        push(stack, atom - DW_OP_lit0);
     } else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
-        push(machine, known(machine, atom - DW_OP_breg0) + op->number);
+        push(stack, known(stack, atom - DW_OP_breg0) + op->number);
     } else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
-        push(machine, known(machine, atom - DW_OP_reg0));
-        machine->is_value = true;
-    } else if (!put(machine, op) && !combine(machine, atom)) {
-        machine->failed = true;
+        push(stack, known(stack, atom - DW_OP_reg0));
+        stack->is_value = true;
+    } else if (!put(stack, op) && !combine(stack, atom)) {
+        stack->failed = true;
     }
 }
 
 bool cfivalue_of(const struct cfivalue_state *state, const Dwarf_Op *ops, size_t count,
                  uint64_t *value, bool *is_value)
 {
-    struct machine machine = {.state = state};
-    for (size_t i = 0; i < count && i < MAX_STEPS && !machine.failed; i++)
-        step(&machine, &ops[i]);
-    *value = pop(&machine);
-    *is_value = machine.is_value;
-    return !machine.failed && count <= MAX_STEPS;
+    struct dwarf_stack stack = {.state = state};
+    for (size_t i = 0; i < count && i < MAX_STEPS && !stack.failed; i++)
+        step(&stack, &ops[i]);
+    *value = pop(&stack);
+    *is_value = stack.is_value;
+    return !stack.failed && count <= MAX_STEPS;
 }

@@ -31,8 +31,8 @@ struct symbols_files {
 struct symbols {
     struct symbols_process process;
     struct symbols_files *files, *own; /* own: to be freed with it */
-    struct jitnames *made;
-    bool made_asked;
+    struct jitnames *jit;
+    bool jit_asked;
     char *demangled;
     uint64_t nameless[SYMBOLS_REASONS];
     char named[SYMBOLS_REASONS][FILES_TEXT]; /* files without names */
@@ -79,7 +79,7 @@ void symbols_free(struct symbols *symbols)
         return;
     symbols_files_free(symbols->own);
     nl_free(symbols->demangled);
-    jitnames_close(symbols->made);
+    jitnames_close(symbols->jit);
     nl_free(symbols);
 }
 
@@ -144,19 +144,19 @@ static struct nl_str demangle(struct symbols *symbols, const char *name)
 }
 
 /* Code outside files; its offset is an address. */
-static bool find_made(struct symbols *symbols, struct nl_str path, uint64_t address,
-                      struct symbols_place *place)
+static bool find_jit(struct symbols *symbols, struct nl_str path, uint64_t address,
+                     struct symbols_place *place)
 {
     const struct symbols_process *process = &symbols->process;
     if (path.len && path.ptr[0] == '[' && path.ptr[1] != 'u' && path.ptr[1] != 'h') {
         place->function = path; /* [kernel], [vdso]; not [unknown], [heap] */
         return true;
     }
-    if (!symbols->made_asked)
-        symbols->made = jitnames_open(process->pid, process->begin, process->end);
-    symbols->made_asked = true;
-    if (symbols->made)
-        place->function = jitnames_find(symbols->made, address);
+    if (!symbols->jit_asked)
+        symbols->jit = jitnames_open(process->pid, process->begin, process->end);
+    symbols->jit_asked = true;
+    if (symbols->jit)
+        place->function = jitnames_find(symbols->jit, address);
     if (!place->function.len)
         count(symbols, SYMBOLS_MADE, path);
     return place->function.len > 0;
@@ -171,7 +171,7 @@ bool symbols_find(struct symbols *symbols, struct nl_str path, struct nl_str id,
     *place = (struct symbols_place){0};
     if (!id.len && (path.len < 2 || path.ptr[0] != '/' || path.ptr[1] == '/' ||
                     nl_str_starts(path, "/memfd:") || nl_str_starts(path, "/dev/zero")))
-        return find_made(symbols, path, offset, place);
+        return find_jit(symbols, path, offset, place);
     const struct file *file = file_of(symbols->files, path, id);
     if (file->elf) {
         elfsymbols_find(file->elf, offset, &found);
