@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "backend/ortsession.h"
+#include "base/clock.h"
 
 #define MS              ((int64_t)1000000)
 #define SETTLE_BELOW    (50 * MS) /* shorter runs feel what ran before them */
@@ -29,13 +29,6 @@ struct measuring {
     int64_t *scratch;
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool run_one(struct measuring *measuring, bool profiled, struct ort_run *run,
                     struct nl_err *err)
 {
@@ -49,14 +42,14 @@ static bool run_one(struct measuring *measuring, bool profiled, struct ort_run *
 static bool warm_up(struct measuring *measuring, bool profiled, size_t runs, struct nl_err *err)
 {
     struct ort_run run;
-    int64_t end = now_ns() + measuring->plan->max_ns / 5;
+    int64_t end = nl_monotonic_ns() + measuring->plan->max_ns / 5;
     snprintf(measuring->outcome->stage, sizeof measuring->outcome->stage, "warming up");
     for (size_t i = 0; i < runs || !i; i++) {
         if (!run_one(measuring, profiled, &run, err))
             return false;
         if (!profiled)
             measuring->typical = run.dur_ns > 0 ? run.dur_ns : 1;
-        if (now_ns() >= end)
+        if (nl_monotonic_ns() >= end)
             return true;
     }
     return true;
@@ -71,7 +64,7 @@ static size_t fit(const struct measuring *measuring, int64_t ns, size_t most)
 
 static bool out_of_time(const struct measuring *measuring)
 {
-    return now_ns() >= measuring->end_ns;
+    return nl_monotonic_ns() >= measuring->end_ns;
 }
 
 /* The first run of a block may not count; the first that counts is always made. */
@@ -146,7 +139,7 @@ static bool finished(struct measuring *measuring)
 
 static bool measure(struct measuring *measuring, struct nl_err *err)
 {
-    measuring->end_ns = now_ns() + measuring->plan->max_ns;
+    measuring->end_ns = nl_monotonic_ns() + measuring->plan->max_ns;
     measuring->judge_at = JUDGED_FROM;
     measuring->scratch = nl_alloc(measuring->plan->max_runs * sizeof *measuring->scratch);
     bool good = true;
@@ -166,9 +159,9 @@ static bool open_plain(struct measuring *measuring, struct nl_err *err)
 {
     struct ort_outcome *outcome = measuring->outcome;
     snprintf(outcome->stage, sizeof outcome->stage, "loading the model");
-    int64_t before = now_ns();
+    int64_t before = nl_monotonic_ns();
     measuring->plain = ort_session_new(&measuring->model, measuring->plan, NULL, err);
-    outcome->load_ns = now_ns() - before;
+    outcome->load_ns = nl_monotonic_ns() - before;
     return measuring->plain &&
            ort_model_prepare(&measuring->model, measuring->plain, measuring->plan, outcome, err);
 }

@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "backend/ortsession.h"
 #include "backend/ortvalue.h"
+#include "base/clock.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define LOG_ERRORS 3
 
@@ -186,24 +186,17 @@ bool ort_model_prepare(struct ort_model *model, const struct ort_session *sessio
 
 /* ---- running ---- */
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 bool ort_session_run(struct ort_model *model, struct ort_session *session, struct ort_run *run,
                      struct nl_err *err)
 {
     const struct ort_api *api = &model->api;
     memset(model->outputs, 0, model->output_count * sizeof(struct ort_value *));
-    run->start_ns = clock_ns(CLOCK_REALTIME);
-    int64_t before = clock_ns(CLOCK_MONOTONIC);
+    run->start_ns = nl_calendar_ns();
+    int64_t before = nl_monotonic_ns();
     struct ort_status *status = api->Run(
         session, NULL, model->inputs.names, (const struct ort_value *const *)model->inputs.values,
         model->inputs.count, model->output_names, model->output_count, model->outputs);
-    run->dur_ns = clock_ns(CLOCK_MONOTONIC) - before;
+    run->dur_ns = nl_monotonic_ns() - before;
     for (size_t i = 0; i < model->output_count; i++)
         if (model->outputs[i])
             api->ReleaseValue(model->outputs[i]);

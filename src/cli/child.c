@@ -1,5 +1,6 @@
 /* fork, wait with patience and an eye on the job, and say how it ended. */
 #define _GNU_SOURCE
+#include "base/clock.h"
 #include "base/signalname.h"
 #include "base/spill.h"
 #include "cli/child.h"
@@ -69,13 +70,6 @@ _Noreturn static void run_child(const struct nl_child *child, struct verdict *ve
 
 /* ---- in the parent ---- */
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void end_child(pid_t pid, int *status)
 {
     kill(-pid, SIGKILL);
@@ -88,7 +82,7 @@ static void end_child(pid_t pid, int *status)
 static enum nl_code wait_for(const struct nl_child *child, pid_t pid, struct nl_job *job,
                              int *status)
 {
-    int64_t end = child->timeout_ns ? now_ns() + child->timeout_ns : INT64_MAX;
+    int64_t end = child->timeout_ns ? nl_monotonic_ns() + child->timeout_ns : INT64_MAX;
     const struct timespec nap = {0, POLL_MS * 1000000L};
     for (;;) {
         pid_t ended = waitpid(pid, status, WNOHANG);
@@ -96,7 +90,7 @@ static enum nl_code wait_for(const struct nl_child *child, pid_t pid, struct nl_
             return NL_OK;
         if (child->at && job)
             atomic_store(&job->done, *child->at);
-        bool late = now_ns() >= end;
+        bool late = nl_monotonic_ns() >= end;
         if (late || nl_job_cancelled(job)) {
             end_child(pid, status);
             return late ? NL_TIMEOUT : NL_INTERRUPTED;

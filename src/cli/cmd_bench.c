@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -169,16 +170,9 @@ static bool find_width(struct nl_bench *bench, const struct nl_call *call, doubl
     return done;
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool take_captures(struct nl_bench *bench, const struct nl_call *call, struct nl_err *err)
 {
-    int64_t began = now_ns(), longest = nl_bench_own(call)->max_time_ns;
+    int64_t began = nl_monotonic_ns(), longest = nl_bench_own(call)->max_time_ns;
     double half = NAN;
     char share[NL_UNIT_TEXT];
     nl_job_phase(call->job, "recording", bench->most * bench->sides);
@@ -192,7 +186,7 @@ static bool take_captures(struct nl_bench *bench, const struct nl_call *call, st
             return false;
         nl_message_detail(call, "after %zu captures a side: within %s", round + 1,
                           isnan(half) ? "an unknown range" : nl_format_percent(share, half));
-        if (half <= bench->within || (longest && now_ns() - began >= longest))
+        if (half <= bench->within || (longest && nl_monotonic_ns() - began >= longest))
             break;
     }
     if (!(half <= bench->within))

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "cli/hostfacts.h"
@@ -67,20 +67,13 @@ struct measuring {
     char line[256]; /* of a GPU, the last one, not yet printed: it may become the error */
 };
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void keep(struct measuring *measuring, const struct nl_host_roof *roof)
 {
     if (measuring->roofs->count == MAX_ROWS)
         return;
     struct nl_host_roof *item = &measuring->roofs->items[measuring->roofs->count++];
     *item = *roof;
-    item->measured_ns = now_ns();
+    item->measured_ns = nl_calendar_ns();
 }
 
 static bool add_measured_row(struct measuring *measuring, unsigned threads, struct nl_err *err)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -41,13 +42,6 @@ static const struct nl_option top_options[] = {
      "order of the processes: cpu (default), memory, gpu or pid", top_sort_names},
     NL_OPTIONS_END,
 };
-
-static int64_t now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000 * MS + time.tv_nsec;
-}
 
 /* ---- once ---- */
 
@@ -86,9 +80,9 @@ static bool answer_once(const struct nl_call *call, struct machine *machine, int
     if (!nl_output_open(&output, call, NULL, 0, err))
         return false;
     machine_refresh(machine); /* shares of time need two looks */
-    int64_t first = now();
+    int64_t first = nl_monotonic_ns();
     machine_settle(machine, PATIENCE_NS);
-    int64_t left = first + interval - now();
+    int64_t left = first + interval - nl_monotonic_ns();
     if (left > 0)
         (void)nanosleep(&(struct timespec){left / (1000 * MS), left % (1000 * MS)}, NULL);
     machine_refresh(machine);
@@ -121,15 +115,15 @@ static bool live(const struct nl_call *call, struct machine *machine, int64_t in
         terminal_open(stdin, stdout, call->settings.color != NL_COLOR_NEVER, err);
     if (!terminal)
         return false;
-    int64_t next = now();
+    int64_t next = nl_monotonic_ns();
     for (bool on = true; on && !nl_job_cancelled(call->job);) {
-        if (now() >= next) {
+        if (nl_monotonic_ns() >= next) {
             if (!view.paused)
                 machine_refresh(machine);
-            next = now() + interval;
+            next = nl_monotonic_ns() + interval;
         }
         show(terminal, machine, &view);
-        int64_t wait = (next - now()) / MS + 1;
+        int64_t wait = (next - nl_monotonic_ns()) / MS + 1;
         int key = terminal_key(terminal, wait > 0 ? (int)wait : 1);
         on = top_key(&view, key);
         if (key == KEY_NOTHING && feof(stdin))

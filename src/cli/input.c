@@ -5,9 +5,9 @@
 #include <glob.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/units.h"
@@ -85,9 +85,7 @@ void nl_input_release(struct nl_input_words *input)
 
 static double seconds_now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    return (double)nl_monotonic_ns() / 1e9;
 }
 
 static void tell_cost(const struct nl_call *call, const struct nl_trace *trace, double seconds)

@@ -16,9 +16,9 @@
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define CONNECTIONS 32
@@ -49,9 +49,7 @@ struct serving {
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return nl_monotonic_ns() / 1000000;
 }
 
 bool nl_loopback_open(struct nl_loopback *server, struct nl_err *err)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/sum.h"
@@ -40,13 +41,6 @@ struct nl_progress {
     pthread_mutex_t lock;
     pthread_cond_t changed;
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static void clear_line(struct nl_progress *progress)
 {
@@ -167,7 +161,7 @@ static void *watch(void *context)
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&progress->changed, &progress->lock, &until);
-        int64_t now = now_ns();
+        int64_t now = nl_monotonic_ns();
         draw(progress, now);
         guard(progress, now);
     }
@@ -185,7 +179,7 @@ struct nl_progress *nl_progress_start(const struct nl_call *call)
         (progress->mode == NL_PROGRESS_AUTO && !call->settings.quiet && isatty(STDERR_FILENO));
     progress->guards = true;
     progress->limit_ns = call->settings.timeout_ns;
-    progress->started = now_ns();
+    progress->started = nl_monotonic_ns();
     int64_t wait = TICK_NS;
     (void)nl_memguard_look(progress->job, &wait); /* before the work begins, not in parallel */
     pthread_condattr_t attributes;

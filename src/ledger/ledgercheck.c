@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "ledger/artefactwalk.h"
 #include "ledger/ledgerdb.h"
@@ -237,7 +238,7 @@ struct nl_result *nl_ledger_check(struct nl_ledger *ledger,
     struct checking checking = {.ledger = ledger,
                                 .options = options,
                                 .job = job,
-                                .now_s = nl_ledger_now_ns() / 1000000000,
+                                .now_s = nl_calendar_ns() / 1000000000,
                                 .result = nl_result_new("ledger_check", "", columns, 4)};
     nl_job_phase(job, "checking", 0);
     bool done = (options->quick || check_pages(&checking, err)) && check_needed(&checking, err) &&

@@ -5,17 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/str.h"
 #include "ledger/runcard.h"
-
-int64_t nl_ledger_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 bool nl_ledgerdb_fail(struct nl_err *err, struct nl_ledger *ledger, int code)
 {

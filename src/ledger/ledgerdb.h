@@ -72,7 +72,4 @@ struct nl_ledger_schema {
 };
 extern const struct nl_ledger_schema nl_ledger_schema;
 
-/* Nanoseconds since 1970, UTC. */
-int64_t nl_ledger_now_ns(void);
-
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "ledger/artefactwalk.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runcard.h"
@@ -149,7 +150,7 @@ bool nl_ledger_sweep(struct nl_ledger *ledger, const struct nl_ledger_sweep_opti
     struct broom broom = {.ledger = ledger,
                           .options = options,
                           .sweep = sweep,
-                          .now_s = nl_ledger_now_ns() / 1000000000};
+                          .now_s = nl_calendar_ns() / 1000000000};
     *sweep = (struct nl_ledger_sweep){0};
     if (!nl_ledgerdb_number(ledger, &binned, 0, err,
                             "SELECT count(*) FROM runs WHERE removed_ns IS NOT NULL", "") ||

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/chars.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runkeep.h"
@@ -171,7 +172,7 @@ bool nl_ledger_note(struct nl_ledger *ledger, const struct nl_ledger_run *run, c
                nl_ledgerdb_do(ledger, err,
                               "INSERT INTO notes(run, made_ns, start_ns, end_ns, text) "
                               "VALUES(?1, ?2, ?3, ?4, ?5)",
-                              "iiiit", run->run, nl_ledger_now_ns(), start_ns, end_ns, safe.ptr) &&
+                              "iiiit", run->run, nl_calendar_ns(), start_ns, end_ns, safe.ptr) &&
                nl_runkeep_event(ledger, run->run, command, err);
         done = nl_ledgerdb_end(ledger, done, err);
     }
@@ -190,7 +191,7 @@ bool nl_ledger_bin(struct nl_ledger *ledger, const struct nl_ledger_run *runs, s
                nl_ledgerdb_do(ledger, err,
                               "UPDATE runs SET removed_ns = ?2 "
                               "WHERE run = ?1 AND (removed_ns IS NULL) <> (?2 IS NULL)",
-                              "ii", runs[i].run, restore ? INT64_MIN : nl_ledger_now_ns()) &&
+                              "ii", runs[i].run, restore ? INT64_MIN : nl_calendar_ns()) &&
                nl_runkeep_event(ledger, runs[i].run, command, err);
     return nl_ledgerdb_end(ledger, done, err);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/chars.h"
+#include "base/clock.h"
 #include "base/units.h"
 
 static const struct {
@@ -171,7 +172,7 @@ static bool parse_relative(const char *text, int64_t *ns)
         char unit;
         int64_t ns;
     } units[] = {{'m', 60000000000}, {'h', 3600000000000}, {'d', NL_DAY_NS}, {'w', 7 * NL_DAY_NS}};
-    int64_t now = nl_ledger_now_ns(), count;
+    int64_t now = nl_calendar_ns(), count;
     size_t len = strlen(text);
     if (strcmp(text, "today") == 0 || strcmp(text, "yesterday") == 0) {
         *ns = now - now % NL_DAY_NS - (text[0] == 'y' ? NL_DAY_NS : 0);

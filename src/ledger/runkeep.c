@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runanomaly.h"
@@ -149,11 +150,10 @@ bool nl_runkeep_event(struct nl_ledger *ledger, int64_t run, const char *command
     nl_buf_init(&safe, MAX_COMMAND);
     nl_redact_text(&safe, nl_str(command));
     nl_ledgerdb_touch(ledger, run);
-    bool done =
-        nl_ledgerdb_do(ledger, err,
-                       "INSERT INTO provenance(run, made_ns, command, version) "
-                       "VALUES(?1, ?2, ?3, ?4)",
-                       "iitt", run, nl_ledger_now_ns(), safe.ptr ? safe.ptr : "", NL_VERSION);
+    bool done = nl_ledgerdb_do(ledger, err,
+                               "INSERT INTO provenance(run, made_ns, command, version) "
+                               "VALUES(?1, ?2, ?3, ?4)",
+                               "iitt", run, nl_calendar_ns(), safe.ptr ? safe.ptr : "", NL_VERSION);
     nl_buf_release(&safe);
     return done;
 }
@@ -184,7 +184,7 @@ static bool make_run(struct nl_ledger *ledger, int64_t *run, const struct nl_run
                        "INSERT INTO runs(id, name, form, input, added_ns) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",
                        "tttti", load->id, name_of(load, &name),
-                       load->is_document ? "document" : "profile", load->input, nl_ledger_now_ns());
+                       load->is_document ? "document" : "profile", load->input, nl_calendar_ns());
     *run = sqlite3_last_insert_rowid(ledger->db);
     nl_buf_release(&name);
     return done;

@@ -1,6 +1,7 @@
 /* Rows ↔ the members run.tags and run.notes of a document. */
 #include "ledger/runsaid.h"
 
+#include "base/clock.h"
 #include "ledger/ledgerdb.h"
 #include "ledger/runedit.h"
 #include "ledger/runload.h"
@@ -110,7 +111,7 @@ static bool take_note(struct nl_ledger *ledger, int64_t run, const json_t *note,
     bool done = nl_ledgerdb_do(ledger, err,
                                "INSERT INTO notes(run, made_ns, start_ns, end_ns, text) "
                                "VALUES(?1, ?2, ?3, ?4, ?5)",
-                               "iiiit", run, made == INT64_MIN ? nl_ledger_now_ns() : made,
+                               "iiiit", run, made == INT64_MIN ? nl_calendar_ns() : made,
                                time_of(note, "start_ns"), time_of(note, "end_ns"), safe.ptr);
     nl_buf_release(&safe);
     return done;

@@ -6,24 +6,17 @@
  */
 #define _GNU_SOURCE
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "sql/dbstate.h"
 
 #define STEPS_BETWEEN_CHECKS 4000
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 bool nl_db_must_stop(struct nl_db *db)
 {
     if (nl_job_cancelled(db->job))
         db->interrupted = true;
-    else if (db->deadline_ns && now_ns() > db->deadline_ns)
+    else if (db->deadline_ns && nl_monotonic_ns() > db->deadline_ns)
         db->timed_out = true;
     return db->interrupted || db->timed_out;
 }
@@ -120,5 +113,5 @@ void nl_guard_install(struct nl_db *db)
 
 int64_t nl_deadline_ns(int64_t limit_ms)
 {
-    return limit_ms > 0 ? now_ns() + limit_ms * 1000000 : 0;
+    return limit_ms > 0 ? nl_monotonic_ns() + limit_ms * 1000000 : 0;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 struct nl_stopwatch {
@@ -20,9 +21,7 @@ struct nl_stopwatch {
 
 static bool is_past(int64_t deadline_ns)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec > deadline_ns;
+    return nl_monotonic_ns() > deadline_ns;
 }
 
 static void *wait_for_deadlines(void *context)

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define CHAINS      10         /* independent: hides the latency of a multiply-add */
@@ -16,9 +16,7 @@
 
 static double now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+    return (double)nl_monotonic_ns() / 1e9;
 }
 
 /* A batch of multiply-adds on vectors of BYTES; returns something that depends on all of them. */
