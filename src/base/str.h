@@ -33,6 +33,14 @@ static inline bool nl_str_is(struct nl_str a, const char *text)
     return nl_str_eq(a, nl_str(text));
 }
 
+/* By bytes, what begins a longer text before that: < 0, 0 or > 0. */
+static inline int nl_str_order(struct nl_str a, struct nl_str b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 bool nl_str_starts(struct nl_str text, const char *prefix);
 bool nl_str_ends(struct nl_str text, const char *suffix);
 bool nl_str_contains(struct nl_str text, const char *part);

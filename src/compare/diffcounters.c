@@ -38,8 +38,8 @@ struct row {
 static int by_key(const void *left, const void *right)
 {
     const struct row *a = left, *b = right;
-    int order = diff_text_order(a->name, b->name);
-    order = order ? order : diff_text_order(a->unit, b->unit);
+    int order = nl_str_order(a->name, b->name);
+    order = order ? order : nl_str_order(a->unit, b->unit);
     if (!order && a->rank != b->rank)
         order = a->rank < b->rank ? -1 : 1;
     if (!order && a->device != b->device)

@@ -322,7 +322,7 @@ static int by_changed(const void *left, const void *right)
     const struct nl_cell *a = left, *b = right;
     struct nl_str x = a[6].type == NL_CELL_TEXT ? a[6].text : nl_str("yes, or unknown");
     struct nl_str y = b[6].type == NL_CELL_TEXT ? b[6].text : nl_str("yes, or unknown");
-    return -diff_text_order(x, y); /* yes, unknown, no */
+    return -nl_str_order(x, y); /* yes, unknown, no */
 }
 
 static void add_count_row(struct nl_result *result, const struct count *item,

@@ -103,7 +103,7 @@ static int by_key(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
-    int order = diff_text_order(a->name, b->name);
+    int order = nl_str_order(a->name, b->name);
     return order ? order : a->type < b->type ? -1 : a->type > b->type;
 }
 

@@ -73,9 +73,9 @@ struct item {
 static int by_item(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
-    int order = diff_text_order(a->key, b->key);
+    int order = nl_str_order(a->key, b->key);
     order = order ? order : a->changed - b->changed;
-    return order ? order : diff_text_order(a->value, b->value);
+    return order ? order : nl_str_order(a->value, b->value);
 }
 
 static size_t add_items(struct item *items, const struct nl_trace *trace, bool changed)

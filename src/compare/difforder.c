@@ -43,7 +43,7 @@ static struct nl_str *sequence_of(const struct diff_parts *parts, size_t *count)
 
 static int by_text(const void *left, const void *right)
 {
-    return diff_text_order(*(const struct nl_str *)left, *(const struct nl_str *)right);
+    return nl_str_order(*(const struct nl_str *)left, *(const struct nl_str *)right);
 }
 
 /* The same names as often? */

@@ -65,7 +65,7 @@ static int by_name(const void *left, const void *right)
                            *b = ((const struct entry *)right)->part;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    return diff_text_order(a->name, b->name);
+    return nl_str_order(a->name, b->name);
 }
 
 static int by_folded(const void *left, const void *right)
@@ -74,7 +74,7 @@ static int by_folded(const void *left, const void *right)
                            *b = ((const struct entry *)right)->part;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    return diff_text_order(a->folded, b->folded);
+    return nl_str_order(a->folded, b->folded);
 }
 
 static int by_owner(const void *left, const void *right)
@@ -85,7 +85,7 @@ static int by_owner(const void *left, const void *right)
         return a->group < b->group ? -1 : 1;
     if (a->category != b->category)
         return a->category < b->category ? -1 : 1;
-    return diff_text_order(a->owner, b->owner);
+    return nl_str_order(a->owner, b->owner);
 }
 
 static int by_place(const void *left, const void *right)
@@ -103,7 +103,7 @@ static int by_operator(const void *left, const void *right)
                            *b = ((const struct entry *)right)->part;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    return diff_text_order(a->owner, b->owner);
+    return nl_str_order(a->owner, b->owner);
 }
 
 static int by_category(const void *left, const void *right)
@@ -126,7 +126,7 @@ static int settled(const void *left, const void *right, void *context)
     int order = ((const struct order *)context)->compare(a, b);
     if (!order)
         order = a->changed - b->changed;
-    return order ? order : diff_text_order(a->part->name, b->part->name);
+    return order ? order : nl_str_order(a->part->name, b->part->name);
 }
 
 /* What parts of a run have in common, and what that makes of a row. */
@@ -317,8 +317,8 @@ static int by_change(const void *left, const void *right)
         return x > y ? -1 : 1;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    int order = diff_text_order(a->base, b->base);
-    return order ? order : diff_text_order(a->changed, b->changed);
+    int order = nl_str_order(a->base, b->base);
+    return order ? order : nl_str_order(a->changed, b->changed);
 }
 
 /* ---- places ---- */

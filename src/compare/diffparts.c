@@ -43,13 +43,6 @@ struct diff_part *diff_part_add(struct diff_parts *parts, enum diff_group group,
     return part;
 }
 
-int diff_text_order(struct nl_str a, struct nl_str b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int order = len ? memcmp(a.ptr, b.ptr, len) : 0;
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 /* ---- rounding ---- */
 
 struct remainder {
@@ -64,7 +57,7 @@ static int by_rest(const void *left, const void *right)
         return a->rest > b->rest ? -1 : 1;
     if (a->part->group != b->part->group)
         return a->part->group < b->part->group ? -1 : 1;
-    return diff_text_order(a->part->name, b->part->name);
+    return nl_str_order(a->part->name, b->part->name);
 }
 
 void diff_parts_round(struct diff_part *items, size_t count, uint64_t units, int64_t mean)
@@ -282,8 +275,7 @@ static void take_owners(struct diff_parts *parts, const struct nl_trace *trace,
         if (!part_of[name] || next - i < most)
             continue;
         struct nl_str *owner = &parts->items[part_of[name] - 1].owner;
-        if (next - i > most ||
-            diff_text_order(op, *owner) < 0) /* not by ids, which follow events */
+        if (next - i > most || nl_str_order(op, *owner) < 0) /* not by ids, which follow events */
             *owner = op;
         most = next - i;
     }

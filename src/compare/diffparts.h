@@ -18,7 +18,4 @@ struct diff_part *diff_part_add(struct diff_parts *parts, enum diff_group group,
 /* Sets the means so that they add up to `mean`, the rounded quotient of their sum and `units`. */
 void diff_parts_round(struct diff_part *items, size_t count, uint64_t units, int64_t mean);
 
-/* By bytes: < 0, 0 or > 0. */
-int diff_text_order(struct nl_str a, struct nl_str b);
-
 #endif

@@ -240,7 +240,7 @@ static bool find_event(struct diff_side *const *captures, size_t count)
         struct nl_str own = nl_lookup_text(first, row, "event"),
                       its = nl_lookup_text(first, row, "unit");
         size_t sum = places_of(captures, count, own, its);
-        if (sum > best || sum == SIZE_MAX || (sum == best && diff_text_order(own, event) >= 0))
+        if (sum > best || sum == SIZE_MAX || (sum == best && nl_str_order(own, event) >= 0))
             continue;
         best = sum;
         event = own;

@@ -103,7 +103,7 @@ static void put_equal(struct judging *judging, const char *fact, const char *bas
 
 static int by_text(const void *left, const void *right)
 {
-    return diff_text_order(*(const struct nl_str *)left, *(const struct nl_str *)right);
+    return nl_str_order(*(const struct nl_str *)left, *(const struct nl_str *)right);
 }
 
 /* The different texts, sorted and joined. */
@@ -251,7 +251,7 @@ static void put_likeness(struct judging *judging, const char *fact, const struct
     struct nl_str *b = nl_alloc((changed->count + 1) * sizeof *b);
     size_t a_count = names_of(base, a), b_count = names_of(changed, b), both = 0;
     for (size_t i = 0, j = 0; i < a_count && j < b_count;) {
-        int order = diff_text_order(a[i], b[j]);
+        int order = nl_str_order(a[i], b[j]);
         both += !order;
         i += order <= 0;
         j += order >= 0;

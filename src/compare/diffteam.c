@@ -24,7 +24,7 @@ static int by_name(const void *left, const void *right)
     const struct entry *a = left, *b = right;
     if (a->part->group != b->part->group)
         return a->part->group < b->part->group ? -1 : 1;
-    int order = diff_text_order(a->part->name, b->part->name);
+    int order = nl_str_order(a->part->name, b->part->name);
     if (!order)
         order = a->part->nobody - b->part->nobody;
     return order ? order : a->capture < b->capture ? -1 : a->capture > b->capture;

@@ -259,7 +259,7 @@ static void sort_in(struct sharing *s, struct class_state *state, const struct p
     struct nl_str name = nl_trace_name(trace, piece->name);
     size_t at = state->count++;
     for (; at && state->now[at - 1].start == piece->start; at--) {
-        if (diff_text_order(nl_trace_name(trace, state->now[at - 1].name), name) <= 0)
+        if (nl_str_order(nl_trace_name(trace, state->now[at - 1].name), name) <= 0)
             break;
         state->now[at] = state->now[at - 1];
     }

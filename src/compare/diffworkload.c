@@ -78,8 +78,7 @@ struct shaped {
 
 static int by_name(const void *left, const void *right)
 {
-    return diff_text_order(((const struct shaped *)left)->name,
-                           ((const struct shaped *)right)->name);
+    return nl_str_order(((const struct shaped *)left)->name, ((const struct shaped *)right)->name);
 }
 
 static size_t shaped_ops(const struct nl_trace *trace, struct shaped **out)
@@ -98,8 +97,8 @@ static size_t shaped_ops(const struct nl_trace *trace, struct shaped **out)
         struct shaped one = {nl_trace_name(trace, (uint32_t)(pairs[i].key >> 32)),
                              nl_trace_name(trace, (uint32_t)pairs[i].key)};
         bool same = kept && nl_str_eq((*out)[kept - 1].name, one.name);
-        if (same && (next - i < most || (next - i == most &&
-                                         diff_text_order(one.shapes, (*out)[kept - 1].shapes) > 0)))
+        if (same && (next - i < most ||
+                     (next - i == most && nl_str_order(one.shapes, (*out)[kept - 1].shapes) > 0)))
             continue;
         most = next - i;
         (*out)[same ? kept - 1 : kept] = one;
@@ -182,7 +181,7 @@ static void put_shapes(struct diff_workload *w, const struct nl_trace *base,
     size_t n = shaped_ops(base, &a), m = shaped_ops(changed, &b), votes = 0, both = 0, other = 0;
     struct vote *all = nl_alloc((n + 1) * sizeof *all), best = {0};
     for (size_t i = 0, j = 0; i < n && j < m;) {
-        int order = diff_text_order(a[i].name, b[j].name);
+        int order = nl_str_order(a[i].name, b[j].name);
         struct vote vote;
         if (!order) {
             vote.factor = factor_of(a[i].shapes, b[j].shapes, vote.first);

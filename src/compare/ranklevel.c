@@ -128,7 +128,7 @@ static int by_key(const void *left, const void *right)
     if ((*a)->part->group != (*b)->part->group)
         return (*a)->part->group < (*b)->part->group ? -1 : 1;
     int order = (*a)->part->nobody - (*b)->part->nobody;
-    return order ? order : diff_text_order((*a)->part->name, (*b)->part->name);
+    return order ? order : nl_str_order((*a)->part->name, (*b)->part->name);
 }
 
 static void join_named(struct nodes *nodes)
@@ -236,7 +236,7 @@ static int by_lead(const void *left, const void *right)
     const struct rank_row *a = left, *b = right;
     if (weight_of(a) != weight_of(b))
         return weight_of(a) > weight_of(b) ? -1 : 1;
-    int order = diff_text_order(a->name, b->name);
+    int order = nl_str_order(a->name, b->name);
     return order ? order : (int)a->group - (int)b->group;
 }
 
@@ -360,7 +360,7 @@ static bool make_parts(struct ranking *r, struct rank_level *level, enum diff_le
 static int by_owner(const void *left, const void *right)
 {
     const struct diff_part *const *a = left, *const *b = right;
-    return diff_text_order((*a)->owner, (*b)->owner);
+    return nl_str_order((*a)->owner, (*b)->owner);
 }
 
 /* Parts of one kind of node (Conv, MatMul, …) added up. */

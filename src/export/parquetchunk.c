@@ -176,20 +176,13 @@ static struct nl_str entry(const struct maker *maker, size_t i)
                            maker->text_at[i + 1] - maker->text_at[i] - 4};
 }
 
-static int compare(struct nl_str a, struct nl_str b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int order = len ? memcmp(a.ptr, b.ptr, len) : 0;
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static void range_of_texts(struct maker *maker)
 {
     struct nl_str least = entry(maker, 0), most = least;
     for (size_t i = 1; i < maker->entries; i++) {
         struct nl_str text = entry(maker, i);
-        least = compare(text, least) < 0 ? text : least;
-        most = compare(text, most) > 0 ? text : most;
+        least = nl_str_order(text, least) < 0 ? text : least;
+        most = nl_str_order(text, most) > 0 ? text : most;
     }
     if (least.len > MAX_RANGE_TEXT || most.len > MAX_RANGE_TEXT)
         return;

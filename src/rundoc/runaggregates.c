@@ -80,10 +80,7 @@ static int by_total(const void *left, const void *right)
     const struct run_stats *x = &a->group->stats, *y = &b->group->stats;
     if (x->total != y->total)
         return x->total > y->total ? -1 : 1;
-    size_t length = a->name.len < b->name.len ? a->name.len : b->name.len;
-    int order = length ? memcmp(a->name.ptr, b->name.ptr, length) : 0;
-    if (order == 0)
-        order = a->name.len < b->name.len ? -1 : a->name.len > b->name.len;
+    int order = nl_str_order(a->name, b->name);
     return order ? order : by_key(a->group, b->group);
 }
 

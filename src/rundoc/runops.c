@@ -95,13 +95,6 @@ static void add_shape(struct shapes *all, struct shape shape, int64_t length)
         all->items[at].total = INT64_MAX;
 }
 
-static int compare_texts(struct nl_str a, struct nl_str b)
-{
-    size_t length = a.len < b.len ? a.len : b.len;
-    int order = length ? memcmp(a.ptr, b.ptr, length) : 0;
-    return order ? order : a.len < b.len ? -1 : a.len > b.len;
-}
-
 /* Largest total first; ties by text, so that the order does not follow from numbers of names. */
 static bool comes_before(const struct nl_trace *trace, const struct shape *a, const struct shape *b)
 {
@@ -109,9 +102,9 @@ static bool comes_before(const struct nl_trace *trace, const struct shape *a, co
         return a->total > b->total;
     if (a->count != b->count)
         return a->count > b->count;
-    int order = compare_texts(nl_trace_name(trace, a->shapes), nl_trace_name(trace, b->shapes));
+    int order = nl_str_order(nl_trace_name(trace, a->shapes), nl_trace_name(trace, b->shapes));
     if (order == 0)
-        order = compare_texts(nl_trace_name(trace, a->types), nl_trace_name(trace, b->types));
+        order = nl_str_order(nl_trace_name(trace, a->types), nl_trace_name(trace, b->types));
     return order < 0;
 }
 

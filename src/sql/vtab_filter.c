@@ -202,22 +202,16 @@ static void set_bit(struct nl_filter *filter, uint64_t id)
     filter->bits[id / 64] |= (uint64_t)1 << id % 64;
 }
 
-static int order_of(struct nl_str a, struct nl_str b)
-{
-    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static bool text_passes(enum nl_op op, struct nl_str text, const char *terminated,
                         struct nl_str pattern)
 {
     switch (op) {
     case NL_OP_GLOB: return sqlite3_strglob(pattern.ptr, terminated) == 0;
     case NL_OP_LIKE: return sqlite3_strlike(pattern.ptr, terminated, 0) == 0;
-    case NL_OP_LT: return order_of(text, pattern) < 0;
-    case NL_OP_LE: return order_of(text, pattern) <= 0;
-    case NL_OP_GT: return order_of(text, pattern) > 0;
-    default: return order_of(text, pattern) >= 0;
+    case NL_OP_LT: return nl_str_order(text, pattern) < 0;
+    case NL_OP_LE: return nl_str_order(text, pattern) <= 0;
+    case NL_OP_GT: return nl_str_order(text, pattern) > 0;
+    default: return nl_str_order(text, pattern) >= 0;
     }
 }
 

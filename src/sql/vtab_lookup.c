@@ -148,10 +148,8 @@ struct named {
 
 static int by_text(const void *left, const void *right)
 {
-    const struct nl_str *a = &((const struct named *)left)->text;
-    const struct nl_str *b = &((const struct named *)right)->text;
-    int order = memcmp(a->ptr, b->ptr, a->len < b->len ? a->len : b->len);
-    return order ? order : (a->len > b->len) - (a->len < b->len);
+    const struct named *a = left, *b = right;
+    return nl_str_order(a->text, b->text);
 }
 
 static void sort_names(struct nl_db *db)

@@ -22,11 +22,8 @@ static int by_i64(int64_t a, int64_t b)
 
 static int by_text(const struct nl_builder *b, uint32_t x, uint32_t y)
 {
-    struct nl_str a = nl_dict_text(&b->names, x & ~NL_SHARED_NAME);
-    struct nl_str c = nl_dict_text(&b->names, y & ~NL_SHARED_NAME);
-    size_t len = a.len < c.len ? a.len : c.len;
-    int order = len ? memcmp(a.ptr, c.ptr, len) : 0;
-    return order ? order : by_i64((int64_t)a.len, (int64_t)c.len);
+    return nl_str_order(nl_dict_text(&b->names, x & ~NL_SHARED_NAME),
+                        nl_dict_text(&b->names, y & ~NL_SHARED_NAME));
 }
 
 static uint32_t mapped(const struct nl_remaps *remaps, enum nl_table_id table, uint32_t row)

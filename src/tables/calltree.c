@@ -135,13 +135,6 @@ static struct nl_str path_of(const struct forest *forest, const struct node *nod
     return (struct nl_str){nl_arena_text(arena, text->len ? text->ptr : "", text->len), text->len};
 }
 
-static int compare_texts(struct nl_str a, struct nl_str b)
-{
-    size_t common = a.len < b.len ? a.len : b.len;
-    int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int by_time(const void *left, const void *right)
 {
     const struct node *a = *(const struct node *const *)left;
@@ -152,7 +145,7 @@ static int by_time(const void *left, const void *right)
         return a->cpu_ns > b->cpu_ns ? -1 : 1;
     if (a->depth != b->depth)
         return a->depth < b->depth ? -1 : 1;
-    int order = compare_texts(a->text, b->text);
+    int order = nl_str_order(a->text, b->text);
     return order ? order : (a->hash > b->hash) - (a->hash < b->hash);
 }
 

@@ -37,13 +37,6 @@ struct cause {
     size_t longest;
 };
 
-static int compare_text(struct nl_str a, struct nl_str b)
-{
-    size_t common = a.len < b.len ? a.len : b.len;
-    int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int compare_key(const struct cause *a, const struct cause *b)
 {
     if (a->class != b->class)
@@ -52,7 +45,7 @@ static int compare_key(const struct cause *a, const struct cause *b)
         return a->activity < b->activity ? -1 : 1;
     if (a->elsewhere != b->elsewhere)
         return a->elsewhere ? 1 : -1;
-    return compare_text(a->name, b->name);
+    return nl_str_order(a->name, b->name);
 }
 
 static int by_key(const void *left, const void *right)

@@ -86,13 +86,6 @@ struct row {
     size_t count;
 };
 
-static int compare_texts(struct nl_str a, struct nl_str b)
-{
-    size_t common = a.len < b.len ? a.len : b.len;
-    int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
-    return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int compare_cells(const struct nl_cell *a, const struct nl_cell *b)
 {
     if (a->type != b->type)
@@ -101,7 +94,7 @@ static int compare_cells(const struct nl_cell *a, const struct nl_cell *b)
     case NL_CELL_NULL: return 0;
     case NL_CELL_I64: return (a->i64 > b->i64) - (a->i64 < b->i64);
     case NL_CELL_F64: return (a->f64 > b->f64) - (a->f64 < b->f64);
-    case NL_CELL_TEXT: return compare_texts(a->text, b->text);
+    case NL_CELL_TEXT: return nl_str_order(a->text, b->text);
     }
     return 0;
 }

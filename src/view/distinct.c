@@ -21,18 +21,11 @@ struct entry {
     uint32_t row;
 };
 
-static int compare(struct nl_str a, struct nl_str b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int order = len ? memcmp(a.ptr, b.ptr, len) : 0;
-    return order ? order : a.len < b.len ? -1 : a.len > b.len;
-}
-
 static int by_cut(const void *x, const void *y)
 {
     const struct entry *a = x, *b = y;
-    int order = compare(a->cut, b->cut);
-    return order ? order : compare(a->text, b->text);
+    int order = nl_str_order(a->cut, b->cut);
+    return order ? order : nl_str_order(a->text, b->text);
 }
 
 /* Where two texts differ first, moved back to the start of its word, by `most` bytes at most. */
