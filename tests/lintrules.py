@@ -63,6 +63,8 @@ PLANTED = {
     "words": [("src/view/planted_word.c", "/* not to be had */\n", "not available"), ("docs/planted_word.md", "not to\nbe had\n", "not available")],
     "habits": [("src/view/planted_habit.c", "/* told */\n" * 500, "'tell'")],
     "described": [("schema/run.schema.json", ('"properties": {', '"properties": {"planted": {"type": "string"},'), "planted")],
+    "schema_enums": [("src/store/enums.def", 'NL_ENUM(category, PLANTED, "planted_category")\n', "not as category in src/store/enums.def: planted_category"),
+                     ("src/store/copykind.def", ('NL_COPYKIND(PTOP, "PtoP"', 'NL_COPYKIND(PTOP, "planted_copy"'), "PtoP, planted_copy")],
     "peaks_of_gpus": [("data/gpus.yaml", "    planted_gbytes: 3\n", "planted_gbytes"), ("data/gpus.yaml", "    sources: [nowhere]\n", "nowhere")],
     "exit_statuses": [("src/base/errors.def", 'NL_ERROR(PLANTED, 99, "planted")\n', "99")],
     "thresholds": [("src/findings/cause_planted.c", "#define PLANTED_SHARE 0.3\n", "PLANTED_SHARE")],

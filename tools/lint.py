@@ -377,6 +377,35 @@ def described():
     return ["%s: %s has no description" % (path, leaf) for leaf in undescribed(json.loads(read(path)), "")]
 
 
+# Texts of enums.def that run documents never have: ranges of captured graphs have no time.
+UNWRITTEN = {"kind": {"captured"}, "lanekind": {"captured"}}
+
+
+def schema_enums():
+    """the schema of run documents lists each enumeration that they write as enums.def has it"""
+    path, breaches = "schema/run.schema.json", []
+    rows = [(name, text) for file in ("enums", "copykind", "memorykind", "synckind") for name, text in
+            re.findall(r'^NL_(ENUM\(\w+|COPYKIND|MEMORYKIND|SYNCKIND)[(,] ?\w+, "([^"]+)"', read("src/store/%s.def" % file), re.M)]
+    texts = collections.defaultdict(list)
+    for name, text in rows:
+        name = {"MEMORYKIND": "memory"}.get(name, name.replace("ENUM(", "").lower())
+        if text not in UNWRITTEN.get(name, ()):
+            texts[name].append(text)
+    written = sorted({name for file in sources(["src/rundoc"], (".c",)) for name in re.findall(r"\bNL_ENUM_(\w+)", code_of(file))})
+    lists, found = [], set()
+    for match in re.finditer(r'"enum": (\[[^\]]*, null\])', read(path)):
+        lists.append((read(path).count("\n", 0, match.start()) + 1, [text for text in json.loads(match.group(1)) if text]))
+    for line, members in lists:
+        name = max(written, key=lambda each: len(set(texts[each]) & set(members)))
+        if 2 * len(set(texts[name]) & set(members)) <= len(members):
+            continue  # of something else
+        found.add(name)
+        if members != texts[name]:
+            differ = sorted(set(members) ^ set(texts[name])) or ["the order"]
+            breaches.append("%s:%d: not as %s in src/store/enums.def: %s" % (path, line, name, ", ".join(differ)))
+    return breaches + ["%s: no list of %s" % (path, name) for name in written if name not in found]
+
+
 def peaks_of_gpus():
     """every figure of gpus.yaml is one that is read, with a source that is listed"""
     text = read("data/gpus.yaml")
@@ -577,7 +606,7 @@ def page_kinds():
 
 
 RULES = [file_sizes, functions, file_names, layers, inner_walls, builders_inside, chrome_parser, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, peaks_of_gpus, exit_statuses, thresholds, page_kinds, wide_comments, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, schema_enums, peaks_of_gpus, exit_statuses, thresholds, page_kinds, wide_comments, formatted]
 
 
 def main():
