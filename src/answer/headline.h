@@ -1,7 +1,8 @@
 /*
- * headline — the sentences that give a report's answer before its tables: where the time goes, what
- * takes most of it, how long the steps are. Numbers only, no diagnosis. They are made from the
- * report's own results, so they cannot disagree with the tables.
+ * headline — the sentences before a report's tables. The answer itself, the verdict's sentence and
+ * notes, is copied from report->verdict (verdict.h). The sentences after it are written here: the
+ * first finding, how long the steps are, what each device did. They are made from the report's own
+ * results, so they cannot disagree with the tables.
  */
 #ifndef NL_HEADLINE_H
 #define NL_HEADLINE_H

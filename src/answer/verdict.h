@@ -4,11 +4,16 @@
  * (verdict*.c); the first that knows its kind answers:
  *
  *   hang              dumps of a flight recorder: which rank the others wait for
+ *   energy            windows of measured energy: how much, at which power
  *   memory            allocator snapshots: whose memory it is at the peak
  *   counters          hardware counters and telemetry: what limits, how much is used
  *   device            timelines with device work: what takes the steady part, or the phase that dominates
- *   cpu               timelines, samples and sums of the CPU
+ *   cpu               timelines of the CPU: what takes its time, or what the main thread waits for
+ *   sums              CPU samples, layers of a compiled model, sums per kernel or call
+ *   rates             benchmarks of communication: best rate, latency
  *   nothing           what is missing, and how it is recorded
+ *
+ * The README.md of the room says which file holds which.
  *
  * A verdict is made from the report's own results, its findings and the trace, so it cannot
  * disagree with the tables. Texts live in the report's arena.
