@@ -2,7 +2,7 @@
 """Lists in the README.md of each room the files of the room that nothing in the page names, with the first words of their heads.
 
     tools/rooms.py            adds what is missing, takes out what is gone; leaves the other lines as they are
-    tools/rooms.py --check    says what is missing or gone, also in the the first column of tables of modules (`make lint`)
+    tools/rooms.py --check    says what is missing or gone, also in the first column of tables of modules or files (`make lint`)
 
 A page names a file without its ending, in backquotes; `cause_*` stands for all that begin so. Files of one name are one module."""
 import fnmatch
@@ -64,9 +64,9 @@ def wanted(room, page):
 
 
 def strangers(room, page):
-    """What first columns of tables of modules name in backquotes and no file is called."""
+    """What first columns of tables of modules or files name in backquotes and no file is called."""
     known, cells = modules(room), []
-    for table in re.findall(r"^\| modules? \|.*\n((?:\|.*\n)*)", page, re.M):
+    for table in re.findall(r"^\| (?:modules?|files?) \|.*\n((?:\|.*\n)*)", page, re.M):
         cells += [line.split("|")[1] for line in table.splitlines()]
     return [each for cell in cells for each in sorted(named(cell)) if re.fullmatch(r"[a-z]\w*", each) and each not in known]
 
