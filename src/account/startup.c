@@ -7,9 +7,10 @@
 #include "timeline/coldlaunch.h"
 #include "timeline/worksweep.h"
 
-#define LOADING_SHARE 0.3
-#define LONG_GAP      0.1 /* of the time from the first to the last work */
-#define GAP_SHARE     0.8
+#define MIN_LOADING_SHARE    0.3 /* of the time since the first work */
+#define MIN_GAP_SHARE        0.1 /* one long gap, of the time from the first to the last work */
+#define MIN_GAPS_SHARE       0.8 /* all long gaps, of the time so far */
+#define MIN_GAPS_WHOLE_SHARE 0.5 /* all long gaps, of the time from the first to the last work */
 
 static struct nl_startup *add_span(struct nl_startup *spans, size_t *count, int64_t rank)
 {
@@ -152,7 +153,7 @@ static int64_t startup_end(const struct loads *loads, const struct nl_startup *s
             continue;
         loading += to - from;
         covered = to;
-        if ((double)loading >= LOADING_SHARE * (double)(to - start))
+        if ((double)loading >= MIN_LOADING_SHARE * (double)(to - start))
             end = to;
     }
     return end;
@@ -171,7 +172,7 @@ static void take_gap(struct long_gaps *gaps, int64_t start, int64_t end)
     if (end - start < gaps->least)
         return;
     gaps->sum += end - start;
-    if ((double)gaps->sum >= GAP_SHARE * (double)(end - gaps->span_start))
+    if ((double)gaps->sum >= MIN_GAPS_SHARE * (double)(end - gaps->span_start))
         gaps->steady = end;
 }
 
@@ -182,7 +183,8 @@ static void pass_long_gaps(const struct nl_trace *trace, struct nl_startup *span
     struct nl_work_lane *lanes;
     size_t count = nl_work_lanes(trace, &window, &lanes);
     int64_t length = span->end - span->start;
-    struct long_gaps gaps = {span->start, (int64_t)(LONG_GAP * (double)length), INT64_MIN, 0, 0};
+    struct long_gaps gaps = {span->start, (int64_t)(MIN_GAP_SHARE * (double)length), INT64_MIN, 0,
+                             0};
     struct nl_sweep sweep;
     struct nl_work batch[NL_SWEEP_BATCH];
     nl_sweep_open(&sweep, trace, &window, lanes, count);
@@ -194,7 +196,7 @@ static void pass_long_gaps(const struct nl_trace *trace, struct nl_startup *span
         }
     nl_sweep_close(&sweep);
     nl_free(lanes);
-    if (gaps.sum * 2 >= length && gaps.steady > span->steady)
+    if ((double)gaps.sum >= MIN_GAPS_WHOLE_SHARE * (double)length && gaps.steady > span->steady)
         span->steady = gaps.steady;
 }
 

@@ -14,10 +14,10 @@ struct nl_startup {
 };
 
 /* One per rank of the trace's lanes, and of unknown rank, ascending; nl_free it. Start-up lasts
- * until the first kernel (copies before it bring the model in); on to the end of calls that
- * load or compile code, or capture graphs, while they take LOADING_SHARE of the time since; and
- * on past device gaps of LONG_GAP of the whole work while these are nearly all of the time so
- * far and half of the whole. */
+ * until the first kernel (copies before it bring the model in); on to the end of calls that load or
+ * compile code, or capture graphs, while they take at least 30 % of the time since the first work;
+ * and on past device gaps, each of at least 10 % of the time from the first to the last work, while
+ * these gaps are at least 80 % of the time so far and half of the whole. */
 struct nl_startup *nl_startups(const struct nl_trace *trace, const struct nl_api_roles *roles,
                                size_t *count);
 
