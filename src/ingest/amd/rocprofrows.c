@@ -28,8 +28,7 @@ enum {
     K_VGPRS,
     K_LDS,
     K_DISPATCH,
-    /* Known, but of no column of ours; what follows them are counters. */
-    K_OTHERS,
+    K_COLUMNS,
 };
 const char *const rocprof_kernel_columns[] = {
     [K_NAME] = "Kernel_Name|KernelName|Kernel Name",
@@ -80,10 +79,11 @@ static bool is_repeated(struct nl_str name)
     return false;
 }
 
+/* Every column that is neither read (K_) nor in no_counters is a counter. */
 static bool is_counter(const struct rocprof *load, int column)
 {
     struct nl_str name = load->csv.names[column];
-    for (int i = 0; i < K_OTHERS; i++)
+    for (int i = 0; i < K_COLUMNS; i++)
         if (load->column[i] == column)
             return false;
     for (size_t i = 0; i < sizeof no_counters / sizeof no_counters[0]; i++)
