@@ -51,7 +51,8 @@ void nl_phases_init(struct nl_phases *phases, const struct nl_trace *trace,
                     const struct nl_found_steps *steps, const struct nl_api_roles *roles);
 void nl_phases_release(struct nl_phases *phases);
 
-/* The group of a rank; never NULL. Where the rank is unknown and there is one group, that one. */
+/* The group of a rank; never NULL. Of a rank without a group, and of an unknown rank whose group
+ * has no steps: the first group that has steps; where none has any, the first group. */
 const struct nl_phase_group *nl_phases_of(const struct nl_phases *phases, int64_t rank);
 
 /* Index of the cut of the group that holds `ts`; `hint` is the last answer

@@ -1,5 +1,5 @@
 /*
- * kernelclass — what a kernel's name says: compute, communication, copy or memset; and which
+ * kernelclass — what a kernel's name says: compute, communication, copy, memset or wait; and which
  * collective. The rules are rows of kernelclass.def, tried in order, first hit wins; every row has
  * a test. Names alone decide, so a user's own kernel called "nccl…" would be communication.
  */
