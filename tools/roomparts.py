@@ -14,9 +14,9 @@ BEYOND = {
     "work": ["graphjoin.py", "work.py", "roofs.py"], "tables": ["shares.py", "rank.py", "agree.py", "planted.py"],
     "findings": ["lateranks.py", "lategpus.py", "planted.py", "agree.py", "answers.py"],
     "answer": ["lateranks.py", "lategpus.py", "rank.py", "planted.py", "answers.py"],
-    "ingest": ["recordings.py", "graphjoin.py", "apart.py", "cache.py", "archives.py", "robust.py"], "parse": ["robust.py"], "sql": ["sqllimits.py"], "redact": ["secrets.py"], "store": ["spill.py", "secrets.py"], "derive": ["graphjoin.py"],
+    "ingest": ["recordings.py", "graphjoin.py", "sandbox.py", "cache.py", "archives.py", "robust.py"], "parse": ["robust.py"], "sql": ["sqllimits.py"], "redact": ["secrets.py"], "store": ["spill.py", "secrets.py"], "derive": ["graphjoin.py"],
     "compare": ["check.py", "trend.py", "compare.py"], "rundoc": ["trend.py", "compare.py"], "fingerprint": ["compare.py"],
 }
-SECONDS = {"corpus_in_one.py": 1, "shares.py": 2, "lateranks.py": 2, "lategpus.py": 2, "cache.py": 6, "recordings.py": 1, "apart.py": 3, "rank.py": 2, "check.py": 6, "archives.py": 9, "graphjoin.py": 3, "trend.py": 3, "agree.py": 5, "planted.py": 6, "spill.py": 4, "work.py": 7,
+SECONDS = {"corpus_in_one.py": 1, "shares.py": 2, "lateranks.py": 2, "lategpus.py": 2, "cache.py": 6, "recordings.py": 1, "sandbox.py": 3, "rank.py": 2, "check.py": 6, "archives.py": 9, "graphjoin.py": 3, "trend.py": 3, "agree.py": 5, "planted.py": 6, "spill.py": 4, "work.py": 7,
            "roofs.py": 8, "robust.py": 12, "compare.py": 14, "secrets.py": 16, "sqllimits.py": 17, "answers.py": 27, **CHECK}
 SLOW_UNITS = {"test_clockmap": 12, "test_nsysfiles": 4, "test_sqlrace": 4, "test_redact": 3, "test_reportfile": 3}

@@ -76,7 +76,7 @@ ROWS = {
     "wholefuzz": dict(limit=900),
     "nltfile": dict(limit=900),
     "archives": dict(quiet=True),
-    "apart": dict(limit=600, quiet=True),
+    "sandbox": dict(limit=600, quiet=True),
     "growth": dict(quiet=True, limit=1200),
     "top": dict(cores=0.5, quiet=True),
     "bench": dict(cores=1, quiet=True),

@@ -1,8 +1,8 @@
 /*
  * confine — takes from the calling process what a reader of foreign files has no use for.
  *
- * Called in a child that will do nothing but read (ingest/apart.h). Landlock limits which files can
- * be opened, seccomp which system calls are made: no other program, no process, no socket, no
+ * Called in a child that will do nothing but read (ingest/sandbox.h). Landlock limits which files
+ * can be opened, seccomp which system calls are made: no other program, no process, no socket, no
  * signal to others, no tracing; limits hold memory and files within bounds. It cannot be undone.
  * Each part holds where the kernel has it; nl_confine_available says which those are: Landlock is
  * in Linux since 5.13, and may be switched off at boot. Without Landlock no file can be opened for

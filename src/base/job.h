@@ -16,8 +16,8 @@ struct nl_job;
 struct nl_spill;
 typedef void nl_job_look_fn(struct nl_job *job);
 
-/* Which foreign files are read in a separate process (ingest/apart.h). */
-enum nl_job_apart { NL_APART_RISKY, NL_APART_NEVER, NL_APART_ALL };
+/* Which foreign files are read in a separate process (ingest/sandbox.h). */
+enum nl_job_sandbox { NL_SANDBOX_RISKY, NL_SANDBOX_NEVER, NL_SANDBOX_ALL };
 
 struct nl_job {
     _Atomic uint64_t done, total;   /* in `unit`s; total 0 = not known */
@@ -30,7 +30,7 @@ struct nl_job {
     _Atomic(nl_job_look_fn *) look; /* memory-pressure callback, run by worker threads; or NULL */
     /* instead of `look` in a separate process, which has no watching thread; or NULL */
     nl_job_look_fn *guard;
-    enum nl_job_apart apart;
+    enum nl_job_sandbox sandbox;
     _Atomic int64_t deadline_ns; /* of the statement that runs (CLOCK_MONOTONIC); 0 = none */
     struct nl_job *parent;       /* the job this one is a part of, cancelled with it; or NULL */
 };

@@ -24,7 +24,7 @@
 #include "cli/doctorkernel.h"
 #include "cli/folders.h"
 #include "cli/ledgercall.h"
-#include "ingest/apart.h"
+#include "ingest/sandbox.h"
 #include "ledger/ledgercheck.h"
 #include "cli/progress.h"
 
@@ -401,9 +401,9 @@ static void look_ledger(struct nl_call *call, struct nl_checked *checked)
 
 static void look_sandbox(struct nl_call *call, struct nl_checked *checked)
 {
-    unsigned has = apart_possible() ? nl_confine_available() : 0;
+    unsigned has = sandbox_possible() ? nl_confine_available() : 0;
     checked->good = has == (NL_CONFINE_FILES | NL_CONFINE_CALLS);
-    if (call->job->apart == NL_APART_NEVER)
+    if (call->job->sandbox == NL_SANDBOX_NEVER)
         nl_checked_say(checked, "switched off (NEUROLENS_SANDBOX=off)");
     else if (checked->good)
         nl_checked_say(checked,

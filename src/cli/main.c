@@ -105,10 +105,10 @@ static void set_job(struct nl_call *call)
     call->job = &the_job;
     the_job.memory_bytes =
         call->settings.memory_bytes ? call->settings.memory_bytes : nl_memory_available() / 2;
-    const char *apart = getenv("NEUROLENS_SANDBOX");
-    the_job.apart = apart && strcmp(apart, "off") == 0   ? NL_APART_NEVER
-                    : apart && strcmp(apart, "all") == 0 ? NL_APART_ALL
-                                                         : NL_APART_RISKY;
+    const char *sandbox = getenv("NEUROLENS_SANDBOX");
+    the_job.sandbox = sandbox && strcmp(sandbox, "off") == 0   ? NL_SANDBOX_NEVER
+                      : sandbox && strcmp(sandbox, "all") == 0 ? NL_SANDBOX_ALL
+                                                               : NL_SANDBOX_RISKY;
     the_job.spill = the_job.memory_bytes < MIN_SPILL ? NULL : nl_spill_new();
     the_job.guard = nl_memguard_alone;
     uint64_t fitting = the_job.memory_bytes / BYTES_PER_THREAD;

@@ -139,13 +139,14 @@ NL_PUBLIC void nlens_task_free(struct nlens_task *task)
 /* A call has a separate job, cancelled with the caller's task. */
 static void begin(struct call *call, const struct opened *opened, struct nlens_task *task)
 {
-    const char *apart = getenv("NEUROLENS_SANDBOX"); /* as the command reads it */
-    call->job = (struct nl_job){.apart = apart && strcmp(apart, "off") == 0   ? NL_APART_NEVER
-                                         : apart && strcmp(apart, "all") == 0 ? NL_APART_ALL
-                                                                              : NL_APART_RISKY,
-                                .threads = opened->threads,
-                                .memory_bytes = opened->memory_bytes,
-                                .parent = task ? &task->job : NULL};
+    const char *sandbox = getenv("NEUROLENS_SANDBOX"); /* as the command reads it */
+    call->job =
+        (struct nl_job){.sandbox = sandbox && strcmp(sandbox, "off") == 0   ? NL_SANDBOX_NEVER
+                                   : sandbox && strcmp(sandbox, "all") == 0 ? NL_SANDBOX_ALL
+                                                                            : NL_SANDBOX_RISKY,
+                        .threads = opened->threads,
+                        .memory_bytes = opened->memory_bytes,
+                        .parent = task ? &task->job : NULL};
     nl_err_clear(&call->err);
     call->theirs = nl_locale_enter();
     engine_budget_begin(&call->budget, &call->job);

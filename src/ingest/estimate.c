@@ -484,7 +484,7 @@ static bool estimate_within(struct nl_estimate *estimate, const struct nl_inputs
             done = nl_fail(err, NL_INTERRUPTED, "stopped");
         else
             done = one_file(&estimate->files[at], &inputs->items[at], head,
-                            job->apart == NL_APART_ALL, err);
+                            job->sandbox == NL_SANDBOX_ALL, err);
     }
     for (size_t i = 0; done && i < inputs->count; i++) {
         struct nl_file_estimate *file = &estimate->files[estimate->count++];
@@ -538,7 +538,7 @@ bool nl_estimate_check(const struct nl_inputs *inputs, struct nl_job *job, struc
         bytes += nl_file_bytes(inputs->items[i].path);
     if (!job || !job->memory_bytes || bytes < WORTH_BYTES || bytes < job->memory_bytes / 64)
         return true;
-    if (job->apart == NL_APART_ALL) /* a size alone is not enough to decide */
+    if (job->sandbox == NL_SANDBOX_ALL) /* a size alone is not enough to decide */
         return true;
     nl_err_clear(&ignored);
     double room = fmax((double)WORTH_BYTES, (double)bytes / WORTH_SHARE);

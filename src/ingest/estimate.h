@@ -11,7 +11,7 @@
  * Of more than eight files eight are looked at, among them one of each ending of a name; the others
  * are as many rows a byte as those of their ending.
  *
- * With NL_APART_ALL no part is loaded here, outside the confined process: files
+ * With NL_SANDBOX_ALL no part is loaded here, outside the confined process: files
  * are judged by their size.
  *
  * Rows are those of slices, samples, counters, memory, calls, nodes and metrics. Memory is the most

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "derive/derive.h"
 #include "derive/graphjoin.h"
-#include "ingest/apart.h"
+#include "ingest/sandbox.h"
 #include "ingest/cache.h"
 #include "ingest/estimate.h"
 #include "ingest/inputs.h"
@@ -370,9 +370,9 @@ static void survey_files(struct load *load, const struct nl_inputs *inputs, stru
 static bool reads_apart(const struct nl_inputs *inputs, const struct nl_inputs *join,
                         const struct nl_ingest_options *options, struct nl_job *job, bool *read_all)
 {
-    bool all = job->apart == NL_APART_ALL;
-    if (job->apart == NL_APART_NEVER || !(all || apart_worth(inputs) || apart_worth(join)) ||
-        !apart_possible())
+    bool all = job->sandbox == NL_SANDBOX_ALL;
+    if (job->sandbox == NL_SANDBOX_NEVER ||
+        !(all || sandbox_worth(inputs) || sandbox_worth(join)) || !sandbox_possible())
         return false;
     struct survey survey = {.risky = all};
     struct load load = {.options = options, .job = job, .head = nl_alloc(NL_SNIFF_BYTES)};
@@ -400,12 +400,12 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
                                     struct nl_err *err)
 {
     struct loading loading = {inputs, join, options};
-    struct apart apart = {
+    struct sandbox sandbox = {
         .load = load_in_child, .context = &loading, .inputs = inputs, .join = join};
     bool ran = false;
-    if (job && reads_apart(inputs, join, options, job, &apart.read_all)) {
+    if (job && reads_apart(inputs, join, options, job, &sandbox.read_all)) {
         nl_job_phase(job, "reading", 0);
-        struct nl_trace *trace = apart_run(&apart, &ran, job, err);
+        struct nl_trace *trace = sandbox_run(&sandbox, &ran, job, err);
         if (ran)
             return trace;
     }

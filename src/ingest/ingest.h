@@ -52,8 +52,8 @@ struct nl_format {
     /* Reports of a kernel profiler, which runs every kernel alone: next to files of other formats
      * their metrics go to the kernels of those, and they are not part of the timeline. */
     bool measures;
-    /* Files that could carry an attack: they are read in a separate process (ingest/apart.h). NULL:
-     * none. */
+    /* Files that could carry an attack: they are read in a separate process
+     * (ingest/sandbox.h). NULL: none. */
     bool (*risky)(const struct nl_input *input);
     enum nl_reach {
         NL_REACH_INPUT = 0, /* reads its input alone */

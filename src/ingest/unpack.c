@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "ingest/apart.h"
+#include "ingest/sandbox.h"
 
 #define MAX_NAME 65535u
 
@@ -56,7 +56,7 @@ static bool send_item(int to, char *bytes, const struct nl_path *item, const str
         memcpy(bytes + sizeof head, name, len);
     }
     memcpy(bytes, &head, sizeof head);
-    return apart_send(to, bytes, sizeof head + len, fd);
+    return sandbox_send(to, bytes, sizeof head + len, fd);
 }
 
 static bool send_told(int to, char *bytes, const struct nl_archive_told *told)
@@ -64,7 +64,7 @@ static bool send_told(int to, char *bytes, const struct nl_archive_told *told)
     const struct unpack_message head = {UNPACK_TOLD, 0};
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, told, sizeof *told);
-    return apart_send(to, bytes, sizeof head + sizeof *told, -1);
+    return sandbox_send(to, bytes, sizeof head + sizeof *told, -1);
 }
 
 static bool work(void *context, int to, const char *folder, struct nl_job *job, struct nl_err *err)
@@ -145,12 +145,12 @@ static bool unpack_apart(struct nl_inputs *unpacked, const struct nl_inputs *inp
                          struct nl_job *job, struct nl_err *err)
 {
     struct unpack_taking taking = {.to = unpacked, .inputs = inputs};
-    const struct apart apart = {
+    const struct sandbox sandbox = {
         .work = work, .take = nl_unpack_take, .context = &taking, .inputs = inputs};
     *unpacked = (struct nl_inputs){0};
     nl_arena_init(&unpacked->arena);
     nl_archive_allow_files();
-    bool done = apart_exchange(&apart, ran, job, err) && (taking.told || refuse(-1, err));
+    bool done = sandbox_exchange(&sandbox, ran, job, err) && (taking.told || refuse(-1, err));
     if (!done)
         nl_inputs_free(unpacked);
     return done;
@@ -160,7 +160,7 @@ bool nl_unpack(struct nl_inputs *unpacked, const struct nl_inputs *inputs, struc
                struct nl_err *err)
 {
     bool ran = false;
-    if (job && job->apart != NL_APART_NEVER && nl_inputs_packed(inputs) && apart_possible()) {
+    if (job && job->sandbox != NL_SANDBOX_NEVER && nl_inputs_packed(inputs) && sandbox_possible()) {
         bool done = unpack_apart(unpacked, inputs, &ran, job, err);
         if (ran)
             return done;

@@ -2,9 +2,9 @@
  * unpack — archives among the files of a profile, opened in a separate process.
  *
  * What inflates and walks an archive sees bytes that somebody else chose. A child that is confined
- * (apart.h) does it: it can read the archives, and make files in its own folder. Each member comes
- * to the parent as the descriptor of an unnamed file, with its name; the parent checks that it is a
- * plain file and a name, and believes nothing else. Where nothing can be confined, and with
+ * (sandbox.h) does it: it can read the archives, and make files in its own folder. Each member
+ * comes to the parent as the descriptor of an unnamed file, with its name; the parent checks that
+ * it is a plain file and a name, and believes nothing else. Where nothing can be confined, and with
  * NEUROLENS_SANDBOX=off, archives are unpacked here. The result and the errors are the same.
  */
 #ifndef NL_UNPACK_H
@@ -32,7 +32,7 @@ struct unpack_taking {
     bool told;
 };
 
-/* The parent's side: an apart_take_fn, with a struct unpack_taking. */
+/* The parent's side: an sandbox_take_fn, with a struct unpack_taking. */
 NL_MUST_CHECK bool nl_unpack_take(void *context, const void *bytes, size_t len, int fd,
                                   struct nl_err *err);
 

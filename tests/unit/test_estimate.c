@@ -17,9 +17,9 @@ static struct nl_err err;
 
 /* What is said of these files; the caller releases both. */
 static bool estimate_of(struct nl_estimate *estimate, struct nl_inputs *inputs,
-                        const char *const *paths, size_t count, enum nl_job_apart apart)
+                        const char *const *paths, size_t count, enum nl_job_sandbox sandbox)
 {
-    struct nl_job job = {.threads = 1, .apart = apart};
+    struct nl_job job = {.threads = 1, .sandbox = sandbox};
     nl_err_clear(&err);
     bool done = nl_inputs_expand(inputs, paths, count, &err) &&
                 nl_ingest_estimate(estimate, inputs, &job, &err);
@@ -69,7 +69,7 @@ static void by_size_alone(void)
         struct nl_estimate estimate;
         corpus_path(path, cases[i].name);
         check_case(cases[i].name);
-        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_APART_ALL));
+        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_SANDBOX_ALL));
         const struct nl_file_estimate *file = &estimate.files[0];
         double bytes = (double)nl_file_bytes(path), rows = bytes / cases[i].bytes_a_row;
         double plain = bytes * (strstr(path, ".gz") ? 8 : 1), memory = rows * 100 + plain;
@@ -106,7 +106,7 @@ static void by_tables(void)
         double rows = cases[i].rows;
         corpus_path(path, cases[i].name);
         check_case(cases[i].name);
-        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_APART_RISKY));
+        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_SANDBOX_RISKY));
         CHECK_TEXT(estimate.files[0].format, cases[i].format);
         CHECK_TEXT(nl_estimate_how_text(estimate.files[0].how), "rows of its tables");
         check_amount(estimate.rows, rows / 1.5, rows, rows * 1.5);
@@ -136,7 +136,7 @@ static void counted(void)
         struct nl_estimate estimate;
         corpus_path(path, cases[i].name);
         check_case(cases[i].name);
-        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_APART_RISKY));
+        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_SANDBOX_RISKY));
         CHECK_TEXT(nl_estimate_how_text(estimate.files[0].how), "counted");
         check_amount(estimate.rows, cases[i].rows, cases[i].rows, cases[i].rows);
         nl_estimate_release(&estimate);
@@ -245,7 +245,7 @@ static void first_parts(void)
             put_events("a.json", cases[i].count, cases[i].thin, padding);
         if (cases[i].packed)
             pack(path);
-        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_APART_RISKY));
+        REQUIRE(estimate_of(&estimate, &inputs, paths, 1, NL_SANDBOX_RISKY));
         const struct nl_file_estimate *file = &estimate.files[0];
         CHECK_TEXT(nl_estimate_how_text(file->how), cases[i].how);
         CHECK_NEAR(file->rows.likely, cases[i].count, cases[i].count * cases[i].near);
@@ -285,7 +285,7 @@ static void files_like_others(void)
         else
             put_stacks(name, 40);
     }
-    REQUIRE(estimate_of(&estimate, &inputs, given, 12, NL_APART_RISKY));
+    REQUIRE(estimate_of(&estimate, &inputs, given, 12, NL_SANDBOX_RISKY));
     REQUIRE(estimate.count == 12);
     for (unsigned i = 0; i < 12; i++) {
         check_case(given[i]);
@@ -319,14 +319,14 @@ static void before_loading(void)
     static const struct {
         const char *what;
         double memory;
-        enum nl_job_apart apart;
+        enum nl_job_sandbox sandbox;
         bool fits;
     } cases[] = {
-        {"no limit", 0, NL_APART_RISKY, true},
-        {"a large one", 1 << 30, NL_APART_RISKY, true},
-        {"a small one", 200000, NL_APART_RISKY, false},
-        {"where nothing is read here", 200000, NL_APART_ALL, true},
-        {"so small that the file is not worth it", 60000, NL_APART_RISKY, false},
+        {"no limit", 0, NL_SANDBOX_RISKY, true},
+        {"a large one", 1 << 30, NL_SANDBOX_RISKY, true},
+        {"a small one", 200000, NL_SANDBOX_RISKY, false},
+        {"where nothing is read here", 200000, NL_SANDBOX_ALL, true},
+        {"so small that the file is not worth it", 60000, NL_SANDBOX_RISKY, false},
     };
     char path[100];
     const char *const paths[] = {path};
@@ -335,7 +335,7 @@ static void before_loading(void)
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
         struct nl_inputs inputs;
         struct nl_job job = {
-            .threads = 1, .apart = cases[i].apart, .memory_bytes = (uint64_t)cases[i].memory};
+            .threads = 1, .sandbox = cases[i].sandbox, .memory_bytes = (uint64_t)cases[i].memory};
         check_case(cases[i].what);
         nl_err_clear(&err);
         REQUIRE(nl_inputs_expand(&inputs, paths, 1, &err));

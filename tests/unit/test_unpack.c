@@ -13,7 +13,7 @@
 
 #include "base/confine.h"
 #include "base/mem.h"
-#include "ingest/apart.h"
+#include "ingest/sandbox.h"
 #include "ingest/unpack.h"
 #include "check.h"
 
@@ -24,9 +24,9 @@
 static char place[] = "/tmp/neurolens-unpack-XXXXXX";
 static char archive[sizeof place + 16];
 
-static struct nl_job job_of(enum nl_job_apart apart)
+static struct nl_job job_of(enum nl_job_sandbox sandbox)
 {
-    return (struct nl_job){.threads = 1, .memory_bytes = (uint64_t)1 << 30, .apart = apart};
+    return (struct nl_job){.threads = 1, .memory_bytes = (uint64_t)1 << 30, .sandbox = sandbox};
 }
 
 /* A tar of MANY small files, in an order that is none. */
@@ -105,7 +105,7 @@ static void gives_the_same_files(void)
 {
     struct nl_inputs inputs, here, there;
     struct nl_err err;
-    struct nl_job never = job_of(NL_APART_NEVER), job = job_of(NL_APART_RISKY);
+    struct nl_job never = job_of(NL_SANDBOX_NEVER), job = job_of(NL_SANDBOX_RISKY);
     nl_err_clear(&err);
     REQUIRE(expand(&inputs, PLAIN));
     size_t before = open_files();
@@ -127,7 +127,7 @@ static bool sends(int to, uint32_t kind, uint32_t item, const void *rest, size_t
     struct unpack_message head = {kind, item};
     memcpy(bytes, &head, sizeof head);
     memcpy(bytes + sizeof head, rest, len);
-    return apart_send(to, bytes, sizeof head + len, fd);
+    return sandbox_send(to, bytes, sizeof head + len, fd);
 }
 
 static int a_file(const char *folder)
@@ -164,7 +164,7 @@ static bool send_lie(enum lie lie, int to, const char *folder)
     switch (lie) {
     case NO_KIND: return sends(to, 77, 0, "name", 4, fd);
     case NO_ITEM: return sends(to, UNPACK_MEMBER, 5, "name", 4, fd);
-    case SHORT: return apart_send(to, "abc", 3, fd);
+    case SHORT: return sandbox_send(to, "abc", 3, fd);
     case A_FOLDER: return sends(to, UNPACK_MEMBER, 0, "name", 4, open(folder, O_RDONLY));
     case A_DEVICE: return sends(to, UNPACK_MEMBER, 0, "name", 4, open("/dev/urandom", O_RDONLY));
     case NO_FILE: return sends(to, UNPACK_MEMBER, 0, "name", 4, -1);
@@ -213,9 +213,9 @@ static void believes_no_child(void)
     for (size_t lie = NO_KIND; lie < LIES; lie++) {
         struct nl_inputs to = {0};
         struct nl_err err;
-        struct nl_job job = job_of(NL_APART_RISKY);
+        struct nl_job job = job_of(NL_SANDBOX_RISKY);
         struct unpack_taking taking = {.to = &to, .inputs = &inputs, .members = lie};
-        const struct apart apart = {
+        const struct sandbox sandbox = {
             .work = lies, .take = takes, .context = &taking, .inputs = &inputs};
         char label[32];
         bool ran = false;
@@ -224,7 +224,7 @@ static void believes_no_child(void)
         size_t before = open_files();
         nl_arena_init(&to.arena);
         nl_err_clear(&err);
-        bool done = apart_exchange(&apart, &ran, &job, &err);
+        bool done = sandbox_exchange(&sandbox, &ran, &job, &err);
         CHECK(ran);
         if (lie == NOT_TOLD)
             CHECK(done && !taking.told); /* nl_unpack refuses what was not told */
@@ -266,15 +266,15 @@ static void lets_nobody_out(void)
 {
     struct nl_inputs inputs, to = {0};
     struct nl_err err;
-    struct nl_job job = job_of(NL_APART_RISKY);
+    struct nl_job job = job_of(NL_SANDBOX_RISKY);
     struct unpack_taking taking = {.to = &to, .inputs = &inputs};
-    const struct apart apart = {
+    const struct sandbox sandbox = {
         .work = looks_around, .take = nl_unpack_take, .context = &taking, .inputs = &inputs};
     bool ran = false;
     nl_err_clear(&err);
     REQUIRE(expand(&inputs, NULL));
     nl_arena_init(&to.arena);
-    CHECK(apart_exchange(&apart, &ran, &job, &err));
+    CHECK(sandbox_exchange(&sandbox, &ran, &job, &err));
     CHECK_TEXT(err.text, "");
     CHECK(ran && taking.told);
     nl_inputs_free(&to);
@@ -295,16 +295,16 @@ static void survives_crashes(void)
 {
     struct nl_inputs inputs, to = {0};
     struct nl_err err;
-    struct nl_job job = job_of(NL_APART_RISKY);
+    struct nl_job job = job_of(NL_SANDBOX_RISKY);
     struct unpack_taking taking = {.to = &to, .inputs = &inputs};
-    const struct apart apart = {
+    const struct sandbox sandbox = {
         .work = dies, .take = nl_unpack_take, .context = &taking, .inputs = &inputs};
     bool ran = false;
     nl_err_clear(&err);
     REQUIRE(expand(&inputs, NULL));
     size_t before = open_files();
     nl_arena_init(&to.arena);
-    CHECK(!apart_exchange(&apart, &ran, &job, &err));
+    CHECK(!sandbox_exchange(&sandbox, &ran, &job, &err));
     CHECK_INT(err.code, NL_INTERNAL);
     CHECK(strstr(err.text, "crashed (SIGSEGV)") != NULL);
     nl_inputs_free(&to);
@@ -315,7 +315,7 @@ static void survives_crashes(void)
 #define WHEN_POSSIBLE(name)                                                                        \
     static void possible_##name(void)                                                              \
     {                                                                                              \
-        if (!apart_possible()) {                                                                   \
+        if (!sandbox_possible()) {                                                                 \
             check_skip("nothing can be confined here");                                            \
             return;                                                                                \
         }                                                                                          \

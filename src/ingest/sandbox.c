@@ -1,6 +1,6 @@
 /* fork, confine, load, write the trace to memory; in the parent wait, then open it. */
 #define _GNU_SOURCE
-#include "ingest/apart.h"
+#include "ingest/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ struct verdict {
 };
 
 struct run {
-    const struct apart *apart;
+    const struct sandbox *sandbox;
     struct nl_job *job;
     struct verdict *verdict;
     int trace, said,
@@ -58,7 +58,7 @@ struct run {
     char *message;   /* room for one */
 };
 
-bool apart_possible(void)
+bool sandbox_possible(void)
 {
 #ifdef SANITIZED
     return false;
@@ -68,7 +68,7 @@ bool apart_possible(void)
 }
 
 /* Text is read by readers of text: none of them is risky. Cheap, since most profiles are. */
-bool apart_worth(const struct nl_inputs *inputs)
+bool sandbox_worth(const struct nl_inputs *inputs)
 {
     for (size_t i = 0; inputs && i < inputs->count; i++) {
         unsigned char start[16];
@@ -85,7 +85,7 @@ bool apart_worth(const struct nl_inputs *inputs)
 
 static const char **names_of(const struct run *run, size_t *count)
 {
-    const struct nl_inputs *both[] = {run->apart->inputs, run->apart->join};
+    const struct nl_inputs *both[] = {run->sandbox->inputs, run->sandbox->join};
     static const char *const beside[] = {"", "-wal", "-journal", "-shm"}; /* of databases */
     size_t room = 0;
     *count = 0;
@@ -126,8 +126,8 @@ static void close_others(const struct run *run)
     (void)dup2(null, STDIN_FILENO);
     (void)dup2(null, STDOUT_FILENO);
     (void)dup2(run->said, STDERR_FILENO);
-    mark_spools(run->apart->inputs, kept);
-    mark_spools(run->apart->join, kept);
+    mark_spools(run->sandbox->inputs, kept);
+    mark_spools(run->sandbox->join, kept);
     kept[run->trace] = kept[run->alive[1]] = true;
     if (run->messages[1] >= 0)
         kept[run->messages[1]] = true;
@@ -155,17 +155,17 @@ static void set_signals(void)
 static void confine(const struct run *run)
 {
     struct nl_confine to = {
-        .folder = run->folder, .read_all = run->apart->read_all, .sends = run->apart->work};
+        .folder = run->folder, .read_all = run->sandbox->read_all, .sends = run->sandbox->work};
     to.readable = names_of(run, &to.readable_count);
     uint64_t budget = run->job->memory_bytes;
     if (budget && budget < UINT64_MAX / 8) {
         to.memory_bytes =
             2 * budget + SPARE_MEMORY + ((uint64_t)16 << 20) * nl_job_threads(run->job);
-        if (!run->apart
+        if (!run->sandbox
                  ->work) /* members of archives may be larger: the room on the disk bounds them */
             to.file_bytes = 2 * budget + SPARE_FILE;
     }
-    if (run->folder && !run->apart->work)
+    if (run->folder && !run->sandbox->work)
         (void)setenv("TMPDIR", run->folder, 1);
     (void)nl_confine(&to);
 }
@@ -179,7 +179,7 @@ static bool write_trace(const struct run *run, const struct nl_trace *trace, str
                    "not enough memory to read it in a confined process; raise --memory");
 }
 
-bool apart_send(int to, const void *bytes, size_t len, int fd)
+bool sandbox_send(int to, const void *bytes, size_t len, int fd)
 {
     union {
         struct cmsghdr head;
@@ -208,12 +208,12 @@ _Noreturn static void run_child(const struct run *run)
     close_others(run);
     confine(run);
     atomic_store(&job->look, job->guard);
-    const struct apart *apart = run->apart;
-    if (apart->work) {
+    const struct sandbox *sandbox = run->sandbox;
+    if (sandbox->work) {
         verdict->good =
-            apart->work(apart->context, run->messages[1], run->folder, job, &verdict->err);
+            sandbox->work(sandbox->context, run->messages[1], run->folder, job, &verdict->err);
     } else {
-        struct nl_trace *trace = apart->load(apart->context, job, &verdict->err);
+        struct nl_trace *trace = sandbox->load(sandbox->context, job, &verdict->err);
         verdict->good = trace && write_trace(run, trace, &verdict->err);
     }
     const char *phase = atomic_load(&job->phase);
@@ -276,7 +276,7 @@ static bool take_message(const struct run *run, bool *some, struct nl_err *err)
                        strerror(errno));
     int fd = file_of(&message);
     if (!(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
-        return run->apart->take(run->apart->context, run->message, (size_t)got, fd, err);
+        return run->sandbox->take(run->sandbox->context, run->message, (size_t)got, fd, err);
     if (fd >= 0)
         (void)close(fd);
     return nl_fail(err, NL_LIMIT,
@@ -415,7 +415,7 @@ static bool judge(const struct run *run, int status, struct nl_err *err)
 static bool make_channel(struct run *run)
 {
     run->messages[0] = run->messages[1] = -1;
-    if (!run->apart->work)
+    if (!run->sandbox->work)
         return true;
     run->message = nl_alloc(APART_MESSAGE);
     return run->folder &&
@@ -477,10 +477,10 @@ static bool do_work(struct run *run, bool *ran, struct nl_err *err)
     return wait_for(run, child, &status, err) && judge(run, status, err);
 }
 
-struct nl_trace *apart_run(const struct apart *apart, bool *ran, struct nl_job *job,
-                           struct nl_err *err)
+struct nl_trace *sandbox_run(const struct sandbox *sandbox, bool *ran, struct nl_job *job,
+                             struct nl_err *err)
 {
-    struct run run = {.apart = apart, .job = job};
+    struct run run = {.sandbox = sandbox, .job = job};
     struct nl_trace *trace = NULL;
     *ran = make_ready(&run);
     if (*ran && do_work(&run, ran, err))
@@ -489,9 +489,10 @@ struct nl_trace *apart_run(const struct apart *apart, bool *ran, struct nl_job *
     return trace;
 }
 
-bool apart_exchange(const struct apart *apart, bool *ran, struct nl_job *job, struct nl_err *err)
+bool sandbox_exchange(const struct sandbox *sandbox, bool *ran, struct nl_job *job,
+                      struct nl_err *err)
 {
-    struct run run = {.apart = apart, .job = job};
+    struct run run = {.sandbox = sandbox, .job = job};
     *ran = make_ready(&run);
     bool done = *ran && do_work(&run, ran, err);
     clean_up(&run);

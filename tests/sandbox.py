@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Files read in a confined process of their own: the same answers, errors and exit statuses as without, for a small cost.
 
-    tests/apart.py [--cost]     --cost prints the times, too
+    tests/sandbox.py [--cost]     --cost prints the times, too
 """
 import glob
 import os
@@ -11,7 +11,7 @@ import sys
 
 from harness import PROGRAM, ROOT, Tally, environment, neurolens, scratch
 
-tally = Tally("apart")
+tally = Tally("sandbox")
 RISKY = ["ncu", "pstats", "pickle"]
 WAYS = [["info", "--format", "json"], ["analyze", "--all", "--format", "json"]]
 MAX_SHARE, MAX_SECONDS = 0.10, 0.005

@@ -19,7 +19,7 @@
 #include "base/confine.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "ingest/apart.h"
+#include "ingest/sandbox.h"
 #include "check.h"
 #include "devicetrace.h"
 
@@ -28,7 +28,7 @@
 static unsigned holds; /* what this kernel has */
 static char victim[] = "/tmp/neurolens-victim-XXXXXX";
 
-static struct nl_trace *run(apart_load_fn *load, void *context, struct nl_job *job,
+static struct nl_trace *run(sandbox_load_fn *load, void *context, struct nl_job *job,
                             struct nl_err *err)
 {
     const char *const path = INPUT;
@@ -37,8 +37,8 @@ static struct nl_trace *run(apart_load_fn *load, void *context, struct nl_job *j
     nl_err_clear(err);
     if (!nl_inputs_expand(&inputs, &path, 1, err))
         return NULL;
-    struct apart apart = {.load = load, .context = context, .inputs = &inputs};
-    struct nl_trace *trace = apart_run(&apart, &ran, job, err);
+    struct sandbox sandbox = {.load = load, .context = context, .inputs = &inputs};
+    struct nl_trace *trace = sandbox_run(&sandbox, &ran, job, err);
     CHECK(ran);
     nl_inputs_free(&inputs);
     return trace;
@@ -339,7 +339,7 @@ static void says_when_memory_ends(void)
     static void possible_##name(void)                                                              \
     {                                                                                              \
         holds = nl_confine_available();                                                            \
-        if (apart_possible())                                                                      \
+        if (sandbox_possible())                                                                    \
             name();                                                                                \
         else                                                                                       \
             check_skip("nothing can be confined here");                                            \
@@ -353,7 +353,7 @@ WHEN_POSSIBLE(is_ended_with_the_job)
 WHEN_POSSIBLE(believes_nothing)
 WHEN_POSSIBLE(says_when_memory_ends)
 
-CHECK_MAIN("apart", {"gives the same trace", possible_gives_the_same_trace},
+CHECK_MAIN("sandbox", {"gives the same trace", possible_gives_the_same_trace},
            {"passes errors on", possible_passes_errors_on},
            {"lets readers read", possible_lets_readers_read},
            {"lets nobody out", possible_lets_nobody_out},
