@@ -25,9 +25,9 @@
 /* Another number: other inputs. It changes when somebody has time to look at what they find. */
 #define FIXED_ROUND 1u
 
-#define MAX_INPUT     65536u
-#define INPUT_SECONDS 20
-#define MAX_RSS_KB    (3l << 20)
+#define MAX_INPUT_BYTES 65536u
+#define INPUT_SECONDS   20
+#define MAX_RSS_KB      (3l << 20)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -42,7 +42,7 @@ static struct {
     struct input *items;
     size_t count, cap;
 } inputs;
-static uint8_t now[MAX_INPUT];
+static uint8_t now[MAX_INPUT_BYTES];
 static size_t now_size;
 static const char *found = ".";
 
@@ -97,7 +97,7 @@ static void give(const uint8_t *data, size_t size)
 
 static void add_file(const char *path, size_t size)
 {
-    struct input input = {.data = malloc(MAX_INPUT)};
+    struct input input = {.data = malloc(MAX_INPUT_BYTES)};
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (inputs.count == inputs.cap) {
         inputs.cap = inputs.cap * 2 + 16;
@@ -105,7 +105,7 @@ static void add_file(const char *path, size_t size)
     }
     if (file < 0 || !input.data || !inputs.items)
         abort();
-    size = size < MAX_INPUT ? size : MAX_INPUT;
+    size = size < MAX_INPUT_BYTES ? size : MAX_INPUT_BYTES;
     ssize_t got = read(file, input.data, size);
     close(file);
     input.size = got > 0 ? (size_t)got : 0;
@@ -144,14 +144,14 @@ static double seconds(void)
 /* Input number `made` of those that are made. */
 static void give_made(unsigned made)
 {
-    static uint8_t room[MAX_INPUT];
+    static uint8_t room[MAX_INPUT_BYTES];
     static const struct input nothing;
     const struct input *from = inputs.count ? &inputs.items[made % inputs.count] : &nothing;
     unsigned turn = inputs.count ? made / (unsigned)inputs.count : made;
     if (from->size)
         memcpy(room, from->data, from->size);
     unsigned seed = sum_of(from->data, from->size) ^ (turn + FIXED_ROUND * 1000003u) * 2654435761u;
-    give(room, LLVMFuzzerCustomMutator(room, from->size, MAX_INPUT, seed));
+    give(room, LLVMFuzzerCustomMutator(room, from->size, MAX_INPUT_BYTES, seed));
 }
 
 static void run(unsigned count, double limit)
