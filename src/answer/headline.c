@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "answer/contents.h"
+#include "answer/judge.h"
 #include "base/chars.h"
 #include "tables/resultcells.h"
 #include "tables/lookup.h"
@@ -24,35 +25,15 @@ struct story {
     struct nl_buf *out;
 };
 
-static const struct nl_result *part(const struct story *story, const char *name)
-{
-    const struct nl_result *result = nl_report_result(story->report, name);
-    return result && result->rows ? result : NULL;
-}
-
 static void put_name(struct nl_buf *out, struct nl_str name)
 {
     nl_elide_name(out, name.len ? name : nl_str("(unnamed)"), NAME_BYTES);
-}
-
-static void put_ns(struct nl_buf *out, const char *before, int64_t ns)
-{
-    char text[NL_UNIT_TEXT];
-    nl_buf_format(out, "%s%s", before, nl_format_ns(text, ns));
 }
 
 static void put_percent(struct nl_buf *out, const char *before, double share)
 {
     char text[NL_UNIT_TEXT];
     nl_buf_format(out, "%s%s", before, nl_format_percent(text, share));
-}
-
-static void put_count(struct nl_buf *out, const char *before, int64_t count, const char *one,
-                      const char *many)
-{
-    char text[NL_UNIT_TEXT];
-    nl_buf_format(out, "%s%s %s", before, nl_format_count(text, (uint64_t)count),
-                  count == 1 ? one : many);
 }
 
 /* "Rank 3 GPU 0" for a row that has the columns rank and device. */
@@ -128,18 +109,18 @@ static void tell_one_device(const struct story *story, const struct nl_result *b
         nl_buf_char(out, ')');
     }
     if (!tells_when(breakdown)) {
-        put_ns(out, " computes for ", nl_lookup_i64(breakdown, 0, "compute_ns"));
+        nl_tell_time(out, " computes for ", nl_lookup_i64(breakdown, 0, "compute_ns"));
         nl_buf_text(out, NOT_WHEN);
         return;
     }
     put_percent(out, " computes ", share_of(breakdown, "compute_ns"));
-    put_ns(out, " of ", nl_lookup_i64(breakdown, 0, "wall_ns"));
+    nl_tell_time(out, " of ", nl_lookup_i64(breakdown, 0, "wall_ns"));
     put_rest(out, breakdown);
 }
 
 static void tell_devices(const struct story *story)
 {
-    const struct nl_result *breakdown = part(story, "breakdown");
+    const struct nl_result *breakdown = nl_report_part(story->report, "breakdown");
     if (!breakdown)
         return;
     if (breakdown->rows == 1) {
@@ -154,14 +135,14 @@ static void tell_devices(const struct story *story)
         if (share > nl_lookup_f64(breakdown, most, "compute_share"))
             most = row;
     }
-    put_count(story->out, "", (int64_t)breakdown->rows, "device", "devices");
+    nl_tell_number(story->out, "", (int64_t)breakdown->rows, "device", "devices");
     if (!tells_when(breakdown)) {
-        put_ns(story->out, " compute for ", nl_lookup_sum(breakdown, "compute_ns"));
+        nl_tell_time(story->out, " compute for ", nl_lookup_sum(breakdown, "compute_ns"));
         nl_buf_text(story->out, " in all" NOT_WHEN);
         return;
     }
     put_percent(story->out, " compute ", share_of(breakdown, "compute_ns"));
-    put_ns(story->out, " of their time (", nl_lookup_sum(breakdown, "wall_ns"));
+    nl_tell_time(story->out, " of their time (", nl_lookup_sum(breakdown, "wall_ns"));
     nl_buf_text(story->out, " in all");
     if (nl_lookup_f64(breakdown, most, "compute_share") -
             nl_lookup_f64(breakdown, least, "compute_share") >=
@@ -196,7 +177,7 @@ static void tell_how_steps_are_known(const struct story *story, const struct nl_
 
 static void tell_steps(const struct story *story)
 {
-    const struct nl_result *steps = part(story, "step_summary");
+    const struct nl_result *steps = nl_report_part(story->report, "step_summary");
     if (!steps)
         return;
     size_t slowest = 0;
@@ -209,12 +190,12 @@ static void tell_steps(const struct story *story)
     if (steps->rows > 1)
         nl_buf_format(story->out, "Rank %lld has the longest steps of %zu ranks: ",
                       (long long)nl_lookup_i64(steps, slowest, "rank"), steps->rows);
-    put_count(story->out, "", count, "step", "steps");
+    nl_tell_number(story->out, "", count, "step", "steps");
     if (count == 1) {
-        put_ns(story->out, " of ", nl_lookup_i64(steps, slowest, "total_ns"));
+        nl_tell_time(story->out, " of ", nl_lookup_i64(steps, slowest, "total_ns"));
     } else {
-        put_ns(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
-        put_ns(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
+        nl_tell_time(story->out, ", median ", nl_lookup_i64(steps, slowest, "p50_ns"));
+        nl_tell_time(story->out, ", p95 ", nl_lookup_i64(steps, slowest, "p95_ns"));
     }
     tell_how_steps_are_known(story, steps, slowest);
 }
@@ -225,11 +206,11 @@ static void tell_contents(const struct story *story)
     const struct nl_trace *trace = story->trace;
     struct nl_contents most = nl_contents_of(trace);
     if (most.count)
-        put_count(story->out, "", (int64_t)most.count, most.one, most.many);
+        nl_tell_number(story->out, "", (int64_t)most.count, most.one, most.many);
     else
         nl_buf_text(story->out, "No events");
     if (most.span_ns)
-        put_ns(story->out, " over ", most.span_ns);
+        nl_tell_time(story->out, " over ", most.span_ns);
     else if (most.count)
         nl_buf_text(story->out, " without a timeline");
     const struct {
@@ -242,7 +223,7 @@ static void tell_contents(const struct story *story)
                   {trace->kernel.rows, "kernel", "kernels"}};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (others[i].rows || most.slices) /* that a timeline has no kernels is worth a word */
-            put_count(story->out, ", ", others[i].rows, others[i].one, others[i].many);
+            nl_tell_number(story->out, ", ", others[i].rows, others[i].one, others[i].many);
     nl_buf_char(story->out, '.');
 }
 
@@ -252,8 +233,8 @@ static void tell_coverage(const struct story *story)
     if (trace->coverage.rows == 0)
         nl_buf_text(story->out, "Everything in the input was read as it is.");
     else
-        put_count(story->out, "Coverage has ", trace->coverage.rows, "remark, listed below.",
-                  "remarks, listed below.");
+        nl_tell_number(story->out, "Coverage has ", trace->coverage.rows, "remark, listed below.",
+                       "remarks, listed below.");
 }
 
 /* The first that is about the program, not about the recording. */

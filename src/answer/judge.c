@@ -11,8 +11,7 @@
 
 const struct nl_result *nl_judged_part(const struct nl_judged *judged, const char *name)
 {
-    const struct nl_result *result = nl_report_result(judged->report, name);
-    return result && result->rows ? result : NULL;
+    return nl_report_part(judged->report, name);
 }
 
 bool nl_judged_in_window(const struct nl_judged *judged)

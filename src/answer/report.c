@@ -440,3 +440,9 @@ const struct nl_result *nl_report_result(const struct nl_report *report, const c
             return report->results[i];
     return NULL;
 }
+
+const struct nl_result *nl_report_part(const struct nl_report *report, const char *name)
+{
+    const struct nl_result *result = nl_report_result(report, name);
+    return result && result->rows ? result : NULL;
+}

@@ -54,6 +54,9 @@ void nl_report_keep(struct nl_report *report, const char *section);
 /* The report's result called `name` (name of the result or of its analysis); NULL when absent. */
 const struct nl_result *nl_report_result(const struct nl_report *report, const char *name);
 
+/* The same; NULL also when it has no rows. */
+const struct nl_result *nl_report_part(const struct nl_report *report, const char *name);
+
 /* Which tables an answer of a class is about: names, the likeliest first, NULL-terminated. */
 const char *const *nl_main_table_names(enum nl_verdict_class class);
 

@@ -164,6 +164,20 @@ void nl_out_abort(struct nl_out *out)
     *out = (struct nl_out){0};
 }
 
+bool nl_write_all(int fd, const char *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t done = write(fd, bytes, len);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        bytes += done;
+        len -= (size_t)done;
+    }
+    return true;
+}
+
 bool nl_file_is_name(const char *name)
 {
     return name && name[0] && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&

@@ -38,6 +38,9 @@ NL_MUST_CHECK bool nl_out_open_private(struct nl_out *out, const char *path, str
 NL_MUST_CHECK bool nl_out_commit(struct nl_out *out, struct nl_err *err);
 void nl_out_abort(struct nl_out *out);
 
+/* All bytes, however many calls it takes; false with errno. */
+NL_MUST_CHECK bool nl_write_all(int fd, const char *bytes, size_t len);
+
 /* May this text be the name of one file in a folder? Neither empty nor "." or "..", no slash, at
  * most 255 bytes. Names that come from a database or an archive must be asked. NULL is none. */
 bool nl_file_is_name(const char *name);

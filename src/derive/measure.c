@@ -52,8 +52,7 @@ bool nl_measured_fact(struct nl_measurement_row *row, struct nl_str metric, stru
     return found;
 }
 
-/* The kernel that a row of table metrics is about, or NL_NULL_ROW. */
-static uint32_t kernel_of(const struct nl_trace *t, uint32_t row)
+uint32_t nl_metric_kernel(const struct nl_trace *t, uint32_t row)
 {
     uint32_t slice = t->metric.slice[row];
     if (slice == NL_NULL_ROW || t->slice.kind[slice] != NL_KIND_KERNEL ||
@@ -99,14 +98,14 @@ static void measure_own(struct nl_measuring *m, uint32_t rows)
     size_t joined = m->staged + m->count;
     bool *is_fact = fact_names(t);
     for (uint32_t row = 0; row < rows; row++) {
-        uint32_t kernel = is_fact[t->metric.name[row]] ? kernel_of(t, row) : NL_NULL_ROW;
+        uint32_t kernel = is_fact[t->metric.name[row]] ? nl_metric_kernel(t, row) : NL_NULL_ROW;
         if (kernel != NL_NULL_ROW && (t->kernel.measurement[kernel] == NL_NULL_ROW ||
                                       t->kernel.measurement[kernel] >= joined))
             add_own(m, row, kernel);
     }
     nl_free(is_fact);
     for (uint32_t row = 0; row < rows && m->count > joined; row++) {
-        uint32_t kernel = kernel_of(t, row);
+        uint32_t kernel = nl_metric_kernel(t, row);
         if (kernel != NL_NULL_ROW && t->kernel.measurement[kernel] >= joined)
             t->metric.measurement[row] = t->kernel.measurement[kernel];
     }

@@ -30,6 +30,9 @@ struct nl_measurement_row *nl_measuring_row(struct nl_measuring *m);
 bool nl_measured_fact(struct nl_measurement_row *row, struct nl_str metric, struct nl_str unit,
                       double value);
 
+/* The kernel that a row of table metrics is about, or NL_NULL_ROW. */
+uint32_t nl_metric_kernel(const struct nl_trace *t, uint32_t row);
+
 /* measurejoin.c: measurements of the builder's report; sets kernel.measurement. */
 void nl_join_report(struct nl_measuring *m, const struct nl_trace *report, uint32_t first_source);
 

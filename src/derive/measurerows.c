@@ -43,16 +43,6 @@ static uint32_t final_name(struct rows *rows, uint32_t id)
     return id == NL_NO_NAME ? NL_NO_NAME : rows->name[id];
 }
 
-/* Kernel of a row of the report's table metrics, or NL_NULL_ROW. */
-static uint32_t kernel_of(const struct nl_trace *report, uint32_t row)
-{
-    uint32_t slice = report->metric.slice[row];
-    if (slice == NL_NULL_ROW || report->slice.kind[slice] != NL_KIND_KERNEL ||
-        report->slice.detail[slice] >= report->kernel.rows)
-        return NL_NULL_ROW;
-    return report->slice.detail[slice];
-}
-
 static void list_metrics(struct rows *rows)
 {
     const struct nl_trace *report = rows->report;
@@ -60,14 +50,14 @@ static void list_metrics(struct rows *rows)
     rows->starts = nl_zalloc(((size_t)kernels + 2) * sizeof *rows->starts);
     rows->listed = nl_alloc(((size_t)report->metric.rows + 1) * sizeof *rows->listed);
     for (uint32_t row = 0; row < report->metric.rows; row++) {
-        uint32_t kernel = kernel_of(report, row);
+        uint32_t kernel = nl_metric_kernel(report, row);
         if (kernel != NL_NULL_ROW)
             rows->starts[kernel + 2]++;
     }
     for (uint32_t kernel = 0; kernel < kernels; kernel++)
         rows->starts[kernel + 2] += rows->starts[kernel + 1];
     for (uint32_t row = 0; row < report->metric.rows; row++) {
-        uint32_t kernel = kernel_of(report, row);
+        uint32_t kernel = nl_metric_kernel(report, row);
         if (kernel != NL_NULL_ROW)
             rows->listed[rows->starts[kernel + 1]++] = row;
     }

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "nlrec/recgpu.h"
 
-static bool number_of(struct nl_str text, double *number)
+bool nl_reccost_number(struct nl_str text, double *number)
 {
     char copy[40], *end;
     snprintf(copy, sizeof copy, "%.*s", NL_UP_TO(39, text));
@@ -26,7 +26,7 @@ static double sum_of(const struct nl_trace *trace, const char *before, const cha
         struct nl_str key = nl_trace_name(trace, trace->meta.key[row]);
         if (key.len < length || memcmp(key.ptr, before, length) != 0 ||
             !nl_str_is((struct nl_str){key.ptr + length, key.len - length}, behind) ||
-            !number_of(nl_trace_name(trace, trace->meta.value[row]), &number))
+            !nl_reccost_number(nl_trace_name(trace, trace->meta.value[row]), &number))
             continue;
         sum = isnan(sum) ? number : sum + number;
     }

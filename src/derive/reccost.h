@@ -41,6 +41,9 @@ struct nl_reccost {
     double program_ns, share; /* processor time of the program with its children; total_ns of it */
 };
 
+/* A number of the recorder's metadata, neither negative nor over 9e18. */
+bool nl_reccost_number(struct nl_str text, double *number);
+
 /* False: the profile does not say what an event costs. */
 bool nl_reccost(const struct nl_trace *trace, struct nl_reccost *cost);
 

@@ -6,35 +6,18 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "export/jsonbytes.h"
 #include "export/ordered.h"
 #include "export/tableview.h"
 #include "export/tableset.h"
 
 #define PIECE_ROWS 16384
 
-static void put_u64(struct bytes *out, uint64_t value)
-{
-    char digits[20];
-    size_t at = sizeof digits;
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    bytes_add(out, digits + at, sizeof digits - at);
-}
-
-static void put_i64(struct bytes *out, int64_t value)
-{
-    if (value < 0)
-        bytes_u8(out, '-');
-    put_u64(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-}
-
 static void put_f64(struct bytes *out, double value)
 {
     char text[NL_UNIT_TEXT];
     if (value >= -1e15 && value <= 1e15 && value == (double)(int64_t)value) {
-        put_i64(out, (int64_t)value);
+        json_i64(out, (int64_t)value);
         return;
     }
     nl_format_shortest(text, value);
@@ -81,11 +64,11 @@ static void put_value(struct bytes *out, struct nl_buf *room, const struct nl_ta
     if (!nl_view_value(view, column, i, &value))
         return;
     switch (column->form) {
-    case NL_FORM_I64: put_i64(out, value.i64); break;
+    case NL_FORM_I64: json_i64(out, value.i64); break;
     case NL_FORM_U64:
     case NL_FORM_U32:
     case NL_FORM_U16:
-    case NL_FORM_U8: put_u64(out, value.u64); break;
+    case NL_FORM_U8: json_u64(out, value.u64); break;
     case NL_FORM_F64: put_f64(out, value.f64); break;
     case NL_FORM_NAME:
         nl_buf_clear(room);

@@ -50,6 +50,13 @@ void nl_export_lost(struct nl_export *export, uint64_t count, const char *what)
         (struct nl_lost){nl_arena_text(&export->arena, what, strlen(what)), count};
 }
 
+struct nl_result *nl_export_ask(const struct nl_export *export, const char *analysis,
+                                struct nl_err *err)
+{
+    const struct nl_analyze_options options = {.window = export->window};
+    return nl_analysis_run(nl_analysis_find(analysis), export->trace, &options, export->job, err);
+}
+
 int64_t nl_export_epoch(const struct nl_trace *trace)
 {
     int64_t utc;

@@ -70,6 +70,10 @@ void nl_export_init(struct nl_export *export, const struct nl_trace *trace,
                     const struct nl_window *window, struct nl_job *job);
 void nl_export_release(struct nl_export *export);
 
+/* What an analysis says of what is written; NULL with err as nl_analysis_run. */
+NL_MUST_CHECK struct nl_result *nl_export_ask(const struct nl_export *export, const char *analysis,
+                                              struct nl_err *err);
+
 /* UTC time of the first event in ns; NL_NULL_I64 if no source says. */
 int64_t nl_export_epoch(const struct nl_trace *trace);
 

@@ -74,13 +74,6 @@ static void put_family(struct bytes *out, const char *name, const char *type, co
         json_raw(out, helps[i]);
 }
 
-static struct nl_result *ask(struct writer *writer, const char *analysis, struct nl_err *err)
-{
-    struct nl_analyze_options options = {.window = writer->export->window};
-    return nl_analysis_run(nl_analysis_find(analysis), writer->export->trace, &options,
-                           writer->export->job, err);
-}
-
 /* ---- families ---- */
 
 static void put_info(struct writer *writer)
@@ -189,9 +182,9 @@ static void put_kernels(struct writer *writer, const struct nl_result *kernels)
 bool nl_export_openmetrics(struct nl_export *export, struct nl_err *err)
 {
     struct writer writer = {.export = export};
-    struct nl_result *breakdown = ask(&writer, "time_breakdown", err);
-    struct nl_result *steps = breakdown ? ask(&writer, "steps", err) : NULL;
-    struct nl_result *kernels = steps ? ask(&writer, "kernels", err) : NULL;
+    struct nl_result *breakdown = nl_export_ask(export, "time_breakdown", err);
+    struct nl_result *steps = breakdown ? nl_export_ask(export, "steps", err) : NULL;
+    struct nl_result *kernels = steps ? nl_export_ask(export, "kernels", err) : NULL;
     if (kernels) {
         put_info(&writer);
         put_breakdown(&writer, breakdown);

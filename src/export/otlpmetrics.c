@@ -69,14 +69,6 @@ static void put_known(struct otlp_out *out, uint32_t field, const char *key, int
         otlp_attribute_number(out, field, key, value);
 }
 
-static struct nl_result *ask(const struct otlp_writer *writer, const char *analysis,
-                             struct nl_err *err)
-{
-    struct nl_analyze_options options = {.window = writer->export->window};
-    return nl_analysis_run(nl_analysis_find(analysis), writer->export->trace, &options,
-                           writer->export->job, err);
-}
-
 /* ---- sums of the profile ---- */
 
 static void put_breakdown(struct otlp_writer *writer, const struct nl_result *result)
@@ -262,9 +254,9 @@ static bool put_counters(struct otlp_writer *writer, struct nl_err *err)
 
 bool otlp_metrics(struct otlp_writer *writer, struct nl_err *err)
 {
-    struct nl_result *breakdown = ask(writer, "time_breakdown", err);
-    struct nl_result *steps = breakdown ? ask(writer, "steps", err) : NULL;
-    struct nl_result *kernels = steps ? ask(writer, "kernels", err) : NULL;
+    struct nl_result *breakdown = nl_export_ask(writer->export, "time_breakdown", err);
+    struct nl_result *steps = breakdown ? nl_export_ask(writer->export, "steps", err) : NULL;
+    struct nl_result *kernels = steps ? nl_export_ask(writer->export, "kernels", err) : NULL;
     if (kernels) {
         open_group(writer, NL_NULL_ROW);
         put_breakdown(writer, breakdown);

@@ -109,13 +109,6 @@ static void write_text(struct writer *writer, const char *tag, struct nl_str tex
 
 /* ---- what is written ---- */
 
-static struct nl_result *ask(struct writer *writer, const char *analysis, struct nl_err *err)
-{
-    struct nl_analyze_options options = {.window = writer->export->window};
-    return nl_analysis_run(nl_analysis_find(analysis), writer->export->trace, &options,
-                           writer->export->job, err);
-}
-
 static void write_steps(struct writer *writer, const struct nl_result *steps)
 {
     char tag[64];
@@ -209,8 +202,8 @@ bool nl_export_tensorboard(struct nl_export *export, struct nl_err *err)
     struct writer writer = {.export = export};
     int64_t epoch = nl_export_epoch(export->trace);
     writer.wall = epoch == NL_NULL_I64 ? 0 : (double)epoch / 1e9;
-    struct nl_result *breakdown = ask(&writer, "time_breakdown", err);
-    struct nl_result *steps = breakdown ? ask(&writer, "steps", err) : NULL;
+    struct nl_result *breakdown = nl_export_ask(export, "time_breakdown", err);
+    struct nl_result *steps = breakdown ? nl_export_ask(export, "steps", err) : NULL;
     bool done = steps != NULL;
     if (done) {
         begin_event(&writer, 0);

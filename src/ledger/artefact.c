@@ -120,20 +120,6 @@ static bool cannot_write(const char *path, int failure, struct nl_err *err)
     return nl_fail(err, NL_WRITE, "cannot write: %s; nothing was left behind", strerror(failure));
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t done = write(fd, bytes, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return true;
-}
-
 struct packer {
     ZSTD_CCtx *context;
     char *out;
@@ -156,7 +142,7 @@ static bool pack(struct packer *packer, const unsigned char *bytes, size_t size,
             nl_memory_exhausted(size);
         if (ZSTD_isError(left))
             return nl_fail(err, NL_INTERNAL, "zstd: %s", ZSTD_getErrorName(left));
-        if (!write_all(packer->fd, packer->out, output.pos))
+        if (!nl_write_all(packer->fd, packer->out, output.pos))
             return cannot_write(packer->path, errno, err);
     } while (last ? left > 0 : input.pos < input.size);
     return true;

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "pages/page.h"
+#include "tables/lookup.h"
 #include "tables/memo.h"
 #include "tables/shortname.h"
 #include "view/viewfinish.h"
@@ -88,14 +89,6 @@ static void plot_steps(FILE *out, struct nl_memo *memo, const struct nl_window *
     nl_free(lengths);
 }
 
-static ptrdiff_t column_of(const struct nl_result *result, const char *name)
-{
-    for (size_t i = 0; i < result->column_count; i++)
-        if (!strcmp(result->columns[i].name, name))
-            return (ptrdiff_t)i;
-    return -1;
-}
-
 static double cell_number(const struct nl_cell *cell)
 {
     return cell->type == NL_CELL_I64   ? (double)cell->i64
@@ -139,7 +132,8 @@ static void plot_table(FILE *out, const struct nl_report *report, const char *ta
 {
     const struct nl_result *result = nl_report_result(report, table);
     if (result)
-        plot_bars(out, result, column_of(result, name), column_of(result, "total_ns"), ink, plot);
+        plot_bars(out, result, nl_lookup_column(result, name), nl_lookup_column(result, "total_ns"),
+                  ink, plot);
 }
 
 /* ---- what a template adds ---- */

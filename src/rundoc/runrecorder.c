@@ -1,9 +1,7 @@
 /* What recording cost the program and how exact its times are: from the metadata that recordings by
  * `run` have. Other tools report neither, so all of it is null there. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/utf8.h"
 #include "rundoc/runparts.h"
 #include "derive/reccost.h"
 #include "nlrec/recgpu.h"
@@ -15,14 +13,6 @@
 #define ERROR_KEY  "clock error (ns)"
 #define EVENTS_KEY "recorded events"
 #define RUN_KEY    "recorder."
-
-static bool number_of(struct nl_str text, double *number)
-{
-    char copy[40], *end;
-    snprintf(copy, sizeof copy, "%.*s", NL_UP_TO(39, text));
-    *number = strtod(copy, &end);
-    return text.len && !*end && isfinite(*number) && *number >= 0 && *number < 9e18;
-}
 
 struct told {
     bool any;
@@ -40,7 +30,7 @@ static struct told told_of(const struct run_parts *parts, const char *before, co
         double number;
         if (name.len < length || memcmp(name.ptr, before, length) != 0 ||
             !nl_str_is((struct nl_str){name.ptr + length, name.len - length}, key) ||
-            !number_of(nl_trace_name(parts->trace, meta->value[row]), &number))
+            !nl_reccost_number(nl_trace_name(parts->trace, meta->value[row]), &number))
             continue;
         told.any = true;
         told.sum += number;

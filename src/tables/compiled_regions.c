@@ -45,12 +45,6 @@ struct regions {
     struct tally outside[NL_UNOWNED];
 };
 
-static bool begins(struct nl_str text, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    return text.len >= len && memcmp(text.ptr, prefix, len) == 0;
-}
-
 /* The mark of every name; false when there is none. */
 static bool find_marks(struct regions *regions, const struct nl_trace *trace)
 {
@@ -59,7 +53,7 @@ static bool find_marks(struct regions *regions, const struct nl_trace *trace)
     for (uint32_t name = 0; name < trace->names.count; name++) {
         struct nl_str text = nl_trace_name(trace, name);
         for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
-            if (begins(text, marks[i].prefix))
+            if (nl_str_starts(text, marks[i].prefix))
                 regions->mark[name] = (uint8_t)marks[i].mark;
         any |= regions->mark[name] != NOT_A_MARK;
     }
@@ -116,7 +110,7 @@ static void add_work(struct regions *regions)
         item->works++;
         nl_sum_add(&item->gpu_ns, length);
         nl_sum_add(&item->backward_ns, backward ? length : 0);
-        if (begins(nl_trace_name(gpu->trace, gpu->trace->slice.name[slice]), "triton_"))
+        if (nl_str_starts(nl_trace_name(gpu->trace, gpu->trace->slice.name[slice]), "triton_"))
             nl_sum_add(&item->generated_ns, length);
     }
 }

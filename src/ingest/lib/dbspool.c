@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/stream.h"
 
@@ -34,20 +35,6 @@ bool dbspool_folder(char **folder, struct nl_err *err)
     return true;
 }
 
-static bool write_all(int fd, const char *bytes, size_t len)
-{
-    while (len > 0) {
-        ssize_t done = write(fd, bytes, len);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        bytes += done;
-        len -= (size_t)done;
-    }
-    return true;
-}
-
 static bool cannot_write(const char *path, struct nl_err *err)
 {
     nl_err_at(err, path, -1);
@@ -68,7 +55,7 @@ bool dbspool_file(const char *from, const char *to, struct nl_err *err)
     char *buffer = nl_alloc(COPY_BYTES);
     ssize_t got = 0;
     while (ok && (got = read(in, buffer, COPY_BYTES)) > 0)
-        ok = write_all(out, buffer, (size_t)got);
+        ok = nl_write_all(out, buffer, (size_t)got);
     if (!ok)
         (void)cannot_write(to, err);
     if (ok && got < 0) {
@@ -93,7 +80,7 @@ bool dbspool_stream(const char *from, const char *to, struct nl_job *job, const 
     char *buffer = nl_alloc(COPY_BYTES);
     ssize_t got = 0;
     while (ok && (got = nl_stream_read(stream, buffer, COPY_BYTES, err)) > 0) {
-        ok = write_all(out, buffer, (size_t)got);
+        ok = nl_write_all(out, buffer, (size_t)got);
         if (ok && nl_job_cancelled(job)) {
             got = -1;
             (void)nl_fail(err, NL_INTERRUPTED, "stopped");
