@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 
+import wrapcomments
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
@@ -26,7 +28,7 @@ def wanted_name(usage, prefix=""):
 def write(path, text):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "x", encoding="utf-8") as file:
-        file.write(text)
+        file.write(wrapcomments.wrap(text) if path.endswith((".c", ".h")) else text)
     if path.endswith((".c", ".h")):
         subprocess.run(["clang-format", "-i", path], check=True)
     print("made    %s" % path)

@@ -91,12 +91,17 @@ def rewrapped(match):
     return "\n".join(out) + (("\n" + indent + " */") if closed_line else " */")
 
 
+def wrap(text):
+    """The text of a file with its comments wrapped."""
+    return ALONE.sub(rewrapped, AFTER.sub(lifted, text))
+
+
 def main():
     bad = False
     for path in [word for word in sys.argv[1:] if word != "--check"]:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-        new = ALONE.sub(rewrapped, AFTER.sub(lifted, text))
+        new = wrap(text)
         if new == text:
             continue
         if "--check" in sys.argv:
