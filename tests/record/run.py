@@ -579,17 +579,17 @@ def lines_in_words():
 
 
 def json_has_all():
-    """No line of the report in words tells what the one in JSON does not have, and docs/rooms/capture.md lists what that has."""
+    """No line of the report in words tells what the one in JSON does not have, and src/capture/README.md lists what that has."""
     lines, told = lines_in_words(), json.loads(Run([program("marks"), "3"], ["--format", "json"]).done.stderr)["result"]
     sampled = [source["sampling"] for source in told["sources"] if source["source"] == "Python samples"][0]
     there = set(told) | {"sources." + key for key in told["sources"][0]} | {"sampling." + key for key in sampled}
-    with open(os.path.join(ROOT, "docs/rooms/capture.md"), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "src/capture/README.md"), encoding="utf-8") as file:
         listed = file.read().split("## The report")[1].split("\n## ")[0]
     if len(lines) < 20 or sorted(set(lines)) != sorted(IN_JSON):
         return "lines of the report in words: new %s, gone %s" % (set(lines) - set(IN_JSON), set(IN_JSON) - set(lines))
     missing = [key for keys in IN_JSON.values() for key in keys.split() if key not in there]
     unlisted = [key for key in there if "`%s`" % key.split(".")[-1] not in listed]
-    return "no %s in JSON, no %s in docs/rooms/capture.md" % (missing, unlisted) if missing or unlisted else None
+    return "no %s in JSON, no %s in src/capture/README.md" % (missing, unlisted) if missing or unlisted else None
 
 
 def static_program():
