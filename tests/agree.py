@@ -8,6 +8,7 @@ detected_steps; tests/oracle/diff.py works out where the devices ran the steps.
 """
 import json
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -127,6 +128,36 @@ def ask(tally, folder, name, profile, series=SERIES):
     tally.check("%s: what a step is made of: trend and check have the same %d numbers" % (name, len(pairs)), not wrong, wrong)
 
 
+def states(folder):
+    """Two functions of a thread, waits of a helper, asynchronous requests and overhead: of 230 ms of self time a thread works in 81."""
+    def slice_of(name, ts, dur, tid, **more):
+        return {"ph": "X", "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, **more}
+    events = [slice_of("prepare" if i % 4 else "decode", i * 2000, 2000, 1) for i in range(40)]
+    events += [slice_of("wait (threading.py:589)", 0, 50_000, 2), slice_of("buffer flush", 80_000, 1000, 1, cat="overhead")]
+    events += [{"ph": ph, "cat": "requests", "name": "request", "id": 7, "pid": 1, "tid": 3, "ts": ts} for ph, ts in (("b", 0), ("e", 99_000))]
+    path = os.path.join(folder, "states.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": events}, file)
+    return path
+
+
+def shares(tally, name, profile, least=0.0):
+    """The first sentence and the table that it is about have the same shares, and these add up to 1."""
+    result = answer("analyze", profile, "--no-cache")
+    sentence = result["answer"]["sentence"]
+    said = [float(text) for text in re.findall(r"\(([\d.]+) %, [\d,]+ calls?\)", sentence)]
+    table = {"ranges": "nvtx", "slices": "others", "operators": "ops", "Python functions": "python", "layers": "layers"}
+    kind = re.search(r"of the self time of (.*?)(?: in which a thread works)?: ", sentence)
+    rows = result.get(table.get(kind.group(1)), []) if kind else []
+    work = sorted((row for row in rows if row["share"] is not None), key=lambda row: -row["self_ns"])
+    top = [100 * row["share"] for row in work if row.get("kind") != "overhead"][:3]
+    tally.check("%s: the first sentence and the table have the same shares" % name, len(said) == len(top) > 0 and
+                all(abs(a - b) <= (0.5 if a >= 10 else 0.05) for a, b in zip(said, top)), [sentence, top])
+    tally.check("%s: shares are of what has one, and said so where something has none" % name,
+                abs(sum(row["share"] for row in work) - 1) < 1e-9 and sum(row["self_ns"] for row in rows if row["share"] is None) >= least and
+                ("in which a thread works" in sentence) == any(row["share"] is None and row["self_ns"] for row in rows), [sentence, rows[:9]])
+
+
 def main():
     tally = Tally("agree")
     with tempfile.TemporaryDirectory() as folder:
@@ -145,12 +176,14 @@ def main():
             file.write(json.dumps({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k%d" % i, "pid": 0, "tid": 7, "ts": 100 + i * i * 10, "dur": 5 + i,
                                         "args": {"device": 0, "stream": 7}} for i in range(9)]}))
         whole_document(tally, folder, "no steps", path, ["kernels.count", "compute.share", "idle.share"])
+        shares(tally, "states, waits and overhead", states(folder), 149e6)
         if not os.path.isdir(SAMPLES):
             tally.skip("samples", "no ../shared")
         else:
             paths = {name: os.path.join(at, name) for at, _, names in os.walk(SAMPLES) for name in names if name in SAMPLE_NAMES}
             for name, path in sorted(paths.items()):
                 ask(tally, folder, SAMPLE_NAMES[name], path, ("step.p50", "kernels.count", "idle.share"))
+            shares(tally, "ranges of several domains", os.path.join(SAMPLES, "nsys", "YoonKyonghwan+EfficientCenterFormer__poolformer.sqlite"), 2e9)
     tally.finish()
 
 

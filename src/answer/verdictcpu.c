@@ -2,8 +2,6 @@
  * verdictcpu — the answer for timelines without device work: what takes the time of the CPU,
  * whether the main thread waits instead, whether start-up or one slow step dominates.
  */
-#include <stdlib.h>
-
 #include "answer/clockgap.h"
 #include "answer/devicewords.h"
 #include "answer/otherswork.h"
@@ -12,6 +10,7 @@
 #include "base/sum.h"
 #include "tables/leftout.h"
 #include "tables/lookup.h"
+#include "tables/memo.h"
 #include "timeline/waitname.h"
 
 #define MIN_MAIN_SHARE  0.5
@@ -25,92 +24,30 @@ struct cpu_case {
     struct nl_judged *judged;
     const struct nl_result *rows; /* the table that says most, by self time */
     const char *what;             /* what its rows are */
-    int64_t whole, span;
-    /* Hashes of names on lanes of asynchronous events and of processes: states, on which no thread
-     * works. */
-    uint64_t *async;
-    size_t async_count, async_cap;
+    int64_t whole;                /* self time of its rows that have a share: what these are of */
+    int64_t span;
 };
 
-static int by_value(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* A thread has several lanes where its slices overlap; a lane of no known
- * thread stands for itself. */
-static size_t owner_of(const struct nl_trace *trace, uint32_t lane)
-{
-    uint32_t thread = trace->lane.thread[lane];
-    return thread == NL_NULL_ROW ? (size_t)trace->thread.rows + lane : thread;
-}
-
-static bool is_of_nobody(const struct nl_trace *trace, uint32_t lane)
-{
-    return trace->lane.kind[lane] == NL_LANE_ASYNC || trace->lane.kind[lane] == NL_LANE_PROCESS;
-}
-
-/* The thread with most slices, in which most happens: what waits on others only is no work of the
- * program. SIZE_MAX: none. */
-static size_t busiest_owner(const struct nl_trace *trace)
-{
-    uint64_t *slices =
-        nl_zalloc(((size_t)trace->thread.rows + trace->lane.rows + 1) * sizeof *slices);
-    size_t best = SIZE_MAX;
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        if (!is_of_nobody(trace, lane))
-            slices[owner_of(trace, lane)] += trace->lane.count[lane];
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
-        if (!is_of_nobody(trace, lane) &&
-            (best == SIZE_MAX || slices[owner_of(trace, lane)] > slices[best]))
-            best = owner_of(trace, lane);
-    nl_free(slices);
-    return best;
-}
-
-enum { SEEN_ASYNC = 1, SEEN_ELSEWHERE = 2, SEEN_BUSIEST = 4 };
-
-/* Names of states on which no thread works, and of functions that wait only on helper threads. */
-static void find_async(struct cpu_case *it)
+/* What has no share is no work (timeline/nowork.h), but for functions whose calls were left out. */
+static bool is_shared(const struct cpu_case *it, const struct nl_result *rows, size_t row)
 {
     const struct nl_trace *trace = it->judged->trace;
-    size_t busiest = busiest_owner(trace);
-    uint8_t *seen = nl_zalloc((size_t)trace->names.count + 1);
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        uint8_t mark = is_of_nobody(trace, lane)          ? SEEN_ASYNC
-                       : owner_of(trace, lane) == busiest ? SEEN_BUSIEST
-                                                          : SEEN_ELSEWHERE;
-        uint32_t end = trace->lane.first[lane] + trace->lane.count[lane];
-        for (uint32_t row = trace->lane.first[lane]; row < end; row++)
-            seen[trace->slice.name[row]] |= mark;
-    }
-    for (uint32_t name = 1; name < trace->names.count; name++) {
-        struct nl_str text = nl_trace_name(trace, name);
-        bool helper = seen[name] && !(seen[name] & SEEN_BUSIEST) && nl_is_wait_name(text);
-        if (seen[name] != SEEN_ASYNC && !helper)
-            continue;
-        nl_grow(&it->async, &it->async_cap, it->async_count + 1);
-        it->async[it->async_count++] = nl_hash(text.ptr, text.len);
-    }
-    nl_free(seen);
-    if (it->async_count)
-        qsort(it->async, it->async_count, sizeof *it->async, by_value);
+    if (!nl_lookup_text(rows, row, "bound").len)
+        return nl_lookup_f64(rows, row, "share") >= 0;
+    uint32_t name = nl_dict_find(&trace->names, nl_lookup_text(rows, row, "name"));
+    return name >= trace->names.count || !nl_memo_no_work(it->judged->options->memo)[name];
 }
 
+/* Nor is the profiler's overhead, though it has a share. */
 static bool is_work(const struct cpu_case *it, const struct nl_result *rows, size_t row)
 {
-    struct nl_str name = nl_lookup_text(rows, row, "name");
-    uint64_t hash = nl_hash(name.ptr, name.len);
-    if (it->async_count && bsearch(&hash, it->async, it->async_count, sizeof hash, by_value))
-        return false;
-    return !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
+    return is_shared(it, rows, row) && !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
 }
 
-/* Whether states on which no thread works had much of the table's time. */
-static bool leaves_async(const struct cpu_case *it)
+/* Whether some of the table has no share. */
+static bool leaves_out(const struct cpu_case *it)
 {
-    return it->async_count && nl_lookup_sum(it->rows, "self_ns") / 10 * 9 > it->whole;
+    return nl_lookup_sum(it->rows, "self_ns") > it->whole;
 }
 
 static const struct {
@@ -143,11 +80,11 @@ static size_t top_row(const struct cpu_case *it, const struct nl_result *rows, s
     return best;
 }
 
-static int64_t work_of(const struct cpu_case *it, const struct nl_result *rows)
+static int64_t shared_time(const struct cpu_case *it, const struct nl_result *rows)
 {
     int64_t sum = 0;
     for (size_t row = 0; row < rows->rows; row++)
-        if (is_work(it, rows, row))
+        if (is_shared(it, rows, row))
             nl_sum_add(&sum, nl_lookup_i64(rows, row, "self_ns"));
     return sum;
 }
@@ -168,7 +105,7 @@ static bool find_table(struct cpu_case *it)
             continue;
         it->rows = rows;
         it->what = tables[i].what;
-        it->whole = work_of(it, rows);
+        it->whole = shared_time(it, rows);
         return true;
     }
     return false;
@@ -435,7 +372,7 @@ static void tell_busy(struct cpu_case *it)
     it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(it->rows, top, "name"));
     if (!put_node_types(it, out)) {
         nl_buf_format(out, "; of the self time of %s%s: ", it->what,
-                      leaves_async(it) ? " on threads" : "");
+                      leaves_out(it) ? " in which a thread works" : "");
         for (size_t i = 0; i < 3; i++) {
             size_t row = top_row(it, it->rows, i);
             if (row < it->rows->rows)
@@ -513,10 +450,8 @@ bool nl_judge_cpu(struct nl_judged *judged)
         timeline = trace->slice.kind[i] == NL_KIND_GENERIC;
     if (!timeline || nl_judged_part(judged, "breakdown"))
         return false;
-    find_async(&it);
     bool judged_it = find_table(&it) && judge_timeline(&it);
     if (judged_it && gap.gap_ns)
         tell_clocks(judged, &gap);
-    nl_free(it.async);
     return judged_it;
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "tables/scope.h"
 #include "timeline/attribution.h"
+#include "timeline/nowork.h"
 #include "timeline/thinned.h"
 
 #define KINDS (UINT8_MAX + 1)
@@ -22,7 +23,7 @@ struct nl_memo {
     const struct nl_window *window;
     struct once idle_once, breakdown_once, steps_once, times_once, roles_once, self_once,
         owners_once, clocks_once, account_once, works_once, peaks_once, roofs_once, places_once,
-        llm_once, thinned_once;
+        llm_once, thinned_once, no_work_once;
     struct nl_idle *idle;
     struct nl_account_maker *maker; /* idle time went into it; NULL once the account is made */
     struct nl_account *account;
@@ -32,6 +33,7 @@ struct nl_memo {
     struct nl_step_times times;
     struct nl_api_roles roles;
     int64_t *self;
+    uint8_t *no_work;
     struct nl_owners owners;
     struct nl_clock_checks clocks;
     double thinned;
@@ -59,11 +61,11 @@ static void finish(struct once *once)
 
 static void each_once(struct nl_memo *memo, void (*visit)(struct once *))
 {
-    struct once *all[] = {&memo->idle_once,   &memo->breakdown_once, &memo->steps_once,
-                          &memo->times_once,  &memo->roles_once,     &memo->self_once,
-                          &memo->owners_once, &memo->clocks_once,    &memo->account_once,
-                          &memo->works_once,  &memo->peaks_once,     &memo->roofs_once,
-                          &memo->places_once, &memo->llm_once,       &memo->thinned_once};
+    struct once *all[] = {
+        &memo->idle_once,    &memo->breakdown_once, &memo->steps_once,   &memo->times_once,
+        &memo->roles_once,   &memo->self_once,      &memo->owners_once,  &memo->clocks_once,
+        &memo->account_once, &memo->works_once,     &memo->peaks_once,   &memo->roofs_once,
+        &memo->places_once,  &memo->llm_once,       &memo->thinned_once, &memo->no_work_once};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         visit(all[i]);
     for (size_t kind = 0; kind < KINDS; kind++)
@@ -102,6 +104,7 @@ void nl_memo_free(struct nl_memo *memo)
     nl_api_roles_release(&memo->roles);
     nl_clock_checks_release(&memo->clocks);
     nl_free(memo->self);
+    nl_free(memo->no_work);
     nl_roofs_release(&memo->roofs);
     nl_llm_steps_release(&memo->llm);
     nl_work_places_release(&memo->places);
@@ -210,6 +213,14 @@ const int64_t *nl_memo_self_times(struct nl_memo *memo)
         memo->self = nl_self_times(memo->trace, 0, memo->trace->slice.rows);
     finish(&memo->self_once);
     return memo->self;
+}
+
+const uint8_t *nl_memo_no_work(struct nl_memo *memo)
+{
+    if (begin(&memo->no_work_once))
+        memo->no_work = nl_names_without_work(memo->trace);
+    finish(&memo->no_work_once);
+    return memo->no_work;
 }
 
 const struct nl_owners *nl_memo_owners(struct nl_memo *memo)

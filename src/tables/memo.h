@@ -40,7 +40,8 @@ const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo);
 const int64_t *nl_memo_self_times(struct nl_memo *memo); /* per slice: timeline/attribution.h */
 const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo);
 const struct nl_owners *nl_memo_owners(struct nl_memo *memo);
-double nl_memo_thinned(struct nl_memo *memo); /* timeline/thinned.h */
+const uint8_t *nl_memo_no_work(struct nl_memo *memo); /* per name: timeline/nowork.h */
+double nl_memo_thinned(struct nl_memo *memo);         /* timeline/thinned.h */
 /* What operators had to do, under the memo's window, what devices can at
  * most, and both together. */
 const struct nl_op_works *nl_memo_works(struct nl_memo *memo);

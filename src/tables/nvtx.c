@@ -15,6 +15,11 @@
     NL_SELF_LIST(C)
 NL_COLUMNS(COLUMNS);
 
+enum {
+    OWN_NS,
+    WORKS
+}; /* sums of groups: self time (nl_self_cells), and whether a thread works in any of it */
+
 /* Length of a range; 0 for a mark, whose length may be unknown by nature. */
 static int64_t length_of(const struct nl_scope *scope, uint32_t slice)
 {
@@ -38,19 +43,22 @@ static struct nl_result *nvtx_run(const struct nl_trace *trace,
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
     const int64_t *self = nvtx->rows ? nl_memo_self_times(options->memo) : NULL;
-    int64_t whole = 0;
+    const uint8_t *no_work = nvtx->rows ? nl_memo_no_work(options->memo) : NULL;
     for (uint32_t row = 0; row < nvtx->rows; row++) {
         int64_t length = length_of(&scope, nvtx->slice[row]);
         if (length < 0)
             continue;
         uint64_t name = nl_fold_id(&fold, trace->slice.name[nvtx->slice[row]]);
         int64_t own = self[nvtx->slice[row]] > 0 ? self[nvtx->slice[row]] : 0;
-        nl_sum_add(&nl_groups_add(&groups, name << 32 | nvtx->domain[row], nvtx->style[row], length)
-                        ->sums[0],
-                   own);
-        nl_sum_add(&whole, own);
+        struct nl_group *group =
+            nl_groups_add(&groups, name << 32 | nvtx->domain[row], nvtx->style[row], length);
+        nl_sum_add(&group->sums[OWN_NS], own);
+        group->sums[WORKS] |= !no_work[trace->slice.name[nvtx->slice[row]]];
     }
     nl_groups_finish(&groups);
+    int64_t whole = 0;
+    for (size_t i = 0; i < groups.count; i++)
+        nl_sum_add(&whole, groups.items[i].sums[WORKS] ? groups.items[i].sums[OWN_NS] : 0);
     struct nl_result *result = NL_ANSWER_NEW("nvtx", NULL, columns);
     for (size_t i = 0; i < groups.count; i++) {
         const struct nl_group *group = &groups.items[i];
@@ -58,7 +66,7 @@ static struct nl_result *nvtx_run(const struct nl_trace *trace,
         cells[AT_name] = nl_cell_folded(&fold, result, (uint32_t)(group->a >> 32));
         cells[AT_domain] = nl_cell_name(result, trace, (uint32_t)group->a);
         cells[AT_style] = nl_cell_enum(NL_ENUM_rangestyle, (unsigned)group->b);
-        nl_self_cells(cells + AT_count, group, whole);
+        nl_self_cells(cells + AT_count, group, group->sums[WORKS] ? whole : 0);
     }
     nl_result_settle(result, "total_ns");
     result->note = nl_fold_note(&fold, &result->arena);
@@ -76,5 +84,7 @@ const struct nl_analysis nl_analysis_nvtx = {
     .need_count = 1,
     .run = nvtx_run,
     .doc = "Per text, domain and style: count, total time on the CPU, self time (without ranges "
-           "inside, same thread and domain), share of all self time, and statistics of the total.",
+           "inside, same thread and domain), share, and statistics of the total. Ranges of another "
+           "domain are not taken out of the self time. The share is of the self time in which a "
+           "thread works: start/end ranges have none, nor have ranges that wait on helper threads.",
 };

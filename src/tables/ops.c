@@ -22,5 +22,6 @@ const struct nl_analysis nl_analysis_ops = {
     .run = ops_run,
     .doc =
         "Per operator name: count, total and self time on the CPU (without operators and API calls "
-        "inside), share of all self time, and statistics of the total time per call.",
+        "inside), share of the self time in which a thread works, and statistics of the total time "
+        "per call.",
 };

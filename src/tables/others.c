@@ -31,17 +31,21 @@ static struct nl_result *others_run(const struct nl_trace *trace,
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
     const int64_t *self = NULL;
+    const uint8_t *no_work = NULL;
     int64_t whole = 0;
     for (uint32_t slice = 0; slice < trace->slice.rows; slice++) {
         unsigned kind = trace->slice.kind[slice];
         int64_t length = OTHER_KINDS >> kind & 1u ? nl_scope_length(&scope, slice) : -1;
         if (length < 0)
             continue;
-        if (!self)
+        if (!self) {
             self = nl_memo_self_times(options->memo);
+            no_work = nl_memo_no_work(options->memo);
+        }
         nl_sum_add(&nl_groups_add(&groups, trace->slice.name[slice], kind, length)->sums[0],
                    self[slice]);
-        nl_sum_add(&whole, self[slice]);
+        if (!no_work[trace->slice.name[slice]])
+            nl_sum_add(&whole, self[slice]);
     }
     nl_groups_finish(&groups);
     nl_groups_by_self(&groups);
@@ -50,7 +54,7 @@ static struct nl_result *others_run(const struct nl_trace *trace,
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_name] = nl_cell_name(result, trace, (uint32_t)groups.items[i].a);
         cells[AT_kind] = nl_cell_enum(NL_ENUM_kind, (unsigned)groups.items[i].b);
-        nl_self_cells(cells + AT_count, &groups.items[i], whole);
+        nl_self_cells(cells + AT_count, &groups.items[i], no_work[groups.items[i].a] ? 0 : whole);
     }
     nl_result_settle(result, "self_ns");
     nl_groups_release(&groups);
@@ -65,5 +69,7 @@ const struct nl_analysis nl_analysis_others = {
     .run = others_run,
     .doc = "Per name and kind, of slices that no other analysis lists (generic events of Chrome "
            "traces, library calls, garbage collection, compilation, overhead, GPU annotations): "
-           "count, total and self time, share of their self time, statistics of the total.",
+           "count, total and self time, share, statistics of the total. The share is of the self "
+           "time in which a thread works: states (of a process, asynchronous events) and waits of "
+           "helper threads have none.",
 };

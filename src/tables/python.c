@@ -32,10 +32,10 @@ const struct nl_analysis nl_analysis_python = {
     .needs = {{NL_T_python, NULL}},
     .need_count = 1,
     .run = python_run,
-    .doc =
-        "Per Python function: count, total and self time (without functions and modules called "
-        "from "
-        "inside), share of all self time, and statistics of the total time per call. Where calls "
-        "were left out (--python trace), the column bound says of which rows the numbers are at "
-        "least or at most so; these have no share.",
+    .doc = "Per Python function: count, total and self time (without functions and modules called "
+           "from "
+           "inside), share of the self time in which a thread works, and statistics of the total "
+           "time per call. Where calls "
+           "were left out (--python trace), the column bound says of which rows the numbers are at "
+           "least or at most so; these have no share.",
 };

@@ -77,9 +77,10 @@ static void put_bound(struct nl_cell *cells, enum nl_left bound)
         cells[AT_share] = (struct nl_cell){0};
 }
 
-/* Self time per name of the slices that count. */
+/* Self time per name of the slices that count; `whole` is that of names under
+ * which a thread works. */
 static int64_t *sum_by_name(const struct nl_trace *trace, const struct nl_slice_list *list,
-                            const int64_t *self, int64_t *whole)
+                            const int64_t *self, const uint8_t *no_work, int64_t *whole)
 {
     int64_t *sums = nl_zalloc(((size_t)trace->names.count + 1) * sizeof *sums);
     *whole = 0;
@@ -88,7 +89,8 @@ static int64_t *sum_by_name(const struct nl_trace *trace, const struct nl_slice_
         if (!nl_slice_listed(list, &trace->slice, slice))
             continue;
         nl_sum_add(&sums[trace->slice.name[slice]], self[slice]);
-        nl_sum_add(whole, self[slice]);
+        if (!no_work[trace->slice.name[slice]])
+            nl_sum_add(whole, self[slice]);
     }
     return sums;
 }
@@ -123,13 +125,14 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
     nl_scope_init(&scope, trace, &options->window);
     const struct nl_slice_list list = {nest->slices, nest->rows,  scope.start,
                                        scope.end,    scope.lanes, scope.everything};
-    int64_t *sums = sum_by_name(trace, &list, self, &whole);
+    const uint8_t *no_work = nl_memo_no_work(options->memo);
+    int64_t *sums = sum_by_name(trace, &list, self, no_work, &whole);
     size_t count;
     struct nl_group *groups = group_by_name(trace, &list, sums, &count);
     for (size_t i = 0; i < count; i++) {
         struct nl_cell *cells = nl_result_row(result);
         cells[AT_name] = nl_cell_name(result, trace, (uint32_t)groups[i].a);
-        nl_self_cells(cells + AT_count, &groups[i], whole);
+        nl_self_cells(cells + AT_count, &groups[i], no_work[groups[i].a] ? 0 : whole);
         if (nest->bounds)
             put_bound(cells, nest->bounds[groups[i].a]);
     }

@@ -19,8 +19,9 @@ struct nl_nest {
 };
 
 /* Name-keyed answer from the nest: columns name, count, total_ns, self_ns, share (of all self
- * time), min_ns, median_ns, p95_ns, max_ns, stddev_ns; sorted by self time. With bounds also bound;
- * what has one has no share. */
+ * time in which a thread works: timeline/nowork.h; null where none does), min_ns, median_ns,
+ * p95_ns, max_ns, stddev_ns; sorted by self time. With bounds also bound; what has one has no
+ * share. */
 struct nl_result *nl_self_answer(const struct nl_trace *trace,
                                  const struct nl_analyze_options *options,
                                  const struct nl_nest *nest);
@@ -28,7 +29,8 @@ struct nl_result *nl_self_answer(const struct nl_trace *trace,
 /* Sorts finished groups by sums[0] (self time) descending, ties as groups do. */
 void nl_groups_by_self(struct nl_groups *groups);
 
-/* Fills the nine cells count, total_ns, self_ns, share, min .. stddev of a group. */
+/* Fills the nine cells count, total_ns, self_ns, share (null where whole_self
+ * is 0), min .. stddev of a group. */
 void nl_self_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole_self);
 
 /* Their columns, as rows of a list (NL_COLUMNS): nl_self_cells(cells + AT_count, ...). */
