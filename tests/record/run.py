@@ -557,7 +557,7 @@ IN_JSON = {
     "  of the program's %s of processor time recording took at least %s": "program_cpu_ns recording_ns recording_share",
     "  overhead of GPU records: %s on a thread of its own (%s of its time): %.0f ns a record, beside what the driver takes":
         "gpu_records_ns gpu_records wall_ns",
-    "  recorder: %s of processor time beside it, %s of memory at most": "recorder_cpu_ns peak_bytes",
+    "  recorder: %s of CPU time, %s of memory at most": "recorder_cpu_ns peak_bytes",
     "  %s: %s; %s of the recorder (%s of a processor)": "sources.source sampling.samples sampling.recorder_ns wall_ns",
     "  %s: %s of the moments passed while the machine was busy; the samples weigh as much more":
         "sampling.moments sampling.moments_missed",
