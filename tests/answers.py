@@ -739,6 +739,8 @@ def lines_of_scalene(folder):
     text = first_lines(path)
     check("most in a.py:3 70 %, a.py:8 20 %, a.py:9 10 %." in text and "Of all of it 60 % pass in native code" in text and
           "[native]" not in text.split("Functions by")[0], "lines come first in Scalene's profiles", text[:600])
+    text = first_lines(os.path.join(TESTS, "corpus", "speedscope", "waits.json"))
+    check("(19.0 % of 5.511 s)" in text and "to last work" not in text, "a profile without a device has no first and last work", text[:900])
     for name, hot, says, never in (
             ("native", (5.0, 50.0, 10.0), "of its time in the line a.py:3 warning", "vectorise"),
             ("python", (60.0, 3.0, 2.0), "Make that function faster: vectorise it", "Python does not slow down")):

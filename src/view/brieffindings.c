@@ -40,7 +40,7 @@ static void put_share(struct brief *brief, const struct nl_finding *finding, int
     nl_buf_format(&brief->line, " (%s", nl_format_percent(text, (double)saving / wall));
     if (!verdict->whole || fabs(wall - (double)verdict->whole_ns) > MAX_SAME_DIFFERENCE * wall) {
         nl_buf_format(&brief->line, " of %s", nl_format_ns(text, nl_sum_near(wall)));
-        if (finding->of_devices && brief->explained_wall_ns != nl_sum_near(wall) &&
+        if (finding->device != NL_NULL_I64 && brief->explained_wall_ns != nl_sum_near(wall) &&
             !has_time(finding->title, wall))
             nl_buf_text(&brief->line, " from first to last work");
         brief->explained_wall_ns = nl_sum_near(wall);

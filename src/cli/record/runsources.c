@@ -35,7 +35,7 @@ bool nl_run_sources_find(struct nl_run_sources *sources, const char *const *path
     const struct nl_inputs *inputs = &sources->inputs;
     if (inputs->spool_count > 0)
         return nl_fail(err, NL_USAGE,
-                       "standard input cannot be kept as a run; save the profile to a file first");
+                       "a run document names its files; save the profile to a file first");
     sources->items = nl_zalloc((inputs->count + 1) * sizeof *sources->items);
     bool *read = nl_zalloc((inputs->count + 1) * sizeof *read), done = true;
     for (size_t i = 0; done && i < inputs->count; i++) {
