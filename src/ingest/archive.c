@@ -79,7 +79,7 @@ static bool is_packed(const unsigned char *head)
     return memcmp(head, "\x1f\x8b", 2) == 0 || memcmp(head, "\x28\xb5\x2f\xfd", 4) == 0;
 }
 
-static enum kind kind_of(const char *path)
+static enum kind archive_kind(const char *path)
 {
     unsigned char head[512] = {0};
     struct stat info;
@@ -99,7 +99,7 @@ static enum kind kind_of(const char *path)
 
 bool nl_archive_is(const char *path)
 {
-    return kind_of(path) != KIND_NONE;
+    return archive_kind(path) != KIND_NONE;
 }
 
 /* ---- Members ---- */
@@ -246,7 +246,7 @@ bool nl_archive_unpack(struct nl_unpack *unpack, const char *path, struct nl_err
         if (statvfs(folder(), &disk) == 0)
             unpack->room = unpack->bytes + (uint64_t)disk.f_bavail * disk.f_frsize / 10 * 9;
     }
-    enum kind kind = kind_of(path);
+    enum kind kind = archive_kind(path);
     if (kind == KIND_NONE)
         return nl_fail(err, NL_FORMAT, "no archive");
     return kind == KIND_ZIP ? unpack_zip(unpack, path, err) : unpack_tar(unpack, path, err);

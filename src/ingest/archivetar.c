@@ -118,7 +118,7 @@ static bool take_meta(struct tar *tar, char type, uint64_t size, struct nl_err *
     return whole;
 }
 
-static void name_of(struct tar *tar, const unsigned char *head)
+static void read_member_name(struct tar *tar, const unsigned char *head)
 {
     char text[256 + 1];
     size_t prefix = memcmp(head + MAGIC_AT, "ustar", 6) == 0
@@ -178,7 +178,7 @@ static bool take_file(struct tar *tar, const unsigned char *head, uint64_t size,
                       struct nl_err *err)
 {
     struct nl_archive_out out = {.unpack = tar->unpack, .fd = -1};
-    name_of(tar, head);
+    read_member_name(tar, head);
     bool done = begin_file(tar, head, &out, err) &&
                 (!has_bytes((char)head[TYPE_AT]) || copy_bytes(tar, &out, size, cut, err));
     tar->unpack->told.damaged += done && *cut && out.fd >= 0;

@@ -395,7 +395,7 @@ static void look_at(struct looked *looked, size_t file, const struct nl_inputs *
 }
 
 /* One file of each extension, then files spread evenly over all. */
-static void choose(struct looked *looked, const struct nl_inputs *inputs, double room)
+static void choose_files(struct looked *looked, const struct nl_inputs *inputs, double room)
 {
     looked->count = 0;
     for (size_t i = 0; i < inputs->count && looked->count < LOOKED_AT; i++) {
@@ -460,7 +460,7 @@ static void by_others(struct nl_estimate *estimate, struct nl_file_estimate *fil
 
 /* ---- all of them ---- */
 
-static void add(struct nl_amount *sum, struct nl_amount more)
+static void add_amount(struct nl_amount *sum, struct nl_amount more)
 {
     sum->low += more.low;
     sum->likely += more.likely;
@@ -477,7 +477,7 @@ static bool estimate_within(struct nl_estimate *estimate, const struct nl_inputs
     *estimate = (struct nl_estimate){0};
     nl_arena_init(&estimate->arena);
     estimate->files = nl_zalloc((inputs->count + 1) * sizeof *estimate->files);
-    choose(&looked, inputs, room);
+    choose_files(&looked, inputs, room);
     for (size_t i = 0; done && i < looked.count; i++) {
         size_t at = looked.at[i];
         if (nl_job_cancelled(job))
@@ -494,8 +494,8 @@ static bool estimate_within(struct nl_estimate *estimate, const struct nl_inputs
             by_others(estimate, file, &looked, true);
         }
         estimate->bytes += file->bytes;
-        add(&estimate->rows, file->rows);
-        add(&estimate->memory, file->memory);
+        add_amount(&estimate->rows, file->rows);
+        add_amount(&estimate->memory, file->memory);
     }
     if (done)
         nl_err_clear(err);

@@ -91,8 +91,8 @@ static void count_twin(struct load *load, const struct nl_path *path, const stru
 }
 
 /* Counts a file that came to nothing, or fails for good. */
-static bool settle(struct load *load, const struct nl_inputs *inputs, size_t i, bool done,
-                   struct nl_err *err)
+static bool count_file_outcome(struct load *load, const struct nl_inputs *inputs, size_t i,
+                               bool done, struct nl_err *err)
 {
     if (done) {
         load->loaded++;
@@ -150,7 +150,8 @@ static bool load_recording(struct load *load, const struct nl_inputs *inputs, si
         load->done[i] = true;
         done = meet(load, &inputs->items[i], &input, err) != NULL;
         input.recording = &recording;
-        done = settle(load, inputs, i, done && load_one(load, format, &input, err), err);
+        done =
+            count_file_outcome(load, inputs, i, done && load_one(load, format, &input, err), err);
     }
     if (recording)
         format->recording_end(recording);
@@ -167,7 +168,7 @@ static bool load_item(struct load *load, const struct nl_inputs *inputs, size_t 
     size_t shared = format && format->recording ? format->recording(&input, &place) : 0;
     if (shared > 0)
         return load_recording(load, inputs, i, format, shared, err);
-    return settle(load, inputs, i, format && load_one(load, format, &input, err), err);
+    return count_file_outcome(load, inputs, i, format && load_one(load, format, &input, err), err);
 }
 
 static bool load_all(struct load *load, const struct nl_inputs *inputs, struct nl_err *err)
@@ -413,8 +414,8 @@ static struct nl_trace *load_inputs(const struct nl_inputs *inputs, const struct
 }
 
 /* Now or later; false: never. */
-static bool keep(const struct nl_cache_key *key, const struct nl_ingest_options *options,
-                 const struct nl_trace *trace)
+static bool cache_trace(const struct nl_cache_key *key, const struct nl_ingest_options *options,
+                        const struct nl_trace *trace)
 {
     uint64_t bytes = nl_trace_bytes(trace);
     if (options->later && bytes >= options->later->least)
@@ -471,7 +472,7 @@ static struct nl_trace *find_or_load(const struct nl_inputs *inputs, const struc
     if (!trace && nl_estimate_check(inputs, job, err)) {
         trace = unpack_and_load(inputs, join, options, job, err);
         kept = trace && may && are_unchanged(&key, inputs, join, options->rank) &&
-               keep(&key, options, trace);
+               cache_trace(&key, options, trace);
     }
     if (kept && options->cached_as)
         *options->cached_as = key.hash;

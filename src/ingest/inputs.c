@@ -30,7 +30,7 @@ static const struct nl_path *find_path(const struct nl_inputs *inputs, const cha
     return &inputs->items[row];
 }
 
-static void add(struct nl_inputs *inputs, const char *path, bool from_folder)
+static void add_path(struct nl_inputs *inputs, const char *path, bool from_folder)
 {
     if (find_path(inputs, path))
         return;
@@ -115,7 +115,7 @@ static bool add_folder(struct nl_inputs *inputs, const char *folder, struct nl_e
         char *path = nl_arena_format(&inputs->arena, "%s/%s", folder, name);
         if (name[0] != '.' && strcmp(name, ABOUT_FILES) != 0 && inputs->count < MAX_FILES &&
             is_regular(path))
-            add(inputs, path, true);
+            add_path(inputs, path, true);
         nl_free(entries[i]); /* scandir's memory is malloc's, as ours */
     }
     nl_free(entries);
@@ -148,7 +148,7 @@ static bool add_glob(struct nl_inputs *inputs, const char *pattern, struct nl_er
     qsort(found.gl_pathv, found.gl_pathc, sizeof *found.gl_pathv, by_version);
     for (size_t i = 0; i < found.gl_pathc && inputs->count < MAX_FILES; i++)
         if (is_regular(found.gl_pathv[i]) && !is_about_files(found.gl_pathv[i]))
-            add(inputs, found.gl_pathv[i], true);
+            add_path(inputs, found.gl_pathv[i], true);
     globfree(&found);
     return true;
 }
@@ -182,7 +182,7 @@ static bool add_copy(struct nl_inputs *inputs, int from, const char *name, struc
     if (to < 0 || !copy_all(from, to))
         return nl_fail(err, NL_IO, "cannot copy it to a temporary file: %s; set TMPDIR",
                        strerror(errno));
-    add(inputs, nl_arena_format(&inputs->arena, "/proc/self/fd/%d", to), false);
+    add_path(inputs, nl_arena_format(&inputs->arena, "/proc/self/fd/%d", to), false);
     inputs->items[inputs->count - 1].name = nl_arena_text(&inputs->arena, name, strlen(name));
     return true;
 }
@@ -217,7 +217,7 @@ static bool add_member(struct nl_inputs *inputs, const char *path)
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         const char *archive = nl_arena_text(&inputs->arena, path, (size_t)(slash - path));
         if (is_regular(archive) && slash[1] && nl_archive_is(archive)) {
-            add(inputs, path, false);
+            add_path(inputs, path, false);
             inputs->items[inputs->count - 1].path = archive;
             inputs->items[inputs->count - 1].member =
                 nl_arena_text(&inputs->arena, slash + 1, strlen(slash + 1));
@@ -237,7 +237,7 @@ static bool add_name(struct nl_inputs *inputs, const char *path, struct nl_err *
             return add_folder(inputs, path, err);
         if (S_ISFIFO(info.st_mode))
             return add_pipe(inputs, path, err);
-        add(inputs, path, false);
+        add_path(inputs, path, false);
         return true;
     }
     if (errno == ENOENT && strstr(path, "://")) {
@@ -309,7 +309,7 @@ void nl_inputs_add_member(struct nl_inputs *to, const struct nl_path *archive, s
         nl_arena_format(&to->arena, "%s/%.*s", nl_meet_place(archive->where, archive->name),
                         (int)name.len, name.ptr);
     size_t before = to->count;
-    add(to, where, true);
+    add_path(to, where, true);
     if (to->count > before) /* a name that comes twice is the first file of it */
         to->items[before].path = nl_arena_text(&to->arena, path, strlen(path));
 }
@@ -343,7 +343,7 @@ static void put_in_order(struct nl_inputs *inputs, size_t from)
 void nl_inputs_add_plain(struct nl_inputs *to, const struct nl_path *item)
 {
     size_t before = to->count;
-    add(to, item->where, item->from_folder);
+    add_path(to, item->where, item->from_folder);
     if (to->count > before) {
         to->items[before].path = nl_arena_text(&to->arena, item->path, strlen(item->path));
         to->items[before].name = nl_arena_text(&to->arena, item->name, strlen(item->name));

@@ -392,7 +392,7 @@ static void take_error(const struct verdict *verdict, struct nl_err *err)
 }
 
 /* True when it did its work. */
-static bool judge(const struct run *run, int status, struct nl_err *err)
+static bool judge_end(const struct run *run, int status, struct nl_err *err)
 {
     struct nl_job *job = run->job;
     const struct verdict *verdict = run->verdict;
@@ -474,7 +474,7 @@ static bool do_work(struct run *run, bool *ran, struct nl_err *err)
     run->messages[1] = -1;
     if (!*ran)
         return false;
-    return wait_for(run, child, &status, err) && judge(run, status, err);
+    return wait_for(run, child, &status, err) && judge_end(run, status, err);
 }
 
 struct nl_trace *sandbox_run(const struct sandbox *sandbox, bool *ran, struct nl_job *job,

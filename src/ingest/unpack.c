@@ -88,7 +88,7 @@ static bool work(void *context, int to, const char *folder, struct nl_job *job, 
 
 /* ---- in the parent ---- */
 
-static bool refuse(int fd, struct nl_err *err)
+static bool refuse_answer(int fd, struct nl_err *err)
 {
     if (fd >= 0)
         (void)close(fd);
@@ -122,20 +122,20 @@ bool nl_unpack_take(void *context, const void *bytes, size_t len, int fd, struct
     const struct nl_inputs *inputs = taking->inputs;
     struct unpack_message head;
     if (len < sizeof head || taking->told)
-        return refuse(fd, err);
+        return refuse_answer(fd, err);
     memcpy(&head, bytes, sizeof head);
     struct nl_str rest = {(const char *)bytes + sizeof head, len - sizeof head};
     if (head.kind == UNPACK_TOLD)
-        return (fd < 0 && take_told(taking, rest)) || refuse(fd, err);
+        return (fd < 0 && take_told(taking, rest)) || refuse_answer(fd, err);
     if (head.item >= inputs->count)
-        return refuse(fd, err);
+        return refuse_answer(fd, err);
     const struct nl_path *item = &inputs->items[head.item];
     if (head.kind == UNPACK_PLAIN && fd < 0 && rest.len == 0 && !item->member) {
         nl_inputs_add_plain(taking->to, item);
         return true;
     }
     if (head.kind != UNPACK_MEMBER || !is_member(taking, rest, fd))
-        return refuse(fd, err);
+        return refuse_answer(fd, err);
     taking->members++;
     nl_inputs_add_member(taking->to, item, rest, fd);
     return true;
@@ -150,7 +150,8 @@ static bool unpack_apart(struct nl_inputs *unpacked, const struct nl_inputs *inp
     *unpacked = (struct nl_inputs){0};
     nl_arena_init(&unpacked->arena);
     nl_archive_allow_files();
-    bool done = sandbox_exchange(&sandbox, ran, job, err) && (taking.told || refuse(-1, err));
+    bool done =
+        sandbox_exchange(&sandbox, ran, job, err) && (taking.told || refuse_answer(-1, err));
     if (!done)
         nl_inputs_free(unpacked);
     return done;

@@ -43,7 +43,7 @@ void csvread_release(struct csvread *csv)
 /* ---- The window ---- */
 
 /* Reads more bytes after those from `at` on. False only on errors. */
-static bool fill(struct csvread *csv, struct nl_err *err)
+static bool fill_window(struct csvread *csv, struct nl_err *err)
 {
     if (nl_job_cancelled(csv->job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
@@ -252,7 +252,7 @@ static bool pass_row(struct csvread *csv, struct nl_err *err)
     csv->at = csv->len;
     const char *end = NULL;
     while (!csv->ended && !end) {
-        if (!fill(csv, err))
+        if (!fill_window(csv, err))
             return false;
         end = memchr(csv->window + csv->at, '\n', csv->len - csv->at);
         csv->at = end ? (size_t)(end + 1 - csv->window) : csv->len;
@@ -313,12 +313,12 @@ static char guess_delimiter(const char *at, const char *end)
 }
 
 /* First bytes: byte-order marks. */
-static bool start(struct csvread *csv, struct nl_err *err)
+static bool skip_byte_order_mark(struct csvread *csv, struct nl_err *err)
 {
     if (csv->started)
         return true;
     csv->started = true;
-    if (!fill(csv, err))
+    if (!fill_window(csv, err))
         return false;
     const unsigned char *bytes = (const unsigned char *)csv->window;
     if (csv->len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
@@ -350,7 +350,7 @@ static enum scan try_row(struct csvread *csv)
 
 enum csvread_status csvread_next(struct csvread *csv, struct nl_err *err)
 {
-    if (!start(csv, err))
+    if (!skip_byte_order_mark(csv, err))
         return CSVREAD_ERROR;
     for (;;) {
         bool passed;
@@ -365,7 +365,7 @@ enum csvread_status csvread_next(struct csvread *csv, struct nl_err *err)
         if (csv->len - csv->at >= ROW_BYTES) {
             if (!pass_row(csv, err))
                 return CSVREAD_ERROR;
-        } else if (!fill(csv, err)) {
+        } else if (!fill_window(csv, err)) {
             return CSVREAD_ERROR;
         }
     }

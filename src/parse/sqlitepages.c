@@ -138,7 +138,7 @@ uint32_t sqlitepages_leaf_rows(const struct sqlitepages *pages, uint32_t page)
 static const uint8_t small_size[SERIALS] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
 
 /* Bytes before any value that may be read: there are always that many, see
- * gather and PAGE_1_GAP. */
+ * gather_overflow and PAGE_1_GAP. */
 #define MAX_NUMBER_BYTES 8
 
 /* A big-endian integer of 1 to 8 bytes that ends at `end`. It is taken out of the eight bytes
@@ -231,9 +231,9 @@ static uint64_t local_size(const struct sqlitepages *pages, uint64_t size)
 }
 
 /* Puts together a payload that goes on over overflow pages. NULL when the chain is broken. */
-static const unsigned char *gather(const struct sqlitepages *pages, const unsigned char *local,
-                                   uint64_t local_bytes, uint64_t size,
-                                   struct sqlitepages_scratch *scratch)
+static const unsigned char *gather_overflow(const struct sqlitepages *pages,
+                                            const unsigned char *local, uint64_t local_bytes,
+                                            uint64_t size, struct sqlitepages_scratch *scratch)
 {
     /* All rows together cannot hold more than the file, however often it is read through; this
      * keeps rows that share one long chain from taking for ever. */
@@ -278,7 +278,7 @@ static const char *read_cell(const struct sqlitepages *pages, const unsigned cha
     if (there > (uint64_t)(end - at))
         return "a row passes the end of its page";
     if (local < size) {
-        at = gather(pages, at, local, size, scratch);
+        at = gather_overflow(pages, at, local, size, scratch);
         if (!at)
             return "the overflow pages of a row are not all there";
     }

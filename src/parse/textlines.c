@@ -92,7 +92,7 @@ static bool fill_raw(struct textlines *lines, struct nl_err *err)
 }
 
 /* What the first bytes say about the encoding; they are in the buffer. */
-static void begin(struct textlines *lines)
+static void detect_encoding(struct textlines *lines)
 {
     const unsigned char *first = (const unsigned char *)lines->buffer;
     lines->begun = true;
@@ -111,7 +111,7 @@ static void begin(struct textlines *lines)
 }
 
 /* Reads more text after what is there; makes room first. False at the end or on failure. */
-static bool fill(struct textlines *lines, struct nl_err *err)
+static bool fill_buffer(struct textlines *lines, struct nl_err *err)
 {
     if (lines->ended)
         return false;
@@ -130,7 +130,7 @@ static bool fill(struct textlines *lines, struct nl_err *err)
         lines->len += got > 0 ? (size_t)got : 0;
         lines->ended = got == 0;
         if (ok && !lines->begun)
-            begin(lines);
+            detect_encoding(lines);
     }
     lines->failed = !ok;
     lines->ended |= !ok;
@@ -171,7 +171,7 @@ bool textlines_next(struct textlines *lines, struct nl_str *line, struct nl_err 
             lines->at = lines->len;
             looked = 0;
         }
-        if (fill(lines, err) || (!lines->ended && !lines->failed))
+        if (fill_buffer(lines, err) || (!lines->ended && !lines->failed))
             continue;
         left = lines->len - lines->at;
         if (lines->failed || left == 0 || lines->skipping)

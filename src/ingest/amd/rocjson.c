@@ -219,8 +219,7 @@ static void read_document(struct rocjson *load)
     }
 }
 
-static void report_coverage(struct rocjson *load, const char *item, uint64_t count,
-                            const char *detail)
+static void report_count(struct rocjson *load, const char *item, uint64_t count, const char *detail)
 {
     if (count > 0)
         nl_builder_coverage(load->rows.builder, load->rows.source, item, (int64_t)count, detail);
@@ -230,12 +229,10 @@ static bool finish(struct rocjson *load, const struct nl_input *input, struct nl
 {
     struct jsonpull *reader = &load->reader;
     if (reader->problem)
-        report_coverage(load, "truncated: the text ends early or is damaged", 1, reader->problem);
-    report_coverage(load, "names not in the file", load->unknown_names,
-                    "kernels, calls or counters");
-    report_coverage(load, "repaired: JSON", reader->repairs, NULL);
-    report_coverage(load, "kernel records that repeat counted dispatches", load->twice,
-                    "kept once");
+        report_count(load, "truncated: the text ends early or is damaged", 1, reader->problem);
+    report_count(load, "names not in the file", load->unknown_names, "kernels, calls or counters");
+    report_count(load, "repaired: JSON", reader->repairs, NULL);
+    report_count(load, "kernel records that repeat counted dispatches", load->twice, "kept once");
     gpurows_end(&load->rows);
     if (nl_job_cancelled(load->rows.job))
         return nl_fail(err, NL_INTERRUPTED, "interrupted");

@@ -42,7 +42,7 @@ static const uint64_t *find_in_map(const struct gpurows_map *map, dbfile_cells i
 }
 
 /* Process and thread as the operating system numbers them. */
-static int64_t number_of(const struct gpurows_map *map, dbfile_cells id)
+static int64_t system_id(const struct gpurows_map *map, dbfile_cells id)
 {
     const uint64_t *found = find_in_map(map, id);
     return found ? (int64_t)*found : dbcell_i64(id);
@@ -75,7 +75,7 @@ static void thread_row(void *context, dbfile_cells cells)
     if (name.len == 0)
         return;
     uint32_t process =
-        nl_builder_process(rows->builder, rows->source, number_of(&load->processes, &cells[T_PID]));
+        nl_builder_process(rows->builder, rows->source, system_id(&load->processes, &cells[T_PID]));
     nl_builder_thread_name(rows->builder,
                            nl_builder_thread(rows->builder, process, cells[T_TID].integer), name);
 }
@@ -100,7 +100,7 @@ static void track_row(void *context, dbfile_cells cells)
     (void)gpurows_map_put(&load->tracks, (uint64_t)cells[L_ID].integer, at, &made);
     if (made)
         load->track[at] = (struct rocpd_track){
-            number_of(&load->processes, &cells[L_PID]), number_of(&load->threads, &cells[L_TID]),
+            system_id(&load->processes, &cells[L_PID]), system_id(&load->threads, &cells[L_TID]),
             dbcell_i64(&cells[L_AGENT]), dbcell_i64(&cells[L_QUEUE]), dbcell_i64(&cells[L_STREAM])};
 }
 
@@ -330,8 +330,8 @@ struct rocpd_place rocpd_place(struct rocpd *load, dbfile_cells cells)
     const uint64_t *track = find_in_map(&load->tracks, &cells[ROCPD_TRACK]);
     if (track)
         place.on = load->track[*track];
-    prefer(&place.on.pid, number_of(&load->processes, &cells[ROCPD_PID]));
-    prefer(&place.on.tid, number_of(&load->threads, &cells[ROCPD_TID]));
+    prefer(&place.on.pid, system_id(&load->processes, &cells[ROCPD_PID]));
+    prefer(&place.on.tid, system_id(&load->threads, &cells[ROCPD_TID]));
     prefer(&place.on.agent, dbcell_i64(&cells[ROCPD_AGENT]));
     prefer(&place.on.queue, dbcell_i64(&cells[ROCPD_QUEUE]));
     prefer(&place.on.stream, dbcell_i64(&cells[ROCPD_STREAM]));
@@ -485,7 +485,7 @@ static void load_sets(struct rocpd *load)
     }
 }
 
-static void report(struct rocpd *load)
+static void report_coverage(struct rocpd *load)
 {
     static const char *const known[] = {"rocpd_string",
                                         "rocpd_metadata",
@@ -541,7 +541,7 @@ static bool rocpd_load(struct nl_reading *reading, struct nl_err *err)
         describe_source(load, reading->source);
         load_sets(load);
         load->db.rows.source = reading->source; /* remarks are about the file, not its last set */
-        report(load);
+        report_coverage(load);
         done = dbrows_close(&load->db, err);
     }
     nl_free(load->message);

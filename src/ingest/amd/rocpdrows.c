@@ -33,7 +33,7 @@ static const char *const dispatch_columns[] = {ROCPD_PLACE,
                                                [K_NODE] = "graph_node_id",
                                                NULL};
 
-static uint32_t lane_of(struct rocpd *load, const struct rocpd_track *on, int64_t agent)
+static uint32_t stream_lane(struct rocpd *load, const struct rocpd_track *on, int64_t agent)
 {
     return gpurows_stream(&load->db.rows, on->pid, agent, NL_NULL_I64,
                           on->stream == NL_NULL_I64 ? on->queue : on->stream);
@@ -81,7 +81,7 @@ static void dispatch_row(void *context, dbfile_cells cells)
     load->unknown_kernels += !place;
     slice.kind = NL_KIND_KERNEL;
     slice.name = place ? load->symbol[*place].name : NL_NO_NAME;
-    slice.lane = lane_of(load, &at.on, at.on.agent);
+    slice.lane = stream_lane(load, &at.on, at.on.agent);
     kernel.slice = nl_stage_slice(rows->stage, &slice);
     kernel.correlation = at.event.stack;
     kernel.graph = graph_id(&cells[K_GRAPH]);
@@ -153,7 +153,7 @@ static void copy_row(void *context, dbfile_cells cells)
     bool to_device = copy.kind == NL_COPY_HTOD;
     slice.kind = NL_KIND_MEMCPY;
     slice.name = dbrows_name(&load->strings, &cells[C_NAME]);
-    slice.lane = lane_of(load, &at.on, dbcell_i64(&cells[to_device ? C_TO : C_FROM]));
+    slice.lane = stream_lane(load, &at.on, dbcell_i64(&cells[to_device ? C_TO : C_FROM]));
     copy.slice = nl_stage_slice(rows->stage, &slice);
     copy.bytes = dbcell_u64(&cells[C_BYTES]);
     copy.correlation = at.event.stack;

@@ -96,7 +96,7 @@ static bool has_all(const struct csvread *csv, const char *needs)
     return true;
 }
 
-static const struct rocprof_kind *kind_of(const struct csvread *csv)
+static const struct rocprof_kind *table_kind(const struct csvread *csv)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (has_all(csv, kinds[i].needs) &&
@@ -143,7 +143,7 @@ static int rocprof_sniff(const struct nl_input *input, const char **why)
     csvread_init(&csv, stream, NULL, NULL);
     int sure = 0;
     if (csvread_header(&csv, NULL) == CSVREAD_ROW) {
-        sure = kind_of(&csv) ? 85 : 0;
+        sure = table_kind(&csv) ? 85 : 0;
         if (!sure && (*why = miss(&csv)) != NULL)
             sure = NL_NEAR_MISS;
     }
@@ -176,29 +176,27 @@ static int64_t pid_in_name(const char *name)
     return pid;
 }
 
-static void report_coverage(struct rocprof *load, const char *item, uint64_t count,
-                            const char *detail)
+static void report_count(struct rocprof *load, const char *item, uint64_t count, const char *detail)
 {
     if (count > 0)
         nl_builder_coverage(load->rows.builder, load->source, item, (int64_t)count, detail);
 }
 
-static void report(struct rocprof *load, const struct rocprof_kind *kind, uint64_t rows)
+static void report_coverage(struct rocprof *load, const struct rocprof_kind *kind, uint64_t rows)
 {
-    report_coverage(
-        load, NL_COVERS_NO_STARTS, load->timeless,
-        "the file has no start times; kernels are placed one after another in file order");
-    report_coverage(load, "not recorded: length of kernels", load->untold_length,
-                    "add a kernel trace of the same run");
-    report_coverage(load, "skipped: damaged row", load->bad_rows,
-                    "fewer cells than the header has columns");
-    report_coverage(load, "counters without a value", load->no_value,
-                    "the cell is empty or no number");
-    report_coverage(load, "not linked: process id of two recordings", load->ambiguous,
-                    "the same number under another Guid");
-    report_coverage(load, "repaired: quote never closed", load->csv.loose_quotes, NULL);
-    report_coverage(load, "skipped: line over 16 MiB", load->csv.long_rows, NULL);
-    report_coverage(load, "no rows in the file", rows == 0, kind->name);
+    report_count(load, NL_COVERS_NO_STARTS, load->timeless,
+                 "the file has no start times; kernels are placed one after another in file order");
+    report_count(load, "not recorded: length of kernels", load->untold_length,
+                 "add a kernel trace of the same run");
+    report_count(load, "skipped: damaged row", load->bad_rows,
+                 "fewer cells than the header has columns");
+    report_count(load, "counters without a value", load->no_value,
+                 "the cell is empty or no number");
+    report_count(load, "not linked: process id of two recordings", load->ambiguous,
+                 "the same number under another Guid");
+    report_count(load, "repaired: quote never closed", load->csv.loose_quotes, NULL);
+    report_count(load, "skipped: line over 16 MiB", load->csv.long_rows, NULL);
+    report_count(load, "no rows in the file", rows == 0, kind->name);
 }
 
 static bool read_rows(struct rocprof *load, const struct rocprof_kind *kind, struct nl_err *err)
@@ -218,7 +216,7 @@ static bool read_rows(struct rocprof *load, const struct rocprof_kind *kind, str
         else
             kind->row(load);
     }
-    report(load, kind, rows);
+    report_coverage(load, kind, rows);
     if (got == CSVREAD_ERROR)
         return false;
     if (nl_job_cancelled(load->rows.job))
@@ -252,7 +250,7 @@ static bool rocprof_load(struct nl_reading *reading, struct nl_err *err)
     begin_file(load, reading->source, reading->input, reading->stream);
     bool done = false;
     enum csvread_status got = csvread_header(&load->csv, err);
-    const struct rocprof_kind *kind = got == CSVREAD_ROW ? kind_of(&load->csv) : NULL;
+    const struct rocprof_kind *kind = got == CSVREAD_ROW ? table_kind(&load->csv) : NULL;
     if (kind) {
         nl_builder_clock(reading->builder, reading->source, "boot", NL_NULL_I64);
         nl_builder_tool(reading->builder, reading->source, nl_str("rocprof"));

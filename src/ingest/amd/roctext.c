@@ -46,7 +46,7 @@ struct roctext {
     int64_t good, bad, unnamed, unmatched, told_twice;
 };
 
-static uint64_t key_of(int64_t pid, int64_t correlation)
+static uint64_t call_key(int64_t pid, int64_t correlation)
 {
     return (uint64_t)correlation ^ (uint64_t)(pid == NL_NULL_I64 ? 0 : pid) << 40;
 }
@@ -79,7 +79,8 @@ static void note_launch(struct roctext *load, const struct roctext_line *line, i
     if (!launch.kernel && launch.bytes < 0)
         return;
     nl_grow(&load->launches, &load->launch_cap, load->launch_count + 1);
-    (void)gpurows_map_put(&load->calls, key_of(line->first, correlation), load->launch_count, NULL);
+    (void)gpurows_map_put(&load->calls, call_key(line->first, correlation), load->launch_count,
+                          NULL);
     load->launches[load->launch_count++] = launch;
 }
 
@@ -109,7 +110,7 @@ static void call_line(struct roctext *load, const struct roctext_line *line)
 
 /* ---- Device work ---- */
 
-static enum nl_kind kind_of(struct nl_str name)
+static enum nl_kind activity_kind(struct nl_str name)
 {
     if (nl_str_contains(name, "::") || nl_str_contains(name, "<"))
         return NL_KIND_KERNEL;
@@ -181,9 +182,9 @@ static void work_line(struct roctext *load, const struct roctext_line *line)
     struct nl_str name = gpurows_kernel_name(line->name);
     if (!gpurows_times(&load->rows, line->begin, line->end, &slice))
         return;
-    const uint64_t *found = gpurows_map_find(&load->calls, key_of(pid, line->correlation));
+    const uint64_t *found = gpurows_map_find(&load->calls, call_key(pid, line->correlation));
     const struct launch *launch = found ? &load->launches[*found] : NULL;
-    slice.kind = (uint8_t)kind_of(name);
+    slice.kind = (uint8_t)activity_kind(name);
     load->hip_copies |= slice.kind == NL_KIND_MEMCPY;
     bool told = slice.kind == NL_KIND_KERNEL && launch && launch->kernel;
     slice.name = told ? launch->kernel : nl_stage_name(load->rows.stage, name);
@@ -311,7 +312,7 @@ static int64_t pid_in_name(const char *name)
     return pid;
 }
 
-static struct roctext *begin(struct nl_builder *builder, uint32_t source, struct nl_job *job)
+static struct roctext *begin_load(struct nl_builder *builder, uint32_t source, struct nl_job *job)
 {
     struct roctext *load = nl_zalloc(sizeof *load);
     gpurows_begin(&load->rows, builder, source, job);
@@ -340,8 +341,7 @@ static void one_line(struct roctext *load, struct nl_str text)
         work_line(load, &line);
 }
 
-static void report_coverage(struct roctext *load, const char *item, int64_t count,
-                            const char *detail)
+static void report_count(struct roctext *load, const char *item, int64_t count, const char *detail)
 {
     if (count > 0)
         nl_builder_coverage(load->rows.builder, load->source, item, count, detail);
@@ -359,14 +359,14 @@ static bool read_lines(struct roctext *load, struct nl_stream *stream, struct nl
         one_line(load, text);
     }
     bool failed = lines.failed;
-    report_coverage(load, "skipped: line over 4 MiB", (int64_t)lines.cut, NULL);
+    report_count(load, "skipped: line over 4 MiB", (int64_t)lines.cut, NULL);
     textlines_release(&lines);
-    report_coverage(load, "skipped: damaged row", load->bad, "no line of a trace of roctracer");
-    report_coverage(load, "not recorded: names of kernels", load->unnamed,
-                    "give hip_api_trace.txt of the same run beside it");
-    report_coverage(load, "skipped: ends of ranges that were never begun", load->unmatched, NULL);
-    report_coverage(load, "left out: HSA's copies", load->told_twice,
-                    "hcc_ops_trace.txt of the same run has them as HIP's");
+    report_count(load, "skipped: damaged row", load->bad, "no line of a trace of roctracer");
+    report_count(load, "not recorded: names of kernels", load->unnamed,
+                 "give hip_api_trace.txt of the same run beside it");
+    report_count(load, "skipped: ends of ranges that were never begun", load->unmatched, NULL);
+    report_count(load, "left out: HSA's copies", load->told_twice,
+                 "hcc_ops_trace.txt of the same run has them as HIP's");
     if (failed)
         return false;
     if (nl_job_cancelled(load->rows.job))
@@ -378,7 +378,7 @@ static bool roctext_load(struct nl_reading *reading, struct nl_err *err)
 {
     struct roctext *self = reading->input->recording ? *reading->input->recording : NULL;
     if (!self)
-        self = begin(reading->builder, reading->source, reading->job);
+        self = begin_load(reading->builder, reading->source, reading->job);
     if (reading->input->recording)
         *reading->input->recording = self;
     self->source = reading->source;

@@ -395,7 +395,7 @@ static void settle_external_ids(struct reader *r)
                         "PyTorch 1.11 to 2.2 writes them so; operators are found by time instead");
 }
 
-static void settle(struct reader *r)
+static void finish_load(struct reader *r)
 {
     struct chrome_load *load = &r->load;
     chrome_pair(load, r->workers, r->count, r->unit);
@@ -452,7 +452,7 @@ static bool kineto_load(struct nl_reading *reading, struct nl_err *err)
         chrome_worker_init(&r.workers[w], &r.load);
     bool ok = skip_byte_order_mark(&r) && read_documents(&r) && check_content(&r);
     if (ok)
-        settle(&r);
+        finish_load(&r);
     for (unsigned w = 0; w < r.count; w++)
         chrome_worker_release(&r.workers[w]);
     nl_free(r.workers);

@@ -135,7 +135,7 @@ struct nl_str chrome_names_decode(struct chrome_names *names, struct nl_str raw,
     return (struct nl_str){buf->ptr ? buf->ptr : "", buf->len};
 }
 
-static uint32_t look_up(struct chrome_names *names, struct nl_str raw, bool escaped)
+static uint32_t look_up_name(struct chrome_names *names, struct nl_str raw, bool escaped)
 {
     struct nl_str text = chrome_names_decode(names, raw, escaped);
     return names->stage ? nl_stage_name(names->stage, text) : nl_builder_name(names->builder, text);
@@ -145,9 +145,9 @@ uint32_t chrome_names_id(struct chrome_names *names, struct nl_str raw, bool esc
 {
     struct chrome_text_slot *slot = chrome_texts_slot(&names->texts, raw, escaped);
     if (!slot)
-        return look_up(names, raw, escaped);
+        return look_up_name(names, raw, escaped);
     if (slot->kept == CHROME_NOT_KEPT)
-        slot->kept = look_up(names, raw, escaped);
+        slot->kept = look_up_name(names, raw, escaped);
     return slot->kept;
 }
 
@@ -158,6 +158,6 @@ uint32_t chrome_names_seen(struct chrome_names *names, uint32_t slot, uint32_t s
     if (seen->serial != serial)
         return chrome_names_id(names, raw, false);
     if (seen->kept == CHROME_NOT_KEPT)
-        seen->kept = look_up(names, raw, false);
+        seen->kept = look_up_name(names, raw, false);
     return seen->kept;
 }

@@ -119,8 +119,8 @@ static void take_halves(struct pairing *p, struct chrome_worker *workers, unsign
 }
 
 /* The same, in order. After it keys[i].key is the group. */
-static void gather(struct pairing *p, struct chrome_worker *workers, unsigned count, size_t list,
-                   group_fn *group)
+static void gather_halves(struct pairing *p, struct chrome_worker *workers, unsigned count,
+                          size_t list, group_fn *group)
 {
     take_halves(p, workers, count, list);
     p->keys = nl_alloc(p->count * sizeof *p->keys);
@@ -134,7 +134,7 @@ static void gather(struct pairing *p, struct chrome_worker *workers, unsigned co
     nl_free(scratch);
 }
 
-static void release(struct pairing *p)
+static void release_pairing(struct pairing *p)
 {
     nl_free(p->halves);
     p->halves = NULL;
@@ -418,15 +418,15 @@ void chrome_pair(struct chrome_load *load, struct chrome_worker *workers, unsign
     flow_lanes(load, workers, count);
     nl_stage_begin(workers[0].stage, load->source, unit);
     chrome_stacks_open(&load->stacks, &workers[0]);
-    gather(&p, workers, count, offsetof(struct chrome_worker, spans), group_span);
+    gather_halves(&p, workers, count, offsetof(struct chrome_worker, spans), group_span);
     pair_spans(&p);
-    release(&p);
-    gather(&p, workers, count, offsetof(struct chrome_worker, asyncs), group_async);
+    release_pairing(&p);
+    gather_halves(&p, workers, count, offsetof(struct chrome_worker, asyncs), group_async);
     pair_asyncs(&p);
-    release(&p);
-    gather(&p, workers, count, offsetof(struct chrome_worker, flows), group_flow);
+    release_pairing(&p);
+    gather_halves(&p, workers, count, offsetof(struct chrome_worker, flows), group_flow);
     pair_flows(&p);
-    release(&p);
+    release_pairing(&p);
     nl_free(p.open);
     chrome_stacks_finish(&load->stacks, workers, count);
 }

@@ -202,7 +202,7 @@ static int64_t weight_of(const struct chrome_value *value)
 }
 
 /* A whole number that is not negative, else NL_NULL_I64. */
-static int64_t number_of(const struct chrome_value *value)
+static int64_t natural_number(const struct chrome_value *value)
 {
     int64_t number;
     return chrome_integer(value, &number) && number >= 0 ? number : NL_NULL_I64;
@@ -220,11 +220,11 @@ static void take_sample_member(struct chrome_worker *worker, struct chrome_sampl
     else if (nl_str_is(key, "sf") && is_id(value))
         sample->stack = reference_to(&worker->load->stacks, value, false);
     else if (nl_str_is(key, "cpu"))
-        sample->cpu = number_of(value);
+        sample->cpu = natural_number(value);
     else if (nl_str_is(key, "pid"))
-        sample->pid = number_of(value);
+        sample->pid = natural_number(value);
     else if (nl_str_is(key, "tid"))
-        sample->tid = number_of(value);
+        sample->tid = natural_number(value);
 }
 
 void chrome_take_sample(struct chrome_worker *worker, const struct chrome_value *value)

@@ -83,7 +83,7 @@ bool dbrows_open(struct dbrows *db, const struct nl_reading *reading, struct nl_
     return true;
 }
 
-static void report_coverage(struct dbrows *db, const char *item, uint64_t count, const char *detail)
+static void report_count(struct dbrows *db, const char *item, uint64_t count, const char *detail)
 {
     if (count > 0)
         nl_builder_coverage(db->rows.builder, db->rows.source, item, (int64_t)count, detail);
@@ -95,9 +95,9 @@ bool dbrows_close(struct dbrows *db, struct nl_err *err)
     char place[160];
     (void)snprintf(place, sizeof place, "first at byte %llu: %s",
                    (unsigned long long)db->damage.offset, db->damage.what ? db->damage.what : "");
-    report_coverage(db, "damaged: pages of the database", db->damage.pages, place);
-    report_coverage(db, "damaged: rows of the database", db->damage.rows, place);
-    report_coverage(db, "truncated: compressed data", db->cut != NULL, db->cut);
+    report_count(db, "damaged: pages of the database", db->damage.pages, place);
+    report_count(db, "damaged: rows of the database", db->damage.rows, place);
+    report_count(db, "truncated: compressed data", db->cut != NULL, db->cut);
     gpurows_end(&db->rows);
     bool done = true;
     if (nl_job_cancelled(db->rows.job)) {
@@ -160,7 +160,7 @@ void dbrows_tell_others(struct dbrows *db, const char *prefix, const char *const
             len -= uuid; /* the run's id */
         (void)snprintf(item, sizeof item, "not loaded: %.*s", (int)nl_utf8_cut(name, len, 100),
                        name);
-        report_coverage(db, item, rows, "rows of a table that this reader does not use");
+        report_count(db, item, rows, "rows of a table that this reader does not use");
     }
 }
 
@@ -188,7 +188,7 @@ void dbrows_strings_load(struct dbrows *db, struct dbrows_strings *strings, cons
     (void)dbrows_each(db, table, columns, keep_string, strings);
 }
 
-static uint64_t look_up(const struct dbrows_strings *strings, dbfile_cells id)
+static uint64_t look_up_string(const struct dbrows_strings *strings, dbfile_cells id)
 {
     const uint64_t *found = id->type == SQLITEPAGES_INTEGER
                                 ? gpurows_map_find(&strings->map, (uint64_t)id->integer)
@@ -198,10 +198,10 @@ static uint64_t look_up(const struct dbrows_strings *strings, dbfile_cells id)
 
 uint32_t dbrows_name(const struct dbrows_strings *strings, dbfile_cells id)
 {
-    return (uint32_t)look_up(strings, id);
+    return (uint32_t)look_up_string(strings, id);
 }
 
 uint32_t dbrows_tag(const struct dbrows_strings *strings, dbfile_cells id)
 {
-    return (uint32_t)(look_up(strings, id) >> 32);
+    return (uint32_t)(look_up_string(strings, id) >> 32);
 }

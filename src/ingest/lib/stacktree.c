@@ -81,8 +81,8 @@ static __attribute__((noinline)) uint32_t add_frame(struct stack_tree *tree,
     return (uint32_t)tree->frame_count - 1;
 }
 
-static inline uint32_t number_of(struct stack_tree *tree, uint32_t name, uint32_t module,
-                                 uint32_t file, uint32_t line, uint64_t hash)
+static inline uint32_t frame_number(struct stack_tree *tree, uint32_t name, uint32_t module,
+                                    uint32_t file, uint32_t line, uint64_t hash)
 {
     if (tree->frame_bits) {
         size_t mask = ((size_t)1 << tree->frame_bits) - 1;
@@ -98,7 +98,7 @@ static inline uint32_t number_of(struct stack_tree *tree, uint32_t name, uint32_
 uint32_t stack_tree_frame(struct stack_tree *tree, uint32_t name, uint32_t module, uint32_t file,
                           uint32_t line)
 {
-    return number_of(tree, name, module, file, line, frame_hash(name, module, file, line));
+    return frame_number(tree, name, module, file, line, frame_hash(name, module, file, line));
 }
 
 void stack_tree_expect(const struct stack_tree *tree, uint32_t name, uint32_t module, uint32_t file,
@@ -209,7 +209,7 @@ uint32_t stack_tree_add(struct stack_tree *tree, uint32_t caller, uint32_t name,
 {
     uint64_t hash = frame_hash(name, module, file, line);
     if (caller == NL_NULL_ROW)
-        return root_of(tree, number_of(tree, name, module, file, line, hash));
+        return root_of(tree, frame_number(tree, name, module, file, line, hash));
     uint32_t path = path_below(tree->paths[caller], (uint32_t)(hash >> 32));
     if (tree->child_bits) {
         size_t mask = ((size_t)1 << tree->child_bits) - 1;
@@ -220,7 +220,7 @@ uint32_t stack_tree_add(struct stack_tree *tree, uint32_t caller, uint32_t name,
                 is_frame(&tree->frames[child->frame], name, module, file, line))
                 return child->node - 1;
     }
-    return add_child(tree, caller, number_of(tree, name, module, file, line, hash), path);
+    return add_child(tree, caller, frame_number(tree, name, module, file, line, hash), path);
 }
 
 /* Places of all frames are known before the first is looked at, so all are fetched first. */

@@ -118,7 +118,7 @@ struct lines {
 
 /* ---- one line ---- */
 
-static void keep(struct lines *l, struct nl_str object, struct nl_str key)
+static void keep_value(struct lines *l, struct nl_str object, struct nl_str key)
 {
     for (int i = 0; i < SLOTS; i++)
         if (nl_str_is(object, places[i].object) && nl_str_is(key, places[i].key)) {
@@ -150,19 +150,19 @@ static void read_line(struct lines *l)
     memset(l->slot, 0, sizeof l->slot);
     while (jsonpull_member(&l->json)) {
         if (!is_object(l->json.text)) {
-            keep(l, nl_str(""), l->json.text);
+            keep_value(l, nl_str(""), l->json.text);
             continue;
         }
         (void)snprintf(inner, sizeof inner, "%.*s", (int)l->json.text.len, l->json.text.ptr);
         if (jsonpull_next(&l->json) == JSONPULL_OBJECT)
             while (jsonpull_member(&l->json))
-                keep(l, nl_str(inner), l->json.text);
+                keep_value(l, nl_str(inner), l->json.text);
         else
             jsonpull_skip(&l->json);
     }
 }
 
-static struct nl_str text_of(const struct lines *l, enum slot slot)
+static struct nl_str slot_text(const struct lines *l, enum slot slot)
 {
     return l->slot[slot].len ? (struct nl_str){l->text.ptr + l->slot[slot].at, l->slot[slot].len}
                              : (struct nl_str){"", 0};
@@ -171,7 +171,7 @@ static struct nl_str text_of(const struct lines *l, enum slot slot)
 static int64_t i64_of(const struct lines *l, enum slot slot)
 {
     int64_t value = NL_NULL_I64;
-    (void)csvread_i64(text_of(l, slot), &value);
+    (void)csvread_i64(slot_text(l, slot), &value);
     return value;
 }
 
@@ -179,14 +179,14 @@ static int64_t i64_of(const struct lines *l, enum slot slot)
 static uint64_t u64_of(const struct lines *l, enum slot slot)
 {
     uint64_t value = NL_NULL_U64;
-    (void)csvread_u64(text_of(l, slot), &value);
+    (void)csvread_u64(slot_text(l, slot), &value);
     return value;
 }
 
 static int64_t ns_of(const struct lines *l, enum slot slot)
 {
     int64_t value = NL_NULL_I64;
-    (void)csvread_scaled(text_of(l, slot), 3, &value); /* from µs */
+    (void)csvread_scaled(slot_text(l, slot), 3, &value); /* from µs */
     return value;
 }
 
@@ -216,8 +216,8 @@ static uint64_t element_bytes(struct nl_str dtype)
 static uint32_t event_lane(struct lines *l, struct nl_str type)
 {
     char title[120];
-    int len = snprintf(title, sizeof title, "rank %.*s %.*s", (int)text_of(l, RANK).len,
-                       text_of(l, RANK).ptr, NL_UP_TO(80, type));
+    int len = snprintf(title, sizeof title, "rank %.*s %.*s", (int)slot_text(l, RANK).len,
+                       slot_text(l, RANK).ptr, NL_UP_TO(80, type));
     struct nl_str name = {title, len < (int)sizeof title ? (size_t)len : sizeof title - 1};
     uint32_t domain = nl_builder_name(l->rows.builder, name);
     uint32_t lane = gpurows_thread(&l->rows, NL_LANE_ASYNC, i64_of(l, PID), NL_NULL_I64, domain);
@@ -229,16 +229,16 @@ static void add_collective(struct lines *l, struct nl_slice_row *slice)
 {
     struct nl_collective_row row = nl_collective_row();
     struct nl_stage *stage = l->rows.stage;
-    uint64_t count = u64_of(l, COUNT), element = element_bytes(text_of(l, DTYPE));
+    uint64_t count = u64_of(l, COUNT), element = element_bytes(slot_text(l, DTYPE));
     slice->kind = NL_KIND_LIBRARY; /* it lasts as long as enqueueing did */
-    slice->name = nl_stage_name(stage, text_of(l, FUNC));
+    slice->name = nl_stage_name(stage, slot_text(l, FUNC));
     row.slice = nl_stage_slice(stage, slice);
     row.operation = slice->name;
     row.in_elements = count;
     if (count == NL_NULL_U64 || element == 0 || __builtin_mul_overflow(count, element, &row.bytes))
         row.bytes = NL_NULL_U64;
-    row.dtype = text_of(l, DTYPE).len ? nl_stage_name(stage, text_of(l, DTYPE)) : NL_NO_NAME;
-    row.group_name = text_of(l, COMM).len ? nl_stage_name(stage, text_of(l, COMM)) : NL_NO_NAME;
+    row.dtype = slot_text(l, DTYPE).len ? nl_stage_name(stage, slot_text(l, DTYPE)) : NL_NO_NAME;
+    row.group_name = slot_text(l, COMM).len ? nl_stage_name(stage, slot_text(l, COMM)) : NL_NO_NAME;
     row.sequence = i64_of(l, SEQUENCE);
     row.peer = i64_of(l, PEER);
     uint32_t ranks = nl_idmap_get(&l->comms, u64_of(l, COMM));
@@ -260,7 +260,7 @@ static void add_launch(struct lines *l, struct nl_slice_row *slice)
 static void add_event(struct lines *l)
 {
     struct nl_slice_row slice = nl_slice_row();
-    struct nl_str type = text_of(l, TYPE), func = text_of(l, FUNC);
+    struct nl_str type = slot_text(l, TYPE), func = slot_text(l, FUNC);
     if (!gpurows_times(&l->rows, ns_of(l, START), ns_of(l, STOP), &slice))
         return;
     slice.name = nl_stage_name(l->rows.stage, type);
@@ -285,7 +285,7 @@ static void add_kernel(struct lines *l)
         return;
     uint64_t stream = u64_of(l, STREAM);
     slice.kind = NL_KIND_KERNEL;
-    slice.name = nl_stage_name(l->rows.stage, text_of(l, NAME));
+    slice.name = nl_stage_name(l->rows.stage, slot_text(l, NAME));
     slice.lane = gpurows_stream(&l->rows, i64_of(l, PID), i64_of(l, DEVICE), NL_NULL_I64,
                                 stream > INT64_MAX ? NL_NULL_I64 : (int64_t)stream);
     kernel.slice = nl_stage_slice(l->rows.stage, &slice);
@@ -304,7 +304,7 @@ static void add_kernel(struct lines *l)
 static void add_bandwidth(struct lines *l, uint32_t slice, const char *name, enum slot slot)
 {
     struct nl_metric_row metric = nl_metric_row();
-    if (!csvread_f64(text_of(l, slot), &metric.value))
+    if (!csvread_f64(slot_text(l, slot), &metric.value))
         return;
     metric.slice = slice;
     metric.name = nl_stage_name(l->rows.stage, nl_str(name));
@@ -328,13 +328,14 @@ static void add_performance(struct lines *l)
     if (i64_of(l, I_RANK) != NL_NULL_I64)
         nl_builder_process_rank(l->rows.builder, process, i64_of(l, I_RANK));
     slice.kind = NL_KIND_COLLECTIVE;
-    slice.name = nl_stage_name(stage, text_of(l, I_COLLECTIVE));
+    slice.name = nl_stage_name(stage, slot_text(l, I_COLLECTIVE));
     slice.lane = gpurows_thread(&l->rows, NL_LANE_ASYNC, i64_of(l, I_PID), NL_NULL_I64,
-                                nl_builder_name(l->rows.builder, text_of(l, I_COMM)));
+                                nl_builder_name(l->rows.builder, slot_text(l, I_COMM)));
     row.slice = nl_stage_slice(stage, &slice);
     row.operation = slice.name;
     row.bytes = u64_of(l, I_BYTES);
-    row.group_name = text_of(l, I_COMM).len ? nl_stage_name(stage, text_of(l, I_COMM)) : NL_NO_NAME;
+    row.group_name =
+        slot_text(l, I_COMM).len ? nl_stage_name(stage, slot_text(l, I_COMM)) : NL_NO_NAME;
     row.sequence = i64_of(l, I_SEQUENCE);
     row.ranks = u32_of(l, I_RANKS);
     nl_stage_collective(stage, &row);
@@ -347,9 +348,9 @@ static void add_performance(struct lines *l)
 
 static void take_line(struct lines *l)
 {
-    struct nl_str record = text_of(l, RECORD), type = text_of(l, TYPE);
+    struct nl_str record = slot_text(l, RECORD), type = slot_text(l, TYPE);
     l->events++;
-    if (text_of(l, I_COLLECTIVE).len) {
+    if (slot_text(l, I_COLLECTIVE).len) {
         l->inspector = true;
         add_performance(l);
     } else if (nl_str_is(record, "event") && type.len) {

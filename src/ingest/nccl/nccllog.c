@@ -157,7 +157,8 @@ static const struct {
              {"int64", 8},  {"uint64", 8},   {"half", 2},     {"float", 4},
              {"double", 8}, {"bfloat16", 2}, {"fp8_e4m3", 1}, {"fp8_e5m2", 1}};
 
-static uint32_t lane_of(struct log *log, int64_t pid, int64_t device, const struct comm *comm)
+static uint32_t communicator_lane(struct log *log, int64_t pid, int64_t device,
+                                  const struct comm *comm)
 {
     uint32_t process = nl_builder_process(log->builder, log->source, pid);
     struct nl_lane_key key = {.kind = NL_LANE_ASYNC,
@@ -191,7 +192,7 @@ static void take_call(struct log *log, const struct said *said)
     slice.dur = 0;
     slice.flags = NL_SLICE_INSTANT;
     slice.name = nl_stage_name(log->stage, name);
-    slice.lane = lane_of(log, said->pid, said->device, comm);
+    slice.lane = communicator_lane(log, said->pid, said->device, comm);
     row.slice = nl_stage_slice(log->stage, &slice);
     row.operation = slice.name;
     int64_t count = number_after(said->text, " count ");

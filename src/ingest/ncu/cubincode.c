@@ -35,7 +35,7 @@ void cubincode_release(struct cubincode *code)
     *code = (struct cubincode){0};
 }
 
-static uint64_t key_of(uint64_t id, struct nl_str function)
+static uint64_t function_key(uint64_t id, struct nl_str function)
 {
     return nl_hash(function.ptr, function.len) ^ id * 0x9E3779B97F4A7C15u;
 }
@@ -82,7 +82,8 @@ static void take_code(void *context, struct nl_str name, struct nl_str content)
     if (!nl_str_starts(name, prefix) || !count || count > MAX_CUBINCODE - code->operation_count)
         return;
     struct nl_str function = {name.ptr + sizeof prefix - 1, name.len - (sizeof prefix - 1)};
-    (void)gpurows_map_put(&code->known, key_of(program->id, function), code->function_count, &made);
+    (void)gpurows_map_put(&code->known, function_key(program->id, function), code->function_count,
+                          &made);
     if (!made)
         return;
     nl_grow(&code->functions, &code->function_cap, code->function_count + 1);
@@ -120,7 +121,7 @@ void cubincode_add(struct cubincode *code, uint64_t id, const void *bytes, size_
 const struct cubincode_function *cubincode_find(const struct cubincode *code, uint64_t id,
                                                 struct nl_str function)
 {
-    const uint64_t *number = gpurows_map_find(&code->known, key_of(id, function));
+    const uint64_t *number = gpurows_map_find(&code->known, function_key(id, function));
     return number && *number < code->function_count ? &code->functions[*number] : NULL;
 }
 

@@ -220,7 +220,7 @@ static void add_file(struct cubinlines *lines, struct nl_str path)
         (struct nl_str){nl_arena_text(&lines->texts, path.ptr, path.len), path.len};
 }
 
-static uint64_t key_of(uint64_t id, struct nl_str function)
+static uint64_t function_key(uint64_t id, struct nl_str function)
 {
     return nl_hash(function.ptr, function.len) ^ id * 0x9E3779B97F4A7C15u;
 }
@@ -281,7 +281,8 @@ static void set_address(struct unit *unit, struct span *operand)
     unit->address = unit->start = read_little_endian(operand, 8);
     if (!name.len)
         return;
-    (void)gpurows_map_put(&lines->known, key_of(unit->id, name), lines->function_count, &made);
+    (void)gpurows_map_put(&lines->known, function_key(unit->id, name), lines->function_count,
+                          &made);
     unit->open = made;
     unit->function = (struct cubinlines_function){lines->row_count, 0};
 }
@@ -467,7 +468,7 @@ void cubinlines_add_table(struct cubinlines *lines, uint64_t id, const void *byt
 const struct cubinlines_function *cubinlines_find(const struct cubinlines *lines, uint64_t id,
                                                   struct nl_str function)
 {
-    const uint64_t *number = gpurows_map_find(&lines->known, key_of(id, function));
+    const uint64_t *number = gpurows_map_find(&lines->known, function_key(id, function));
     return number && *number < lines->function_count ? &lines->functions[*number] : NULL;
 }
 

@@ -113,8 +113,8 @@ static int64_t offset_of(const struct ncu_code *code, int64_t number)
     return inside ? number - code->first : NL_NULL_I64;
 }
 
-static const struct cubinlines_row *line_of(const struct ncu_code *code, int64_t offset,
-                                            size_t *near)
+static const struct cubinlines_row *source_line(const struct ncu_code *code, int64_t offset,
+                                                size_t *near)
 {
     return code->function && offset != NL_NULL_I64
                ? cubinlines_at(code->lines, code->function, (uint64_t)offset, near)
@@ -145,7 +145,7 @@ static struct nl_staged_keys *stage_keys(struct ncu_instances *in, struct nl_sta
     size_t near = 0, near_ptx = 0;
     for (uint32_t i = 0; i < count; i++) {
         places->offset[i] = offset_of(code, numbers[i]);
-        const struct cubinlines_row *line = line_of(code, places->offset[i], &near);
+        const struct cubinlines_row *line = source_line(code, places->offset[i], &near);
         places->file[i] = line ? file_name(in, stage, code->lines, line->file) : NL_NO_NAME;
         places->line[i] = line ? line->line : NL_NULL_U32;
         inside = inside || places->offset[i] != NL_NULL_I64;

@@ -62,7 +62,7 @@ static void start_workers(struct nsys_load *load)
     }
 }
 
-static void release(struct nsys_load *load)
+static void release_load(struct nsys_load *load)
 {
     for (unsigned i = 0; i < load->worker_count; i++) {
         sqlitepages_scratch_release(&load->workers[i].scratch);
@@ -124,7 +124,7 @@ static bool load_path(const struct nl_reading *reading, const char *path, enum d
     load->job = reading->job;
     load->input = reading->input;
     bool done = load_from(load, path, way, err);
-    release(load);
+    release_load(load);
     nl_free(load);
     if (!done && err)
         nl_err_at(err, reading->input->place, err->offset);

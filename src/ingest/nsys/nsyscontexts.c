@@ -47,7 +47,7 @@ static bool is_stopped(const struct switches *switches, size_t count)
     return worker->stop;
 }
 
-static void gather(void *context, dbfile_cells cells)
+static void gather_switch(void *context, dbfile_cells cells)
 {
     struct switches *switches = context;
     struct nsys_worker *worker = switches->worker;
@@ -147,7 +147,7 @@ static void switches_whole(struct nsys_worker *worker, struct dbfile_table *tabl
 {
     struct switches switches = {.worker = worker};
     struct dbfile_reader *reader = dbfile_reader_new(&worker->load->db, table, columns);
-    dbfile_reader_all(reader, &worker->scratch, gather, &switches, &worker->damage);
+    dbfile_reader_all(reader, &worker->scratch, gather_switch, &switches, &worker->damage);
     nl_free(reader);
     struct nl_keyed *order = sorted(&switches);
     for (size_t i = 0; i < switches.count && !is_stopped(&switches, i); i++)

@@ -31,7 +31,7 @@ static bool is_stopped(struct nsys_worker *worker, size_t count)
     return worker->stop;
 }
 
-static void gather(void *context, const struct sqlitepages_cell *cells)
+static void gather_row(void *context, const struct sqlitepages_cell *cells)
 {
     struct gathered *gathered = context;
     if (gathered->count >= UINT32_MAX || is_stopped(gathered->worker, gathered->count))
@@ -157,7 +157,7 @@ static void pair_switches(struct nsys_worker *worker, int64_t (*rows)[COLUMNS],
 static void sched_whole(struct nsys_worker *worker, struct dbfile_table *table)
 {
     struct gathered gathered = {.worker = worker, .columns = S_CELLS};
-    gather_all(&gathered, table, sched_columns, gather);
+    gather_all(&gathered, table, sched_columns, gather_row);
     struct nl_keyed *order = nl_alloc((gathered.count + 1) * sizeof *order);
     struct nl_keyed *scratch = nl_alloc((gathered.count + 1) * sizeof *scratch);
     for (size_t i = 0; i < gathered.count; i++)
@@ -181,7 +181,7 @@ static void gather_frame(void *context, const struct sqlitepages_cell *cells)
 {
     struct gathered *gathered = context;
     size_t at = gathered->count;
-    gather(gathered, cells);
+    gather_row(gathered, cells);
     if (gathered->count == at)
         return;
     gathered->rows[at][F_SYMBOL] = nsys_name(gathered->worker, &cells[F_SYMBOL]);

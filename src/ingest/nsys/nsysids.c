@@ -119,7 +119,7 @@ static uint32_t cached_name(struct nsys_worker *worker, struct nsys_string *stri
     return name;
 }
 
-static uint32_t name_of(struct nsys_worker *worker, dbfile_cells cell, bool api)
+static uint32_t name_in_cell(struct nsys_worker *worker, dbfile_cells cell, bool api)
 {
     if (cell->type == SQLITEPAGES_INTEGER) {
         struct nsys_string *string = nsys_string_find(&worker->load->strings, cell->integer);
@@ -136,12 +136,12 @@ static uint32_t name_of(struct nsys_worker *worker, dbfile_cells cell, bool api)
 
 uint32_t nsys_name(struct nsys_worker *worker, dbfile_cells cell)
 {
-    return name_of(worker, cell, false);
+    return name_in_cell(worker, cell, false);
 }
 
 uint32_t nsys_api_name(struct nsys_worker *worker, dbfile_cells cell)
 {
-    return name_of(worker, cell, true);
+    return name_in_cell(worker, cell, true);
 }
 
 struct nl_str nsys_text(const struct nsys_load *load, dbfile_cells cell)

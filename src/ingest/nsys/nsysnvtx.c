@@ -58,7 +58,7 @@ static bool is_naming(enum nsys_nvtx type)
 }
 
 /* Number of a domain or category; "none" is recorded as NULL or 0. */
-static int64_t number_of(dbfile_cells cell)
+static int64_t domain_number(dbfile_cells cell)
 {
     int64_t number = dbcell_i64(cell);
     return number == NL_NULL_I64 ? 0 : number;
@@ -79,7 +79,7 @@ static void keep_name(void *context, const struct sqlitepages_cell *cells)
         return;
     uint64_t thread = nsys_global(&cells[N_THREAD]);
     struct nsys_named named = {.process = nsys_process_of(thread),
-                               .a = number_of(&cells[N_DOMAIN]),
+                               .a = domain_number(&cells[N_DOMAIN]),
                                .name = nl_builder_name(load->builder, text)};
     if (type == NSYS_NVTX_THREAD) {
         named.process = thread;
@@ -89,7 +89,7 @@ static void keep_name(void *context, const struct sqlitepages_cell *cells)
     } else if (type == NSYS_NVTX_DOMAIN) {
         nsys_named_add(&load->domains, named);
     } else {
-        named.b = number_of(&cells[N_CATEGORY]);
+        named.b = domain_number(&cells[N_CATEGORY]);
         nsys_named_add(&load->categories, named);
     }
 }
@@ -167,7 +167,7 @@ void nsys_nvtx_prepare(struct nsys_load *load)
  * domains: those are distinguished by number. */
 static uint32_t domain_name(struct nsys_worker *worker, dbfile_cells cells)
 {
-    int64_t number = number_of(&cells[N_DOMAIN]);
+    int64_t number = domain_number(&cells[N_DOMAIN]);
     if (number == 0)
         return 0;
     uint64_t process = nsys_process_of(nsys_global(&cells[N_THREAD]));
@@ -185,12 +185,12 @@ static uint32_t domain_name(struct nsys_worker *worker, dbfile_cells cells)
 
 static uint32_t category_name(struct nsys_worker *worker, dbfile_cells cells)
 {
-    int64_t number = number_of(&cells[N_CATEGORY]);
+    int64_t number = domain_number(&cells[N_CATEGORY]);
     if (number == 0)
         return 0;
     uint64_t process = nsys_process_of(nsys_global(&cells[N_THREAD]));
-    const struct nsys_named *named =
-        nsys_named_find(&worker->load->categories, process, number_of(&cells[N_DOMAIN]), number);
+    const struct nsys_named *named = nsys_named_find(&worker->load->categories, process,
+                                                     domain_number(&cells[N_DOMAIN]), number);
     if (named)
         return named->name;
     char text[32];

@@ -192,7 +192,7 @@ static double size_of(const struct nvprofcsv *load, int what)
 }
 
 /* The last column takes the rest of a row whose name has bare commas. */
-static struct nl_str name_of(const struct nvprofcsv *load)
+static struct nl_str row_name(const struct nvprofcsv *load)
 {
     struct nl_str name = cell(load, T_NAME);
     const struct csvread *csv = &load->csv;
@@ -296,7 +296,7 @@ static void stage_call(struct nvprofcsv *load, struct nl_slice_row *slice, uint6
     nl_stage_api(load->rows.stage, &api);
 }
 
-static enum nl_kind kind_of(struct nl_str name)
+static enum nl_kind slice_kind(struct nl_str name)
 {
     if (nl_str_starts(name, "[CUDA memcpy"))
         return NL_KIND_MEMCPY;
@@ -306,7 +306,7 @@ static enum nl_kind kind_of(struct nl_str name)
 static void trace_row(struct nvprofcsv *load, bool gpu)
 {
     struct nl_slice_row slice = nl_slice_row();
-    struct nl_str name = name_of(load);
+    struct nl_str name = row_name(load);
     int64_t start = time_of(load, T_START), dur = time_of(load, T_DURATION);
     bool known = start != NL_NULL_I64 && dur != NL_NULL_I64 && dur < ((int64_t)1 << 61) &&
                  start < ((int64_t)1 << 62);
@@ -320,7 +320,7 @@ static void trace_row(struct nvprofcsv *load, bool gpu)
         stage_call(load, &slice, id);
         return;
     }
-    slice.kind = (uint8_t)kind_of(name);
+    slice.kind = (uint8_t)slice_kind(name);
     slice.lane = gpurows_stream(&load->rows, load->pid, device, whole(load, T_CONTEXT),
                                 whole(load, T_STREAM));
     uint32_t row = nl_stage_slice(load->rows.stage, &slice);
@@ -342,7 +342,7 @@ static void summary_row(struct nvprofcsv *load)
         load->unknown++;
         return;
     }
-    stack.name = nl_stage_name(load->rows.stage, name_of(load));
+    stack.name = nl_stage_name(load->rows.stage, row_name(load));
     stack.module = nl_stage_name(load->rows.stage, cell(load, T_TYPE));
     call.stack = nl_stage_stack(load->rows.stage, &stack);
     nl_stage_call(load->rows.stage, &call);

@@ -57,7 +57,7 @@ static bool read_events(struct ort_load *load, struct nl_job *job, struct nl_err
     }
 }
 
-static void report(struct ort_load *load)
+static void report_coverage(struct ort_load *load)
 {
     static const struct {
         const char *item, *detail;
@@ -130,7 +130,7 @@ static bool ort_load(struct nl_reading *reading, struct nl_err *err)
         ok = read_events(load, reading->job, err);
     ok = ok && check_content(load, reading->input, err);
     if (ok) {
-        report(load);
+        report_coverage(load);
         describe(load);
     }
     jsonpull_release(&json);

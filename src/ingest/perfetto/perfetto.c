@@ -303,7 +303,7 @@ static void cover(struct perfetto_load *load)
                             "no packet holds a slice, a counter, a switch or a sample");
 }
 
-static void release(struct perfetto_load *load)
+static void release_load(struct perfetto_load *load)
 {
     for (size_t i = 0; i < load->sequence_count; i++) {
         nl_idmap_release(&load->sequences[i].interned);
@@ -361,7 +361,7 @@ static bool perfetto_load(struct nl_reading *reading, struct nl_err *err)
     nl_arena_init(&load->arena);
     nl_buf_init(&load->text, MAX_TEXT);
     bool done = load_trace(load, reading->file->bytes, reading->file->size, err);
-    release(load);
+    release_load(load);
     nl_free(load);
     return done;
 }

@@ -92,7 +92,7 @@ static void read_text(struct perfetto_load *load, const struct perfetto_packet *
     }
 }
 
-static void read_number(const struct wire_field *field, struct event *event)
+static void read_event_field(const struct wire_field *field, struct event *event)
 {
     switch (field->number) {
     case EVENT_TYPE: event->type = field->value; break;
@@ -163,7 +163,7 @@ static void read_event(struct perfetto_load *load, const struct perfetto_packet 
             event->stack = perfetto_event_stack(load, packet->sequence, &field);
             break;
         default:
-            read_number(&field, event);
+            read_event_field(&field, event);
             load->notes[PERFETTO_NOTE_TYPED] += is_typed(&field);
             break;
         }

@@ -193,7 +193,7 @@ static void add_counter(struct perfetto_load *load, const struct perfetto_record
     nl_stage_counter(load->stage, &row);
 }
 
-static void begin(struct pairing *pairing, uint32_t record)
+static void push_open_slice(struct pairing *pairing, uint32_t record)
 {
     nl_grow(&pairing->open, &pairing->cap, pairing->depth + 1);
     pairing->open[pairing->depth++] = record;
@@ -236,7 +236,7 @@ static void change_state(struct pairing *pairing, uint32_t row)
             add_slice(pairing->load, before, dur, NL_NO_NAME);
     }
     if (record->name)
-        begin(pairing, row);
+        push_open_slice(pairing, row);
 }
 
 static void close_track(struct pairing *pairing)
@@ -253,7 +253,7 @@ static void take_half(struct pairing *pairing, uint32_t row)
     struct perfetto_load *load = pairing->load;
     const struct perfetto_record *record = &load->records[row];
     switch ((enum perfetto_type)record->type) {
-    case PERFETTO_BEGIN: begin(pairing, row); break;
+    case PERFETTO_BEGIN: push_open_slice(pairing, row); break;
     case PERFETTO_END: end(pairing, record); break;
     case PERFETTO_INSTANT: add_slice(load, record, 0, NL_NO_NAME); break;
     case PERFETTO_COUNTER: add_counter(load, record); break;

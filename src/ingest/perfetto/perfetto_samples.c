@@ -11,8 +11,9 @@
 
 /* ---- call stacks ---- */
 
-static struct nl_str text_of(struct perfetto_load *load, const struct perfetto_sequence *sequence,
-                             uint32_t kind, uint64_t iid)
+static struct nl_str interned_text(struct perfetto_load *load,
+                                   const struct perfetto_sequence *sequence, uint32_t kind,
+                                   uint64_t iid)
 {
     return iid ? perfetto_text(load, sequence, kind, iid)->text : (struct nl_str){"", 0};
 }
@@ -36,7 +37,7 @@ static uint32_t module_of(struct perfetto_load *load, const struct perfetto_sequ
         bool more = field.number == MAPPING_PATH_STRING_IDS &&
                     (wire_is_varint(&field) || wire_varint(&packed, &piece));
         for (; more && !load->text.overflow; more = wire_varint(&packed, &piece)) {
-            struct nl_str part = text_of(load, sequence, PERFETTO_MAPPING_PATHS, piece);
+            struct nl_str part = interned_text(load, sequence, PERFETTO_MAPPING_PATHS, piece);
             bool slash = part.len && part.ptr[0] == '/';
             nl_buf_add(&load->text, "/", !slash && load->text.len > 0);
             nl_buf_add(&load->text, part.ptr, part.len);
@@ -56,13 +57,13 @@ static struct nl_stack_row read_frame(struct perfetto_load *load,
     while (wire_next(&wire, &field)) {
         switch (field.number) {
         case FRAME_FUNCTION_NAME_ID:
-            frame.name = cpuprofile_name(&load->profile,
-                                         text_of(load, sequence, PERFETTO_FUNCTIONS, field.value));
+            frame.name = cpuprofile_name(
+                &load->profile, interned_text(load, sequence, PERFETTO_FUNCTIONS, field.value));
             break;
         case FRAME_MAPPING_ID: frame.module = module_of(load, sequence, field.value); break;
         case FRAME_SOURCE_PATH_IID:
-            frame.file = cpuprofile_name(&load->profile,
-                                         text_of(load, sequence, PERFETTO_SOURCES, field.value));
+            frame.file = cpuprofile_name(
+                &load->profile, interned_text(load, sequence, PERFETTO_SOURCES, field.value));
             break;
         case FRAME_LINE_NUMBER:
             frame.line = field.value < NL_NULL_U32 ? (uint32_t)field.value : frame.line;

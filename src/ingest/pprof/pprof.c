@@ -202,7 +202,7 @@ static void cover(struct pprof *p)
     cpuprofile_cover(profile, "not loaded: values without a type", p->extra, NULL);
 }
 
-static void release(struct pprof *p)
+static void release_pprof(struct pprof *p)
 {
     nl_free(p->strings);
     nl_free(p->functions);
@@ -251,7 +251,7 @@ static bool pprof_load(struct nl_reading *reading, struct nl_err *err)
                            p->type_count ? "the file is damaged before its first sample"
                                          : "the profile has no types of samples");
     }
-    release(p);
+    release_pprof(p);
     done = cpuprofile_end(&p->profile, done ? err : NULL) && done;
     nl_free(p);
     return done;

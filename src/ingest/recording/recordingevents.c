@@ -514,7 +514,7 @@ static void join_halves(struct rec_events *e)
         close_from(e, &e->track[i], 0, e->thread[e->track[i].thread].last_ts);
 }
 
-static void report(struct rec_events *e)
+static void report_events(struct rec_events *e)
 {
     struct rec_load *load = e->load;
     char text[32], key[64];
@@ -543,7 +543,7 @@ static void report(struct rec_events *e)
     rec_cover(load, "flows that arrive without having left", e->no_flow, NULL);
 }
 
-static void release(struct rec_events *e)
+static void release_events(struct rec_events *e)
 {
     for (size_t i = 0; i < e->track_count; i++) {
         nl_free(e->track[i].open);
@@ -583,8 +583,8 @@ bool rec_events_read(struct rec_load *load, struct nl_err *err)
     }
     if (done) {
         join_halves(&e);
-        report(&e);
+        report_events(&e);
     }
-    release(&e);
+    release_events(&e);
     return done;
 }

@@ -167,7 +167,8 @@ static void peer_copy(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
     stage_copy(gpu, cell, &work, &peers);
 }
 
-static void fill(struct rec_gpu *gpu, const struct nl_rec_cell *cell, const unsigned char *more)
+static void device_memset(struct rec_gpu *gpu, const struct nl_rec_cell *cell,
+                          const unsigned char *more)
 {
     struct nl_rec_work work;
     struct nl_slice_row slice;
@@ -468,7 +469,7 @@ static const struct {
     KIND(NL_REC_GPU_KERNEL, kernel, sizeof(struct nl_rec_work) + sizeof(struct nl_rec_shape)),
     KIND(NL_REC_GPU_COPY, copy, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_PEER_COPY, peer_copy, sizeof(struct nl_rec_work) + sizeof(struct nl_rec_peers)),
-    KIND(NL_REC_GPU_MEMSET, fill, sizeof(struct nl_rec_work)),
+    KIND(NL_REC_GPU_MEMSET, device_memset, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_GRAPH, whole_graph, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_SYNC, wait_for, sizeof(struct nl_rec_work)),
     KIND(NL_REC_GPU_CALL, call, sizeof(struct nl_rec_call)),

@@ -13,7 +13,7 @@ static uint32_t cpu_name(struct rec_load *load, uint32_t cpu)
     return nl_stage_name(load->stage, nl_str(text));
 }
 
-static uint32_t lane_of(struct rec_load *load, uint32_t thread)
+static uint32_t sched_lane(struct rec_load *load, uint32_t thread)
 {
     struct nl_builder *builder = load->builder;
     uint32_t lane = nl_idmap_get(&load->run_lanes, thread);
@@ -41,7 +41,7 @@ bool rec_run_take(struct rec_load *load, const struct nl_rec_cell *cell,
     slice.ts = (int64_t)cell->time;
     slice.dur = (int64_t)(more->value - cell->time);
     slice.kind = NL_KIND_SCHED;
-    slice.lane = lane_of(load, cell->id);
+    slice.lane = sched_lane(load, cell->id);
     slice.name = cpu_name(load, more->a);
     if (cell->depth == NL_REC_RAN_READY)
         slice.flags = NL_SLICE_READY;

@@ -151,7 +151,7 @@ static const struct nl_stack_row *frame_of(struct rec_samples *samples, uint32_t
     return &samples->frames[at];
 }
 
-static uint32_t lane_of(struct rec_samples *samples, uint32_t thread)
+static uint32_t thread_lane(struct rec_samples *samples, uint32_t thread)
 {
     uint32_t lane = nl_idmap_get(&samples->lane_of, thread);
     if (lane != NL_NO_ROW)
@@ -183,7 +183,7 @@ bool rec_samples_take(struct rec_samples *samples, const struct nl_rec_cell *cel
     struct nl_sample_row row = nl_sample_row();
     if (cell->time < (uint64_t)INT64_MAX / 2)
         row.ts = (int64_t)cell->time;
-    row.lane = lane_of(samples, cell->id);
+    row.lane = thread_lane(samples, cell->id);
     if (fixed[1].a != NL_REC_NO_CPU)
         row.cpu = fixed[1].a;
     if (fixed[0].value <= INT64_MAX)

@@ -261,7 +261,7 @@ static uint32_t node_of(struct collapsed *load, struct nl_str stack)
 
 /* ---- lines ---- */
 
-static void take_number(struct collapsed *load, struct gathered *row, struct nl_str text)
+static void set_weight(struct collapsed *load, struct gathered *row, struct nl_str text)
 {
     size_t point = 0;
     int64_t all;
@@ -286,11 +286,12 @@ static void take_number(struct collapsed *load, struct gathered *row, struct nl_
     row->whole += all / MILLION;
 }
 
-static void gather(struct collapsed *load, uint32_t node, struct nl_str weight, unsigned event)
+static void gather_sample(struct collapsed *load, uint32_t node, struct nl_str weight,
+                          unsigned event)
 {
     struct gathered row = {
         .node = node, .lane = load->lane, .event = load->two_weights ? load->events[event] : 0};
-    take_number(load, &row, weight);
+    set_weight(load, &row, weight);
     nl_grow(&load->rows, &load->cap, load->count + 1);
     load->rows[load->count++] = row;
 }
@@ -323,8 +324,8 @@ static void take_line(struct collapsed *load, struct nl_str line)
     uint32_t node = node_of(load, line);
     load->empty += node == NL_NULL_ROW;
     if (before.len)
-        gather(load, node, before, 0);
-    gather(load, node, weight, 1);
+        gather_sample(load, node, before, 0);
+    gather_sample(load, node, weight, 1);
 }
 
 static void stage_rows(struct collapsed *load)
@@ -351,7 +352,7 @@ static void stage_rows(struct collapsed *load)
     }
 }
 
-static void report(struct collapsed *load, const struct textlines *lines)
+static void report_coverage(struct collapsed *load, const struct textlines *lines)
 {
     struct cpuprofile *profile = &load->profile;
     cpuprofile_no_timeline(profile);
@@ -385,7 +386,7 @@ static bool load_lines(struct collapsed *load, struct textlines *lines, struct n
     if (lines->failed)
         return false;
     stage_rows(load);
-    report(load, lines);
+    report_coverage(load, lines);
     if (load->count || cpuprofile_stopped(&load->profile))
         return true;
     return nl_fail(err, NL_FORMAT, "no line has a call stack and a weight");

@@ -102,7 +102,7 @@ static bool is_clock(struct nl_str event)
     return nl_str_starts(event, "cpu-clock") || nl_str_starts(event, "task-clock");
 }
 
-static uint32_t lane_of(struct perf *load, const struct perfline_header *header)
+static uint32_t thread_lane(struct perf *load, const struct perfline_header *header)
 {
     struct nl_str known = {load->comm.ptr, load->comm.len};
     if (load->lane != NL_NULL_ROW && load->pid == header->pid && load->tid == header->tid &&
@@ -137,7 +137,7 @@ static void take_header(struct perf *load, const struct perfline_header *header)
     stage_sample(load);
     struct nl_sample_row row = nl_sample_row();
     row.ts = header->time_ns;
-    row.lane = lane_of(load, header);
+    row.lane = thread_lane(load, header);
     row.cpu = header->cpu;
     row.event = cpuprofile_name(&load->profile, header->event);
     row.weight = header->period == NL_NULL_I64 ? 1 : header->period;
@@ -195,7 +195,7 @@ static void take_line(struct perf *load, struct nl_str line)
         load->odd++;
 }
 
-static void report(struct perf *load, const struct textlines *lines)
+static void report_coverage(struct perf *load, const struct textlines *lines)
 {
     struct cpuprofile *profile = &load->profile;
     cpuprofile_cover(profile, "skipped: lines that are neither header nor frame", load->odd, NULL);
@@ -221,7 +221,7 @@ static bool load_lines(struct perf *load, struct textlines *lines, struct nl_err
     if (lines->failed)
         return false;
     stage_sample(load);
-    report(load, lines);
+    report_coverage(load, lines);
     return true;
 }
 

@@ -112,7 +112,7 @@ static uint32_t node_of(const struct pstats *load, uint32_t function)
 }
 
 /* Makes nodes of the functions that wait and stages the rows that wait for these. */
-static void settle(struct pstats *load)
+static void stage_waiting_rows(struct pstats *load)
 {
     uint32_t first = load->numbers - load->waiting_count;
     for (uint32_t i = 0; i < load->waiting_count; i++)
@@ -147,14 +147,14 @@ static void add_call_row(struct pstats *load, const struct nl_call_row *row)
         return;
     }
     if (load->row_count == WAITING_ROWS)
-        settle(load);
+        stage_waiting_rows(load);
     load->rows[load->row_count++] = *row;
 }
 
 static uint32_t add_function(struct pstats *load, const struct nl_stack_row *row)
 {
     if (load->waiting_count == WAITING_FUNCTIONS)
-        settle(load);
+        stage_waiting_rows(load);
     cpuprofile_expect(&load->profile, row);
     load->waiting[load->waiting_count++] = *row;
     return load->numbers++;
@@ -300,7 +300,7 @@ static bool read_entry(struct pstats *load)
     return !marshal->problem;
 }
 
-static void report(struct pstats *load)
+static void report_coverage(struct pstats *load)
 {
     struct cpuprofile *profile = &load->profile;
     cpuprofile_no_timeline(profile);
@@ -331,8 +331,8 @@ static bool load_file(struct pstats *load, const struct whole_file *file, const 
     if (first.type == MARSHAL_DICT)
         while (!cpuprofile_stopped(&load->profile) && read_entry(load))
             whole_file_passed(file, &mark, load->marshal.at);
-    settle(load);
-    report(load);
+    stage_waiting_rows(load);
+    report_coverage(load);
     if (load->functions || cpuprofile_stopped(&load->profile))
         return true;
     nl_err_at(err, place, load->marshal.at - load->marshal.start);

@@ -285,7 +285,7 @@ static void stage_lines(struct scalene *load)
     }
 }
 
-static void report(struct scalene *load)
+static void report_coverage(struct scalene *load)
 {
     struct cpuprofile *profile = &load->profile;
     cpuprofile_no_timeline(profile);
@@ -317,7 +317,7 @@ static bool load_stream(struct scalene *load, struct nl_stream *stream, const ch
         while (!cpuprofile_stopped(&load->profile) && jsonpull_member(&load->reader))
             take_member(load);
     stage_lines(load);
-    report(load);
+    report_coverage(load);
     if (load->line_count || load->footprints || cpuprofile_stopped(&load->profile))
         return true;
     nl_err_at(err, place, (int64_t)jsonpull_offset(&load->reader));

@@ -179,7 +179,7 @@ static void take_profiles(struct speedscope *load)
     jsonpull_release(&reader);
 }
 
-static void report(struct speedscope *load)
+static void report_coverage(struct speedscope *load)
 {
     const struct speedscope_counts *counts = &load->counts;
     const struct {
@@ -212,7 +212,7 @@ static bool load_all(struct speedscope *load, struct nl_err *err)
     jsonpull_memory(&load->reader, load->file->bytes, load->file->size, 0);
     look_through(load);
     take_profiles(load);
-    report(load);
+    report_coverage(load);
     if (load->counts.sampled + load->counts.evented || cpuprofile_stopped(&load->profile))
         return true;
     return nl_fail(err, NL_FORMAT, "no profile can be read%s%s", load->reader.problem ? ": " : "",

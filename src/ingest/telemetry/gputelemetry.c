@@ -134,7 +134,7 @@ static size_t number_length(struct nl_str cell)
     return at;
 }
 
-static uint32_t lane_of(struct telemetry *t, int64_t device, struct nl_str entity)
+static uint32_t entity_lane(struct telemetry *t, int64_t device, struct nl_str entity)
 {
     struct nl_lane_key key = {.kind = NL_LANE_DEVICE,
                               .process = t->process,
@@ -160,7 +160,7 @@ static uint32_t series_of(struct telemetry *t, int64_t device, struct nl_str ent
     key = nl_hash_pair(nl_hash_pair(key, (uint64_t)device), t->process);
     uint32_t series = nl_idmap_get(&t->series, key);
     if (series == NL_NO_ROW) {
-        series = nl_builder_series(t->builder, lane_of(t, device, entity), name, unit);
+        series = nl_builder_series(t->builder, entity_lane(t, device, entity), name, unit);
         nl_idmap_put(&t->series, key, series);
         t->series_count++;
     }

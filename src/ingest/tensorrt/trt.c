@@ -143,7 +143,7 @@ static bool check_content(struct trt_load *load, const struct nl_input *input,
     return true;
 }
 
-static void report(struct trt_load *load, const struct kind *kind)
+static void report_coverage(struct trt_load *load, const struct kind *kind)
 {
     char detail[160];
     const struct jsonpull *json = load->json;
@@ -181,7 +181,7 @@ static bool trt_load(struct nl_reading *reading, struct nl_err *err)
     kind->read(&load);
     bool ok = check_content(&load, reading->input, kind, err);
     if (ok)
-        report(&load, kind);
+        report_coverage(&load, kind);
     jsonpull_release(&json);
     nl_buf_release(&load.text);
     nl_buf_release(&load.more);

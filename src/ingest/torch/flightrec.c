@@ -75,7 +75,7 @@ static struct pickle_value get(const struct dump *dump, struct pickle_value dict
     return pickle_get(dump->pickle, dict, key);
 }
 
-static struct nl_str text_of(const struct dump *dump, struct pickle_value dict, const char *key)
+static struct nl_str member_text(const struct dump *dump, struct pickle_value dict, const char *key)
 {
     return pickle_text(dump->pickle, get(dump, dict, key));
 }
@@ -92,8 +92,8 @@ static void tell_groups(struct dump *dump)
         char key[100], value[1200];
         struct pickle_value config = pickle_item(p, dump->rows.groups, i);
         struct nl_str name = pickle_text(p, pickle_key(p, dump->rows.groups, i));
-        struct nl_str description = text_of(dump, config, "desc");
-        struct nl_str ranks = text_of(dump, config, "ranks");
+        struct nl_str description = member_text(dump, config, "desc");
+        struct nl_str ranks = member_text(dump, config, "ranks");
         snprintf(key, sizeof key, "process group %.*s", NL_UP_TO(60, name));
         int len = snprintf(value, sizeof value, "%.*s %.*s", NL_UP_TO(150, description),
                            NL_UP_TO(1000, ranks));
@@ -201,7 +201,7 @@ static int64_t rank_of(const struct nl_input *input)
     return NL_NULL_I64;
 }
 
-static void begin(struct dump *dump, const struct nl_input *input)
+static void begin_dump(struct dump *dump, const struct nl_input *input)
 {
     struct nl_builder *builder = dump->builder;
     struct nl_stage *stage = nl_stage_new(builder);
@@ -219,7 +219,7 @@ static bool finish(struct dump *dump, struct nl_err *err)
     static const char *const versions[] = {"version", "nccl_version", "comm_lib_version"};
     bool done = take_rest(dump, err);
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {
-        struct nl_str version = text_of(dump, dump->pickle->root, versions[i]);
+        struct nl_str version = member_text(dump, dump->pickle->root, versions[i]);
         if (version.len)
             nl_builder_meta(dump->builder, dump->source, versions[i], version);
     }
@@ -250,7 +250,7 @@ static bool flightrec_load(struct nl_reading *reading, struct nl_err *err)
         len = program.len;
     }
     if (done) {
-        begin(dump, reading->input);
+        begin_dump(dump, reading->input);
         done = pickle_read_watched(&pickle, bytes, len, &watch, reading->job, err);
         pickle.cut |= cut;
         done = done && finish(dump, err);

@@ -49,7 +49,7 @@ static int64_t i64_of(const struct flightrec_rows *rows, enum flightrec_field fi
     return pickle_i64(rows->pickle, rows->fields[field]);
 }
 
-static struct nl_str text_of(const struct flightrec_rows *rows, enum flightrec_field field)
+static struct nl_str field_text(const struct flightrec_rows *rows, enum flightrec_field field)
 {
     return pickle_text(rows->pickle, rows->fields[field]);
 }
@@ -128,8 +128,8 @@ static bool elements_of(const struct flightrec_rows *rows, struct pickle_value s
 
 /* Elements and bytes of a list of shapes with their types: the larger side's bytes stay. Unknown
  * where one of them is. */
-static void add_up(struct flightrec_rows *rows, struct pickle_value shapes,
-                   struct pickle_value dtypes, uint64_t *elements, uint64_t *bytes)
+static void sum_shapes(struct flightrec_rows *rows, struct pickle_value shapes,
+                       struct pickle_value dtypes, uint64_t *elements, uint64_t *bytes)
 {
     struct run shape = run_of(rows->pickle, shapes), dtype = run_of(rows->pickle, dtypes);
     uint64_t all = 0, size = 0, part;
@@ -168,7 +168,8 @@ static void name_operation(struct nl_stage *stage, struct nl_str name, struct fl
     }
 }
 
-static const struct flightrec_name *name_of(struct flightrec_rows *rows, struct pickle_value value)
+static const struct flightrec_name *operation_of(struct flightrec_rows *rows,
+                                                 struct pickle_value value)
 {
     struct flightrec_name *known = &rows->names[slot_of(value.bits)];
     if (known->bits != value.bits) {
@@ -193,7 +194,8 @@ static uint32_t count_ranks(struct nl_str text)
     return count ? count : NL_NULL_U32;
 }
 
-static uint32_t lane_of(struct flightrec_rows *rows, struct nl_str name, struct nl_str description)
+static uint32_t group_lane(struct flightrec_rows *rows, struct nl_str name,
+                           struct nl_str description)
 {
     char title[200];
     int len = snprintf(title, sizeof title, "group %.*s %.*s", NL_UP_TO(80, name),
@@ -228,7 +230,7 @@ static void read_group(struct flightrec_rows *rows, struct flightrec_group *grou
     group->name = nl_stage_name(rows->stage, name);
     group->ranks_name = nl_stage_name(rows->stage, ranks);
     group->ranks = count_ranks(ranks);
-    group->lane = lane_of(rows, name, pickle_text(p, group->description));
+    group->lane = group_lane(rows, name, pickle_text(p, group->description));
 }
 
 /* The group of an entry: ('43', 'PIPELINE…') since 2.0, a name or nothing before. */
@@ -251,7 +253,7 @@ static const struct flightrec_group *group_of(struct flightrec_rows *rows)
 
 /* ---- args ---- */
 
-static void put(struct flightrec_rows *rows, const char *bytes, size_t len)
+static void add_text(struct flightrec_rows *rows, const char *bytes, size_t len)
 {
     if (rows->text_len <= FLIGHTREC_TEXT && len <= FLIGHTREC_TEXT - rows->text_len) {
         memcpy(rows->text + rows->text_len, bytes, len);
@@ -273,7 +275,8 @@ static void put_other(struct flightrec_rows *rows, struct pickle_value value)
         nl_json_bool(&json, pickle_bool(value));
     else
         nl_json_null(&json);
-    put(rows, rows->scratch.ptr, rows->scratch.overflow ? FLIGHTREC_TEXT + 1 : rows->scratch.len);
+    add_text(rows, rows->scratch.ptr,
+             rows->scratch.overflow ? FLIGHTREC_TEXT + 1 : rows->scratch.len);
 }
 
 /* What stands in the pattern for a value, in place of a value's bits; no value has such bits. */
@@ -322,14 +325,14 @@ static void write_field(struct flightrec_rows *rows, struct nl_str key, uint64_t
     const char whole = NL_FILLED_I64, real = NL_FILLED_F64;
     if (word == ABSENT)
         return;
-    put(rows, "\"", 1);
-    put(rows, key.ptr, key.len);
-    put(rows, "\":", 2);
+    add_text(rows, "\"", 1);
+    add_text(rows, key.ptr, key.len);
+    add_text(rows, "\":", 2);
     if (word == WHOLE || word == REAL)
-        put(rows, word == WHOLE ? &whole : &real, 1);
+        add_text(rows, word == WHOLE ? &whole : &real, 1);
     else
         put_other(rows, (struct pickle_value){word});
-    put(rows, ",", 1);
+    add_text(rows, ",", 1);
 }
 
 /* The text that all entries of this shape have, but for their numbers. */
@@ -338,20 +341,20 @@ static void write_pattern(struct flightrec_rows *rows)
     static const struct nl_str description = TEXT("description");
     const char whole = NL_FILLED_I64;
     rows->text_len = 0;
-    put(rows, "{", 1);
+    add_text(rows, "{", 1);
     for (unsigned field = 0; field <= FR_KEPT; field++)
         write_field(rows, field < FR_KEPT ? keys[field] : description, rows->words[field]);
-    put(rows, "\"input_sizes\":[", 15);
+    add_text(rows, "\"input_sizes\":[", 15);
     for (unsigned i = FR_KEPT + 1; i < rows->word_count; i++) {
-        put(rows, i > FR_KEPT + 1 ? ",[" : "[", i > FR_KEPT + 1 ? 2 : 1);
+        add_text(rows, i > FR_KEPT + 1 ? ",[" : "[", i > FR_KEPT + 1 ? 2 : 1);
         for (uint64_t d = 0; d < rows->words[i]; d++) {
             if (d)
-                put(rows, ",", 1);
-            put(rows, &whole, 1);
+                add_text(rows, ",", 1);
+            add_text(rows, &whole, 1);
         }
-        put(rows, "]", 1);
+        add_text(rows, "]", 1);
     }
-    put(rows, "]}", 2);
+    add_text(rows, "]}", 2);
 }
 
 static bool is_shape(const struct flightrec_rows *rows, const struct flightrec_pattern *pattern)
@@ -439,7 +442,7 @@ static bool set_times(struct flightrec_rows *rows, struct nl_slice_row *slice)
     int64_t created = i64_of(rows, FR_TIME_CREATED), completed = i64_of(rows, FR_TIME_COMPLETED);
     if (rows->state_bits != rows->fields[FR_STATE].bits) {
         rows->state_bits = rows->fields[FR_STATE].bits;
-        rows->completed = nl_str_is(text_of(rows, FR_STATE), "completed");
+        rows->completed = nl_str_is(field_text(rows, FR_STATE), "completed");
     }
     bool done = rows->completed || pickle_bool(rows->fields[FR_RETIRED]);
     if (created < 0 || created >= INT64_MAX / 2)
@@ -463,8 +466,8 @@ static void set_collective(struct flightrec_rows *rows, const struct flightrec_g
 {
     struct pickle_value in = rows->fields[FR_INPUT_DTYPES], out = rows->fields[FR_OUTPUT_DTYPES];
     bool p2p = pickle_bool(rows->fields[FR_IS_P2P]);
-    add_up(rows, rows->fields[FR_INPUT_SIZES], in, &row->in_elements, &row->bytes);
-    add_up(rows, rows->fields[FR_OUTPUT_SIZES], out, &row->out_elements, &row->bytes);
+    sum_shapes(rows, rows->fields[FR_INPUT_SIZES], in, &row->in_elements, &row->bytes);
+    sum_shapes(rows, rows->fields[FR_OUTPUT_SIZES], out, &row->out_elements, &row->bytes);
     row->dtype = dtype_of(rows, pickle_item(rows->pickle, in, 0))->name;
     row->group_name = group->name;
     row->group_ranks = group->ranks_name;
@@ -487,7 +490,7 @@ bool flightrec_rows_take(struct flightrec_rows *rows, const struct pickle_value 
         return true;
     }
     const struct flightrec_group *group = group_of(rows);
-    const struct flightrec_name *name = name_of(rows, rows->fields[FR_PROFILING_NAME]);
+    const struct flightrec_name *name = operation_of(rows, rows->fields[FR_PROFILING_NAME]);
     slice.kind = NL_KIND_COLLECTIVE;
     slice.name = name->name;
     slice.lane = group->lane;

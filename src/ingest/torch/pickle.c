@@ -80,7 +80,7 @@ static enum step floating(struct pickle *p, unsigned unused)
     return GO_ON;
 }
 
-static enum step put(struct pickle *p, uint64_t index)
+static enum step memoize_top(struct pickle *p, uint64_t index)
 {
     if (!p->depth)
         return FAIL;
@@ -104,13 +104,13 @@ static enum step get(struct pickle *p, uint64_t index)
 static enum step put_at(struct pickle *p, unsigned size)
 {
     uint64_t index;
-    return number(p, size, &index) ? put(p, index) : CUT;
+    return number(p, size, &index) ? memoize_top(p, index) : CUT;
 }
 
 static enum step put_next(struct pickle *p, unsigned unused)
 {
     (void)unused;
-    return put(p, p->memo.count);
+    return memoize_top(p, p->memo.count);
 }
 
 static enum step get_at(struct pickle *p, unsigned size)
@@ -345,7 +345,7 @@ static const char *code_opcode(unsigned char opcode)
     return NULL;
 }
 
-static bool refuse(struct pickle *p, unsigned char opcode, struct nl_err *err)
+static bool refuse_opcode(struct pickle *p, unsigned char opcode, struct nl_err *err)
 {
     const char *code = code_opcode(opcode);
     if (err)
@@ -418,7 +418,7 @@ static bool run_pickle(struct pickle *p, struct nl_err *err)
         const struct opcode *entry = &opcodes[opcode];
         step = entry->act ? entry->act(p, entry->argument) : FAIL;
         if (step == FAIL)
-            return p->lost ? false : refuse(p, opcode, err);
+            return p->lost ? false : refuse_opcode(p, opcode, err);
         if (i % 16384)
             continue;
         if (nl_job_cancelled(p->job))

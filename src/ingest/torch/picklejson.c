@@ -46,7 +46,7 @@ struct writer {
     struct known_text known[KNOWN_TEXTS]; /* by hash; the one met last */
 };
 
-static void put(struct writer *w, enum opcode opcode)
+static void put_opcode(struct writer *w, enum opcode opcode)
 {
     nl_buf_char(w->out, (char)opcode);
 }
@@ -95,8 +95,8 @@ static void put_scalar(struct writer *w)
     uint64_t bits;
     switch (w->json->type) {
     case JSONPULL_STRING: put_text(w, w->json->text); return;
-    case JSONPULL_TRUE: put(w, TRUE_VALUE); return;
-    case JSONPULL_FALSE: put(w, FALSE_VALUE); return;
+    case JSONPULL_TRUE: put_opcode(w, TRUE_VALUE); return;
+    case JSONPULL_FALSE: put_opcode(w, FALSE_VALUE); return;
     case JSONPULL_NUMBER:
         if (jsonpull_i64(w->json, &whole)) {
             put_whole(w, whole);
@@ -104,24 +104,24 @@ static void put_scalar(struct writer *w)
             memcpy(&bits, &real, sizeof bits);
             put_number(w, BINFLOAT, __builtin_bswap64(bits), 8);
         } else {
-            put(w, NONE);
+            put_opcode(w, NONE);
         }
         return;
-    default: put(w, NONE); return;
+    default: put_opcode(w, NONE); return;
     }
 }
 
-static void begin(struct writer *w, bool keyed)
+static void begin_container(struct writer *w, bool keyed)
 {
-    put(w, keyed ? EMPTY_DICT : EMPTY_LIST);
-    put(w, MARK);
+    put_opcode(w, keyed ? EMPTY_DICT : EMPTY_LIST);
+    put_opcode(w, MARK);
     w->keyed[w->depth++] = keyed;
     w->key = false;
 }
 
 static void end(struct writer *w)
 {
-    put(w, w->keyed[--w->depth] ? SETITEMS : APPENDS);
+    put_opcode(w, w->keyed[--w->depth] ? SETITEMS : APPENDS);
     w->key = false;
 }
 
@@ -131,8 +131,8 @@ static void write_all(struct writer *w)
         switch (jsonpull_next(w->json)) {
         case JSONPULL_ERROR:
         case JSONPULL_END: return;
-        case JSONPULL_OBJECT: begin(w, true); break;
-        case JSONPULL_ARRAY: begin(w, false); break;
+        case JSONPULL_OBJECT: begin_container(w, true); break;
+        case JSONPULL_ARRAY: begin_container(w, false); break;
         case JSONPULL_OBJECT_END:
         case JSONPULL_ARRAY_END: end(w); break;
         case JSONPULL_KEY:
@@ -160,10 +160,10 @@ bool pickle_from_json(struct nl_buf *program, const void *bytes, size_t len, boo
         (void)nl_fail(err, NL_FORMAT, "no JSON: %s", json->problem);
     while (w->depth > 0) {
         if (w->key)
-            put(w, NONE);
+            put_opcode(w, NONE);
         end(w);
     }
-    put(w, STOP);
+    put_opcode(w, STOP);
     if (done && program->overflow)
         done = nl_fail(err, NL_LIMIT, "the document is too large");
     jsonpull_release(json);

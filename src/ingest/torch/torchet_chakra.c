@@ -131,7 +131,7 @@ static void read_side(struct torchet *et, const struct wire_field *from, bool in
     }
 }
 
-static void read_number(struct torchet *et, const struct wire_field *field)
+static void read_node_field(struct torchet *et, const struct wire_field *field)
 {
     struct nl_node_row *node = &et->node;
     char room[32];
@@ -177,7 +177,7 @@ static void read_node(struct torchet *et, struct wire message)
             if (read_attribute(&field, &name, &value, &quote, room))
                 torchet_fact(et, name, value, quote);
             break;
-        default: read_number(et, &field); break;
+        default: read_node_field(et, &field); break;
         }
     }
     et->damaged += message.damaged;

@@ -30,7 +30,7 @@ static int64_t whole(struct reading *r)
 }
 
 /* A copy of the key: its text goes with the next read. */
-static struct nl_str keep(const struct reading *r, char room[64])
+static struct nl_str copy_key(const struct reading *r, char room[64])
 {
     size_t len = nl_utf8_cut(r->json.text.ptr, r->json.text.len, 63);
     if (len)
@@ -57,7 +57,7 @@ static void read_side(struct reading *r, bool input)
     }
     while (jsonpull_member(&r->json)) {
         char room[64];
-        struct nl_str key = keep(r, room), value = raw(r);
+        struct nl_str key = copy_key(r, room), value = raw(r);
         if (nl_str_is(key, "shapes"))
             *(input ? &node->input_shapes : &node->output_shapes) = torchet_text(et, value);
         else if (nl_str_is(key, "types"))
@@ -86,9 +86,9 @@ static void read_attributes(struct reading *r)
             continue;
         }
         while (jsonpull_member(&r->json)) {
-            struct nl_str key = keep(r, room);
+            struct nl_str key = copy_key(r, room);
             if (nl_str_is(key, "name") && jsonpull_next(&r->json) == JSONPULL_STRING)
-                name = keep(r, name_room);
+                name = copy_key(r, name_room);
             else if (nl_str_is(key, "value"))
                 torchet_fact(r->et, name, raw(r), false);
             else
@@ -100,7 +100,7 @@ static void read_attributes(struct reading *r)
 static const char *const chakra_types[] = {NULL,   "METADATA",  "MEM_LOAD",  "MEM_STORE",
                                            "COMP", "COMM_SEND", "COMM_RECV", "COMM_COLL"};
 
-static void read_number(struct reading *r, char column)
+static void read_node_number(struct reading *r, char column)
 {
     struct nl_node_row *node = &r->et->node;
     int64_t value = whole(r);
@@ -137,7 +137,7 @@ static bool read_column(struct reading *r, struct nl_str key)
     }
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (nl_str_is(key, numbers[i].key)) {
-            read_number(r, numbers[i].column);
+            read_node_number(r, numbers[i].column);
             return true;
         }
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
@@ -153,7 +153,7 @@ static void read_node(struct reading *r)
     torchet_begin(r->et);
     while (jsonpull_member(&r->json)) {
         char room[64];
-        struct nl_str key = keep(r, room);
+        struct nl_str key = copy_key(r, room);
         if (read_column(r, key))
             continue;
         if (nl_str_is(key, "inputs")) {
@@ -201,7 +201,7 @@ bool torchet_json(struct torchet *et, const void *bytes, size_t len, struct nl_e
     if (jsonpull_next(&r.json) == JSONPULL_OBJECT) {
         while (done && jsonpull_member(&r.json)) {
             char room[64];
-            struct nl_str key = keep(&r, room);
+            struct nl_str key = copy_key(&r, room);
             if (nl_str_is(key, "nodes") || nl_str_is(key, "workload_graph")) {
                 done = read_nodes(&r, err);
                 continue;

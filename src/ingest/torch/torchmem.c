@@ -89,7 +89,8 @@ static int64_t i64_of(const struct snapshot *s, struct pickle_value dict, const 
     return pickle_i64(s->pickle, get(s, dict, key));
 }
 
-static struct nl_str text_of(const struct snapshot *s, struct pickle_value dict, const char *key)
+static struct nl_str member_text(const struct snapshot *s, struct pickle_value dict,
+                                 const char *key)
 {
     return pickle_text(s->pickle, get(s, dict, key));
 }
@@ -109,7 +110,7 @@ static uint32_t stack_of(struct snapshot *s, struct pickle_value frames)
 
 /* ---- events ---- */
 
-static uint32_t lane_of(struct snapshot *s, int64_t device, enum nl_lanekind kind)
+static uint32_t device_lane(struct snapshot *s, int64_t device, enum nl_lanekind kind)
 {
     struct nl_lane_key key = {.kind = kind,
                               .process = s->process,
@@ -290,7 +291,7 @@ static void put_traces(struct snapshot *s, struct pickle_value segments)
         if (s->pickle->cut) /* the end is not there */
             totals = (struct totals){NL_NULL_I64, NL_NULL_I64};
         totals = totals_at_start(trace, totals);
-        uint32_t lane = lane_of(s, (int64_t)d, NL_LANE_DEVICE);
+        uint32_t lane = device_lane(s, (int64_t)d, NL_LANE_DEVICE);
         for (size_t i = 0; i < trace->count && go_on(s, 1); i++)
             put_event(s, &trace->events[i], lane, (int64_t)d, &totals);
     }
@@ -305,7 +306,7 @@ static void take_blocks(struct snapshot *s, struct pickle_value segment, uint32_
     uint64_t address = pickle_u64(s->pickle, get(s, segment, "address"));
     for (uint32_t i = 0; i < pickle_count(s->pickle, blocks) && go_on(s, 16); i++) {
         struct pickle_value block = pickle_item(s->pickle, blocks, i);
-        struct nl_str state = text_of(s, block, "state");
+        struct nl_str state = member_text(s, block, "state");
         struct nl_memory_row row = memory_row(s, lane, device);
         uint64_t own = pickle_u64(s->pickle, get(s, block, "address"));
         int64_t size = size_of(s, get(s, block, "size"));
@@ -335,12 +336,12 @@ static void take_segments(struct snapshot *s, struct pickle_value segments)
             s->odd++;
             continue;
         }
-        uint32_t lane = lane_of(s, device, NL_LANE_DEVICE);
+        uint32_t lane = device_lane(s, device, NL_LANE_DEVICE);
         struct nl_memory_row row = memory_row(s, lane, device);
         int64_t size = i64_of(s, segment, "total_size");
         row.address = pickle_u64(s->pickle, get(s, segment, "address"));
         row.bytes = size >= 0 ? size : NL_NULL_I64;
-        row.action = nl_stage_name(s->stage, text_of(s, segment, "segment_type"));
+        row.action = nl_stage_name(s->stage, member_text(s, segment, "segment_type"));
         row.kind = nl_stage_name(s->stage, nl_str("snapshot segments"));
         row.stack = stack_of(s, get(s, segment, "frames"));
         nl_stage_memory(s->stage, &row);
@@ -358,7 +359,7 @@ static void take_annotation(struct snapshot *s, const struct annotation *from, i
     slice.ts = from->ts;
     slice.dur = end < 0 ? NL_NULL_I64 : end - from->ts;
     slice.name = nl_stage_name(s->stage, from->name);
-    slice.lane = lane_of(s, from->device >= 0 ? from->device : 0, NL_LANE_ANNOTATION);
+    slice.lane = device_lane(s, from->device >= 0 ? from->device : 0, NL_LANE_ANNOTATION);
     row.slice = nl_stage_slice(s->stage, &slice);
     row.style = NL_RANGE_ANNOTATION;
     nl_stage_nvtx(s->stage, &row);
@@ -372,11 +373,11 @@ static void take_annotations(struct snapshot *s, struct pickle_value list)
         struct pickle_value item = pickle_item(s->pickle, list, i);
         int64_t us = i64_of(s, item, "time_us");
         bool told = us >= 0 && us < INT64_MAX / 2000;
-        struct annotation now = {text_of(s, item, "name"), i64_of(s, item, "device"),
+        struct annotation now = {member_text(s, item, "name"), i64_of(s, item, "device"),
                                  told ? us * 1000 : 0};
         if (!told || now.device > 4096) {
             s->unpaired++;
-        } else if (nl_str_is(text_of(s, item, "stage"), "START")) {
+        } else if (nl_str_is(member_text(s, item, "stage"), "START")) {
             if (depth < MAX_OPEN)
                 open[depth++] = now;
             else
@@ -441,7 +442,7 @@ static void report_coverage(struct snapshot *s)
             nl_builder_coverage(s->builder, s->source, rows[i].item, rows[i].count, rows[i].detail);
 }
 
-static void begin(struct snapshot *s)
+static void begin_snapshot(struct snapshot *s)
 {
     s->stage = nl_stage_new(s->builder);
     s->stacks.pickle = s->pickle;
@@ -478,7 +479,7 @@ static bool finish(struct snapshot *s, struct nl_err *err)
            nl_fail(err, NL_FORMAT, "this pickle has neither segments nor device traces");
 }
 
-static void release(struct snapshot *s)
+static void free_snapshot(struct snapshot *s)
 {
     for (size_t d = 0; d < s->trace_count; d++)
         nl_free(s->traces[d].events);
@@ -497,13 +498,13 @@ static bool torchmem_load(struct nl_reading *reading, struct nl_err *err)
         .key = "device_traces", .nested = true, .keep = true, .take = take_event, .context = s};
     s->pickle = &pickle, s->builder = reading->builder, s->source = reading->source,
     s->job = reading->job;
-    begin(s);
+    begin_snapshot(s);
     bool done =
         pickle_read_watched(&pickle, bytes, len, &watch, reading->job, err) && finish(s, err);
     if (!done)
         nl_stage_drop(s->stage);
     pickle_free(&pickle);
-    release(s);
+    free_snapshot(s);
     return done;
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The number of a key, in the order in which keys came; *fresh when it is a new one. */
-static uint32_t number_of(struct torchstack_numbers *numbers, uint64_t key, bool *fresh)
+static uint32_t key_number(struct torchstack_numbers *numbers, uint64_t key, bool *fresh)
 {
     uint32_t number = nl_idmap_get(&numbers->index, key);
     *fresh = number == NL_NO_ROW;
@@ -19,7 +19,8 @@ static uint32_t number_of(struct torchstack_numbers *numbers, uint64_t key, bool
     return number;
 }
 
-static struct nl_str text_of(const struct torchstack *s, struct pickle_value dict, const char *key)
+static struct nl_str member_text(const struct torchstack *s, struct pickle_value dict,
+                                 const char *key)
 {
     return pickle_text(s->pickle, pickle_get(s->pickle, dict, key));
 }
@@ -28,17 +29,17 @@ static uint32_t read_frame(struct torchstack *s, struct pickle_value value)
 {
     char place[512];
     struct torchstack_frame frame = {.module = NL_NO_NAME};
-    struct nl_str file = text_of(s, value, "filename");
+    struct nl_str file = member_text(s, value, "filename");
     int64_t line = pickle_i64(s->pickle, pickle_get(s->pickle, value, "line"));
     bool fresh;
-    frame.name = nl_stage_name(s->stage, text_of(s, value, "name"));
+    frame.name = nl_stage_name(s->stage, member_text(s, value, "name"));
     if (file.len && !nl_str_is(file, "??"))
         frame.module = nl_stage_name(
             s->stage, (struct nl_str){place, (size_t)snprintf(place, sizeof place, "%.*s:%lld",
                                                               NL_UP_TO(480, file),
                                                               (long long)(line > 0 ? line : 0))});
     uint64_t key = (uint64_t)frame.name << 32 | frame.module;
-    uint32_t number = number_of(&s->frame_numbers, key, &fresh);
+    uint32_t number = key_number(&s->frame_numbers, key, &fresh);
     nl_grow(&s->frames, &s->frame_cap, (size_t)number + 1);
     s->frames[number] = frame;
     return number;
@@ -58,7 +59,7 @@ static uint32_t add_stack(struct torchstack *s, uint32_t parent, uint32_t frame)
 {
     bool fresh;
     uint64_t key = (uint64_t)frame << 32 | (parent + 1u);
-    uint32_t number = number_of(&s->stack_numbers, key, &fresh);
+    uint32_t number = key_number(&s->stack_numbers, key, &fresh);
     if (fresh) {
         struct nl_stack_row row = nl_stack_row();
         row.parent = parent;
@@ -83,7 +84,8 @@ static uint32_t child(struct torchstack *s, uint32_t parent, struct pickle_value
 }
 
 /* Frames are listed innermost first. */
-static uint32_t look_up(struct torchstack *s, const struct pickle_value *innermost, uint32_t count)
+static uint32_t look_up_stack(struct torchstack *s, const struct pickle_value *innermost,
+                              uint32_t count)
 {
     uint32_t row = NL_NULL_ROW, same = 0;
     while (same < count && same < s->path_len &&
@@ -117,9 +119,9 @@ uint32_t torchstack_row(struct torchstack *s, struct pickle_value frames, bool *
     }
     if (count > TORCHSTACK_FRAMES) { /* counted each time */
         s->cut++;
-        return look_up(s, innermost, TORCHSTACK_FRAMES);
+        return look_up_stack(s, innermost, TORCHSTACK_FRAMES);
     }
-    uint32_t row = look_up(s, innermost, count);
+    uint32_t row = look_up_stack(s, innermost, count);
     known = known_of(s, frames); /* it may have moved */
     known->frame = 1;
     known->row = row;

@@ -107,7 +107,7 @@ static void read_rows(struct timeline *t)
     }
 }
 
-static void begin(struct timeline *t)
+static void begin_timeline(struct timeline *t)
 {
     t->stage = nl_stage_new(t->builder);
     nl_stage_begin(t->stage, t->source, 0);
@@ -153,7 +153,7 @@ static bool torchtimeline_load(struct nl_reading *reading, struct nl_err *err)
     struct nl_stream *stream =
         done ? nl_stream_open(reading->input->path, reading->job, err) : NULL;
     if (stream) {
-        begin(t);
+        begin_timeline(t);
         jsonpull_stream(&t->json, stream, 0, err);
         read_rows(t);
         report_coverage(t);

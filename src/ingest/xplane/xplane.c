@@ -186,7 +186,7 @@ static void cover(struct xplane_load *load)
 }
 
 /* Errors and warnings of the profiler; the host. */
-static void take_text(struct xplane_load *load, const struct wire_field *field, bool *named)
+static void take_message(struct xplane_load *load, const struct wire_field *field, bool *named)
 {
     struct nl_str text = wire_str(field);
     char detail[200];
@@ -214,7 +214,7 @@ static size_t find_planes(struct xplane_load *load, const void *bytes, size_t le
         if (!wire_is_text(&field))
             continue;
         if (field.number != XSPACE_PLANES) {
-            take_text(load, &field, &named);
+            take_message(load, &field, &named);
         } else if (count < MAX_PLANES) {
             nl_grow(planes, &cap, count + 1);
             count += name_plane(&field, &(*planes)[count]);

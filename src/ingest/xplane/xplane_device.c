@@ -314,8 +314,8 @@ static enum line_role role_of(const struct device *device, struct nl_str name)
     return ROLE_ANNOTATION;
 }
 
-static bool take_line(struct xplane_load *load, struct xplane_plane *plane,
-                      struct xplane_line *line, void *context)
+static bool take_device_line(struct xplane_load *load, struct xplane_plane *plane,
+                             struct xplane_line *line, void *context)
 {
     const struct device *device = context;
     static const enum nl_lanekind kinds[] = {
@@ -347,5 +347,5 @@ bool xplane_device(struct xplane_load *load, struct xplane_plane *plane)
 {
     struct device device;
     find_device(load, plane, &device);
-    return xplane_lines(load, plane, take_line, &device);
+    return xplane_lines(load, plane, take_device_line, &device);
 }

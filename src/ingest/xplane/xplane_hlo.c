@@ -90,7 +90,7 @@ struct numbers {
     size_t count;
 };
 
-static void take_number(void *context, int64_t value)
+static void take_id(void *context, int64_t value)
 {
     struct numbers *numbers = context;
     if (numbers->count < HLO_MAX_NUMBERS)
@@ -101,7 +101,7 @@ static void take_number(void *context, int64_t value)
 size_t hlo_numbers(const struct wire *message, uint32_t number, int64_t out[HLO_MAX_NUMBERS])
 {
     struct numbers numbers = {.out = out};
-    hlo_each_id(message, number, take_number, &numbers);
+    hlo_each_id(message, number, take_id, &numbers);
     return numbers.count;
 }
 

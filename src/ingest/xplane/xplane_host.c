@@ -177,8 +177,8 @@ static void take_host_event(void *context, struct xplane_event *event)
     }
 }
 
-static bool take_line(struct xplane_load *load, struct xplane_plane *plane,
-                      struct xplane_line *line, void *context)
+static bool take_host_line(struct xplane_load *load, struct xplane_plane *plane,
+                           struct xplane_line *line, void *context)
 {
     (void)context;
     struct host_line host = {.load = load,
@@ -193,5 +193,5 @@ static bool take_line(struct xplane_load *load, struct xplane_plane *plane,
 
 bool xplane_host(struct xplane_load *load, struct xplane_plane *plane)
 {
-    return xplane_lines(load, plane, take_line, NULL);
+    return xplane_lines(load, plane, take_host_line, NULL);
 }

@@ -21,7 +21,7 @@ static bool bits_of(const struct xplane_stats *stats, enum xplane_stat stat, uin
     return *bits != NO_ID;
 }
 
-static void keep(struct xplane_links *links, const struct xplane_link *link)
+static void add_link(struct xplane_links *links, const struct xplane_link *link)
 {
     nl_grow(&links->rows, &links->cap, links->count + 1);
     links->rows[links->count++] = *link;
@@ -34,12 +34,12 @@ void xplane_link(struct xplane_load *load, const struct xplane_event *event, uin
     struct xplane_link link = {.ts = event->ts, .lane = lane, .on_device = on_device};
     if (bits_of(stats, XPLANE_PRODUCER, &link.id)) {
         (void)bits_of(stats, XPLANE_PRODUCER_TYPE, &link.type);
-        keep(&load->producers, &link);
+        add_link(&load->producers, &link);
     }
     link.type = 0;
     if (bits_of(stats, XPLANE_CONSUMER, &link.id)) {
         (void)bits_of(stats, XPLANE_CONSUMER_TYPE, &link.type);
-        keep(&load->consumers, &link);
+        add_link(&load->consumers, &link);
     }
 }
 
