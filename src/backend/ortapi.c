@@ -18,7 +18,7 @@ static void set_function(void *member, const void *function)
     memcpy(member, &function, sizeof function);
 }
 
-static bool fill(struct ort_api *api, const void *const *table, struct nl_err *err)
+static bool fill_functions(struct ort_api *api, const void *const *table, struct nl_err *err)
 {
     bool whole = true;
 #define ORT_CALL(place, name, result, arguments)                                                   \
@@ -67,7 +67,7 @@ bool ort_api_open(struct ort_api *api, const char *path, struct nl_err *err)
     if (!table)
         return nl_fail(err, NL_ENVIRONMENT, "ONNX Runtime %.40s does not offer API version %d",
                        api->version, ORT_API_VERSION);
-    return fill(api, table, err);
+    return fill_functions(api, table, err);
 }
 
 /* Codes of OrtErrorCode that are about the model or what was given to it. */

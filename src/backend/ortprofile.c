@@ -22,7 +22,7 @@ static size_t without_space(const struct nl_map *map, size_t end)
 }
 
 /* First number after "tid" : in the file, so that the ranges are where the profiler's are. */
-static long long number_of(const struct nl_map *map, const char *key)
+static long long number_after(const struct nl_map *map, const char *key)
 {
     size_t len = strlen(key);
     for (size_t i = 0; i + len + 24 < map->size; i++) {
@@ -59,8 +59,8 @@ static void put_run(FILE *out, const struct ort_run *run, int64_t epoch, long lo
             ts % 1000);
 }
 
-static bool join(const struct ort_outcome *outcome, const struct nl_map *map, const char *path,
-                 struct nl_err *err)
+static bool write_joined(const struct ort_outcome *outcome, const struct nl_map *map,
+                         const char *path, struct nl_err *err)
 {
     size_t end = list_end(map);
     struct nl_out out;
@@ -69,7 +69,7 @@ static bool join(const struct ort_outcome *outcome, const struct nl_map *map, co
     if (!nl_out_open(&out, path, err))
         return false;
     int64_t epoch = epoch_of(outcome);
-    long long pid = number_of(map, "\"pid\""), tid = number_of(map, "\"tid\"");
+    long long pid = number_after(map, "\"pid\""), tid = number_after(map, "\"tid\"");
     end = without_space(map, end);
     fwrite(map->bytes, 1, end, out.stream);
     bool empty = end == 1 || map->bytes[end - 1] == ',';
@@ -84,7 +84,7 @@ bool ort_profile_join(const struct ort_outcome *outcome, const char *path, struc
     struct nl_map map;
     if (!nl_map_open(&map, outcome->profile, err))
         return false;
-    bool done = join(outcome, &map, path, err);
+    bool done = write_joined(outcome, &map, path, err);
     nl_map_close(&map);
     return done;
 }

@@ -68,7 +68,7 @@ static bool out_of_time(const struct measuring *measuring)
 }
 
 /* The first run of a block may not count; the first that counts is always made. */
-static bool settle(struct measuring *measuring, bool profiled, struct nl_err *err)
+static bool make_uncounted_run(struct measuring *measuring, bool profiled, struct nl_err *err)
 {
     struct ort_run run;
     return measuring->typical >= SETTLE_BELOW || run_one(measuring, profiled, &run, err);
@@ -80,7 +80,7 @@ static bool plain_block(struct measuring *measuring, struct nl_err *err)
     size_t most = fit(measuring, PLAIN_BLOCK, MAX_PLAIN);
     if (outcome->plain_count >= measuring->plan->max_runs)
         return true;
-    if (!settle(measuring, false, err))
+    if (!make_uncounted_run(measuring, false, err))
         return false;
     for (size_t i = 0; i < most && outcome->plain_count < measuring->plan->max_runs; i++) {
         if (outcome->plain_count && out_of_time(measuring))
@@ -98,7 +98,7 @@ static bool profiled_block(struct measuring *measuring, struct nl_err *err)
     size_t most = fit(measuring, PROFILED_BLOCK, PROFILED_BATCH);
     if (outcome->profiled_count >= measuring->plan->profiled_runs)
         return true;
-    if (!settle(measuring, true, err))
+    if (!make_uncounted_run(measuring, true, err))
         return false;
     for (size_t i = 0; i < most && outcome->profiled_count < measuring->plan->profiled_runs; i++) {
         uint32_t at = outcome->profiled_count;
@@ -113,7 +113,7 @@ static bool profiled_block(struct measuring *measuring, struct nl_err *err)
 }
 
 /* Sorting all times after every block would be quadratic, so it waits for a tenth more of them. */
-static void judge(struct measuring *measuring)
+static void judge_tightness(struct measuring *measuring)
 {
     const struct ort_outcome *outcome = measuring->outcome;
     if (outcome->plain_count < measuring->judge_at)
@@ -130,14 +130,14 @@ static bool finished(struct measuring *measuring)
     const struct ort_plan *plan = measuring->plan;
     struct ort_outcome *outcome = measuring->outcome;
     bool all_profiled = outcome->profiled_count >= plan->profiled_runs;
-    judge(measuring);
+    judge_tightness(measuring);
     outcome->stop = measuring->tight                         ? ORT_STOP_TIGHT
                     : outcome->plain_count >= plan->max_runs ? ORT_STOP_RUNS
                                                              : ORT_STOP_TIME;
     return out_of_time(measuring) || (all_profiled && outcome->stop != ORT_STOP_TIME);
 }
 
-static bool measure(struct measuring *measuring, struct nl_err *err)
+static bool measure_runs(struct measuring *measuring, struct nl_err *err)
 {
     measuring->end_ns = nl_monotonic_ns() + measuring->plan->max_ns;
     measuring->judge_at = JUDGED_FROM;
@@ -182,7 +182,7 @@ bool ort_measure(const struct ort_plan *plan, struct ort_outcome *outcome, struc
     bool done = ort_model_open(&measuring.model, plan, outcome, err) &&
                 open_plain(&measuring, err) && warm_up(&measuring, false, plan->warm_up, err) &&
                 open_profiled(&measuring, err) && warm_up(&measuring, true, profiled, err) &&
-                measure(&measuring, err) &&
+                measure_runs(&measuring, err) &&
                 ort_session_finish(&measuring.model, measuring.profiled, outcome, err);
     if (measuring.profiled)
         measuring.model.api.ReleaseSession(measuring.profiled);

@@ -72,8 +72,8 @@ static bool fill_strings(const struct ort_api *api, struct ort_value *value,
     return ort_ok(api, api->FillStringTensor(value, texts, count), input->name, err);
 }
 
-static bool fill(const struct ort_api *api, struct ort_value *value, const struct ort_input *input,
-                 uint64_t count, struct nl_err *err)
+static bool fill_input(const struct ort_api *api, struct ort_value *value,
+                       const struct ort_input *input, uint64_t count, struct nl_err *err)
 {
     struct filling filling = filling_of(input);
     size_t bytes = ort_type_bytes(input->type);
@@ -114,7 +114,7 @@ bool ort_inputs_fill(struct ort_inputs *inputs, const struct ort_api *api, struc
                            input->name);
         bool done = input->type == ORT_STRING
                         ? fill_strings(api, inputs->values[i], input, count, arena, err)
-                        : fill(api, inputs->values[i], input, count, err);
+                        : fill_input(api, inputs->values[i], input, count, err);
         if (!done)
             return false;
     }

@@ -172,7 +172,7 @@ struct reading {
     bool done;
 };
 
-static void take_text(struct reading *reading, struct nl_str key, struct nl_str value)
+static void keep_text_fact(struct reading *reading, struct nl_str key, struct nl_str value)
 {
     struct torch_facts *facts = reading->facts;
     const struct {
@@ -203,7 +203,7 @@ static void take_fact(struct reading *reading, struct nl_str key, struct nl_str 
         for (int i = 0; i <= ORT_STOP_RUNS; i++)
             if (nl_str_is(value, stop_names[i]))
                 outcome->stop = (enum ort_stop)i;
-    take_text(reading, key, value);
+    keep_text_fact(reading, key, value);
 }
 
 static void read_facts(struct reading *reading, FILE *file)

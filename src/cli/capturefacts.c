@@ -13,7 +13,7 @@
 /* Parts of a run document that say how it was made; metrics are no facts of that. */
 static const char *const parts[] = {"workload", "software", "hardware", "run"};
 
-static const char *text_of(struct nl_arena *arena, const json_t *value)
+static const char *json_value_text(struct nl_arena *arena, const json_t *value)
 {
     if (json_is_string(value))
         return nl_arena_text(arena, json_string_value(value), json_string_length(value));
@@ -33,7 +33,7 @@ static void take_part(const json_t *document, const char *part, struct nl_arena 
     json_t *value;
     json_object_foreach(json_object_get(document, part), name, value)
     {
-        const char *text = *count < MAX_FACTS ? text_of(arena, value) : NULL;
+        const char *text = *count < MAX_FACTS ? json_value_text(arena, value) : NULL;
         if (text)
             facts[(*count)++] =
                 (struct nl_diff_fact){nl_arena_format(arena, "%s.%s", part, name), text};

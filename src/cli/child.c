@@ -154,8 +154,8 @@ static bool say_end(const struct nl_child *child, int status, struct nl_err *err
                    last);
 }
 
-static bool judge(const struct nl_child *child, const struct verdict *verdict, enum nl_code ended,
-                  int status, struct nl_err *err)
+static bool judge_end(const struct nl_child *child, const struct verdict *verdict,
+                      enum nl_code ended, int status, struct nl_err *err)
 {
     bool doing = child->doing && *child->doing;
     if (ended == NL_INTERRUPTED)
@@ -190,7 +190,7 @@ bool nl_child_run(const struct nl_child *child, struct nl_job *job, struct nl_er
         (void)nl_fail(err, NL_ENVIRONMENT, "cannot start a process: %s", strerror(errno));
     } else {
         enum nl_code ended = wait_for(child, pid, job, &status);
-        good = judge(child, verdict, ended, status, err);
+        good = judge_end(child, verdict, ended, status, err);
     }
     nl_child_unshare(verdict, sizeof *verdict);
     return good;

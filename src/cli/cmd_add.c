@@ -86,7 +86,8 @@ static struct nl_result *as_table(const struct nl_call *call, const struct nl_ad
 }
 
 /* Failures go to stderr; the first one is the exit status. */
-static bool report(struct nl_call *call, const struct nl_add_result *results, struct nl_err *err)
+static bool report_results(struct nl_call *call, const struct nl_add_result *results,
+                           struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, (const char *const *)call->argument, (size_t)call->count,
@@ -122,8 +123,8 @@ static void tell_interruption(const struct nl_call *call, const struct nl_add_re
     nl_message_note(call, "stopped; %d of %d were not added", left, call->count);
 }
 
-static bool add(struct nl_call *call, const char *folder, const char *cache,
-                const struct nl_rundoc_setting *settings, struct nl_err *err)
+static bool add_profiles(struct nl_call *call, const char *folder, const char *cache,
+                         const struct nl_rundoc_setting *settings, struct nl_err *err)
 {
     struct nl_add_options options = {.settings = settings,
                                      .setting_count = add_own(call)->set.count,
@@ -140,11 +141,11 @@ static bool add(struct nl_call *call, const char *folder, const char *cache,
                               &options, results, call->job, err);
     nl_progress_quiet(call->progress);
     if (done) {
-        done = report(call, results, err);
+        done = report_results(call, results, err);
     } else if (err->code == NL_INTERRUPTED) {
         struct nl_err ignored;
         nl_err_clear(&ignored);
-        (void)report(call, results, &ignored);
+        (void)report_results(call, results, &ignored);
         tell_interruption(call, results);
     }
     nl_free(results);
@@ -160,7 +161,7 @@ static bool add_run(struct nl_call *call, struct nl_err *err)
     bool done = nl_setting_words(&add_own(call)->set, &settings, &arena, err) &&
                 (folder = nl_ledger_folder(call->settings.ledger, err)) &&
                 (cache = nl_cache_folder(call->settings.ledger, err)) &&
-                add(call, folder, cache, settings, err);
+                add_profiles(call, folder, cache, settings, err);
     nl_free(folder);
     nl_free(cache);
     nl_arena_free(&arena);

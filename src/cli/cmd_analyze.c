@@ -23,9 +23,9 @@ static const struct analyze_options *analyze_own(const struct nl_call *call)
     return call->own;
 }
 
-static bool show(const struct nl_call *call, struct nl_output *output,
-                 const struct nl_profile *profile, const struct nl_report *report,
-                 struct nl_err *err)
+static bool show_report(const struct nl_call *call, struct nl_output *output,
+                        const struct nl_profile *profile, const struct nl_report *report,
+                        struct nl_err *err)
 {
     char *input = nl_quoted_profile(call, false), *bare = nl_quoted_profile(call, true);
     struct nl_view_options options = {.section = call->settings.section,
@@ -92,8 +92,9 @@ static bool make(const struct nl_input_words *input, const struct nl_trace *trac
 
 /* From the loaded trace to the last line. False without an error: the trace is not what it was when
  * it was cached, and has to be loaded again. */
-static bool report(struct nl_input_words *input, struct nl_trace *trace, const char *plan,
-                   const struct nl_call *call, struct nl_output *output, struct nl_err *err)
+static bool report_on_trace(struct nl_input_words *input, struct nl_trace *trace, const char *plan,
+                            const struct nl_call *call, struct nl_output *output,
+                            struct nl_err *err)
 {
     struct nl_analyze_options options;
     struct nl_kept answer;
@@ -106,7 +107,7 @@ static bool report(struct nl_input_words *input, struct nl_trace *trace, const c
     }
     nl_input_keep(input, trace, call); /* nothing more is asked of the trace */
     nl_progress_quiet(call->progress);
-    bool done = show(call, output, answer.profile, answer.report, err);
+    bool done = show_report(call, output, answer.profile, answer.report, err);
     nl_kept_release(&answer);
     return done;
 }
@@ -144,12 +145,12 @@ static bool run_plan(const char *plan, struct nl_call *call, struct nl_err *err)
         input.background = true;
         input.unchecked = !input.window.has_steps && !input.window.nvtx;
         trace = nl_input_load(&input, call, err);
-        done = trace && report(&input, trace, plan, call, &output, err);
+        done = trace && report_on_trace(&input, trace, plan, call, &output, err);
         if (trace && trace->unchecked && !done && !err->code) {
             nl_trace_free(trace);
             input.unchecked = false;
             trace = nl_input_load(&input, call, err);
-            done = trace && report(&input, trace, plan, call, &output, err);
+            done = trace && report_on_trace(&input, trace, plan, call, &output, err);
         }
         if (trace)
             nl_input_keep(&input, trace, call); /* if it came to no answer */

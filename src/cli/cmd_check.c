@@ -123,9 +123,9 @@ static bool write_files(const struct nl_call *call, const struct nl_report *repo
     return done;
 }
 
-static bool show(const struct nl_call *call, struct nl_output *output, struct nl_report *report,
-                 const struct nl_profile *base, const struct nl_profile *changed,
-                 struct nl_err *err)
+static bool show_gate(const struct nl_call *call, struct nl_output *output,
+                      struct nl_report *report, const struct nl_profile *base,
+                      const struct nl_profile *changed, struct nl_err *err)
 {
     const struct nl_settings *s = &call->settings;
     struct nl_view_options options = {.section = s->section,
@@ -195,8 +195,8 @@ static bool show_page(const struct nl_call *call, struct nl_output *output,
     return nl_page_diff(output->stream, &page, traces, changed, report, &options, err);
 }
 
-static bool judge(struct check *check, struct nl_call *call, struct nl_output *output,
-                  struct nl_err *err)
+static bool judge_gate(struct check *check, struct nl_call *call, struct nl_output *output,
+                       struct nl_err *err)
 {
     nl_job_phase(call->job, "comparing", 0);
     struct nl_report *report =
@@ -211,7 +211,7 @@ static bool judge(struct check *check, struct nl_call *call, struct nl_output *o
     bool pair = base && output->view == &nl_view_html && !call->settings.section;
     bool done = write_files(call, report, err) &&
                 (pair ? show_page(call, output, report, a, b, base, changed, err)
-                      : show(call, output, report, base, changed, err));
+                      : show_gate(call, output, report, base, changed, err));
     nl_profile_free(changed);
     if (base)
         nl_profile_free(base);
@@ -283,7 +283,7 @@ static bool run_check(struct check *check, struct nl_call *call, struct nl_err *
     if (!nl_output_open(&output, call, (const char *const *)call->argument, (size_t)call->count,
                         err))
         return false;
-    bool done = load(check, call, err) && judge(check, call, &output, err);
+    bool done = load(check, call, err) && judge_gate(check, call, &output, err);
     return nl_output_close(&output, call, done, err);
 }
 

@@ -39,8 +39,8 @@ static bool load(struct side *side, const char *coverage, const struct nl_call *
     return true;
 }
 
-static bool show(const struct nl_call *call, struct nl_output *output, const struct side sides[2],
-                 struct nl_report *report, struct nl_err *err)
+static bool show_diff(const struct nl_call *call, struct nl_output *output,
+                      const struct side sides[2], struct nl_report *report, struct nl_err *err)
 {
     bool csv = strcmp(output->view->name, "csv") == 0;
     struct nl_view_options options = {.section = call->settings.section ? call->settings.section
@@ -77,7 +77,7 @@ static bool compare(struct side sides[2], struct nl_call *call, struct nl_output
     nl_progress_quiet(call->progress);
     if (!report)
         return false;
-    bool done = show(call, output, sides, report, err);
+    bool done = show_diff(call, output, sides, report, err);
     nl_report_free(report);
     call->status = comparable ? 0 : STATUS_INCOMPARABLE;
     return done;

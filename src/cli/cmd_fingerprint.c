@@ -20,7 +20,7 @@ static const struct nl_option fingerprint_options[] = {
 };
 
 /* The report with that table alone. */
-static bool choose(struct nl_report *report, const char *section, struct nl_err *err)
+static bool keep_section(struct nl_report *report, const char *section, struct nl_err *err)
 {
     size_t kept = 0;
     if (!nl_report_result(report, section))
@@ -37,11 +37,12 @@ static bool choose(struct nl_report *report, const char *section, struct nl_err 
     return true;
 }
 
-static bool show(const struct nl_call *call, struct nl_output *output,
-                 const struct nl_profile *profile, struct nl_report *report, struct nl_err *err)
+static bool show_fingerprint(const struct nl_call *call, struct nl_output *output,
+                             const struct nl_profile *profile, struct nl_report *report,
+                             struct nl_err *err)
 {
     const char *section = call->settings.section;
-    if (section && !choose(report, section, err))
+    if (section && !keep_section(report, section, err))
         return false;
     struct nl_view_options options = {.section = section,
                                       .width = output->width,
@@ -65,7 +66,7 @@ static bool answer(const struct nl_input_words *input, const struct nl_trace *tr
     struct nl_report *report = nl_runfingerprint_report(print);
     struct nl_profile *profile = nl_profile_new(trace, &window);
     nl_progress_quiet(call->progress);
-    bool done = show(call, output, profile, report, err);
+    bool done = show_fingerprint(call, output, profile, report, err);
     nl_profile_free(profile);
     nl_report_free(report);
     nl_runfingerprint_free(print);

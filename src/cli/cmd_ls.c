@@ -55,7 +55,8 @@ static bool ls_run(struct nl_call *call, struct nl_err *err)
     return done;
 }
 
-static bool show(const struct nl_call *call, const struct nl_report *report, struct nl_err *err)
+static bool show_report(const struct nl_call *call, const struct nl_report *report,
+                        struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, NULL, 0, err))
@@ -80,7 +81,7 @@ static bool show_run(struct nl_call *call, struct nl_err *err)
     bool done =
         ledger && nl_ledger_find(ledger, call->argument[0], false, &run, err) &&
         (report = nl_ledger_show(ledger, &run, call->settings.section, is_for_eyes(call), err)) &&
-        show(call, report, err);
+        show_report(call, report, err);
     nl_report_free(report);
     nl_ledger_close(ledger);
     return done;

@@ -118,7 +118,7 @@ static bool read_settings(struct profiling *profiling, struct nl_err *err)
 
 /* ---- measuring ---- */
 
-static bool measure(void *context, struct nl_err *err)
+static bool measure_model(void *context, struct nl_err *err)
 {
     struct profiling *profiling = context;
     return ort_measure(&profiling->plan, profiling->outcome, err);
@@ -128,7 +128,7 @@ static bool run_library(struct profiling *profiling, const char *path, struct nl
 {
     const struct nl_settings *settings = &profiling->work->call->settings;
     struct nl_child child = {
-        .work = measure,
+        .work = measure_model,
         .context = profiling,
         .what = "ONNX Runtime",
         .log = nl_arena_format(&profiling->work->arena, "%s/log", profiling->work->folder),
@@ -197,7 +197,7 @@ static bool run_model(struct profiling *profiling, struct nl_err *err)
 
 /* ---- the ledger ---- */
 
-static bool keep(struct profiling *profiling, const struct nl_trace *trace, struct nl_err *err)
+static bool keep_run(struct profiling *profiling, const struct nl_trace *trace, struct nl_err *err)
 {
     const struct ort_outcome *outcome = profiling->outcome;
     struct nl_arena *arena = &profiling->work->arena;
@@ -258,7 +258,7 @@ static bool read_and_answer(struct profiling *profiling, struct nl_err *err)
     const struct nl_ingest_options options = {.rank = NL_NULL_I64};
     struct nl_trace *trace =
         nl_ingest(&profiling->profile, 1, &options, profiling->work->call->job, err);
-    bool done = trace && keep(profiling, trace, err) && answer(profiling, trace, err);
+    bool done = trace && keep_run(profiling, trace, err) && answer(profiling, trace, err);
     if (trace)
         nl_trace_free(trace);
     return done;

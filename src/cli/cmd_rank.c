@@ -33,8 +33,8 @@ static const struct nl_option rank_options[] = {
     NL_OPTIONS_END,
 };
 
-static bool show(const struct nl_call *call, struct nl_output *output, struct nl_report *report,
-                 struct nl_err *err)
+static bool show_ranking(const struct nl_call *call, struct nl_output *output,
+                         struct nl_report *report, struct nl_err *err)
 {
     bool csv = strcmp(output->view->name, "csv") == 0;
     const char *table = call->settings.section ? call->settings.section : "rank";
@@ -96,7 +96,7 @@ static bool rank(struct nl_captures *sides, struct nl_call *call, struct nl_outp
     nl_progress_quiet(call->progress);
     if (!report)
         return false;
-    bool done = show(call, output, report, err);
+    bool done = show_ranking(call, output, report, err);
     nl_report_free(report);
     call->status = comparable ? 0 : STATUS_INCOMPARABLE;
     return done;

@@ -67,7 +67,7 @@ struct measuring {
     char line[256]; /* of a GPU, the last one, not yet printed: it may become the error */
 };
 
-static void keep(struct measuring *measuring, const struct nl_host_roof *roof)
+static void add_roof(struct measuring *measuring, const struct nl_host_roof *roof)
 {
     if (measuring->roofs->count == MAX_ROWS)
         return;
@@ -100,8 +100,8 @@ static bool add_measured_row(struct measuring *measuring, unsigned threads, stru
                                  .bytes_per_s = NL_NULL_F64};
     snprintf(single.with, sizeof single.with, "%s", roof.instructions);
     snprintf(twice.with, sizeof twice.with, "%s", roof.instructions);
-    keep(measuring, &single);
-    keep(measuring, &twice);
+    add_roof(measuring, &single);
+    add_roof(measuring, &twice);
     measuring->cpu_rows++;
     return true;
 }
@@ -116,7 +116,7 @@ static void add_gpu(void *context, const struct nl_gpu_roof *roof)
     snprintf(item.device, sizeof item.device, "%s", roof->device);
     snprintf(item.type, sizeof item.type, "%s", roof->type ? roof->type : "");
     snprintf(item.with, sizeof item.with, "%s", roof->library);
-    keep(measuring, &item);
+    add_roof(measuring, &item);
     cells[AT_device] = nl_cell_text(measuring->table, nl_str(roof->device));
     if (roof->type)
         cells[AT_type] = nl_cell_text(measuring->table, nl_str(roof->type));
@@ -220,7 +220,8 @@ static bool measure_processors(struct measuring *measuring, struct nl_err *err)
     return done && add_measured_row(measuring, most, err);
 }
 
-static bool measure(struct measuring *measuring, const struct nl_call *call, struct nl_err *err)
+static bool measure_roofs(struct measuring *measuring, const struct nl_call *call,
+                          struct nl_err *err)
 {
     int only = roof_own(call)->only;
     bool done = only == ROOF_ONLY_GPU || measure_processors(measuring, err);
@@ -239,7 +240,7 @@ static bool measure(struct measuring *measuring, const struct nl_call *call, str
     return done;
 }
 
-static bool show(struct nl_call *call, const struct measuring *measuring, struct nl_err *err)
+static bool show_roofs(struct nl_call *call, const struct measuring *measuring, struct nl_err *err)
 {
     const struct nl_result *table = measuring->table;
     struct nl_output output;
@@ -261,13 +262,13 @@ static bool roof_run(struct nl_call *call, struct nl_err *err)
         .roofs = nl_zalloc(sizeof *measuring.roofs + MAX_ROWS * sizeof *measuring.roofs->items),
         .call = call};
     name_host(measuring.roofs);
-    bool done = measure(&measuring, call, err);
+    bool done = measure_roofs(&measuring, call, err);
     if (done && !roof_own(call)->no_keep)
         done = store(call, measuring.roofs, &kept, &measuring.table->arena, err);
     measuring.table->note = nl_arena_format(
         &measuring.table->arena, "best of three rounds; other programs that run now lower it%s%s",
         kept ? "; " : "", kept ? kept : "");
-    done = done && show(call, &measuring, err);
+    done = done && show_roofs(call, &measuring, err);
     nl_free(measuring.roofs);
     nl_result_free(measuring.table);
     return done;

@@ -303,15 +303,16 @@ static bool run_attached(struct nl_call *call, struct nl_recorder *recorder,
     return true;
 }
 
-static struct nl_trace *join(const struct nl_call *call, const char *folder, struct nl_err *err)
+static struct nl_trace *join_parts(const struct nl_call *call, const char *folder,
+                                   struct nl_err *err)
 {
     struct nl_ingest_options options = {.rank = NL_NULL_I64};
     return nl_ingest(&folder, 1, &options, call->job, err);
 }
 
 /* Joins the parts to the file that was asked for. On failure they stay. */
-static bool keep(const struct nl_call *call, const struct nl_recorder_report *report,
-                 const char *folder, const char *path, struct nl_err *err)
+static bool save_recording(const struct nl_call *call, const struct nl_recorder_report *report,
+                           const char *folder, const char *path, struct nl_err *err)
 {
     bool json = call->settings.format == NL_FORMAT_JSON;
     if (!report->attached) {
@@ -326,7 +327,7 @@ static bool keep(const struct nl_call *call, const struct nl_recorder_report *re
         parts_remove(folder);
         return true;
     }
-    struct nl_trace *trace = join(call, folder, err);
+    struct nl_trace *trace = join_parts(call, folder, err);
     bool done = trace && nl_trace_save(trace, path, err);
     nl_progress_quiet(call->progress);
     if (done) {
@@ -422,7 +423,7 @@ static bool record(struct nl_call *call, struct nl_arena *arena, struct nl_err *
     }
     if (!nl_run_own(call)->pid)
         nl_provenance_end(folder, &report);
-    if (!keep(call, &report, folder, path, err)) {
+    if (!save_recording(call, &report, folder, path, err)) {
         nl_message_error(err, call->settings.verbose);
         nl_err_clear(err);
     } else {

@@ -230,7 +230,7 @@ static bool update(struct similar *s, const char *const *filters, size_t count, 
 
 /* ---- the answer ---- */
 
-static const char *text_of(struct similar *s, const struct nl_result *row, size_t column)
+static const char *cell_text(struct similar *s, const struct nl_result *row, size_t column)
 {
     const struct nl_cell *cell = nl_result_cell(row, 0, column);
     if (cell->type != NL_CELL_TEXT)
@@ -252,11 +252,11 @@ static bool describe(struct similar *s, struct nl_similar_run *run, const char *
         return false;
     run->id = id;
     if (row->rows) {
-        run->id = text_of(s, row, 0);
-        run->name = text_of(s, row, 1);
-        run->added = text_of(s, row, 2);
-        run->tags = text_of(s, row, 3);
-        run->model = text_of(s, row, 4);
+        run->id = cell_text(s, row, 0);
+        run->name = cell_text(s, row, 1);
+        run->added = cell_text(s, row, 2);
+        run->tags = cell_text(s, row, 3);
+        run->model = cell_text(s, row, 4);
     }
     nl_result_free(row);
     return true;
@@ -283,7 +283,7 @@ static bool read_run(struct similar *s, const struct nearest *nearest, bool eyes
     return describe(s, run, nl_arena_text(&s->arena, nearest->run.id, 32), eyes, err);
 }
 
-static bool show(struct similar *s, struct nl_output *output, struct nl_err *err)
+static bool show_similar(struct similar *s, struct nl_output *output, struct nl_err *err)
 {
     const char *format = output->view->name;
     bool eyes = strcmp(format, "text") == 0 || strcmp(format, "md") == 0, done = true;
@@ -319,10 +319,10 @@ static bool similar(struct similar *s, struct nl_output *output, struct nl_err *
     return s->ledger && nl_input_run(&s->input, s->call, &s->self, &s->is_run, err) &&
            (!may_write || update(s, filters, count, err)) && take_print(s, err) &&
            nl_ledger_fingerprints(s->ledger, filters, count, NL_FINGERPRINT_FORM, see, s, err) &&
-           show(s, output, err);
+           show_similar(s, output, err);
 }
 
-static void release(struct similar *s)
+static void release_similar(struct similar *s)
 {
     for (size_t i = 0; s->runs && i < s->count; i++)
         nl_fingerprint_view_release(&s->runs[i].view);
@@ -346,7 +346,7 @@ static bool similar_run(struct nl_call *call, struct nl_err *err)
                 nl_output_open(&output, call, s.input.paths, s.input.count, err);
     if (done)
         done = nl_output_close(&output, call, similar(&s, &output, err), err);
-    release(&s);
+    release_similar(&s);
     return done;
 }
 

@@ -96,7 +96,8 @@ static bool answer_once(const struct nl_call *call, struct machine *machine, int
 
 /* ---- live ---- */
 
-static void show(struct terminal *terminal, const struct machine *machine, struct top_view *view)
+static void draw_machine(struct terminal *terminal, const struct machine *machine,
+                         struct top_view *view)
 {
     struct cells cells;
     unsigned rows, columns;
@@ -122,7 +123,7 @@ static bool live(const struct nl_call *call, struct machine *machine, int64_t in
                 machine_refresh(machine);
             next = nl_monotonic_ns() + interval;
         }
-        show(terminal, machine, &view);
+        draw_machine(terminal, machine, &view);
         int64_t wait = (next - nl_monotonic_ns()) / MS + 1;
         int key = terminal_key(terminal, wait > 0 ? (int)wait : 1);
         on = top_key(&view, key);

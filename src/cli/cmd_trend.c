@@ -327,7 +327,7 @@ static struct nl_report *make_report(const struct trend *trend, const char *sect
     return report;
 }
 
-static bool show(const struct nl_call *call, const struct trend *trend, struct nl_err *err)
+static bool show_trend(const struct nl_call *call, const struct trend *trend, struct nl_err *err)
 {
     struct nl_output output;
     const char *section = call->settings.section;
@@ -414,7 +414,7 @@ static bool trend_run(struct nl_call *call, struct nl_err *err)
 {
     struct trend trend = {0};
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_READ, err);
-    bool done = ledger && find_series(&trend, call, ledger, err) && show(call, &trend, err) &&
+    bool done = ledger && find_series(&trend, call, ledger, err) && show_trend(call, &trend, err) &&
                 alert_of_change(&trend, call, err);
     if (ledger)
         nl_series_release(&trend.series);

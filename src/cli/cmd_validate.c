@@ -134,8 +134,8 @@ static void print_json(FILE *out, size_t count, const struct nl_result *result)
     nl_json_close(&json, '}');
 }
 
-static bool show(const struct nl_call *call, struct nl_output *output, const size_t *ends,
-                 const struct nl_result *result, struct nl_err *err)
+static bool show_problems(const struct nl_call *call, struct nl_output *output, const size_t *ends,
+                          const struct nl_result *result, struct nl_err *err)
 {
     const char *format = output->view->name;
     if (strcmp(format, "text") == 0)
@@ -169,7 +169,7 @@ static bool validate_run(struct nl_call *call, struct nl_err *err)
         close_document(&document);
         ends[i] = result->rows;
     }
-    done = done && show(call, &output, ends, result, err);
+    done = done && show_problems(call, &output, ends, result, err);
     call->status = result->rows ? 1 : 0;
     nl_free(ends);
     nl_result_free(result);

@@ -17,7 +17,7 @@ void nl_checked_say(struct nl_checked *checked, const char *format, ...)
 }
 
 /* A number that stands alone in a file; false when there is no such file. */
-static bool read_number(const char *path, long *number)
+static bool read_number_file(const char *path, long *number)
 {
     FILE *file = fopen(path, "r");
     bool read = file && fscanf(file, "%ld", number) == 1;
@@ -32,7 +32,7 @@ void nl_doctor_perf(struct nl_call *call, struct nl_checked *checked)
     long level = 0;
     (void)call;
     checked->good = perfring_probe(text, sizeof text);
-    if (read_number("/proc/sys/kernel/perf_event_paranoid", &level))
+    if (read_number_file("/proc/sys/kernel/perf_event_paranoid", &level))
         nl_checked_say(checked, "%s; perf_event_paranoid %ld", text, level);
     else
         nl_checked_say(checked, "%s", text);
@@ -48,7 +48,7 @@ void nl_doctor_ptrace(struct nl_call *call, struct nl_checked *checked)
     long level = 0;
     (void)call;
     checked->good = true;
-    if (!read_number("/proc/sys/kernel/yama/ptrace_scope", &level)) {
+    if (!read_number_file("/proc/sys/kernel/yama/ptrace_scope", &level)) {
         nl_checked_say(checked, "not restricted");
         return;
     }

@@ -16,7 +16,7 @@
 
 #define CACHE_BYTES ((uint64_t)20 << 30)
 
-static char *join(const char *folder, const char *name)
+static char *join_path(const char *folder, const char *name)
 {
     size_t room = strlen(folder) + strlen(name) + 2;
     char *path = nl_alloc(room);
@@ -42,7 +42,7 @@ char *nl_project_folder(void)
     char *here = getcwd(NULL, 0);
     char *found = NULL;
     while (here && !found) {
-        char *path = join(strcmp(here, "/") == 0 ? "" : here, ".neurolens");
+        char *path = join_path(strcmp(here, "/") == 0 ? "" : here, ".neurolens");
         if (nl_is_folder(path))
             found = path;
         else
@@ -61,12 +61,12 @@ static char *user_folder(const char *xdg, const char *fallback)
 {
     const char *base = variable(xdg);
     if (base && base[0] == '/')
-        return join(base, "neurolens");
+        return join_path(base, "neurolens");
     const char *home = variable("HOME");
     if (!home)
         return NULL;
-    char *folder = join(home, fallback);
-    char *path = join(folder, "neurolens");
+    char *folder = join_path(home, fallback);
+    char *path = join_path(folder, "neurolens");
     nl_free(folder);
     return path;
 }
@@ -81,7 +81,7 @@ char *nl_trust_file(struct nl_err *err)
             "is set");
         return NULL;
     }
-    char *path = join(folder, "trusted");
+    char *path = join_path(folder, "trusted");
     nl_free(folder);
     return path;
 }
@@ -135,7 +135,7 @@ char *nl_cache_folder(const char *given, struct nl_err *err)
     char *ledger = ledger_of_cache(given, err);
     if (!ledger)
         return NULL;
-    char *path = join(ledger, "cache");
+    char *path = join_path(ledger, "cache");
     nl_free(ledger);
     return path;
 }
@@ -166,7 +166,7 @@ char *nl_history_file(void)
         return NULL;
     struct nl_err err;
     nl_err_clear(&err);
-    char *path = nl_make_folders(folder, &err) ? join(folder, "history") : NULL;
+    char *path = nl_make_folders(folder, &err) ? join_path(folder, "history") : NULL;
     nl_free(folder);
     return path;
 }

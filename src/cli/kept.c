@@ -72,8 +72,9 @@ bool nl_kept_find(const struct nl_input_words *input, const struct nl_trace *tra
 }
 
 /* Write failures are ignored, as in the whole cache. */
-static void keep(const struct nl_input_words *input, const struct nl_trace *trace, const char *plan,
-                 const struct nl_analyze_options *options, const struct nl_kept *answer)
+static void save_answer(const struct nl_input_words *input, const struct nl_trace *trace,
+                        const char *plan, const struct nl_analyze_options *options,
+                        const struct nl_kept *answer)
 {
     struct nl_buf question;
     char *path = name_answer(&question, input, trace, plan, options);
@@ -98,7 +99,7 @@ bool nl_kept_make(const struct nl_input_words *input, const struct nl_trace *tra
         return false;
     answer->profile = nl_profile_new(trace, &options->window);
     if (keeps && !nl_job_cancelled(call->job))
-        keep(input, trace, plan, &all, answer);
+        save_answer(input, trace, plan, &all, answer);
     if (keeps)
         nl_report_cut(answer->report, options->limit);
     return true;

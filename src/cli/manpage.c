@@ -7,7 +7,7 @@
 
 /* Text with what roff takes for its own made plain: backslashes, dots and quotes at the
  * start of a line, minus signs. */
-static void put_text(FILE *out, const char *text)
+static void put_roff_text(FILE *out, const char *text)
 {
     bool start = true;
     for (; *text; text++) {
@@ -31,15 +31,15 @@ static void put_option(FILE *out, const struct nl_option *option)
     if (option->letter)
         fprintf(out, "\\-%c\\fR, \\fB", option->letter);
     fputs("\\-\\-", out);
-    put_text(out, option->name);
+    put_roff_text(out, option->name);
     fputs("\\fR", out);
     if (option->argument) {
         fputs(" \\fI", out);
-        put_text(out, option->argument);
+        put_roff_text(out, option->argument);
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    put_text(out, option->help);
+    put_roff_text(out, option->help);
     for (size_t i = 0; option->choices && option->choices[i]; i++)
         fprintf(out, "%s%s", i ? ", " : " (", option->choices[i]);
     fputs(option->choices ? ")\n" : "\n", out);
@@ -55,9 +55,9 @@ static void put_command(FILE *out, const struct nl_command *command)
 {
     fprintf(out, ".SS \"neurolens %s\"\n\\fBneurolens %s\\fR [options]%s", command->name,
             command->name, *command->usage ? " " : "");
-    put_text(out, command->usage);
+    put_roff_text(out, command->usage);
     fputs("\n.PP\n", out);
-    put_text(out, command->help);
+    put_roff_text(out, command->help);
     fputc('\n', out);
     for (size_t i = 0; command->tables[i]; i++)
         if (command->tables[i] != nl_common_options)
@@ -65,14 +65,14 @@ static void put_command(FILE *out, const struct nl_command *command)
     if (!command->examples)
         return;
     fputs(".PP\nExamples:\n.PP\n.nf\n.RS\n", out);
-    put_text(out, command->examples);
+    put_roff_text(out, command->examples);
     fputs("\n.RE\n.fi\n", out);
 }
 
 static void put_pair(FILE *out, const char *word, const char *meaning)
 {
     fprintf(out, ".TP\n%s\n", word);
-    put_text(out, meaning);
+    put_roff_text(out, meaning);
     fputc('\n', out);
 }
 

@@ -26,8 +26,9 @@ static bool find_facts(struct nl_host_roofs *facts, const struct nl_trace *trace
     return true;
 }
 
-static bool look_up(struct nl_host_roofs *facts, struct nl_ledger *ledger,
-                    const struct nl_call *call, struct nl_host_roofs **roofs, struct nl_err *err)
+static bool look_up_roofs(struct nl_host_roofs *facts, struct nl_ledger *ledger,
+                          const struct nl_call *call, struct nl_host_roofs **roofs,
+                          struct nl_err *err)
 {
     bool there = ledger != NULL;
     if (!facts->host[0] || (!there && !nl_ledgercall_there(call, &there, err)) || !there)
@@ -46,7 +47,7 @@ void nl_roofs_of(struct nl_trace *trace, struct nl_ledger *ledger, const struct 
     struct nl_err err;
     nl_err_clear(&err);
     if (!find_facts(&facts, trace, ledger, run, call, &err) ||
-        !look_up(&facts, ledger, call, &roofs, &err)) {
+        !look_up_roofs(&facts, ledger, call, &roofs, &err)) {
         if (err.code)
             nl_message_detail(call, "no measured roofs: %s", err.text);
         nl_free(roofs);

@@ -15,8 +15,8 @@
 
 #define MAX_TEXT ((size_t)16 << 20)
 
-static bool show(struct nl_shell *shell, const struct nl_result *result, bool sql,
-                 struct nl_err *err)
+static bool show_result(struct nl_shell *shell, const struct nl_result *result, bool sql,
+                        struct nl_err *err)
 {
     struct nl_output *output = shell->output;
     struct nl_view_options options = {.schema = sql ? "sql" : NULL,
@@ -36,7 +36,7 @@ static bool run_statement(struct nl_shell *shell, const char *text, struct nl_er
     if (!result)
         return err->code == NL_OK;
     nl_progress_quiet(shell->call->progress);
-    bool done = show(shell, result, true, err);
+    bool done = show_result(shell, result, true, err);
     if (result->truncated)
         nl_message_note(shell->call, "only the first %zu rows are shown; --limit sets how many",
                         result->rows);
@@ -61,7 +61,7 @@ static bool dot_tables(struct nl_shell *shell, const char *argument, struct nl_e
         cell[1] = nl_cell_i64(nl_trace_rows(shell->trace, t));
         cell[2] = nl_cell_text(result, nl_str(nl_tables[t].doc));
     }
-    bool done = show(shell, result, false, err);
+    bool done = show_result(shell, result, false, err);
     nl_result_free(result);
     return done;
 }
@@ -97,7 +97,7 @@ static bool dot_schema(struct nl_shell *shell, const char *argument, struct nl_e
     bool done;
     const char *best = nl_nearest_best(&nearest);
     if (result->rows)
-        done = show(shell, result, false, err);
+        done = show_result(shell, result, false, err);
     else
         done = nl_fail(err, NL_QUERY, "no table '%s'; %s%s%s", argument,
                        best ? "did you mean " : ".tables lists them", best ? best : "",

@@ -23,7 +23,7 @@
 /* ---- what was reported before ---- */
 
 /* "METRIC RUN" without what would end the line. */
-static void line_of(const struct nl_trend_alert *alert, char line[MAX_LINE])
+static void alert_line(const struct nl_trend_alert *alert, char line[MAX_LINE])
 {
     (void)snprintf(line, MAX_LINE, "%.400s %.64s", alert->metric, alert->run);
     for (char *c = line; *c; c++)
@@ -151,7 +151,7 @@ bool nl_trend_alert_send(const struct nl_trend_alert *alert, const struct nl_cal
     struct nl_arena arena;
     nl_arena_init(&arena);
     const char *path = nl_arena_format(&arena, "%s/" TOLD_FILE, folder);
-    line_of(alert, line);
+    alert_line(alert, line);
     bool told = was_told(path, line);
     bool done = told || (send_text(alert, call, err) && remember(path, line, err));
     if (told)

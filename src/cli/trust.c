@@ -22,7 +22,7 @@
 /* ---- the list ---- */
 
 /* "UID PATH", as it stands in a line. */
-static char *line_of(uid_t owner, const char *real)
+static char *trust_line(uid_t owner, const char *real)
 {
     size_t room = strlen(real) + 16;
     char *line = nl_alloc(room);
@@ -72,7 +72,7 @@ static bool is_listed(uid_t owner, const char *folder)
     char *real = realpath(folder, NULL);
     if (!real)
         return false;
-    char *line = line_of(owner, real);
+    char *line = trust_line(owner, real);
     nl_buf_init(&text, MAX_LIST);
     bool listed = read_list(&text, &ignored) && find_line(&text, line);
     nl_buf_release(&text);
@@ -125,7 +125,7 @@ bool nl_trust_change(const char *folder, bool remove, char **real, bool *changed
             err, NL_USAGE,
             "a folder with a line break in its name cannot be added to the trusted ones");
     }
-    char *line = line_of(info.st_uid, *real);
+    char *line = trust_line(info.st_uid, *real);
     nl_buf_init(&text, MAX_LIST);
     bool done = read_list(&text, err);
     char *at = done ? find_line(&text, line) : NULL;
@@ -169,7 +169,8 @@ static bool others_may_write(const struct stat *info)
     return (info->st_mode & S_IWGRP) && !is_private_group(info->st_gid);
 }
 
-static bool refuse(const char *folder, const char *where, const char *why, struct nl_err *err)
+static bool refuse_ledger(const char *folder, const char *where, const char *why,
+                          struct nl_err *err)
 {
     nl_err_at(err, folder, -1);
     return nl_fail(err, NL_ENVIRONMENT,
@@ -185,9 +186,9 @@ static bool look_at(const char *folder, const char *where, struct nl_err *err)
     struct stat info;
     bool above = strcmp(folder, where) != 0;
     if (lstat(where, &info) != 0)
-        return refuse(folder, where, "cannot be inspected", err);
+        return refuse_ledger(folder, where, "cannot be inspected", err);
     if (S_ISLNK(info.st_mode))
-        return refuse(folder, where, "is a symbolic link", err);
+        return refuse_ledger(folder, where, "is a symbolic link", err);
     if (info.st_uid != geteuid() && !(above && info.st_uid == 0)) {
         const struct passwd *user = getpwuid(info.st_uid);
         char who[80];
@@ -195,15 +196,15 @@ static bool look_at(const char *folder, const char *where, struct nl_err *err)
             snprintf(who, sizeof who, "'%.64s'", user->pw_name);
         else
             snprintf(who, sizeof who, "'%u'", (unsigned)info.st_uid);
-        return refuse(folder, where, who, err);
+        return refuse_ledger(folder, where, who, err);
     }
     if (others_may_write(&info) && !(above && (info.st_mode & S_ISVTX)))
-        return refuse(folder, where, "can be written by others", err);
+        return refuse_ledger(folder, where, "can be written by others", err);
     return true;
 }
 
 /* Whoever owns the root owns all of it: it is not asked. */
-static bool look_up(const char *folder, struct nl_err *err)
+static bool check_path(const char *folder, struct nl_err *err)
 {
     char *where = nl_strdup(folder);
     bool done = look_at(folder, where, err);
@@ -221,7 +222,7 @@ bool nl_trust_folder(const char *folder, struct nl_err *err)
     struct stat info;
     struct nl_err why;
     nl_err_clear(&why);
-    if (look_up(folder, &why))
+    if (check_path(folder, &why))
         return true;
     if (stat(folder, &info) == 0 && is_listed(info.st_uid, folder))
         return true;

@@ -69,7 +69,7 @@ static struct nlens_answer *hold(struct nlens_answer *answer)
 
 /* ---- rows in ---- */
 
-static void begin(void *context, const struct nl_result_column *columns, size_t count)
+static void begin_answer(void *context, const struct nl_result_column *columns, size_t count)
 {
     struct nlens_answer *answer = context;
     drop_columns(answer);
@@ -102,7 +102,7 @@ static enum nl_db_row add_arrow_row(void *context, const struct nl_cell *cells)
 
 struct nl_db_sink nl_arrowanswer_sink(struct nlens_answer *answer)
 {
-    return (struct nl_db_sink){.context = answer, .begin = begin, .row = add_arrow_row};
+    return (struct nl_db_sink){.context = answer, .begin = begin_answer, .row = add_arrow_row};
 }
 
 /* ---- the schema out ---- */

@@ -137,7 +137,7 @@ NL_PUBLIC void nlens_task_free(struct nlens_task *task)
 }
 
 /* A call has a separate job, cancelled with the caller's task. */
-static void begin(struct call *call, const struct opened *opened, struct nlens_task *task)
+static void begin_call(struct call *call, const struct opened *opened, struct nlens_task *task)
 {
     const char *sandbox = getenv("NEUROLENS_SANDBOX"); /* as the command reads it */
     call->job =
@@ -263,7 +263,7 @@ NL_PUBLIC struct nlens_profile *nlens_open(const char *const *paths, size_t coun
     opened->threads =
         options.threads && options.threads <= MAX_THREADS ? options.threads : nl_processors();
     atomic_init(&opened->holders, 1);
-    begin(&call, opened, options.task);
+    begin_call(&call, opened, options.task);
     opened->trace = load(paths, count, &options, &call.job, &call.err);
     if (!end(&call, opened->trace != NULL, error)) {
         nl_free(opened);
@@ -372,7 +372,7 @@ NL_PUBLIC char *nlens_report(struct nlens_profile *profile, const char *what, co
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         nl_memory_exhausted(1);
-    begin(&call, profile->opened, task);
+    begin_call(&call, profile->opened, task);
     bool done =
         write_report(profile, view, what ? what : "analyze", section, &call.job, out, &call.err);
     if (fclose(out) != 0 && done)
@@ -394,7 +394,7 @@ NL_PUBLIC struct nlens_answer *nlens_sql(struct nlens_profile *profile, const ch
     struct nlens_answer *answer = nl_arrowanswer_new(profile->opened->memory_bytes / 2);
     struct nl_db_sink sink = nl_arrowanswer_sink(answer);
     const struct nl_trace *trace = profile->opened->trace;
-    begin(&call, profile->opened, task);
+    begin_call(&call, profile->opened, task);
     struct nl_db *db =
         profile->within.len && !nl_window_refuse_sql(&profile->window, trace->first_ts, &call.err)
             ? NULL
@@ -434,7 +434,7 @@ NL_PUBLIC bool nlens_export(struct nlens_profile *profile, const char *format, c
     const char *name = format ? format : "";
     const struct nl_exporter *exporter = nl_exporter_find(name);
     bool done = false;
-    begin(&call, profile->opened, task);
+    begin_call(&call, profile->opened, task);
     if (!path)
         (void)nl_fail(&call.err, NL_USAGE, "name the file to write");
     else if (!exporter || exporter->shape != NL_EXPORT_FILE)

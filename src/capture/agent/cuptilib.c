@@ -125,8 +125,8 @@ static void *find_library(void)
     return library;
 }
 
-static bool look_up(void *library, const char *symbol, bool needed, void *to, char *why,
-                    size_t room)
+static bool load_symbol(void *library, const char *symbol, bool needed, void *to, char *why,
+                        size_t room)
 {
     void *found = dlsym(library, symbol);
     memcpy(to, &found, sizeof found);
@@ -146,7 +146,7 @@ bool cupti_open(struct cupti_calls *calls, char *why, size_t room)
         return false;
     }
 #define CUPTI_CALL(member, symbol, needed, parameters)                                             \
-    if (!look_up(library, #symbol, needed, &calls->member, why, room))                             \
+    if (!load_symbol(library, #symbol, needed, &calls->member, why, room))                         \
         return false;
 #include "capture/agent/cupticalls.def"
     return true;

@@ -81,7 +81,7 @@ static void peer_copy(struct gpu *gpu, const void *record)
     gpu_write(gpu->thread, cell, &work, sizeof work, &peers, sizeof peers);
 }
 
-static void fill(struct gpu *gpu, const void *record)
+static void device_memset(struct gpu *gpu, const void *record)
 {
     const struct cupti_fill *f = record;
     struct nl_rec_work work = {WORK(f), .detail = f->value, .node = f->graph_node_id,
@@ -325,7 +325,7 @@ static const struct {
 } kinds[CUPTI_KINDS] = {
     [CUPTI_MEMCPY] = {copy, offsetof(struct cupti_copy, start)},
     [CUPTI_MEMCPY2] = {peer_copy, offsetof(struct cupti_peer_copy, start)},
-    [CUPTI_MEMSET] = {fill, offsetof(struct cupti_fill, start)},
+    [CUPTI_MEMSET] = {device_memset, offsetof(struct cupti_fill, start)},
     [CUPTI_KERNEL] = {kernel, offsetof(struct cupti_kernel, start)},
     [CUPTI_CONCURRENT_KERNEL] = {kernel, offsetof(struct cupti_kernel, start)},
     [CUPTI_DRIVER] = {call, offsetof(struct cupti_call, start)},

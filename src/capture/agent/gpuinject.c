@@ -318,7 +318,7 @@ static bool make_buffers(struct gpu *gpu)
 }
 
 /* NULL: it works; else why not. */
-static const char *start(struct gpu *gpu, char *text, size_t room)
+static const char *start_cupti(struct gpu *gpu, char *text, size_t room)
 {
     void *subscriber = NULL;
     if (!reach_cupti(gpu, &subscriber, text, room))
@@ -361,7 +361,7 @@ EXPORTED int InitializeInjection(void)
         return 1;
     struct gpu *gpu = memory;
     gpu->pid = pid;
-    const char *why = start(gpu, text, sizeof text);
+    const char *why = start_cupti(gpu, text, sizeof text);
     if (why)
         gpu_tell_now(NOT_RECORDED, why);
     if (!nl_agent.gpu)

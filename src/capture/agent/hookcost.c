@@ -11,7 +11,7 @@
 #define ROUNDS   5
 
 /* A plain increment: hooks run one at a time (the GIL) or may be missed. */
-static void add(uint64_t *sum, uint64_t more)
+static void add_to_counter(uint64_t *sum, uint64_t more)
 {
     __atomic_store_n(sum, __atomic_load_n(sum, __ATOMIC_RELAXED) + more, __ATOMIC_RELAXED);
 }
@@ -21,7 +21,7 @@ static void ran(uint32_t hook, uint64_t times)
     struct nl_rec_head *head = nl_agent.file.head;
     bool measured = nl_agent.scratch && nl_agent.scratch == nl_agent_own;
     if (head && hook < NL_REC_HOOK_COUNT && !measured)
-        add(&head->hooks.ran[hook], times);
+        add_to_counter(&head->hooks.ran[hook], times);
 }
 
 static int claim(uint32_t hook)
@@ -88,7 +88,7 @@ static void cost(uint32_t hook, uint64_t ps)
 static void started(uint64_t ns)
 {
     if (agent_ready())
-        add(&nl_agent.file.head->hooks.start_ns, ns);
+        add_to_counter(&nl_agent.file.head->hooks.start_ns, ns);
 }
 
 EXPORTED const struct nl_hook_calls *nl_capture_hooks(void);

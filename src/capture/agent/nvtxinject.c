@@ -124,7 +124,8 @@ static bool start_as(uint64_t range, uint32_t domain, uint32_t name,
     return agent_event(NL_REC_BEGIN + NL_REC_CLASS_NVTX, name, more, count);
 }
 
-static uint64_t start(uint32_t domain, uint32_t name, const struct nvtx_attributes *attributes)
+static uint64_t start_range(uint32_t domain, uint32_t name,
+                            const struct nvtx_attributes *attributes)
 {
     uint64_t range = agent_range();
     return start_as(range, domain, name, attributes) ? range : range | RANGE_OFF;
@@ -215,9 +216,9 @@ typedef const struct nvtx_attributes *attributes;
 static void mark_ex(attributes a) { mark(0, message(a), a); }
 static void mark_a(const char *text) { mark(0, text_a(text), NULL); }
 static void mark_w(const wchar_t *text) { mark(0, text_w(text), NULL); }
-static uint64_t start_ex(attributes a) { return start(0, message(a), a); }
-static uint64_t start_a(const char *text) { return start(0, text_a(text), NULL); }
-static uint64_t start_w(const wchar_t *text) { return start(0, text_w(text), NULL); }
+static uint64_t start_ex(attributes a) { return start_range(0, message(a), a); }
+static uint64_t start_a(const char *text) { return start_range(0, text_a(text), NULL); }
+static uint64_t start_w(const wchar_t *text) { return start_range(0, text_w(text), NULL); }
 static int push_ex(attributes a) { return push(0, message(a), a); }
 static int push_a(const char *text) { return push(0, text_a(text), NULL); }
 static int push_w(const wchar_t *text) { return push(0, text_w(text), NULL); }
@@ -227,7 +228,7 @@ static void category_w(uint32_t n, const wchar_t *text) { name_category(0, n, na
 static void thread_a(uint32_t id, const char *text) { name_thread(id, name_a(text)); }
 static void thread_w(uint32_t id, const wchar_t *text) { name_thread(id, name_w(text)); }
 static void domain_mark(void *d, attributes a) { mark(DOMAIN(d), message(a), a); }
-static uint64_t domain_start(void *d, attributes a) { return start(DOMAIN(d), message(a), a); }
+static uint64_t domain_start(void *d, attributes a) { return start_range(DOMAIN(d), message(a), a); }
 static void domain_end(void *d, uint64_t range) { (void)d; range_end(range); }
 static int domain_push(void *d, attributes a) { return push(DOMAIN(d), message(a), a); }
 static int domain_pop(void *d) { return pop(DOMAIN(d)); }
@@ -286,8 +287,8 @@ static const struct entry core2[] = {
     ENTRY(NVTX_DOMAIN_CREATE_W, create_w),
 };
 
-static void fill(const struct nvtx_callbacks *callbacks, int module, const struct entry *entries,
-                 size_t count)
+static void fill_table(const struct nvtx_callbacks *callbacks, int module,
+                       const struct entry *entries, size_t count)
 {
     nvtx_table table;
     unsigned size;
@@ -318,7 +319,7 @@ EXPORTED int InitializeInjectionNvtx2(nvtx_get_export get)
     hookcost_measure(NL_REC_HOOK_NVTX, range_pair);
     if (version && version->size >= sizeof *version)
         version->set_injection_version(3);
-    fill(callbacks, NVTX_CORE, core, sizeof core / sizeof core[0]);
-    fill(callbacks, NVTX_CORE2, core2, sizeof core2 / sizeof core2[0]);
+    fill_table(callbacks, NVTX_CORE, core, sizeof core / sizeof core[0]);
+    fill_table(callbacks, NVTX_CORE2, core2, sizeof core2 / sizeof core2[0]);
     return 1;
 }

@@ -25,7 +25,7 @@ static const struct rocm_agent *agent_of(const struct rocm *rocm, uint64_t id)
     return NULL;
 }
 
-static uint32_t number_of(const struct rocm_agent *agent)
+static uint32_t gpu_number(const struct rocm_agent *agent)
 {
     return agent && agent->type == ROCM_AGENT_GPU ? (uint32_t)agent->number : NL_REC_GPU_NUMBER;
 }
@@ -101,7 +101,7 @@ static void kernel(struct rocm *rocm, const void *record)
     uint32_t name = __atomic_load_n(&known->name, __ATOMIC_ACQUIRE);
     struct nl_rec_work work = {.end = time_of(rocm, k->end),
                                .correlation = (uint32_t)k->correlation,
-                               .device = number_of(agent_of(rocm, k->agent)),
+                               .device = gpu_number(agent_of(rocm, k->agent)),
                                .context = NL_REC_GPU_NUMBER,
                                .stream = queue_of(rocm, k->queue),
                                .detail = known->registers};
@@ -133,7 +133,7 @@ static void copy(struct rocm *rocm, const void *record)
     const struct rocm_copy *c = record;
     const struct rocm_agent *from = agent_of(rocm, c->from_agent),
                             *to = agent_of(rocm, c->to_agent);
-    struct nl_rec_peers peers = {.from = number_of(from), .to = number_of(to)};
+    struct nl_rec_peers peers = {.from = gpu_number(from), .to = gpu_number(to)};
     bool peer = c->operation == ROCM_DEVICE_TO_DEVICE && from != to;
     uint16_t kind = c->operation < sizeof kinds ? kinds[c->operation] : 0;
     struct nl_rec_work work = {.end = time_of(rocm, c->end),
@@ -157,7 +157,7 @@ static void allocation(struct rocm *rocm, const void *record)
     const struct rocm_agent *agent = agent_of(rocm, a->agent);
     bool freed = a->operation == ROCM_FREE || a->operation == ROCM_VIRTUAL_FREE;
     struct nl_rec_work work = {.correlation = (uint32_t)a->correlation,
-                               .device = number_of(agent),
+                               .device = gpu_number(agent),
                                .context = NL_REC_GPU_NUMBER,
                                .stream = NL_REC_GPU_NUMBER,
                                .detail = memory_of(agent),

@@ -264,7 +264,7 @@ static bool trace(struct rocm *rocm)
 }
 
 /* NULL: it works; else why not. */
-static const char *begin(struct rocm *rocm)
+static const char *start_rocprofiler(struct rocm *rocm)
 {
     const struct rocm_calls *calls = &rocm->calls;
     if (calls->agents(ROCM_AGENTS_VERSION, take_agents, sizeof(struct rocm_agent), rocm) != ROCM_OK)
@@ -292,7 +292,7 @@ static int initialize(void (*end)(struct rocm_client), void *user)
 {
     struct rocm *rocm = user;
     (void)end;
-    const char *why = begin(rocm);
+    const char *why = start_rocprofiler(rocm);
     if (!why)
         return 0;
     __atomic_store_n(&rocm->state, ROCM_DEAD, __ATOMIC_RELEASE);
@@ -300,7 +300,7 @@ static int initialize(void (*end)(struct rocm_client), void *user)
     return 0;
 }
 
-static bool look_up(struct rocm_calls *calls, char *why, size_t room)
+static bool load_symbols(struct rocm_calls *calls, char *why, size_t room)
 {
     void *library = dlopen("librocprofiler-sdk.so.1", RTLD_NOLOAD | RTLD_LAZY);
     void *found;
@@ -335,7 +335,7 @@ static struct rocm *make(uint32_t version, char *why, size_t room)
     if (version < ROCM_VERSION_FIRST)
         (void)snprintf(why, room, "rocprofiler-sdk %u.%u; 1.0 (ROCm 7) or newer is needed",
                        version / 10000, version / 100 % 100);
-    else if (pthread_mutex_init(&rocm->lock, NULL) == 0 && look_up(&rocm->calls, why, room))
+    else if (pthread_mutex_init(&rocm->lock, NULL) == 0 && load_symbols(&rocm->calls, why, room))
         return rocm;
     munmap(memory, sizeof(struct rocm) + kernels);
     return NULL;

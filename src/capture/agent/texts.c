@@ -88,8 +88,8 @@ static bool write_name(struct texts *texts, struct recfile *file, uint32_t id, c
     return true;
 }
 
-static uint32_t add(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
-                    uint64_t sum)
+static uint32_t add_text(struct texts *texts, struct recfile *file, const char *text, size_t bytes,
+                         uint64_t sum)
 {
     uint32_t slot, id = find_text(texts, sum, text, bytes, &slot);
     if (id)
@@ -148,7 +148,7 @@ uint32_t texts_id(struct texts *texts, struct recfile *file, const char *text, s
     if (id)
         return id;
     lock(&texts->lock, pid);
-    id = add(texts, file, text, bytes, sum);
+    id = add_text(texts, file, text, bytes, sum);
     __atomic_store_n(&texts->lock, 0, __ATOMIC_RELEASE);
     if (is_cut)
         __atomic_fetch_add(&file->head->cut_names, 1, __ATOMIC_RELAXED);

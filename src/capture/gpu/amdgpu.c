@@ -50,7 +50,7 @@ struct amd {
 };
 
 /* The first line of a file; false when it cannot be read or is empty. */
-static bool line_of(const char *folder, const char *name, char *text, size_t room)
+static bool first_line(const char *folder, const char *name, char *text, size_t room)
 {
     char path[PATH_BYTES * 2];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -83,11 +83,11 @@ static void describe_card(struct card *card)
     struct gpu_info *info = &card->info;
     char text[PATH_BYTES];
     info->vendor = "amd";
-    if (line_of(card->folder, "product_name", text, sizeof text))
+    if (first_line(card->folder, "product_name", text, sizeof text))
         (void)snprintf(info->name, sizeof info->name, "%.90s", text);
-    else if (line_of(card->folder, "device", text, sizeof text))
+    else if (first_line(card->folder, "device", text, sizeof text))
         (void)snprintf(info->name, sizeof info->name, "AMD GPU %.60s", text);
-    if (line_of(card->folder, "unique_id", text, sizeof text))
+    if (first_line(card->folder, "unique_id", text, sizeof text))
         (void)snprintf(info->uuid, sizeof info->uuid, "GPU-%.80s", text);
     ssize_t got = readlink(card->folder, text, sizeof text - 1);
     text[got > 0 ? got : 0] = '\0';
@@ -122,7 +122,7 @@ static void find_cards(struct amd *amd, const char *folder)
             continue;
         (void)snprintf(card.folder, sizeof card.folder, "%.400s/%.16s/device", folder,
                        entry->d_name);
-        if (!line_of(card.folder, "vendor", text, sizeof text) || strcmp(text, "0x1002") != 0)
+        if (!first_line(card.folder, "vendor", text, sizeof text) || strcmp(text, "0x1002") != 0)
             continue;
         (void)snprintf(card.info.bus, sizeof card.info.bus, "%.16s", entry->d_name);
         nl_grow(&amd->cards, &amd->cap, amd->count + 1u);
@@ -171,7 +171,7 @@ static void amd_read(void *state, unsigned device, int64_t now_ns, struct gpu_re
             continue;
         const char *folder = reads[i].sensor ? card->sensors : card->folder;
         int64_t before = ticks_clock_ns(CLOCK_MONOTONIC);
-        bool got = *folder && line_of(folder, reads[i].file, text, sizeof text);
+        bool got = *folder && first_line(folder, reads[i].file, text, sizeof text);
         int64_t spent = ticks_clock_ns(CLOCK_MONOTONIC) - before;
         out->slow += spent > GPU_SLOW_NS;
         card->next_ns[i] = gpu_next(now_ns, reads[i].period_ms, spent);

@@ -19,7 +19,7 @@ static const struct {
 
 /* The functions of a library, by name: pointers to functions are copied, since
  * C does not convert them. */
-static void look_up(struct nvml *nvml)
+static void load_symbols(struct nvml *nvml)
 {
     void *found = dlsym(nvml->library, "nvmlErrorString");
     memcpy(&nvml->error_text, &found, sizeof found);
@@ -31,7 +31,7 @@ static void look_up(struct nvml *nvml)
     }
 }
 
-static const char *text_of(const struct nvml *nvml, int result)
+static const char *nvml_error_text(const struct nvml *nvml, int result)
 {
     const char *text = nvml->error_text ? nvml->error_text(result) : NULL;
     return text ? text : "unknown error";
@@ -56,7 +56,8 @@ static bool find_devices(struct nvml *nvml, char why[GPU_WHY])
     unsigned count = 0;
     int result = nvml->count(&count);
     if (result != NVML_OK) {
-        (void)snprintf(why, GPU_WHY, "NVML does not count its GPUs: %s", text_of(nvml, result));
+        (void)snprintf(why, GPU_WHY, "NVML does not count its GPUs: %s",
+                       nvml_error_text(nvml, result));
         return false;
     }
     count = count < GPU_MAX_DEVICES ? count : GPU_MAX_DEVICES;
@@ -68,7 +69,8 @@ static bool find_devices(struct nvml *nvml, char why[GPU_WHY])
             copy_info(nvml, device);
             nvml->count_found++;
         } else {
-            (void)snprintf(why, GPU_WHY, "NVML does not give GPU %u: %s", i, text_of(nvml, result));
+            (void)snprintf(why, GPU_WHY, "NVML does not give GPU %u: %s", i,
+                           nvml_error_text(nvml, result));
         }
     }
     if (!count)
@@ -111,7 +113,7 @@ static void *nvml_open(const char *root, char why[GPU_WHY])
     }
     struct nvml *nvml = nl_zalloc(sizeof *nvml);
     nvml->library = library;
-    look_up(nvml);
+    load_symbols(nvml);
     int result = NVML_FUNCTION_NOT_FOUND;
     if (nvml->init && nvml->count && nvml->handle)
         result = nvml->init();
@@ -120,7 +122,7 @@ static void *nvml_open(const char *root, char why[GPU_WHY])
     if (result == NVML_OK && find_devices(nvml, why))
         return nvml;
     if (result != NVML_OK && result != NVML_FUNCTION_NOT_FOUND)
-        (void)snprintf(why, GPU_WHY, "NVML does not start: %s", text_of(nvml, result));
+        (void)snprintf(why, GPU_WHY, "NVML does not start: %s", nvml_error_text(nvml, result));
     if (result != NVML_OK)
         nvml->shutdown = NULL;
     nvml_close(nvml);

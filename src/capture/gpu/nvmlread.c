@@ -19,7 +19,7 @@ struct call {
     struct gpu_reading *out;
 };
 
-static void put(struct call *call, enum gpu_metric metric, double value)
+static void put_metric(struct call *call, enum gpu_metric metric, double value)
 {
     gpu_put(call->out, metric, value / gpu_metrics[metric].per_unit);
 }
@@ -35,9 +35,9 @@ static int read_utilisation(struct call *call)
         return NVML_FUNCTION_NOT_FOUND;
     int result = call->nvml->utilisation(call->device->handle, &rates);
     if (result == NVML_OK && !(have & core))
-        put(call, GPU_UTILISATION, rates.gpu);
+        put_metric(call, GPU_UTILISATION, rates.gpu);
     if (result == NVML_OK && !(have & memory))
-        put(call, GPU_MEMORY_UTILISATION, rates.memory);
+        put_metric(call, GPU_MEMORY_UTILISATION, rates.memory);
     return result;
 }
 
@@ -69,15 +69,15 @@ static int read_memory(struct call *call)
     if (call->nvml->memory2)
         result = call->nvml->memory2(call->device->handle, &memory2);
     if (result == NVML_OK) {
-        put(call, GPU_MEMORY_USED, (double)memory2.used);
-        put(call, GPU_MEMORY_TOTAL, (double)memory2.total);
+        put_metric(call, GPU_MEMORY_USED, (double)memory2.used);
+        put_metric(call, GPU_MEMORY_TOTAL, (double)memory2.total);
         return result;
     }
     if (call->nvml->memory)
         result = call->nvml->memory(call->device->handle, &memory);
     if (result == NVML_OK) {
-        put(call, GPU_MEMORY_USED, (double)memory.used);
-        put(call, GPU_MEMORY_TOTAL, (double)memory.total);
+        put_metric(call, GPU_MEMORY_USED, (double)memory.used);
+        put_metric(call, GPU_MEMORY_TOTAL, (double)memory.total);
     }
     return result;
 }
@@ -89,7 +89,7 @@ static int read_one(struct call *call, int (*function)(nvml_handle, unsigned *),
     unsigned value = 0;
     int result = function ? function(call->device->handle, &value) : NVML_FUNCTION_NOT_FOUND;
     if (result == NVML_OK)
-        put(call, metric, value);
+        put_metric(call, metric, value);
     return result;
 }
 
@@ -117,7 +117,7 @@ static int read_energy(struct call *call)
     if (call->nvml->energy)
         result = call->nvml->energy(call->device->handle, &mj);
     if (result == NVML_OK)
-        put(call, GPU_ENERGY, (double)mj);
+        put_metric(call, GPU_ENERGY, (double)mj);
     return result;
 }
 
@@ -128,7 +128,7 @@ static int read_temperature(struct call *call)
     if (call->nvml->temperature)
         result = call->nvml->temperature(call->device->handle, 0, &degrees);
     if (result == NVML_OK)
-        put(call, GPU_TEMPERATURE, degrees);
+        put_metric(call, GPU_TEMPERATURE, degrees);
     return result;
 }
 
@@ -140,10 +140,10 @@ static int read_clocks(struct call *call)
         return NVML_FUNCTION_NOT_FOUND;
     int result = call->nvml->clock(call->device->handle, 1, &core);
     if (result == NVML_OK)
-        put(call, GPU_CLOCK, core);
+        put_metric(call, GPU_CLOCK, core);
     int other = call->nvml->clock(call->device->handle, 2, &memory);
     if (other == NVML_OK)
-        put(call, GPU_MEMORY_CLOCK, memory);
+        put_metric(call, GPU_MEMORY_CLOCK, memory);
     return result == NVML_OK ? other : result;
 }
 
@@ -154,7 +154,7 @@ static int read_reasons(struct call *call)
     if (call->nvml->reasons)
         result = call->nvml->reasons(call->device->handle, &bits);
     if (result == NVML_OK)
-        put(call, GPU_THROTTLE, (double)bits);
+        put_metric(call, GPU_THROTTLE, (double)bits);
     return result;
 }
 
@@ -164,7 +164,7 @@ static int read_state(struct call *call)
     if (call->nvml->state)
         result = call->nvml->state(call->device->handle, &state);
     if (result == NVML_OK && state >= 0 && state <= 15) /* 32 = unknown */
-        put(call, GPU_STATE, state);
+        put_metric(call, GPU_STATE, state);
     return result;
 }
 
@@ -214,7 +214,7 @@ static int read_fields(struct call *call, const struct wanted *wanted, size_t co
     int result = asked ? call->nvml->fields(call->device->handle, asked, fields) : NVML_OK;
     for (int i = 0; result == NVML_OK && i < asked; i++) {
         if (fields[i].result == NVML_OK)
-            put(call, metrics[i], nvml_number(fields[i].type, &fields[i].value));
+            put_metric(call, metrics[i], nvml_number(fields[i].type, &fields[i].value));
         else if (is_unsupported(fields[i].result))
             call->device->refused |= GPU_BIT(metrics[i]);
         else
@@ -319,7 +319,7 @@ static int read_gpm(struct call *call)
     device->gpm[1] = query->before;
     for (size_t i = 0; result == NVML_OK && i < WANTED; i++) {
         if (query->metric[i].result == NVML_OK)
-            put(call, wanted[i].metric, query->metric[i].value);
+            put_metric(call, wanted[i].metric, query->metric[i].value);
         else if (is_unsupported(query->metric[i].result))
             device->refused |= GPU_BIT(wanted[i].metric);
         else

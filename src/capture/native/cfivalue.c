@@ -80,7 +80,7 @@ static bool combine(struct dwarf_stack *stack, uint8_t atom)
 }
 
 /* Operations that shuffle, or begin from nothing; false: none of them. */
-static bool put(struct dwarf_stack *stack, const Dwarf_Op *op)
+static bool apply_stack_op(struct dwarf_stack *stack, const Dwarf_Op *op)
 {
     uint64_t value;
     switch (op->atom) {
@@ -126,7 +126,7 @@ static void step(struct dwarf_stack *stack, const Dwarf_Op *op)
     } else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
         push(stack, known(stack, atom - DW_OP_reg0));
         stack->is_value = true;
-    } else if (!put(stack, op) && !combine(stack, atom)) {
+    } else if (!apply_stack_op(stack, op) && !combine(stack, atom)) {
         stack->failed = true;
     }
 }

@@ -101,7 +101,7 @@ static void put_sorted(uint64_t *list, size_t count, uint64_t value)
 /* The time of each round beyond the slower of the adjacent rounds without samples: a loop that is
  * slower for a while is no cost. The least but one of the rounds: a single slow one without samples
  * does not decide, and to say too much all others but one would have to be disturbed. */
-static uint64_t measure(const struct bench *bench)
+static uint64_t measure_sample_cost(const struct bench *bench)
 {
     uint64_t each[ROUNDS];
     size_t used = 0;
@@ -162,7 +162,7 @@ uint64_t perfcost_sample_ps(const struct perf_event_attr *like)
     uint64_t samples = samples_of(&attr, ring);
     if (samples >= MIN_SAMPLES) {
         bench.work = work_of((2 * samples + 1) * with_copy(PERIOD_NS, &attr) / 2);
-        cost = measure(&bench);
+        cost = measure_sample_cost(&bench);
     }
     if (ring)
         munmap(bench.ring, page + ring);

@@ -116,7 +116,7 @@ static enum pyfind_state look_at(int64_t pid)
     return state;
 }
 
-static void settle(struct pychildren *children, struct parts *parts, struct child *child)
+static void adopt_child(struct pychildren *children, struct parts *parts, struct child *child)
 {
     struct nl_err err = {0};
     bool has = has_part(parts, child->pid);
@@ -137,7 +137,7 @@ void pychildren_settle(struct pychildren *children, struct parts *parts)
             continue;
         }
         if (child->looks > 1 && !child->settled)
-            settle(children, parts, child);
+            adopt_child(children, parts, child);
         i++;
     }
     children->look++;

@@ -30,7 +30,7 @@ static const size_t places[] = {
 #define UNLIKE                                                                                     \
     "does not describe its structures as it should: run the program with an unchanged CPython"
 
-static bool refuse(char *why, size_t room, uint32_t version, const char *text)
+static bool refuse_version(char *why, size_t room, uint32_t version, const char *text)
 {
     if (!version)
         (void)snprintf(why, room, "CPython before 3.9 %s", text);
@@ -44,10 +44,11 @@ static bool refuse(char *why, size_t room, uint32_t version, const char *text)
 static bool describes_itself(uint32_t version, const uint64_t *words, char *why, size_t room)
 {
     if (memcmp(&words[0], COOKIE, 8) != 0 || (uint32_t)words[1] != version)
-        return refuse(why, room, version, UNLIKE);
+        return refuse_version(why, room, version, UNLIKE);
     if (words[2])
-        return refuse(why, room, version,
-                      "without the GIL is not sampled: run the program with the usual build");
+        return refuse_version(
+            why, room, version,
+            "without the GIL is not sampled: run the program with the usual build");
     return true;
 }
 
@@ -84,16 +85,17 @@ bool pylayout_for(struct pylayout *layout, uint32_t version, const uint64_t word
 {
     uint32_t minor = version >> 16 & 0xff, level = version >> 4 & 0xf;
     if (version >> 24 != 3 || minor < OLDEST || minor > NEWEST)
-        return refuse(why, room, version,
-                      "is not known: run the program with 3.9 to 3.14, which are sampled");
+        return refuse_version(why, room, version,
+                              "is not known: run the program with 3.9 to 3.14, which are sampled");
     if (level < CANDIDATE)
-        return refuse(why, room, version,
-                      "is a version for tests, whose structures are not known: run the program "
-                      "with a release");
+        return refuse_version(
+            why, room, version,
+            "is a version for tests, whose structures are not known: run the program "
+            "with a release");
     if (minor >= DESCRIBED && !describes_itself(version, words, why, room))
         return false;
     if (!take_fields(layout, minor, words))
-        return refuse(why, room, version, UNLIKE);
+        return refuse_version(why, room, version, UNLIKE);
     layout->lines = minor < 10 ? PYLINES_LNOTAB : minor < 11 ? PYLINES_PAIRS : PYLINES_LOCATIONS;
     layout->at_scale = minor < 10 ? 1 : minor < 11 ? 2 : 0;
     return true;

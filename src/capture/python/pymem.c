@@ -69,7 +69,7 @@ bool pymem_read(struct pymem *mem, uint64_t address, void *to, size_t bytes)
 
 /* ---- lines ---- */
 
-static struct pymem_line *line_of(struct pymem *mem, uint64_t address)
+static struct pymem_line *line_slot(struct pymem *mem, uint64_t address)
 {
     return &mem->lines[address / PYMEM_LINE & (PYMEM_LINES - 1)];
 }
@@ -84,7 +84,7 @@ void pymem_expect(struct pymem *mem, const uint64_t *lines, size_t count)
     struct pymem_piece pieces[PYMEM_LINES];
     size_t used = 0;
     for (size_t i = 0; i < count && i < PYMEM_LINES; i++) {
-        struct pymem_line *line = line_of(mem, lines[i]);
+        struct pymem_line *line = line_slot(mem, lines[i]);
         if (line->round == mem->round)
             continue;
         line->address = lines[i];
@@ -94,12 +94,12 @@ void pymem_expect(struct pymem *mem, const uint64_t *lines, size_t count)
     pymem_read_all(mem, pieces, used);
     for (size_t i = 0; i < used; i++)
         if (!pieces[i].done)
-            line_of(mem, pieces[i].address)->round = 0;
+            line_slot(mem, pieces[i].address)->round = 0;
 }
 
 static const unsigned char *line_bytes(struct pymem *mem, uint64_t address)
 {
-    struct pymem_line *line = line_of(mem, address);
+    struct pymem_line *line = line_slot(mem, address);
     uint64_t begin = address & ~(uint64_t)(PYMEM_LINE - 1);
     if (line->round == mem->round && line->address == begin)
         return line->bytes;

@@ -242,7 +242,7 @@ static bool list_interpreter(struct pystack *stack, uint64_t interpreter)
     return true;
 }
 
-static uint64_t line_of(uint64_t address)
+static uint64_t line_address(uint64_t address)
 {
     return address & ~(uint64_t)(PYMEM_LINE - 1);
 }
@@ -251,14 +251,14 @@ static uint64_t line_of(uint64_t address)
 static void expect_threads(struct pystack *stack)
 {
     const struct pylayout *layout = &stack->found.layout;
-    uint64_t lines[PYMEM_LINES] = {line_of(stack->found.runtime + layout->runtime_head)};
+    uint64_t lines[PYMEM_LINES] = {line_address(stack->found.runtime + layout->runtime_head)};
     size_t used = 1;
     if (stack->interpreter) {
-        lines[used++] = line_of(stack->interpreter + layout->interp_threads);
-        lines[used++] = line_of(stack->interpreter + layout->interp_next);
+        lines[used++] = line_address(stack->interpreter + layout->interp_threads);
+        lines[used++] = line_address(stack->interpreter + layout->interp_next);
     }
     for (size_t i = 0; i < stack->count && used < PYMEM_LINES; i++)
-        lines[used++] = line_of(stack->threads[i]->address);
+        lines[used++] = line_address(stack->threads[i]->address);
     pymem_expect(&stack->mem, lines, used);
 }
 
@@ -327,7 +327,7 @@ static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
 /* What was read for this thread is likely wanted again. */
 static void remember_line(struct pystack_thread *thread, uint64_t address)
 {
-    uint64_t line = line_of(address);
+    uint64_t line = line_address(address);
     for (size_t i = thread->line_count; i-- > 0;)
         if (thread->lines[i] == line)
             return;

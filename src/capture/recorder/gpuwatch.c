@@ -42,7 +42,7 @@ struct gpuwatch {
     char root[256];
 };
 
-static void release(struct gpuwatch *watch)
+static void free_watch(struct gpuwatch *watch)
 {
     pthread_mutex_destroy(&watch->lock);
     pthread_cond_destroy(&watch->wake);
@@ -92,8 +92,8 @@ static uint64_t ticks_at(const struct gpuwatch *watch, const struct nl_rec_pair 
 }
 
 /* Under the lock. */
-static void keep(struct gpuwatch *watch, unsigned number, const struct nl_rec_pair *now,
-                 const struct gpu_reading *reading)
+static void keep_reading(struct gpuwatch *watch, unsigned number, const struct nl_rec_pair *now,
+                         const struct gpu_reading *reading)
 {
     struct gpu_losses *losses = &watch->state.losses;
     struct device *device = &watch->devices[number];
@@ -140,7 +140,7 @@ static void round_of(struct gpuwatch *watch, int64_t now)
         reading.begun_ns = now_pair.monotonic_ns;
         device->vendor->read(device->state, device->number, now, &reading);
         pthread_mutex_lock(&watch->lock);
-        keep(watch, i, &now_pair, &reading);
+        keep_reading(watch, i, &now_pair, &reading);
         pthread_mutex_unlock(&watch->lock);
     }
 }
@@ -182,7 +182,7 @@ static void *work(void *context)
     pthread_cond_broadcast(&watch->wake);
     pthread_mutex_unlock(&watch->lock);
     if (abandoned)
-        release(watch);
+        free_watch(watch);
     return NULL;
 }
 
@@ -274,10 +274,10 @@ void gpuwatch_stop(struct gpuwatch *watch, struct gpuwatch_state *state)
     watch->abandoned = true;
     pthread_mutex_unlock(&watch->lock);
     if (threadless) {
-        release(watch);
+        free_watch(watch);
     } else if (ended) {
         pthread_join(watch->thread, NULL);
-        release(watch);
+        free_watch(watch);
     } else {
         pthread_detach(watch->thread); /* it frees everything when the call comes back */
     }

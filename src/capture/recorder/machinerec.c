@@ -18,7 +18,7 @@
 #define PROGRAMS    64u                 /* that a process becomes by exec */
 
 /* Number of a folder, from 1; 0: there is no room for more. */
-static unsigned number_of(struct machine *machine, const char *folder)
+static unsigned folder_number(struct machine *machine, const char *folder)
 {
     unsigned at = 0;
     while (at < machine->folder_count && strcmp(machine->folders[at], folder) != 0)
@@ -38,7 +38,7 @@ void machine_find_recording(struct machine *machine, struct machine_process *pro
     size_t len = machine_slurp(machine, name, text, ENVIRONMENT);
     for (size_t at = 0; at < len; at += strlen(text + at) + 1)
         if (strncmp(text + at, wanted, sizeof wanted - 1) == 0) {
-            process->folder = number_of(machine, text + at + sizeof wanted - 1);
+            process->folder = folder_number(machine, text + at + sizeof wanted - 1);
             break;
         }
     nl_free(text);

@@ -22,7 +22,7 @@ void pack_begin(struct pack *pack, int file, struct nl_rec_head *head)
     nl_buf_init(&pack->raw, MAX_RAW);
 }
 
-static off_t place_of(uint64_t number)
+static off_t block_offset(uint64_t number)
 {
     return (off_t)(NL_REC_HEAD_BYTES + number * NL_REC_BLOCK_BYTES);
 }
@@ -60,12 +60,13 @@ static bool write_all(int file, const char *bytes, size_t count, off_t at)
 bool pack_block(struct pack *pack, uint32_t number, struct nl_rec_block *header)
 {
     static const size_t most = NL_REC_BLOCK_BYTES - sizeof *header;
-    if (!read_all(pack->file, (char *)header, sizeof *header, place_of(number)) ||
+    if (!read_all(pack->file, (char *)header, sizeof *header, block_offset(number)) ||
         header->magic != NL_REC_BLOCK_MAGIC || header->kind == NL_REC_PACKED ||
         header->state == NL_REC_FREE || header->used > most)
         return false;
     char *bytes = nl_alloc(most);
-    bool done = read_all(pack->file, bytes, header->used, place_of(number) + (off_t)sizeof *header);
+    bool done =
+        read_all(pack->file, bytes, header->used, block_offset(number) + (off_t)sizeof *header);
     if (done) {
         nl_buf_add(&pack->raw, (const char *)header, sizeof *header);
         nl_buf_add(&pack->raw, bytes, header->used);
@@ -106,7 +107,7 @@ static bool write_packed(struct pack *pack)
         header.span = (uint32_t)((whole + NL_REC_BLOCK_BYTES - 1) / NL_REC_BLOCK_BYTES);
         header.crc = crc32_gzip_refl(0, (unsigned char *)bytes, count);
         uint64_t number = __atomic_fetch_add(&pack->head->blocks, header.span, __ATOMIC_RELAXED);
-        off_t at = place_of(number);
+        off_t at = block_offset(number);
         done = write_all(pack->file, bytes, count, at + (off_t)sizeof header) &&
                write_all(pack->file, (const char *)&header, sizeof header, at);
     }
@@ -119,7 +120,7 @@ static bool write_packed(struct pack *pack)
 static void give_back(struct pack *pack, uint32_t number)
 {
     uint32_t state = NL_REC_FREE;
-    off_t at = place_of(number);
+    off_t at = block_offset(number);
     if (!write_all(pack->file, (const char *)&state, sizeof state,
                    at + (off_t)offsetof(struct nl_rec_block, state)))
         return;
@@ -138,7 +139,7 @@ static void give_back(struct pack *pack, uint32_t number)
 static void punch(struct pack *pack, uint32_t number)
 {
     uint32_t state = NL_REC_FREE;
-    off_t at = place_of(number);
+    off_t at = block_offset(number);
     (void)!write_all(pack->file, (const char *)&state, sizeof state,
                      at + (off_t)offsetof(struct nl_rec_block, state));
     (void)fallocate(pack->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, NL_REC_BLOCK_BYTES);

@@ -21,7 +21,7 @@ static int by_ticket(const void *a, const void *b)
 }
 
 /* What the process would have written into it. */
-static void fill(struct nl_rec_head *head, const struct nl_announcement *told, uint32_t place)
+static void fill_head(struct nl_rec_head *head, const struct nl_announcement *told, uint32_t place)
 {
     head->pairs[0] = told->pair;
     head->ticket = told->ticket;
@@ -65,7 +65,7 @@ static void make(struct parts *parts, uint32_t place)
                                   .world = told->world};
     bool made = recfile_make(&file, parts_folder(parts), control, &facts);
     if (made) {
-        fill(file.head, told, place);
+        fill_head(file.head, told, place);
         told->number = file.number;
     }
     state = NL_ANNOUNCED_MAKING;

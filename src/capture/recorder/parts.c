@@ -180,7 +180,7 @@ static void take_rest(struct part *part)
     pack_end(&pack);
 }
 
-static void add_up(struct parts *parts, const struct part *part)
+static void add_part_sums(struct parts *parts, const struct part *part)
 {
     struct parts_sums *sums = &parts->sums;
     sums->processes++;
@@ -210,7 +210,7 @@ static void close_part(struct parts *parts, struct part *part, bool ended, enum 
     }
     part->head->window_moves = parts->control->gate_changes;
     part->head->closed = 1;
-    add_up(parts, part);
+    add_part_sums(parts, part);
     munmap(part->head, NL_REC_HEAD_BYTES);
     close(part->file);
     if (part->process >= 0)

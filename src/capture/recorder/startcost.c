@@ -28,7 +28,7 @@ static int64_t us_of(struct timeval time)
 }
 
 /* Keeps the least processor time. False: it could not be started, or failed. */
-static bool start(const char *path, char *const *variables, int64_t *least)
+static bool measure_start(const char *path, char *const *variables, int64_t *least)
 {
     char *const words[] = {(char *)(uintptr_t)path, NULL};
     struct rusage usage;
@@ -56,7 +56,7 @@ uint64_t startcost_ns(uint64_t starts, char *const *recorded, char *const *bare)
     const char *path = program();
     int64_t with = INT64_MAX, without = INT64_MAX;
     for (int round = 0; round < rounds_for(starts); round++)
-        if (!path || !start(path, bare, &without) || !start(path, recorded, &with))
+        if (!path || !measure_start(path, bare, &without) || !measure_start(path, recorded, &with))
             return 0;
     return with > without ? (uint64_t)(with - without) * 1000 : 0;
 }

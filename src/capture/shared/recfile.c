@@ -159,7 +159,7 @@ static struct nl_rec_block *pop_free(struct recfile *file)
 /* ---- growth ---- */
 
 /* The number of a block mapped here, from what its header says of it. */
-static uint32_t number_of(const struct nl_rec_block *block)
+static uint32_t block_number(const struct nl_rec_block *block)
 {
     return block->span;
 }
@@ -257,5 +257,5 @@ void recfile_retire(struct recfile *file, struct nl_rec_block *block, uint32_t e
     block->events = events;
     __atomic_store_n(&block->state, NL_REC_FULL, __ATOMIC_RELEASE);
     if (file->head->policy == NL_REC_SPILL)
-        push(&file->head->full_stack, block, number_of(block));
+        push(&file->head->full_stack, block, block_number(block));
 }

@@ -143,7 +143,7 @@ static bool run_model(struct measuring *measuring, struct nl_err *err)
 
 /* ---- the ledger ---- */
 
-static bool keep(struct measuring *measuring, struct nl_err *err)
+static bool keep_run(struct measuring *measuring, struct nl_err *err)
 {
     const struct torch_facts *facts = &measuring->facts;
     struct nl_arena *arena = &measuring->work->arena;
@@ -213,7 +213,7 @@ static bool read_and_answer(struct measuring *measuring, struct nl_err *err)
         nl_ingest(&measuring->profile, 1, &options, measuring->work->call->job, err);
     if (!trace)
         return false;
-    bool done = keep(measuring, err) && answer(measuring, trace, err);
+    bool done = keep_run(measuring, err) && answer(measuring, trace, err);
     nl_trace_free(trace);
     return done;
 }

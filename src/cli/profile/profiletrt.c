@@ -187,7 +187,7 @@ static void tell_damage(const struct measuring *measuring, const struct nl_trace
     }
 }
 
-static bool keep(struct measuring *measuring, struct nl_err *err)
+static bool keep_run(struct measuring *measuring, struct nl_err *err)
 {
     struct nl_rundoc_setting facts[OWN_FACTS];
     size_t count = 0;
@@ -245,7 +245,7 @@ static bool read_and_answer(struct measuring *measuring, struct nl_err *err)
     if (!trace)
         return false;
     tell_damage(measuring, trace);
-    bool done = take_latency(measuring, trace, err) && keep(measuring, err) &&
+    bool done = take_latency(measuring, trace, err) && keep_run(measuring, err) &&
                 answer(measuring, trace, err);
     nl_trace_free(trace);
     return done;

@@ -28,7 +28,7 @@
 
 #define MAX_TEXT 4096
 
-static void put(FILE *out, const char *key, const char *value)
+static void put_fact(FILE *out, const char *key, const char *value)
 {
     struct nl_buf safe;
     if (!value || !*value)
@@ -62,7 +62,7 @@ static void put_command(FILE *out, char *const *argv, int count)
             *c == '\'' ? nl_buf_text(&line, "'\\''") : nl_buf_char(&line, *c);
         nl_buf_char(&line, '\'');
     }
-    put(out, "run.command", line.ptr);
+    put_fact(out, "run.command", line.ptr);
     nl_buf_release(&line);
 }
 
@@ -99,7 +99,7 @@ static void put_variables(FILE *out)
         }
         snprintf(text, sizeof text, "%s%.1000s%s%.500s%s%.200s", variables[i].before, value,
                  *middle ? "/" : "", middle, *middle ? variables[i].middle : "", end);
-        put(out, variables[i].key, text);
+        put_fact(out, variables[i].key, text);
         done = variables[i].key;
     }
 }
@@ -127,12 +127,12 @@ static void put_container(FILE *out)
                  {"/.singularity.d", "apptainer"}};
     const char *pod = getenv("KUBERNETES_SERVICE_HOST");
     if (pod && *pod) {
-        put(out, "run.container", "kubernetes");
+        put_fact(out, "run.container", "kubernetes");
         return;
     }
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++)
         if (access(marks[i].path, F_OK) == 0) {
-            put(out, "run.container", marks[i].name);
+            put_fact(out, "run.container", marks[i].name);
             return;
         }
 }
@@ -146,15 +146,15 @@ static void put_machine(FILE *out)
     nl_arena_init(&arena);
     size_t count = nl_host_facts(host, &arena);
     for (size_t i = 0; i < count; i++)
-        put(out, host[i].key, host[i].value);
+        put_fact(out, host[i].key, host[i].value);
     if (gethostname(name, sizeof name - 1) == 0)
-        put(out, "hardware.host_name", name);
-    put(out, "hardware.driver_version", first_line("/sys/module/nvidia/version", text));
-    put(out, "hardware.driver_version", first_line("/sys/module/amdgpu/version", text));
+        put_fact(out, "hardware.host_name", name);
+    put_fact(out, "hardware.driver_version", first_line("/sys/module/nvidia/version", text));
+    put_fact(out, "hardware.driver_version", first_line("/sys/module/amdgpu/version", text));
     if (getpwuid_r(getuid(), &entry, text, sizeof text, &user) == 0 && user)
-        put(out, "run.user", user->pw_name);
+        put_fact(out, "run.user", user->pw_name);
     if (getcwd(folder, sizeof folder))
-        put(out, "run.working_folder", folder);
+        put_fact(out, "run.working_folder", folder);
     nl_arena_free(&arena);
 }
 
@@ -192,9 +192,9 @@ int nl_provenance_begin(const char *parts, char *const *argv, int count)
     put_container(out);
     struct git_facts git;
     nl_git_facts(&git);
-    put(out, "run.git_commit", git.commit);
-    put(out, "run.git_branch", git.branch);
-    put(out, "run.git_dirty", git.dirty < 0 ? NULL : git.dirty ? "true" : "false");
+    put_fact(out, "run.git_commit", git.commit);
+    put_fact(out, "run.git_branch", git.branch);
+    put_fact(out, "run.git_dirty", git.dirty < 0 ? NULL : git.dirty ? "true" : "false");
     if (count)
         nl_python_facts(out, argv[0]);
     fclose(out);
@@ -205,7 +205,7 @@ static void put_number(FILE *out, const char *key, uint64_t number)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, number);
-    put(out, key, text);
+    put_fact(out, key, text);
 }
 
 static void put_hooks(FILE *out, const struct nl_recorder_report *report)
@@ -219,7 +219,7 @@ static void put_hooks(FILE *out, const struct nl_recorder_report *report)
     for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++) {
         snprintf(text, sizeof text, "%.3f", (double)report->hook_ps[i] / 1000);
         if (report->hook_ps[i])
-            put(out, keys[i], text);
+            put_fact(out, keys[i], text);
     }
 }
 
@@ -229,7 +229,7 @@ static void put_costs(FILE *out, const struct nl_recorder_report *report)
     char text[32];
     if (report->event_ps) {
         snprintf(text, sizeof text, "%.3f", (double)report->event_ps / 1000);
-        put(out, "recorder.event_ns", text);
+        put_fact(out, "recorder.event_ns", text);
     }
     put_hooks(out, report);
     put_number(out, NL_RECCOST_SAMPLES, nl_run_samples_ns(report));
@@ -251,11 +251,11 @@ void nl_provenance_end(const char *parts, const struct nl_recorder_report *repor
         return;
     if (WIFEXITED(wait_status)) {
         snprintf(text, sizeof text, "%d", WEXITSTATUS(wait_status));
-        put(out, "run.exit_status", text);
+        put_fact(out, "run.exit_status", text);
     } else if (WIFSIGNALED(wait_status)) {
         const char *name = nl_signal_name(WTERMSIG(wait_status));
         snprintf(text, sizeof text, "SIG%.20s", name ? name : "?");
-        put(out, "run.exit_signal", text);
+        put_fact(out, "run.exit_signal", text);
     }
     put_costs(out, report);
     fclose(out);

@@ -27,7 +27,7 @@
 #define MISSED_TOLD 0.1 /* tolerated share of missed samples before we warn */
 #define MIN_MISSED  20  /* and their number: a short run says nothing */
 
-static uint64_t number_of(struct nl_str text)
+static uint64_t positive_number(struct nl_str text)
 {
     int64_t value;
     return nl_parse_i64(text, &value) && value > 0 ? (uint64_t)value : 0;
@@ -38,7 +38,7 @@ uint64_t nl_run_sum_of(const struct nl_trace *trace, struct nl_str key)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++)
         if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key))
-            sum += number_of(nl_trace_name(trace, trace->meta.value[i]));
+            sum += positive_number(nl_trace_name(trace, trace->meta.value[i]));
     return sum;
 }
 
@@ -47,7 +47,7 @@ uint64_t nl_run_clock_error_ns(const struct nl_trace *trace)
     struct nl_str key = nl_str(ERROR_KEY);
     uint64_t most = 0;
     for (uint32_t i = 0; i < trace->meta.rows; i++) {
-        uint64_t value = number_of(nl_trace_name(trace, trace->meta.value[i]));
+        uint64_t value = positive_number(nl_trace_name(trace, trace->meta.value[i]));
         if (nl_str_eq(nl_trace_name(trace, trace->meta.key[i]), key) && value > most)
             most = value;
     }

@@ -7,7 +7,7 @@
 #include "view/view.h"
 #include "view/jsonview.h"
 
-static void put_text(struct nl_json *json, const char *key, const char *text)
+static void put_text_member(struct nl_json *json, const char *key, const char *text)
 {
     nl_json_key(json, key);
     nl_json_text(json, *text ? text : NULL);
@@ -29,10 +29,10 @@ static void put_gpu(struct nl_json *json, const struct machine_gpu *gpu, unsigne
     const struct gpu_latest *latest = &gpu->latest;
     nl_json_open(json, '{');
     nl_json_put_u64(json, "index", number, true);
-    put_text(json, "name", gpu->info.name);
-    put_text(json, "vendor", gpu->info.vendor);
-    put_text(json, "uuid", gpu->info.uuid);
-    put_text(json, "bus", gpu->info.bus);
+    put_text_member(json, "name", gpu->info.name);
+    put_text_member(json, "vendor", gpu->info.vendor);
+    put_text_member(json, "uuid", gpu->info.uuid);
+    put_text_member(json, "bus", gpu->info.bus);
     for (unsigned i = 0; i < GPU_METRICS; i++)
         nl_json_put_f64(json, gpu_metrics[i].key, latest->value[i], latest->have & GPU_BIT(i));
     gpu_throttle_words(nl_whole_u64(gpu_latest(latest, GPU_THROTTLE)), words, sizeof words);
@@ -81,8 +81,8 @@ static void put_process(struct nl_json *json, const struct machine_process *proc
     nl_json_open(json, '{');
     nl_json_key(json, "pid");
     nl_json_i64(json, process->pid);
-    put_text(json, "command", process->command);
-    put_text(json, "state", state);
+    put_text_member(json, "command", process->command);
+    put_text_member(json, "state", state);
     nl_json_put_f64(json, "processors_used", process->processors, process->processors >= 0);
     nl_json_put_u64(json, "resident_bytes", process->resident, true);
     nl_json_put_u64(json, "threads", process->threads, true);
@@ -125,8 +125,9 @@ void nl_top_json(FILE *stream, const struct machine *machine, enum top_sort sort
     for (unsigned i = 0; i < machine->gpu_count; i++)
         put_gpu(&json, &machine->gpus[i], i);
     nl_json_close(&json, ']');
-    put_text(&json, "gpu_note",
-             state->opened ? state->devices ? "" : state->why : "the driver has not answered");
+    put_text_member(&json, "gpu_note",
+                    state->opened ? state->devices ? "" : state->why
+                                  : "the driver has not answered");
     put_losses(&json, &state->losses);
     nl_json_key(&json, "processes");
     nl_json_open(&json, '[');
