@@ -272,7 +272,7 @@ static void drop_empty(struct nl_account_maker *maker)
 }
 
 /* Hands devices and rows over, in order. */
-static void settle(struct nl_account_maker *maker, struct nl_account *account)
+static void fill_account(struct nl_account_maker *maker, struct nl_account *account)
 {
     uint32_t *place = nl_alloc((maker->group_count + 1) * sizeof *place);
     drop_empty(maker);
@@ -332,7 +332,7 @@ struct nl_account *nl_account_finish(struct nl_account_maker *maker,
         nl_account_work(maker, i, owners);
     nl_account_cpu(maker);
     nl_account_samples(maker);
-    settle(maker, account);
+    fill_account(maker, account);
     account->fold = maker->fold;
     maker->fold = (struct nl_fold){0};
     mark_starts_unknown(maker->trace, &maker->window, account);

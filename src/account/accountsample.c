@@ -52,8 +52,8 @@ static struct choice *find_choice(struct choice *choices, size_t *count, uint32_
 
 /* In samples of the wall clock all threads are there equally long: then the main thread by its
  * name, else not one that mostly waits. */
-static struct choice choose(const struct nl_trace *trace, const struct choice *choices,
-                            size_t count)
+static struct choice choose_lane(const struct nl_trace *trace, const struct choice *choices,
+                                 size_t count)
 {
     struct choice best = {0}, most;
     for (size_t i = 0; i < count; i++)
@@ -91,7 +91,7 @@ static struct choice heaviest(const struct nl_trace *trace, const struct nl_wind
     for (size_t i = 0; i < count; i++) /* waits of all threads: hours of them in a second */
         if (nl_is_lock_event(nl_trace_name(trace, choices[i].event)))
             choices[i].ns = choices[i].waits_ns = 0;
-    struct choice best = choose(trace, choices, count);
+    struct choice best = choose_lane(trace, choices, count);
     nl_free(waits);
     nl_free(choices);
     return best;

@@ -66,7 +66,7 @@ static void add_name(const struct nl_account *account, uint32_t name, struct nl_
     nl_buf_add(out, text.ptr, text.len);
 }
 
-static void add_work(const struct nl_account *account, uint32_t name, struct nl_buf *out)
+static void add_full_name(const struct nl_account *account, uint32_t name, struct nl_buf *out)
 {
     struct nl_str text = nl_trace_name(account->trace, name);
     nl_buf_add(out, text.ptr, text.len);
@@ -79,7 +79,7 @@ static void tell_copy(const struct nl_account *account, const struct nl_account_
     char room[64];
     uint32_t by = row->range != NL_NO_NAME ? row->range : row->op;
     if (row->kind <= UINT8_MAX && row->name != NL_NO_NAME)
-        add_work(account, row->name, out);
+        add_full_name(account, row->name, out);
     else
         nl_buf_text(out, nl_account_kind(row, room));
     if (by != NL_NO_NAME) {
@@ -94,7 +94,7 @@ static void tell_name(const struct nl_account *account, const struct nl_account_
 {
     char room[64];
     if (row->name != NL_NO_NAME && row->activity == NL_DID_COUNT)
-        add_work(account, row->name, out);
+        add_full_name(account, row->name, out);
     else if (row->name != NL_NO_NAME)
         add_name(account, row->name, out);
     else
@@ -149,7 +149,7 @@ void nl_account_culprit(const struct nl_account *account, const struct nl_accoun
         tell_name(account, row, out);
     if (row->group != NL_NO_NAME) {
         nl_buf_text(out, ", group ");
-        add_work(account, row->group, out);
+        add_full_name(account, row->group, out);
     }
     if (row->part == NL_BOOKED_COMM_WAIT && row->late != NL_NULL_ROW) {
         nl_buf_text(out, ", waiting for ");

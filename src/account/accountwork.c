@@ -61,7 +61,7 @@ static enum sort sort_of(const struct nl_trace *trace, const struct nl_work *wor
 
 /* Index of a slice among the owners' work, which is ascending; a lane's
  * work is mostly in one piece. */
-static uint32_t place_of(struct booker *booker, uint32_t slice)
+static uint32_t work_index(struct booker *booker, uint32_t slice)
 {
     const struct nl_owners *owners = booker->owners->owners;
     const struct nl_trace *trace = booker->trace;
@@ -92,7 +92,7 @@ static void set_owner(struct booker *booker, uint32_t slice, struct nl_account_r
     const struct nl_account_owners *owners = booker->owners;
     if (!owners || !owners->owners)
         return;
-    uint32_t place = place_of(booker, slice);
+    uint32_t place = work_index(booker, slice);
     if (place == NL_NULL_ROW)
         return;
     key->op = name_in(booker, owners->ops, owners->op, place);
@@ -210,7 +210,7 @@ static void advance(struct booker *booker, int64_t until)
 }
 
 /* Only work that ends after all that wait already can ever hold time. */
-static void add(struct queue *queue, const struct nl_work *work)
+static void queue_work(struct queue *queue, const struct nl_work *work)
 {
     if (queue->head == queue->count)
         queue->head = queue->count = 0;
@@ -263,7 +263,7 @@ void nl_account_work(struct nl_account_maker *maker, size_t group,
             if (booker.now == INT64_MIN)
                 it->device.work_start = booker.now = batch[i].start;
             advance(&booker, batch[i].start);
-            add(&booker.queues[sort_of(maker->trace, &batch[i])], &batch[i]);
+            queue_work(&booker.queues[sort_of(maker->trace, &batch[i])], &batch[i]);
             end = batch[i].end > end ? batch[i].end : end;
         }
     nl_sweep_close(&sweep);

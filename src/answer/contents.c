@@ -13,7 +13,7 @@ struct kind {
 };
 
 /* The first kind that there is, unless one that follows has far more. */
-static size_t choose(const struct kind *kinds, size_t count)
+static size_t choose_kind(const struct kind *kinds, size_t count)
 {
     size_t chosen = 0;
     while (!kinds[chosen].rows && chosen + 1 < count)
@@ -57,7 +57,7 @@ struct nl_contents nl_contents_of(const struct nl_trace *trace)
         {trace->node.rows, "node of a model", "nodes of a model", NULL},
         {trace->memory.rows, "memory event", "memory events", trace->memory.ts},
         {trace->counter.rows, "counter value", "counter values", trace->counter.ts}};
-    size_t kind = choose(kinds, sizeof kinds / sizeof *kinds);
+    size_t kind = choose_kind(kinds, sizeof kinds / sizeof *kinds);
     struct nl_clock_gap gap = nl_clock_gap_of(trace);
     return (struct nl_contents){kinds[kind].rows, kinds[kind].one, kinds[kind].many, kind == 0,
                                 gap.gap_ns ? gap.span_ns : span(trace, &kinds[kind])};

@@ -45,7 +45,7 @@ static bool waits(const struct nl_api_roles *roles, const struct nl_trace *trace
 }
 
 /* Long calls that wait, of the device's process, in order of time. */
-static void collect(struct calls *calls, const struct nl_account_device *device)
+static void collect_waiting_calls(struct calls *calls, const struct nl_account_device *device)
 {
     const struct nl_trace *trace = calls->trace;
     const struct nl_api_roles *roles = nl_memo_roles(calls->judged->options->memo);
@@ -175,7 +175,7 @@ void nl_held_calls(struct nl_judged *judged, const struct nl_idle *idle,
                    nl_memo_roles(judged->options->memo));
     const struct nl_phase_group *group = nl_phases_of(&phases, device->rank);
     *blocked = 0;
-    collect(&calls, device);
+    collect_waiting_calls(&calls, device);
     const struct nl_idle_gap *gap = idle->gaps + gaps->first_gap;
     for (size_t i = 0; calls.count && i < gaps->gaps; i++, gap++)
         if (gap->activity == NL_DID_QUEUED && gap->activity_ns >= NL_ACCOUNT_LONG_NS)

@@ -42,8 +42,8 @@ struct division {
     int64_t ending_most;
 };
 
-static void add(struct division *division, enum nl_time_what what, const struct nl_account_row *row,
-                int64_t ns, uint64_t count)
+static void add_time(struct division *division, enum nl_time_what what,
+                     const struct nl_account_row *row, int64_t ns, uint64_t count)
 {
     if (!ns)
         return;
@@ -96,8 +96,8 @@ static bool name_says(struct division *division, uint32_t name, uint8_t what)
 }
 
 /* What a piece of idle time is, by what the thread did and for how long in one go. */
-static enum nl_time_what kind_of(struct division *division, unsigned activity, uint32_t name,
-                                 bool is_long)
+static enum nl_time_what idle_time_kind(struct division *division, unsigned activity, uint32_t name,
+                                        bool is_long)
 {
     if (name && name_says(division, name, SAYS_FETCHING))
         return NL_TIME_INPUT;
@@ -129,11 +129,11 @@ static void add_idle(struct division *division, const struct nl_account_row *row
 {
     bool is_short = row->class == NL_IDLE_SHORT;
     enum nl_time_what what =
-        is_short ? NL_TIME_QUEUED : kind_of(division, row->activity, row->name, false);
-    enum nl_time_what pause = kind_of(division, row->activity, row->name, true);
+        is_short ? NL_TIME_QUEUED : idle_time_kind(division, row->activity, row->name, false);
+    enum nl_time_what pause = idle_time_kind(division, row->activity, row->name, true);
     uint64_t pauses = row->long_count < row->count ? row->long_count : row->count;
-    add(division, what, row, row->ns - row->long_ns, row->count - pauses);
-    add(division, pause, row, row->long_ns, pauses);
+    add_time(division, what, row, row->ns - row->long_ns, row->count - pauses);
+    add_time(division, pause, row, row->long_ns, pauses);
     nl_sum_add(&division->parts->idle, row->ns);
     if (row->activity == NL_DID_COPY)
         nl_sum_add(&division->parts->idle_copying, row->ns);
@@ -171,7 +171,7 @@ static void add_before(struct division *division, const struct nl_account_row *r
         what = NL_TIME_INPUT;
     else if (is_own_work(row) && division->device->steps[NL_STEADY])
         what = NL_TIME_HOST;
-    add(division, what, row, row->ns, row->count);
+    add_time(division, what, row, row->ns, row->count);
     nl_sum_add(&division->parts->before, row->ns);
     if (what == NL_TIME_FIRST && is_program(row))
         nl_sum_add(&division->parts->work_before, row->ns);
@@ -204,20 +204,20 @@ static void add_after(struct division *division, const struct nl_account_row *ro
         nl_sum_add(&parts->ending, row->ns);
         return;
     }
-    add(division, NL_TIME_HOST, row, row->ns, row->count);
+    add_time(division, NL_TIME_HOST, row, row->ns, row->count);
     nl_sum_add(&parts->after, row->ns);
 }
 
 static void add_account_ns(struct division *division, const struct nl_account_row *row)
 {
     switch ((enum nl_account_part)row->part) {
-    case NL_BOOKED_COMPUTE: add(division, NL_TIME_COMPUTE, row, row->ns, row->count); return;
+    case NL_BOOKED_COMPUTE: add_time(division, NL_TIME_COMPUTE, row, row->ns, row->count); return;
     case NL_BOOKED_COMM_WAIT:
     case NL_BOOKED_COMM_TRANSFER:
-    case NL_BOOKED_COMM: add(division, NL_TIME_COMM, row, row->ns, row->count); return;
+    case NL_BOOKED_COMM: add_time(division, NL_TIME_COMM, row, row->ns, row->count); return;
     case NL_BOOKED_COPY:
     case NL_BOOKED_MEMSET:
-    case NL_BOOKED_MIGRATION: add(division, NL_TIME_COPY, row, row->ns, row->count); return;
+    case NL_BOOKED_MIGRATION: add_time(division, NL_TIME_COPY, row, row->ns, row->count); return;
     case NL_BOOKED_IDLE: add_idle(division, row); return;
     case NL_BOOKED_BEFORE:
         if (!row->lead && row->activity != NL_DID_QUEUED)
@@ -299,7 +299,7 @@ const char *nl_time_name(struct nl_judged *judged, uint32_t name)
     return nl_keep_name(judged, text);
 }
 
-static const char *keep(struct division *division, uint32_t name)
+static const char *keep_name(struct division *division, uint32_t name)
 {
     return nl_time_name(division->judged, name);
 }
@@ -323,12 +323,13 @@ static void name_parts(struct division *division)
         if (place == NL_TIME_NAMES || (tally->what < NL_TIME_DISPATCH && !computes))
             continue;
         bool inside = tally->inside != NL_NO_NAME && tally->inside != tally->name;
-        names[place] = (struct nl_time_name){
-            .name = computes ? keep_kernel(division, tally->name) : keep(division, tally->name),
-            .inside = inside ? keep(division, tally->inside) : NULL,
-            .ns = tally->ns,
-            .inside_ns = inside ? tally->inside_ns : 0,
-            .count = tally->count};
+        names[place] =
+            (struct nl_time_name){.name = computes ? keep_kernel(division, tally->name)
+                                                   : keep_name(division, tally->name),
+                                  .inside = inside ? keep_name(division, tally->inside) : NULL,
+                                  .ns = tally->ns,
+                                  .inside_ns = inside ? tally->inside_ns : 0,
+                                  .count = tally->count};
     }
 }
 
@@ -423,7 +424,7 @@ static void sort_rows(struct division *division, unsigned phase)
     division->says = nl_zalloc((size_t)division->trace->names.count + 1);
     add_rows(division, phase);
     name_parts(division);
-    parts->ending_in = division->ending_most ? keep(division, division->ending_name) : NULL;
+    parts->ending_in = division->ending_most ? keep_name(division, division->ending_name) : NULL;
     parts->input_before = phase == ALL_PHASES || parts->before ? fetching_before(division) : 0;
     nl_free(division->says);
     if (parts->parts[NL_TIME_HELD].ns)

@@ -189,7 +189,7 @@ static struct group choose_measured(const struct nl_device_case *it)
     return best;
 }
 
-static struct group choose(const struct nl_device_case *it)
+static struct group choose_group(const struct nl_device_case *it)
 {
     if (it->thinned == it->thinned || it->replays)
         return choose_measured(it);
@@ -489,7 +489,7 @@ static void judge_late(struct nl_device_case *it)
 
 static void judge_group(struct nl_device_case *it)
 {
-    struct group group = choose(it);
+    struct group group = choose_group(it);
     it->judged->verdict->class = group.class;
     if ((group.class == NL_VERDICT_LAUNCH || group.class == NL_VERDICT_HOST ||
          group.class == NL_VERDICT_IDLE || group.class == NL_VERDICT_STARTUP) &&

@@ -64,7 +64,7 @@ static int by_place(const void *left, const void *right)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static void gather(struct hang *hang)
+static void gather_collectives(struct hang *hang)
 {
     const struct nl_trace *trace = hang->judged->trace;
     for (uint32_t i = 0; i < trace->collective.rows; i++) {
@@ -501,7 +501,7 @@ bool nl_judge_hang(struct nl_judged *judged)
     hang.missing = counts;
     hang.stuck = counts + MAX_RANKS;
     hang.pending = counts + 2 * MAX_RANKS;
-    gather(&hang);
+    gather_collectives(&hang);
     find_dumps(&hang);
     regard(&hang);
     judged->verdict->class = NL_VERDICT_HANG;

@@ -72,7 +72,7 @@ static int by_address(const void *left, const void *right)
     return by_ts(left, right);
 }
 
-static void gather(struct snapshot *it)
+static void gather_memory_events(struct snapshot *it)
 {
     const struct nl_trace *trace = it->trace;
     it->events = nl_alloc(((size_t)trace->memory.rows + 1) * sizeof *it->events);
@@ -353,7 +353,7 @@ bool nl_judge_memory(struct nl_judged *judged)
     it.categories = judged->trace->source.rows &&
                     nl_str_is(nl_trace_name(judged->trace, judged->trace->source.format[0]),
                               "torch-memory-timeline");
-    gather(&it);
+    gather_memory_events(&it);
     if (it.categories)
         own_categories(&it);
     else

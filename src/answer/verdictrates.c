@@ -35,7 +35,7 @@ static bool is_measured(const struct nl_trace *trace, uint32_t row)
            trace->collective.bytes[row] > 0;
 }
 
-static struct rates measure(const struct nl_trace *trace)
+static struct rates measure_rates(const struct nl_trace *trace)
 {
     const struct nl_collective_table *table = &trace->collective;
     struct rates rates = {.best = NL_NULL_ROW, .smallest = NL_NULL_ROW, .half = NL_NULL_ROW};
@@ -75,7 +75,7 @@ static void tell_message(struct nl_buf *out, const struct nl_trace *trace, uint3
 bool nl_judge_rates(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
-    struct rates rates = measure(trace);
+    struct rates rates = measure_rates(trace);
     if (!rates.count)
         return false;
     struct nl_str name = nl_trace_name(trace, trace->collective.operation[rates.best]);

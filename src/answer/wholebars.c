@@ -6,8 +6,8 @@
 
 #define MIN_OUTSIDE 0.005 /* of the whole: less is not named */
 
-static void fill(struct nl_verdict_bar *bar, const struct nl_device_breakdown *row,
-                 const struct nl_time_parts *parts)
+static void fill_bar(struct nl_verdict_bar *bar, const struct nl_device_breakdown *row,
+                     const struct nl_time_parts *parts)
 {
     const struct nl_time_part *part = parts->parts;
     bar->rank = row->rank;
@@ -58,7 +58,7 @@ void nl_whole_bars(struct nl_device_case *it)
             parts = &other;
         }
         if (keeps)
-            fill(&verdict->bars[verdict->bar_count++], &rows[i], parts);
+            fill_bar(&verdict->bars[verdict->bar_count++], &rows[i], parts);
         else
             verdict->bar_more++;
     }

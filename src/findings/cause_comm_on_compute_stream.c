@@ -34,7 +34,7 @@ static bool find_lanes(const struct nl_scene *scene, uint32_t *first, uint32_t *
     return any;
 }
 
-static void add_up(const struct nl_scene *scene, struct stream_time *lanes, uint32_t first)
+static void sum_lane_times(const struct nl_scene *scene, struct stream_time *lanes, uint32_t first)
 {
     const struct nl_trace *trace = scene->trace;
     for (size_t i = 0; i < scene->kernel_count; i++) {
@@ -79,7 +79,7 @@ static enum nl_verdict comm_on_compute_stream_evaluate(struct nl_scene *scene,
         return NL_CAUSE_ABSENT;
     struct stream_time *lanes = nl_zalloc(((size_t)last - first + 1) * sizeof *lanes);
     struct sums sums = {.stream = NL_NULL_I64};
-    add_up(scene, lanes, first);
+    sum_lane_times(scene, lanes, first);
     sum_shared(trace, lanes, first, last, &sums);
     struct nl_intervals mixed;
     nl_intervals_init(&mixed);

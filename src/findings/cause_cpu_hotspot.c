@@ -72,7 +72,7 @@ struct line {
     int64_t all, native; /* weights of samples */
 };
 
-static struct line line_of(const struct nl_scene *scene, struct nl_str name)
+static struct line line_weights(const struct nl_scene *scene, struct nl_str name)
 {
     static const char *const by_line[] = {"scalene", NULL};
     const struct nl_trace *trace = scene->trace;
@@ -141,7 +141,7 @@ static enum nl_verdict cpu_hotspot_evaluate(struct nl_scene *scene, struct nl_fi
     finding->saving_ns[1] = work.top_ns / 4 * 3;
     finding->modest = true;
     struct nl_str full = nl_account_name(scene->account, work.top);
-    struct line line = line_of(scene, full);
+    struct line line = line_weights(scene, full);
     double native = line.is ? (double)line.native / (double)line.all : 0;
     finding->remedies = native > 0.5 ? "cpu_hotspot:library" : advice(scene, full);
     nl_title(scene, finding,

@@ -29,20 +29,20 @@ static bool is_graphs(const struct nl_scene *scene, const struct nl_idle_gap *ga
            nl_api_slice_role(scene->roles, scene->trace, gap->launch) == NL_API_GRAPH_LAUNCH;
 }
 
-static size_t place_of(const struct replays *replays, uint32_t launch)
+static size_t replay_index(const struct replays *replays, uint32_t launch)
 {
     return NL_FIRST(i, (size_t)0, replays->count, replays->launches[i] >= (int64_t)launch);
 }
 
-static void begin(const struct nl_trace *trace, struct replays *replays, const uint32_t *slices,
-                  uint32_t rows)
+static void find_replay_begins(const struct nl_trace *trace, struct replays *replays,
+                               const uint32_t *slices, uint32_t rows)
 {
     for (uint32_t row = 0; row < rows; row++) {
         uint32_t slice = slices[row];
         uint32_t launch = slice == NL_NULL_ROW ? NL_NULL_ROW : trace->slice.link[slice];
         if (launch == NL_NULL_ROW)
             continue;
-        size_t at = place_of(replays, launch);
+        size_t at = replay_index(replays, launch);
         if (at < replays->count && replays->launches[at] == (int64_t)launch &&
             trace->slice.ts[slice] < replays->begins[at])
             replays->begins[at] = trace->slice.ts[slice];
@@ -70,9 +70,9 @@ static void find_replays(const struct nl_scene *scene, struct replays *replays)
         return; /* no graph: nothing to look for among all kernels */
     for (size_t i = 0; i < kept; i++)
         replays->begins[i] = INT64_MAX;
-    begin(trace, replays, trace->kernel.slice, trace->kernel.rows);
-    begin(trace, replays, trace->copy.slice, trace->copy.rows);
-    begin(trace, replays, trace->memset.slice, trace->memset.rows);
+    find_replay_begins(trace, replays, trace->kernel.slice, trace->kernel.rows);
+    find_replay_begins(trace, replays, trace->copy.slice, trace->copy.rows);
+    find_replay_begins(trace, replays, trace->memset.slice, trace->memset.rows);
 }
 
 struct waits {
@@ -91,7 +91,7 @@ static struct waits look(const struct nl_scene *scene, struct nl_intervals *wher
         if (!is_graphs(scene, &gap[i]))
             continue;
         bool late = gap[i].class == NL_IDLE_HOST_LATE;
-        if (!late && replays.begins[place_of(&replays, gap[i].launch)] >= gap[i].start)
+        if (!late && replays.begins[replay_index(&replays, gap[i].launch)] >= gap[i].start)
             continue;
         nl_sum_add(late ? &waits.front : &waits.inside, gap[i].end - gap[i].start);
         waits.fronts += late;

@@ -50,8 +50,8 @@ static uint32_t outermost(const struct nl_rangetree *ops, uint32_t op)
     return op;
 }
 
-static struct updates add_up(struct nl_scene *scene, struct nl_finding *finding,
-                             struct nl_evidence *longest)
+static struct updates sum_updates(struct nl_scene *scene, struct nl_finding *finding,
+                                  struct nl_evidence *longest)
 {
     const struct nl_trace *trace = scene->trace;
     const struct nl_owners *owners = nl_memo_owners(scene->memo);
@@ -93,7 +93,7 @@ static enum nl_verdict optimizer_unfused_evaluate(struct nl_scene *scene,
         "'Optimizer.step%' AND o.op IS NOT NULL AND o.outer_op_name NOT LIKE '%foreach%' AND "
         "o.outer_op_name NOT LIKE '%fused%' AND";
     struct nl_evidence longest = {0};
-    struct updates sum = add_up(scene, finding, &longest);
+    struct updates sum = sum_updates(scene, finding, &longest);
     if (!sum.calls || sum.kernels / sum.calls < MIN_KERNELS ||
         (double)sum.joined > MAX_OTHERS * (double)sum.kernels ||
         nl_scene_share(scene, sum.ns) < MIN_SHARE)

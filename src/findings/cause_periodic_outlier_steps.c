@@ -69,8 +69,8 @@ static const struct nl_found_step *step_at(const struct nl_scene *scene, int64_t
     return after && scene->found[after - 1].marked_end > ts ? &scene->found[after - 1] : NULL;
 }
 
-static void add_up(const struct nl_scene *scene, uint32_t thread, int64_t median,
-                   struct extra *extras)
+static void sum_extra_times(const struct nl_scene *scene, uint32_t thread, int64_t median,
+                            struct extra *extras)
 {
     const struct nl_trace *trace = scene->trace;
     const int64_t *self = nl_memo_self_times(scene->memo);
@@ -97,7 +97,7 @@ static uint32_t explain(const struct nl_scene *scene, const struct outliers *fou
     if (thread == NL_NULL_ROW || found->of == found->count)
         return NL_NO_NAME;
     struct extra *extras = nl_zalloc(((size_t)scene->trace->names.count + 1) * sizeof *extras);
-    add_up(scene, thread, found->median, extras);
+    sum_extra_times(scene, thread, found->median, extras);
     double usual = (double)found->count / (double)(found->of - found->count);
     for (uint32_t id = 1; id < scene->trace->names.count; id++) {
         double beyond = (double)extras[id].inside - (double)extras[id].outside * usual;

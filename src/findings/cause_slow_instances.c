@@ -43,7 +43,7 @@ struct groups {
     uint32_t *of; /* per kernel of the scene: its group, NL_NO_ROW none */
 };
 
-static uint64_t key_of(const struct nl_trace *trace, uint32_t kernel)
+static uint64_t launch_key(const struct nl_trace *trace, uint32_t kernel)
 {
     const struct nl_kernel_table *table = &trace->kernel;
     const uint32_t parts[] = {table->grid_x[kernel],  table->grid_y[kernel],
@@ -82,7 +82,7 @@ static void make_groups(struct groups *groups, const struct nl_scene *scene)
         groups->of[i] = NL_NO_ROW;
         if (trace->kernel.class[kernel] != NL_CLASS_COMPUTE)
             continue;
-        groups->of[i] = group_of(groups, key_of(trace, kernel));
+        groups->of[i] = group_of(groups, launch_key(trace, kernel));
         struct group *group = &groups->items[groups->of[i]];
         int64_t ns = length(trace, kernel);
         nl_sum_add(&group->sum, ns);
@@ -161,8 +161,8 @@ static void judge_group(struct nl_scene *scene, const uint32_t *kernels, size_t 
 
 /* Kernels of the groups that may have slow ones, group by group, in order of time;
  * `kept`: these groups by key. */
-static uint32_t *gather(const struct nl_scene *scene, struct groups *groups, struct nl_keyed *kept,
-                        size_t *kept_count)
+static uint32_t *gather_kernels(const struct nl_scene *scene, struct groups *groups,
+                                struct nl_keyed *kept, size_t *kept_count)
 {
     size_t room = 0;
     *kept_count = 0;
@@ -193,7 +193,7 @@ static struct slow find_slow(struct nl_scene *scene, struct nl_finding *finding,
     size_t count;
     make_groups(&groups, scene);
     struct nl_keyed *kept = nl_alloc((groups.count + 1) * sizeof *kept);
-    uint32_t *kernels = gather(scene, &groups, kept, &count);
+    uint32_t *kernels = gather_kernels(scene, &groups, kept, &count);
     for (size_t i = 0; i < count; i++) {
         const struct group *group = &groups.items[kept[i].row];
         judge_group(scene, kernels + group->first - group->count, group->count, &slow, finding,

@@ -94,8 +94,8 @@ static bool is_eligible(const struct nl_trace *trace, uint32_t kernel, uint8_t *
     return vectors[name] == NO_VECTOR;
 }
 
-static struct matrix_time add_up(struct nl_scene *scene, struct nl_intervals *where,
-                                 struct nl_evidence *longest)
+static struct matrix_time sum_matrix_time(struct nl_scene *scene, struct nl_intervals *where,
+                                          struct nl_evidence *longest)
 {
     const struct nl_trace *trace = scene->trace;
     struct matrix_time time = {0};
@@ -259,7 +259,7 @@ static enum nl_verdict tensor_core_unused_evaluate(struct nl_scene *scene,
     if ((major != NL_NULL_U32 && major < FIRST_MAJOR) || has_none(scene, amd, major))
         return NL_CAUSE_ABSENT;
     struct nl_evidence longest = {0};
-    struct matrix_time time = add_up(scene, &finding->where, &longest);
+    struct matrix_time time = sum_matrix_time(scene, &finding->where, &longest);
     if (!time.all)
         return NL_CAUSE_ABSENT;
     if (time.unknown == time.all)

@@ -38,7 +38,7 @@ static uint32_t folded(const struct nl_account *account, uint32_t name)
     return id ? id | 1u << 31 : name;
 }
 
-static uint64_t key_of(enum sort sort, unsigned kind, uint32_t name)
+static uint64_t vote_key(enum sort sort, unsigned kind, uint32_t name)
 {
     return (uint64_t)sort << 56 | (uint64_t)kind << 32 | name;
 }
@@ -81,10 +81,10 @@ static void vote_gaps(struct votes *votes)
         int64_t all = gap->end - gap->start;
         int64_t in = overlap(&votes->finding->where, gap->start, gap->end);
         uint32_t name = folded(votes->account, gap->name);
-        cast(votes, key_of(OF_GAP, (unsigned)gap->class << 8 | gap->activity, name), in, all);
-        cast(votes, key_of(OF_CLASS, gap->class, 0), in, all);
+        cast(votes, vote_key(OF_GAP, (unsigned)gap->class << 8 | gap->activity, name), in, all);
+        cast(votes, vote_key(OF_CLASS, gap->class, 0), in, all);
         if (gap->sync != NL_NULL_ROW)
-            cast(votes, key_of(OF_WAIT, 0, scene->trace->slice.name[gap->sync]), in > 0 ? all : 0,
+            cast(votes, vote_key(OF_WAIT, 0, scene->trace->slice.name[gap->sync]), in > 0 ? all : 0,
                  all);
     }
 }
@@ -100,9 +100,9 @@ static void vote_kernels(struct votes *votes)
         int64_t in =
             overlap(&votes->finding->where, trace->slice.ts[slice], nl_slice_end(trace, slice));
         if (trace->kernel.class[scene->kernels[i]] == NL_CLASS_COMMUNICATION)
-            cast(votes, key_of(OF_COMM, 0, 0), in > 0 ? all : 0, all);
+            cast(votes, vote_key(OF_COMM, 0, 0), in > 0 ? all : 0, all);
         else
-            cast(votes, key_of(OF_KERNEL, 0, trace->slice.name[slice]), in, all);
+            cast(votes, vote_key(OF_KERNEL, 0, trace->slice.name[slice]), in, all);
     }
 }
 
@@ -121,7 +121,7 @@ static void vote_copies(struct votes *votes)
         int64_t all = trace->slice.dur[slice];
         int64_t in =
             overlap(&votes->finding->where, trace->slice.ts[slice], nl_slice_end(trace, slice));
-        cast(votes, key_of(OF_COPY, copy_kind(trace, row), 0), in > 0 ? all : 0, all);
+        cast(votes, vote_key(OF_COPY, copy_kind(trace, row), 0), in > 0 ? all : 0, all);
     }
 }
 
@@ -137,11 +137,11 @@ static bool is_won(const struct votes *votes, uint64_t key)
 static bool is_idle_claimed(const struct votes *votes, const struct nl_account_row *row)
 {
     if (votes->waits)
-        return row->wait != NL_NO_NAME && is_won(votes, key_of(OF_WAIT, 0, row->wait));
-    uint64_t key = key_of(OF_GAP, (unsigned)row->class << 8 | row->activity,
-                          folded(votes->account, row->name));
+        return row->wait != NL_NO_NAME && is_won(votes, vote_key(OF_WAIT, 0, row->wait));
+    uint64_t key = vote_key(OF_GAP, (unsigned)row->class << 8 | row->activity,
+                            folded(votes->account, row->name));
     if (nl_idmap_get(&votes->rows, key) == NL_NO_ROW)
-        key = key_of(OF_CLASS, row->class, 0);
+        key = vote_key(OF_CLASS, row->class, 0);
     return is_won(votes, key);
 }
 
@@ -149,14 +149,14 @@ static bool is_claimed(const struct votes *votes, const struct nl_account_row *r
 {
     switch ((enum nl_account_part)row->part) {
     case NL_BOOKED_IDLE: return is_idle_claimed(votes, row);
-    case NL_BOOKED_COMPUTE: return is_won(votes, key_of(OF_KERNEL, 0, row->name));
+    case NL_BOOKED_COMPUTE: return is_won(votes, vote_key(OF_KERNEL, 0, row->name));
     case NL_BOOKED_COMM_WAIT:
     case NL_BOOKED_COMM_TRANSFER:
-    case NL_BOOKED_COMM: return is_won(votes, key_of(OF_COMM, 0, 0));
+    case NL_BOOKED_COMM: return is_won(votes, vote_key(OF_COMM, 0, 0));
     case NL_BOOKED_COPY:
     case NL_BOOKED_MIGRATION:
-        return is_won(votes, row->kind > UINT8_MAX ? key_of(OF_COPY, row->kind, 0)
-                                                   : key_of(OF_KERNEL, 0, row->name));
+        return is_won(votes, row->kind > UINT8_MAX ? vote_key(OF_COPY, row->kind, 0)
+                                                   : vote_key(OF_KERNEL, 0, row->name));
     default: return false;
     }
 }

@@ -29,7 +29,7 @@ static bool same(const struct nl_collective_table *table, uint32_t a, uint32_t b
            table->group_name[a] == table->group_name[b];
 }
 
-static void add(struct nl_collective_size *size, int64_t ts, int64_t ns)
+static void add_collective(struct nl_collective_size *size, int64_t ts, int64_t ns)
 {
     size->count++;
     nl_sum_add(&size->total_ns, ns);
@@ -66,7 +66,7 @@ struct nl_collective_size *nl_collective_sizes(const struct nl_scene *scene, siz
             sizes[(*count)++] = (struct nl_collective_size){
                 .row = row, .shortest_ns = INT64_MAX, .first_ts = INT64_MAX};
         }
-        add(&sizes[*count - 1], scene->trace->slice.ts[slice], ns);
+        add_collective(&sizes[*count - 1], scene->trace->slice.ts[slice], ns);
     }
     for (size_t i = 0; i < *count; i++) {
         sizes[i].count--;

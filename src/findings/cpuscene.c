@@ -37,7 +37,7 @@ static void add_scene(struct nl_scenes *scenes, const struct nl_scene *like,
 #define LONGEST_SHARE 10 /* of the longest account, one in so many at least */
 
 /* Numbers of the account's processes to judge, ascending; nl_free them. */
-static size_t *choose(const struct nl_account *account, size_t *count)
+static size_t *choose_processes(const struct nl_account *account, size_t *count)
 {
     size_t all = account->device_count;
     struct nl_keyed *order = nl_alloc((2 * all + 1) * sizeof *order);
@@ -86,7 +86,7 @@ void nl_scenes_init_cpu(struct nl_scenes *scenes, const struct nl_trace *trace,
     const struct nl_found_steps *found = nl_memo_steps(options->memo);
     size_t chosen;
     scenes->locks = NL_SCENE_LOCKS;
-    size_t *numbers = choose(account, &chosen), most = chosen + 1;
+    size_t *numbers = choose_processes(account, &chosen), most = chosen + 1;
     struct nl_scene like = {.trace = trace,
                             .window = &options->window,
                             .idle = nl_memo_idle(options->memo),

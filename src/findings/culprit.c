@@ -66,7 +66,7 @@ static const struct {
 };
 
 /* The row's name for `about`; 0 if the row does not match. */
-static uint32_t name_of(const struct nl_account_row *row, enum about about)
+static uint32_t matching_name(const struct nl_account_row *row, enum about about)
 {
     enum nl_copykind wanted = about == ABOUT_HTOD ? NL_COPY_HTOD : NL_COPY_DTOH;
     bool direction = about == ABOUT_HTOD || about == ABOUT_DTOH;
@@ -104,7 +104,7 @@ static struct share largest(const struct nl_account *account,
     *whole = 0;
     for (size_t i = 0; i < device->rows; i++) {
         const struct nl_account_row *row = &account->rows[device->first_row + i];
-        uint32_t name = row->inside ? name_of(row, about) : 0;
+        uint32_t name = row->inside ? matching_name(row, about) : 0;
         size_t at = 0;
         if (!name)
             continue;

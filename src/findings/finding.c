@@ -174,8 +174,9 @@ static void prefer_told(struct judged *judged, struct heard *heard, size_t told)
         nl_intervals_release(&heard->told.where);
 }
 
-static void settle(const struct court *court, const struct nl_cause *cause, struct judged *judged,
-                   const struct nl_scenes *scenes, const int64_t *savings)
+static void complete_finding(const struct court *court, const struct nl_cause *cause,
+                             struct judged *judged, const struct nl_scenes *scenes,
+                             const int64_t *savings)
 {
     struct nl_scene *scene = &scenes->items[judged->worst];
     nl_bound_saving(&judged->best, scene, court->account);
@@ -185,7 +186,7 @@ static void settle(const struct court *court, const struct nl_cause *cause, stru
 }
 
 /* Asks one cause about every device and keeps the device that loses most. */
-static void judge(void *context, size_t number, unsigned worker)
+static void judge_cause(void *context, size_t number, unsigned worker)
 {
     struct court *court = context;
     const struct nl_cause *cause = causes[number].cause;
@@ -202,12 +203,12 @@ static void judge(void *context, size_t number, unsigned worker)
         hear_scene(court, cause, judged, &heard, i);
     if (judged->found) {
         prefer_told(judged, &heard, scenes->told);
-        settle(court, cause, judged, scenes, heard.savings);
+        complete_finding(court, cause, judged, scenes, heard.savings);
     }
     nl_free(heard.savings);
 }
 
-static void keep(struct court *court, size_t number)
+static void add_finding(struct court *court, size_t number)
 {
     struct nl_findings *findings = court->findings;
     const struct judged *judged = &court->judged[number];
@@ -229,7 +230,7 @@ static void keep(struct court *court, size_t number)
     findings->items[findings->count++] = best;
 }
 
-static void gather(struct court *court, size_t number)
+static void record_outcome(struct court *court, size_t number)
 {
     struct nl_findings *findings = court->findings;
     const struct nl_cause *cause = causes[number].cause;
@@ -238,7 +239,7 @@ static void gather(struct court *court, size_t number)
     bool scenes = asked_of(court, cause)->count;
     const struct nl_need *need = scenes ? lacks(cause, trace) : NULL;
     if (judged->found)
-        keep(court, number);
+        add_finding(court, number);
     else if (judged->asked && judged->reason)
         abstain(findings, cause->id, judged->reason, NULL);
     else if (judged->asked)
@@ -298,7 +299,7 @@ static void find_blind(struct nl_scenes *scenes, const struct nl_trace *trace)
     nl_free(counts);
 }
 
-static void release(struct court *court)
+static void release_court(struct court *court)
 {
     nl_scenes_release(&court->devices);
     nl_scenes_release(&court->hosts);
@@ -307,13 +308,13 @@ static void release(struct court *court)
 /* False when it was stopped. */
 static bool hear(struct court *court)
 {
-    nl_parallel(nl_job_threads(court->job), CAUSE_COUNT, judge, court);
+    nl_parallel(nl_job_threads(court->job), CAUSE_COUNT, judge_cause, court);
     bool stopped = nl_job_cancelled(court->job);
     for (size_t i = 0; i < CAUSE_COUNT; i++) {
         if (stopped)
             nl_intervals_release(&court->judged[i].best.where);
         else
-            gather(court, i);
+            record_outcome(court, i);
     }
     return !stopped;
 }
@@ -332,7 +333,7 @@ static struct nl_findings *judge_all(const struct nl_trace *trace,
     court.blind = says_nothing_in_gaps(options->memo);
     find_blind(&court.devices, trace);
     if (!hear(&court)) {
-        release(&court);
+        release_court(&court);
         nl_findings_free(findings);
         nl_fail(err, NL_INTERRUPTED, "stopped while looking for causes");
         return NULL;
@@ -343,7 +344,7 @@ static struct nl_findings *judge_all(const struct nl_trace *trace,
         select_printed(findings);
     nl_findings_rank(findings);
     nl_findings_claim(findings, &court.devices, court.account);
-    release(&court);
+    release_court(&court);
     for (size_t i = 0; i < findings->count; i++)
         nl_finding_surer(&findings->items[i], trace, &findings->arena);
     return findings;

@@ -66,7 +66,8 @@ static double top_of(const struct nl_scene *scene, const struct nl_readings *clo
     return top;
 }
 
-static void add(struct nl_held_clock *held, enum nl_clock_reason reason, double mhz, int64_t ns)
+static void add_clock_time(struct nl_held_clock *held, enum nl_clock_reason reason, double mhz,
+                           int64_t ns)
 {
     nl_sum_add(&held->computing_ns, ns);
     if (reason == NL_CLOCK_REASONS || !(mhz > 0) || !(held->top_mhz > mhz))
@@ -94,7 +95,7 @@ struct nl_held_clock nl_held_clock(const struct nl_scene *scene, enum nl_clock_r
             if (!hold_at(&reasons, at, &bits, &until) || !known)
                 continue;
             enum nl_clock_reason reason = reason_of(bits);
-            add(&held, reason, mhz, until - at);
+            add_clock_time(&held, reason, mhz, until - at);
             if (where && reason == wanted && mhz > 0 && mhz < held.top_mhz)
                 nl_intervals_add(where, at, until);
         }

@@ -26,7 +26,8 @@ bool nl_memory_in_pool(const struct nl_scene *scene, const struct nl_memory_pool
            is_of_scene(scene, row);
 }
 
-static void add(struct nl_memory_pool *pool, const struct nl_memory_table *memory, uint32_t row)
+static void add_memory_row(struct nl_memory_pool *pool, const struct nl_memory_table *memory,
+                           uint32_t row)
 {
     uint64_t allocated = memory->total_allocated[row], reserved = memory->total_reserved[row];
     pool->first_ts = memory->ts[row] < pool->first_ts ? memory->ts[row] : pool->first_ts;
@@ -55,7 +56,7 @@ bool nl_memory_pool(const struct nl_scene *scene, struct nl_memory_pool *pool)
                                                      .device = memory->device[row],
                                                      .first_ts = INT64_MAX,
                                                      .last_ts = INT64_MIN};
-        add(&pools[at], memory, row);
+        add_memory_row(&pools[at], memory, row);
     }
     for (at = 1; at < count; at++)
         if (pools[at].peak_allocated > pools[best].peak_allocated)

@@ -40,8 +40,8 @@ static void by_device_release(struct by_device *by)
     nl_free(by->process);
 }
 
-static uint32_t *place_of(const struct by_device *by, const struct nl_trace *trace, uint32_t device,
-                          uint32_t process)
+static uint32_t *scene_slot(const struct by_device *by, const struct nl_trace *trace,
+                            uint32_t device, uint32_t process)
 {
     if (device != NL_NULL_ROW)
         return &by->device[device];
@@ -54,12 +54,12 @@ static void map_lanes(struct dealer *dealer, const struct nl_trace *trace)
     by_device_init(&by, trace);
     for (uint32_t i = 0; i < dealer->scenes->count; i++) {
         const struct nl_idle_device *it = dealer->scenes->items[i].device;
-        *place_of(&by, trace, it->device, it->process) = i;
+        *scene_slot(&by, trace, it->device, it->process) = i;
     }
     dealer->lane_scene = nl_alloc(((size_t)trace->lane.rows + 1) * sizeof *dealer->lane_scene);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
         dealer->lane_scene[lane] =
-            *place_of(&by, trace, trace->lane.device[lane], trace->lane.process[lane]);
+            *scene_slot(&by, trace, trace->lane.device[lane], trace->lane.process[lane]);
     by_device_release(&by);
 }
 
@@ -181,8 +181,8 @@ static const struct nl_account_device *booked_of(const struct nl_scene *scene, s
 }
 
 /* What a device needs that asks nothing of the account. */
-static void fill(struct nl_scene *scene, const struct nl_found_steps *found,
-                 const struct nl_work_lane *lanes, size_t lane_count)
+static void fill_scene(struct nl_scene *scene, const struct nl_found_steps *found,
+                       const struct nl_work_lane *lanes, size_t lane_count)
 {
     struct nl_device_sets sets;
     nl_device_intervals_of(scene->trace, scene->window, lanes, lane_count, scene->device->device,
@@ -211,8 +211,8 @@ static void fill_task(void *context, size_t index, unsigned worker)
     if (index == 0)
         (void)nl_memo_account(filling->memo);
     else
-        fill(&filling->scenes->items[index - 1], filling->found, filling->lanes,
-             filling->lane_count);
+        fill_scene(&filling->scenes->items[index - 1], filling->found, filling->lanes,
+                   filling->lane_count);
 }
 
 static void fill_all(struct nl_scenes *scenes, const struct nl_trace *trace,
@@ -261,10 +261,10 @@ void nl_scenes_init(struct nl_scenes *scenes, const struct nl_trace *trace,
     struct by_device by;
     by_device_init(&by, trace);
     for (size_t j = 0; j < part_count; j++)
-        *place_of(&by, trace, all[j].device, all[j].process) = (uint32_t)j;
+        *scene_slot(&by, trace, all[j].device, all[j].process) = (uint32_t)j;
     for (size_t i = 0; i < idle->device_count; i++) {
         const struct nl_idle_device *device = &idle->devices[i];
-        uint32_t part = *place_of(&by, trace, device->device, device->process);
+        uint32_t part = *scene_slot(&by, trace, device->device, device->process);
         const struct nl_device_breakdown *parts = part == NL_NULL_ROW ? NULL : &all[part];
         if (!parts || parts->wall_ns <= 0)
             continue;

@@ -74,7 +74,8 @@ void nl_work_claim(const struct nl_op_work *work, struct nl_intervals *where)
         nl_intervals_add(where, start, end);
 }
 
-static void add(struct nl_work_sum *sum, const struct nl_op_work *work, struct nl_least_time least)
+static void add_op_work(struct nl_work_sum *sum, const struct nl_op_work *work,
+                        struct nl_least_time least)
 {
     sum->calls++;
     nl_sum_add(&sum->ns, work->kernel_ns);
@@ -97,7 +98,7 @@ struct nl_work_sum nl_work_add_up(struct nl_scene *scene, nl_work_test *wanted,
         const struct nl_op_work *work = here->rows[i];
         if (!wanted(work, here->least[i]))
             continue;
-        add(&sum, work, here->least[i]);
+        add_op_work(&sum, work, here->least[i]);
         if (where)
             nl_work_claim(work, where);
         if (longest)

@@ -90,8 +90,8 @@ static void bandwidth_add_rows(struct nl_result *result, const struct nl_trace *
         }
 }
 
-static void collect(struct span *spans, const struct nl_scope *scope,
-                    const struct nl_places *places)
+static void collect_copies(struct span *spans, const struct nl_scope *scope,
+                           const struct nl_places *places)
 {
     const struct nl_trace *trace = scope->trace;
     widen(spans, scope, places, trace->kernel.slice, trace->kernel.rows);
@@ -126,7 +126,7 @@ static struct nl_result *bandwidth_run(const struct nl_trace *trace,
         spans[i].start = INT64_MAX;
         spans[i].end = INT64_MIN;
     }
-    collect(spans, &scope, &places);
+    collect_copies(spans, &scope, &places);
     struct nl_result *result = NL_ANSWER_NEW("bandwidth", NULL, columns);
     for (size_t i = 0; i < places.count; i++)
         bandwidth_add_rows(result, trace, &places.items[i], &spans[i]);

@@ -67,7 +67,7 @@ double nl_bus_factor(struct nl_str operation, uint32_t ranks)
     return NAN;
 }
 
-static void collect(struct nl_groups *groups, const struct nl_scope *scope)
+static void group_collectives(struct nl_groups *groups, const struct nl_scope *scope)
 {
     const struct nl_trace *trace = scope->trace;
     const struct nl_collective_table *table = &trace->collective;
@@ -121,8 +121,8 @@ static const char *verdict_of(const struct waiting *waiting, uint64_t bytes, dou
     return isnan(link_share) ? NULL : "as expected";
 }
 
-static void judge(struct nl_cell *cells, const struct nl_group *group, uint64_t bytes,
-                  double bus_bytes_per_s, double link)
+static void judge_bandwidth(struct nl_cell *cells, const struct nl_group *group, uint64_t bytes,
+                            double bus_bytes_per_s, double link)
 {
     struct waiting waiting = waiting_of(group);
     double share = bus_bytes_per_s / link;
@@ -162,7 +162,7 @@ static void bus_bandwidth_add_row(struct nl_result *result, const struct nl_trac
     if (table->ranks[row] == 1)
         cells[AT_verdict] = nl_cell_static("one rank");
     else
-        judge(cells, group, table->bytes[row], bus, link);
+        judge_bandwidth(cells, group, table->bytes[row], bus, link);
 }
 
 static struct nl_result *bus_bandwidth_run(const struct nl_trace *trace,
@@ -175,7 +175,7 @@ static struct nl_result *bus_bandwidth_run(const struct nl_trace *trace,
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    collect(&groups, &scope);
+    group_collectives(&groups, &scope);
     nl_groups_finish(&groups);
     struct nl_result *result = NL_ANSWER_NEW("bus_bandwidth", NULL, columns);
     const struct nl_device_peaks *peaks = nl_memo_peaks(options->memo);

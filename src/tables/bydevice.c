@@ -7,8 +7,8 @@
 
 enum { SUM_BYTES, SUM_TIMED_NS, SUM_SIZED };
 
-static void collect(struct nl_groups *groups, const struct nl_scope *scope,
-                    const struct nl_places *places, const struct nl_by_device *grouping)
+static void group_rows(struct nl_groups *groups, const struct nl_scope *scope,
+                       const struct nl_places *places, const struct nl_by_device *grouping)
 {
     const struct nl_trace *trace = scope->trace;
     for (uint32_t row = 0; row < grouping->rows; row++) {
@@ -37,7 +37,7 @@ struct nl_result *nl_by_device(const struct nl_trace *trace,
     nl_scope_init(&scope, trace, &options->window);
     nl_places_init(&places, trace);
     nl_groups_init(&groups);
-    collect(&groups, &scope, &places, grouping);
+    group_rows(&groups, &scope, &places, grouping);
     nl_groups_finish(&groups);
     struct nl_result *result =
         nl_result_new(grouping->name, NULL, grouping->columns, grouping->column_count);

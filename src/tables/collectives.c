@@ -36,7 +36,7 @@ static bool lasts_as_long(const struct nl_trace *trace, uint32_t row)
            !nl_str_starts(nl_trace_name(trace, trace->collective.operation[row]), "MPI_I");
 }
 
-static void collect(struct nl_groups *groups, const struct nl_scope *scope)
+static void group_collectives(struct nl_groups *groups, const struct nl_scope *scope)
 {
     const struct nl_trace *trace = scope->trace;
     const struct nl_collective_table *table = &trace->collective;
@@ -98,7 +98,7 @@ static struct nl_result *collectives_run(const struct nl_trace *trace,
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    collect(&groups, &scope);
+    group_collectives(&groups, &scope);
     nl_groups_finish(&groups);
     int64_t whole[2] = {0, 0}; /* shares are of the same side: one is not part of the other */
     for (size_t i = 0; i < groups.count; i++)

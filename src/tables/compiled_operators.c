@@ -44,7 +44,7 @@ static void add_costs(struct nl_group *group, const struct nl_node_table *node, 
 }
 
 /* By operator, or by instruction where none is given, and type. */
-static void collect(const struct nl_scope *scope, struct nl_groups *groups)
+static void group_nodes(const struct nl_scope *scope, struct nl_groups *groups)
 {
     const struct nl_node_table *node = &scope->trace->node;
     for (uint32_t row = 0; row < node->rows; row++) {
@@ -102,7 +102,7 @@ static struct nl_result *compiled_operators_run(const struct nl_trace *trace,
     struct nl_groups groups;
     nl_scope_init(&scope, trace, &options->window);
     nl_groups_init(&groups);
-    collect(&scope, &groups);
+    group_nodes(&scope, &groups);
     nl_groups_finish(&groups);
     int64_t whole = nl_groups_total(&groups);
     struct nl_result *result = NL_ANSWER_NEW("compiled_operators", NULL, columns);

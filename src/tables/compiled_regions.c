@@ -60,7 +60,7 @@ static bool find_marks(struct regions *regions, const struct nl_trace *trace)
     return any;
 }
 
-static uint32_t name_of(const struct nl_rangetree *tree, uint32_t range)
+static uint32_t range_name(const struct nl_rangetree *tree, uint32_t range)
 {
     return tree->trace->slice.name[tree->slices[range]];
 }
@@ -70,8 +70,8 @@ static uint32_t climb(const struct regions *regions, const struct nl_rangetree *
                       uint32_t range, enum mark mark)
 {
     for (; range != NL_NULL_ROW; range = tree->parents[range])
-        if (regions->mark[name_of(tree, range)] == mark)
-            return name_of(tree, range);
+        if (regions->mark[range_name(tree, range)] == mark)
+            return range_name(tree, range);
     return NL_NO_NAME;
 }
 
@@ -118,7 +118,7 @@ static void add_work(struct regions *regions)
 static void add_ranges(struct regions *regions, const struct nl_rangetree *tree)
 {
     for (uint32_t range = 0; range < tree->count; range++) {
-        uint32_t name = name_of(tree, range);
+        uint32_t name = range_name(tree, range);
         int64_t length = nl_scope_length(&regions->gpu.host, tree->slices[range]);
         if (!regions->mark[name] || length < 0)
             continue;

@@ -21,7 +21,7 @@
     C(says, NULL, TEXT)
 NL_COLUMNS(COLUMNS);
 
-static void add(struct nl_result *result, const char *what, double share, const char *says)
+static void add_row(struct nl_result *result, const char *what, double share, const char *says)
 {
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_what] = nl_cell_static(what);
@@ -72,20 +72,21 @@ static void say_use(struct nl_result *result, const struct nl_efficiency *rows, 
     double rate = worst->flops / ((double)worst->wall_ns / 1e9);
     const char *over = span_words(result, worst->steps);
     if (worst->hfu > 1) {
-        add(result, "HFU", worst->hfu,
-            nl_arena_format(&result->arena,
-                            "%.1f TFLOP/s over %s beats the peak: measurement or peak is wrong",
-                            rate / 1e12, over));
+        add_row(result, "HFU", worst->hfu,
+                nl_arena_format(&result->arena,
+                                "%.1f TFLOP/s over %s beats the peak: measurement or peak is wrong",
+                                rate / 1e12, over));
         return;
     }
     bool apart = fabs(worst->mfu - worst->hfu) > ROUNDING * worst->hfu;
-    add(result, apart ? "MFU" : "HFU", worst->mfu == worst->mfu ? worst->mfu : worst->hfu,
-        nl_arena_format(&result->arena, "%s of %.4g TFLOP/s (%s, %s%s) over %s%s%s",
-                        rate_words(result, rate), worst->peak_flops / 1e12,
-                        worst->peaks->product ? worst->peaks->product : "device",
-                        work_type_name(worst->type) ? work_type_name(worst->type) : "?",
-                        worst->peaks->estimated ? ", estimated" : "", over,
-                        clock_words(result, worst), count > 1 ? ", the device used least" : ""));
+    add_row(result, apart ? "MFU" : "HFU", worst->mfu == worst->mfu ? worst->mfu : worst->hfu,
+            nl_arena_format(&result->arena, "%s of %.4g TFLOP/s (%s, %s%s) over %s%s%s",
+                            rate_words(result, rate), worst->peak_flops / 1e12,
+                            worst->peaks->product ? worst->peaks->product : "device",
+                            work_type_name(worst->type) ? work_type_name(worst->type) : "?",
+                            worst->peaks->estimated ? ", estimated" : "", over,
+                            clock_words(result, worst),
+                            count > 1 ? ", the device used least" : ""));
 }
 
 /* Of the time in matrix products: what has a model. Use of a peak by the little
@@ -164,10 +165,10 @@ static void say_host(struct nl_result *result, const struct nl_op_works *works,
     }
     char length[NL_UNIT_TEXT];
     if (ns > 0)
-        add(result, "CPU", NAN,
-            nl_arena_format(&result->arena, "%.3g GFLOP/s in matrix products, over %s%s",
-                            flops / (double)ns, nl_format_ns(length, ns),
-                            known ? "" : "; measure the roof with `neurolens roof`"));
+        add_row(result, "CPU", NAN,
+                nl_arena_format(&result->arena, "%.3g GFLOP/s in matrix products, over %s%s",
+                                flops / (double)ns, nl_format_ns(length, ns),
+                                known ? "" : "; measure the roof with `neurolens roof`"));
 }
 
 /* How much is known, and against what it is judged. */
@@ -203,9 +204,9 @@ static void say_decode(struct nl_result *result, const struct nl_llm_steps *step
     if (sum.work < sum.span / 2)
         idle = nl_arena_format(&result->arena, ", %s of it with work on the device",
                                nl_format_ns(work, sum.work / (int64_t)sum.count));
-    add(result, "decode", why ? NAN : sum.weights_s * 1e9 / (double)sum.span,
-        nl_arena_format(&result->arena, "%s per step%s%s; reading weights takes %s%s", length, rate,
-                        idle, why ? why : least, why ? "" : " or more"));
+    add_row(result, "decode", why ? NAN : sum.weights_s * 1e9 / (double)sum.span,
+            nl_arena_format(&result->arena, "%s per step%s%s; reading weights takes %s%s", length,
+                            rate, idle, why ? why : least, why ? "" : " or more"));
 }
 
 /* From first to last work, of all devices together; 0 unknown. */
@@ -244,9 +245,9 @@ static void say_bounds(struct nl_result *result, const struct nl_analyze_options
         return;
     char part[NL_UNIT_TEXT], whole[NL_UNIT_TEXT];
     if (wall >= all)
-        add(result, "operators", (double)all / (double)wall,
-            nl_arena_format(&result->arena, "%s in operators, of %s from first to last work",
-                            nl_format_ns(part, all), nl_format_ns(whole, wall)));
+        add_row(result, "operators", (double)all / (double)wall,
+                nl_arena_format(&result->arena, "%s in operators, of %s from first to last work",
+                                nl_format_ns(part, all), nl_format_ns(whole, wall)));
     struct nl_buf text;
     nl_buf_init(&text, 1024);
     const char *names[SAID] = {"no roof known",          "compute",       "memory bandwidth",
@@ -263,7 +264,7 @@ static void say_bounds(struct nl_result *result, const struct nl_analyze_options
             nl_buf_format(&text, " (reaches %.0f %%)", 100 * reached);
         between = ", ";
     }
-    add(result, "bound by", NAN, nl_arena_text(&result->arena, text.ptr, text.len));
+    add_row(result, "bound by", NAN, nl_arena_text(&result->arena, text.ptr, text.len));
     nl_buf_release(&text);
 }
 
@@ -293,7 +294,7 @@ static void say_headroom(struct nl_result *result, const struct nl_trace *trace,
         nl_format_ns(won, headroom), nl_format_ns(whole, all), 100 * NL_ROOF_TARGET,
         NL_UP_TO(MAX_NAME, name), type ? type : "?", 100 * nl_roof_share(first),
         nl_format_ns(most, first->headroom_ns));
-    add(result, "headroom", (double)headroom / (double)all, says);
+    add_row(result, "headroom", (double)headroom / (double)all, says);
 }
 
 static bool are_measured(const struct nl_trace *trace, const struct nl_op_works *works,
@@ -320,7 +321,8 @@ static void say_broken(struct nl_result *result, const struct nl_trace *trace,
     if (!worst)
         return;
     struct nl_str name = nl_trace_name(trace, worst->name);
-    add(result, "over the roof", nl_roof_share(worst),
+    add_row(
+        result, "over the roof", nl_roof_share(worst),
         nl_arena_format(
             &result->arena, "%.*s is faster than the %s", NL_UP_TO(60, name),
             measured
@@ -345,12 +347,12 @@ static void say_no_roof(struct nl_result *result, const struct nl_efficiency *ro
     const char *product = NULL;
     for (size_t i = 0; i < count && !product; i++)
         product = rows[i].peaks->product;
-    add(result, "no roof", NAN,
-        product ? nl_arena_format(&result->arena,
-                                  "the peaks of %s are not in the list of devices "
-                                  "(data/gpus.yaml)",
-                                  product)
-                : "the profile does not name the device, so its peaks are not known");
+    add_row(result, "no roof", NAN,
+            product ? nl_arena_format(&result->arena,
+                                      "the peaks of %s are not in the list of devices "
+                                      "(data/gpus.yaml)",
+                                      product)
+                    : "the profile does not name the device, so its peaks are not known");
 }
 
 /* What records the shapes of operators; NULL where no tool of the sources is known to. */

@@ -35,7 +35,7 @@ static struct nl_cell pageable(unsigned src, unsigned dst)
     return nl_cell_i64(src && dst ? 0 : NL_NULL_I64);
 }
 
-static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
+static void fill_copy_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     unsigned src = group->a >> 8 & 0xff, dst = group->a & 0xff;
     cells[AT_kind] = nl_cell_enum(NL_ENUM_copykind, group->a >> 16 & 0xff);
@@ -66,7 +66,7 @@ static struct nl_result *copies_run(const struct nl_trace *trace,
                                                .slice = trace->copy.slice,
                                                .bytes = trace->copy.bytes,
                                                .key = key,
-                                               .cells = fill});
+                                               .cells = fill_copy_cells});
 }
 
 const struct nl_analysis nl_analysis_copies = {

@@ -125,7 +125,7 @@ static void find_functions(struct work *work)
 
 /* ---- samples ---- */
 
-static struct kind *kind_of(struct work *work, uint32_t event, uint32_t unit)
+static struct kind *sample_kind(struct work *work, uint32_t event, uint32_t unit)
 {
     for (size_t i = 0; i < work->kind_count; i++)
         if (work->kinds[i].event == event && work->kinds[i].unit == unit)
@@ -175,7 +175,7 @@ static void find_kinds(struct work *work)
     for (uint32_t row = 0; row < sample->rows; row++) {
         if (!counts(work, row))
             continue;
-        struct kind *kind = kind_of(work, sample->event[row], sample->unit[row]);
+        struct kind *kind = sample_kind(work, sample->event[row], sample->unit[row]);
         if (kind)
             kind->weighed |= sample->weight[row] != NL_NULL_I64;
         else

@@ -77,8 +77,8 @@ static void add_work(struct nl_efficiency *row, const struct nl_trace *trace,
         row->peak_s += work->flops_needed / peak;
 }
 
-static void settle(struct nl_efficiency *row, const double flops_of[WORK_TYPES],
-                   const struct nl_analyze_options *options)
+static void compute_mfu(struct nl_efficiency *row, const double flops_of[WORK_TYPES],
+                        const struct nl_analyze_options *options)
 {
     for (int type = 0; type < WORK_TYPES; type++)
         if (flops_of[type] > flops_of[row->type])
@@ -121,8 +121,8 @@ static double read_clock(const struct nl_trace *trace, const struct nl_efficienc
     return count >= MIN_READINGS ? sum / (double)count : NAN;
 }
 
-static void fill(struct nl_efficiency *row, const struct nl_trace *trace,
-                 const struct nl_analyze_options *options, int64_t start)
+static void fill_efficiency(struct nl_efficiency *row, const struct nl_trace *trace,
+                            const struct nl_analyze_options *options, int64_t start)
 {
     const struct nl_op_works *works = nl_memo_works(options->memo);
     struct steady steady = steady_of(nl_memo_steps(options->memo), row->rank, &options->window);
@@ -142,7 +142,7 @@ static void fill(struct nl_efficiency *row, const struct nl_trace *trace,
         if (!row->steps || in_steady(&steady, work->ts))
             add_work(row, trace, work, flops_of);
     }
-    settle(row, flops_of, options);
+    compute_mfu(row, flops_of, options);
     row->clock_hz = read_clock(trace, row, &steady, start);
     row->peak_clock = nl_clock_of_peak(trace, row->device, row->peaks);
 }
@@ -165,7 +165,7 @@ struct nl_efficiency *nl_efficiency_new(const struct nl_trace *trace,
                                       .wall_ns = parts[i].wall_ns,
                                       .flops = NAN,
                                       .model_flops = NAN};
-        fill(row, trace, options, parts[i].start_ns);
+        fill_efficiency(row, trace, options, parts[i].start_ns);
     }
     return rows;
 }

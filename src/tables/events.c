@@ -73,7 +73,7 @@ static void collect_all(struct tally tallies[NL_KIND_COUNT], const struct nl_sli
     }
 }
 
-static void collect(struct tally tallies[NL_KIND_COUNT], const struct nl_scope *scope)
+static void tally_slices(struct tally tallies[NL_KIND_COUNT], const struct nl_scope *scope)
 {
     const struct nl_slice_table *slice = &scope->trace->slice;
     if (scope->everything) {
@@ -101,7 +101,7 @@ static struct nl_result *events_run(const struct nl_trace *trace,
     struct nl_scope scope;
     struct tally tallies[NL_KIND_COUNT] = {{0, 0}};
     nl_scope_init(&scope, trace, &options->window);
-    collect(tallies, &scope);
+    tally_slices(tallies, &scope);
     struct nl_result *result = NL_ANSWER_NEW("events", NULL, columns);
     for (unsigned kind = 0; kind < NL_KIND_COUNT; kind++) {
         if (!tallies[kind].count)

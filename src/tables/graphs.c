@@ -15,7 +15,7 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
     return trace->graph.graph[row];
 }
 
-static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
+static void fill_graph_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     cells[AT_graph] = nl_cell_count(group->a);
     nl_cells_stats(&cells[AT_count], &group->stats, whole);
@@ -35,7 +35,7 @@ static struct nl_result *graphs_run(const struct nl_trace *trace,
                                             .rows = trace->graph.rows,
                                             .slice = trace->graph.slice,
                                             .key = key,
-                                            .cells = fill});
+                                            .cells = fill_graph_cells});
     if (result->rows)
         result->note = "kernels inside these graphs were not recorded; "
                        "nsys profile --cuda-graph-trace=node records them";

@@ -30,7 +30,7 @@ static int64_t length_of(const struct nl_idle_gap *gap)
     return gap->end - gap->start;
 }
 
-static void keep(struct longest *longest, const struct nl_idle_gap *gap)
+static void keep_long_gap(struct longest *longest, const struct nl_idle_gap *gap)
 {
     const struct nl_idle_gap **kept = longest->gaps[gap->class];
     for (size_t i = 0; i < EXAMPLES; i++) {
@@ -80,7 +80,7 @@ static struct nl_result *idle_run(const struct nl_trace *trace,
         const struct nl_idle_device *device = &idle->devices[i];
         struct longest longest = {0};
         for (size_t gap = 0; gap < device->gaps; gap++)
-            keep(&longest, &idle->gaps[device->first_gap + gap]);
+            keep_long_gap(&longest, &idle->gaps[device->first_gap + gap]);
         for (enum nl_idle_class class = 0; class < NL_IDLE_CLASSES; class ++)
             if (device->class_count[class])
                 idle_add_row(result, trace, device, class, &longest);

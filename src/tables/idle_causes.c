@@ -62,7 +62,7 @@ static int by_total(const void *left, const void *right)
 }
 
 /* Joins equal neighbours; returns how many are left. */
-static size_t join(struct cause *causes, size_t count)
+static size_t join_equal_causes(struct cause *causes, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
@@ -134,7 +134,7 @@ static void add_device(struct nl_result *result, const struct nl_trace *trace,
                                    .longest = sum->longest[0]};
     }
     qsort(causes, count, sizeof *causes, by_key);
-    count = join(causes, count);
+    count = join_equal_causes(causes, count);
     qsort(causes, count, sizeof *causes, by_total);
     for (size_t i = 0; i < count; i++)
         idle_causes_add_row(result, trace, idle, device, &causes[i], eyes);

@@ -74,8 +74,8 @@ static void add_measurement(struct tally *tally, const struct nl_trace *trace, u
     }
 }
 
-static struct tally add_up(const struct nl_scope *scope, const struct nl_signatures *signatures,
-                           size_t signature)
+static struct tally tally_signature(const struct nl_scope *scope,
+                                    const struct nl_signatures *signatures, size_t signature)
 {
     const struct nl_trace *trace = scope->trace;
     struct tally tally = {.signature = signature, .measurement = NL_NULL_ROW};
@@ -156,7 +156,7 @@ static struct nl_result *kernel_counters_run(const struct nl_trace *trace,
     struct tally *tallies = nl_alloc((signatures.count + 1) * sizeof *tallies);
     size_t count = 0;
     for (size_t i = 0; i < signatures.count; i++) {
-        tallies[count] = add_up(&scope, &signatures, i);
+        tallies[count] = tally_signature(&scope, &signatures, i);
         count += tallies[count].measurement != NL_NULL_ROW;
     }
     if (count)

@@ -68,7 +68,7 @@ static bool same_place(const struct entry *a, const struct entry *b)
 }
 
 /* The entries of the window, sorted. */
-static struct entry *collect(const struct nl_scope *scope, size_t *count)
+static struct entry *collect_entries(const struct nl_scope *scope, size_t *count)
 {
     const struct nl_trace *trace = scope->trace;
     const struct nl_instance_table *table = &trace->instance;
@@ -102,7 +102,7 @@ struct place {
     uint32_t reason;
 };
 
-static struct place add_up(const struct entry *entries, size_t count)
+static struct place sum_entries(const struct entry *entries, size_t count)
 {
     struct place place = {.entry = entries};
     double sum = 0;
@@ -131,7 +131,7 @@ static size_t list_places(const struct entry *entries, size_t count, struct plac
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && same_place(&entries[first], &entries[end]); end++)
             ;
-        places[found] = add_up(entries + first, end - first);
+        places[found] = sum_entries(entries + first, end - first);
         found += places[found].samples > 0;
     }
     for (size_t first = 0, end; first < found; first = end) {
@@ -176,7 +176,7 @@ static struct nl_result *kernel_lines_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("kernel_lines", NULL, columns);
     size_t count;
     nl_scope_init(&scope, trace, &options->window);
-    struct entry *entries = collect(&scope, &count);
+    struct entry *entries = collect_entries(&scope, &count);
     struct place *places = nl_alloc((count + 1) * sizeof *places);
     size_t found = list_places(entries, count, places);
     for (size_t i = 0; i < found; i++)

@@ -80,8 +80,8 @@ static void layer_times_add_row(struct nl_result *result, const struct nl_trace 
 }
 
 /* Calls that count, by name and length. */
-static struct call *collect(const struct nl_trace *trace, const struct nl_analyze_options *options,
-                            size_t *count)
+static struct call *collect_calls(const struct nl_trace *trace,
+                                  const struct nl_analyze_options *options, size_t *count)
 {
     struct nl_scope scope;
     struct call *calls = nl_alloc(((size_t)trace->layer.rows + 1) * sizeof *calls);
@@ -161,7 +161,7 @@ static struct nl_result *layer_times_run(const struct nl_trace *trace,
     (void)err;
     struct nl_result *result = NL_ANSWER_NEW("layer_times", NULL, columns);
     size_t count, runs;
-    struct call *calls = collect(trace, options, &count);
+    struct call *calls = collect_calls(trace, options, &count);
     struct run *all = split(calls, count, &runs);
     uint8_t *inner = names_with_inner(trace);
     for (size_t i = 0; i < runs; i++)

@@ -47,7 +47,7 @@ struct nl_memo {
 };
 
 /* True when the caller is the first and must make the thing before finish(). */
-static bool begin(struct once *once)
+static bool begin_once(struct once *once)
 {
     pthread_mutex_lock(&once->lock);
     return !once->made;
@@ -130,7 +130,7 @@ static void make_idle(struct nl_memo *memo)
 
 const struct nl_idle *nl_memo_idle(struct nl_memo *memo)
 {
-    if (begin(&memo->idle_once))
+    if (begin_once(&memo->idle_once))
         make_idle(memo);
     finish(&memo->idle_once);
     return memo->idle;
@@ -152,7 +152,7 @@ static struct nl_account *make_account(struct nl_memo *memo)
 
 const struct nl_account *nl_memo_account(struct nl_memo *memo)
 {
-    if (begin(&memo->account_once))
+    if (begin_once(&memo->account_once))
         memo->account = make_account(memo);
     finish(&memo->account_once);
     return memo->account;
@@ -160,7 +160,7 @@ const struct nl_account *nl_memo_account(struct nl_memo *memo)
 
 const struct nl_device_breakdown *nl_memo_breakdown(struct nl_memo *memo, size_t *count)
 {
-    if (begin(&memo->breakdown_once))
+    if (begin_once(&memo->breakdown_once))
         memo->devices = nl_time_breakdown(memo->trace, memo->window, &memo->device_count);
     finish(&memo->breakdown_once);
     *count = memo->device_count;
@@ -169,7 +169,7 @@ const struct nl_device_breakdown *nl_memo_breakdown(struct nl_memo *memo, size_t
 
 const struct nl_found_steps *nl_memo_steps(struct nl_memo *memo)
 {
-    if (begin(&memo->steps_once))
+    if (begin_once(&memo->steps_once))
         nl_steps_find_run(memo->trace, &memo->steps);
     finish(&memo->steps_once);
     return &memo->steps;
@@ -177,7 +177,7 @@ const struct nl_found_steps *nl_memo_steps(struct nl_memo *memo)
 
 const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo)
 {
-    if (begin(&memo->times_once))
+    if (begin_once(&memo->times_once))
         nl_step_times_init(&memo->times, memo->trace, memo->window, nl_memo_steps(memo));
     finish(&memo->times_once);
     return &memo->times;
@@ -185,7 +185,7 @@ const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo)
 
 double nl_memo_thinned(struct nl_memo *memo)
 {
-    if (begin(&memo->thinned_once))
+    if (begin_once(&memo->thinned_once))
         memo->thinned = nl_thinned(memo->trace);
     finish(&memo->thinned_once);
     return memo->thinned;
@@ -193,7 +193,7 @@ double nl_memo_thinned(struct nl_memo *memo)
 
 const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo)
 {
-    if (begin(&memo->clocks_once))
+    if (begin_once(&memo->clocks_once))
         nl_clock_checks_init(&memo->clocks, memo->trace);
     finish(&memo->clocks_once);
     return &memo->clocks;
@@ -201,7 +201,7 @@ const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo)
 
 const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo)
 {
-    if (begin(&memo->roles_once))
+    if (begin_once(&memo->roles_once))
         nl_api_roles_init(&memo->roles, memo->trace);
     finish(&memo->roles_once);
     return &memo->roles;
@@ -209,7 +209,7 @@ const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo)
 
 const int64_t *nl_memo_self_times(struct nl_memo *memo)
 {
-    if (begin(&memo->self_once))
+    if (begin_once(&memo->self_once))
         memo->self = nl_self_times(memo->trace, 0, memo->trace->slice.rows);
     finish(&memo->self_once);
     return memo->self;
@@ -217,7 +217,7 @@ const int64_t *nl_memo_self_times(struct nl_memo *memo)
 
 const uint8_t *nl_memo_no_work(struct nl_memo *memo)
 {
-    if (begin(&memo->no_work_once))
+    if (begin_once(&memo->no_work_once))
         memo->no_work = nl_names_without_work(memo->trace);
     finish(&memo->no_work_once);
     return memo->no_work;
@@ -225,7 +225,7 @@ const uint8_t *nl_memo_no_work(struct nl_memo *memo)
 
 const struct nl_owners *nl_memo_owners(struct nl_memo *memo)
 {
-    if (begin(&memo->owners_once))
+    if (begin_once(&memo->owners_once))
         nl_owners_init(&memo->owners, memo->trace);
     finish(&memo->owners_once);
     return &memo->owners;
@@ -248,7 +248,7 @@ static void make_ranges(struct nl_memo *memo, enum nl_kind kind, struct nl_memo_
 const struct nl_memo_ranges *nl_memo_ranges(struct nl_memo *memo, enum nl_kind kind)
 {
     struct nl_memo_ranges *ranges = &memo->ranges[kind];
-    if (begin(&memo->ranges_once[kind]))
+    if (begin_once(&memo->ranges_once[kind]))
         make_ranges(memo, kind, ranges);
     finish(&memo->ranges_once[kind]);
     return ranges;
@@ -267,7 +267,7 @@ static void make_works(struct nl_memo *memo)
 
 const struct nl_op_works *nl_memo_works(struct nl_memo *memo)
 {
-    if (begin(&memo->works_once))
+    if (begin_once(&memo->works_once))
         make_works(memo);
     finish(&memo->works_once);
     return &memo->works;
@@ -275,7 +275,7 @@ const struct nl_op_works *nl_memo_works(struct nl_memo *memo)
 
 const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo)
 {
-    if (begin(&memo->peaks_once))
+    if (begin_once(&memo->peaks_once))
         memo->peaks = nl_device_peaks_new(memo->trace);
     finish(&memo->peaks_once);
     return memo->peaks;
@@ -284,7 +284,7 @@ const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo)
 const struct nl_work_places *nl_memo_places(struct nl_memo *memo)
 {
     bool modules = nl_rangetree_any(memo->trace, NL_KIND_LAYER);
-    if (begin(&memo->places_once)) {
+    if (begin_once(&memo->places_once)) {
         const struct nl_memo_ranges *layers =
             nl_memo_ranges(memo, modules ? NL_KIND_LAYER : NL_KIND_NVTX);
         nl_work_places_init(&memo->places, nl_memo_works(memo), &layers->tree, layers->owner,
@@ -302,7 +302,7 @@ static void make_roofs(struct nl_memo *memo)
 
 const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo)
 {
-    if (begin(&memo->roofs_once))
+    if (begin_once(&memo->roofs_once))
         make_roofs(memo);
     finish(&memo->roofs_once);
     return &memo->roofs;
@@ -327,7 +327,7 @@ static void make_llm_steps(struct nl_memo *memo)
 
 const struct nl_llm_steps *nl_memo_llm_steps(struct nl_memo *memo)
 {
-    if (begin(&memo->llm_once))
+    if (begin_once(&memo->llm_once))
         make_llm_steps(memo);
     finish(&memo->llm_once);
     return &memo->llm;

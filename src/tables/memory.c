@@ -88,7 +88,7 @@ static void add_event(struct pool *pool, const struct nl_memory_table *memory, u
 }
 
 /* Events in order of time: the running sum needs it, tables are in order of the source. */
-static void collect(struct pools *pools, const struct nl_scope *scope)
+static void add_memory_events(struct pools *pools, const struct nl_scope *scope)
 {
     const struct nl_memory_table *memory = &scope->trace->memory;
     struct nl_keyed *order = nl_alloc((memory->rows + (size_t)1) * 2 * sizeof *order);
@@ -111,7 +111,7 @@ static struct nl_result *memory_run(const struct nl_trace *trace,
     struct nl_scope scope;
     struct pools pools = {0};
     nl_scope_init(&scope, trace, &options->window);
-    collect(&pools, &scope);
+    add_memory_events(&pools, &scope);
     struct nl_result *result = NL_ANSWER_NEW("memory", NULL, columns);
     for (size_t i = 0; i < pools.count; i++) {
         const struct pool *pool = &pools.items[i];

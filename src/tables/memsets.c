@@ -17,7 +17,7 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
     return trace->memset.memory[row];
 }
 
-static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
+static void fill_memset_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     cells[AT_memory] = nl_cell_enum(NL_ENUM_memory, (unsigned)group->a);
     cells[AT_bytes] = nl_by_device_bytes(group);
@@ -39,7 +39,7 @@ static struct nl_result *memsets_run(const struct nl_trace *trace,
                                                .slice = trace->memset.slice,
                                                .bytes = trace->memset.bytes,
                                                .key = key,
-                                               .cells = fill});
+                                               .cells = fill_memset_cells});
 }
 
 const struct nl_analysis nl_analysis_memsets = {

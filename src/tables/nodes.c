@@ -141,7 +141,7 @@ static int by_time(const void *x, const void *y)
 }
 
 /* Nodes in the window with a time, one part each. */
-static size_t collect(const struct nl_scope *scope, struct part *parts)
+static size_t collect_nodes(const struct nl_scope *scope, struct part *parts)
 {
     const struct nl_node_table *node = &scope->trace->node;
     size_t count = 0;
@@ -184,7 +184,7 @@ static struct nl_result *run_types(const struct nl_trace *trace,
     struct nl_scope scope;
     nl_scope_init(&scope, trace, &options->window);
     struct part *parts = nl_alloc((trace->node.rows + (size_t)1) * sizeof *parts);
-    size_t count = collect(&scope, parts);
+    size_t count = collect_nodes(&scope, parts);
     int64_t whole = 0;
     for (size_t i = 0; i < count; i++)
         whole = nl_sum(whole, parts[i].total);

@@ -153,7 +153,7 @@ static void project(const struct nl_gputime *gpu, struct projection *made)
     }
 }
 
-static void release(struct projection *made)
+static void release_projection(struct projection *made)
 {
     nl_free(made->place);
     nl_free(made->items);
@@ -246,7 +246,7 @@ static struct nl_result *nvtx_gpu_run(const struct nl_trace *trace,
     result->note = nl_fold_note(&fold, &result->arena);
     nl_groups_release(&groups);
     nl_fold_release(&fold);
-    release(&made);
+    release_projection(&made);
     nl_gputime_release(&gpu);
     return result;
 }

@@ -44,8 +44,8 @@ static enum kind copy_kind(unsigned kind)
     }
 }
 
-static void add(struct place_sets *all, const struct nl_scope *scope,
-                const struct nl_places *places, uint32_t slice, enum kind kind)
+static void add_slice(struct place_sets *all, const struct nl_scope *scope,
+                      const struct nl_places *places, uint32_t slice, enum kind kind)
 {
     int64_t start, end;
     uint32_t place = places->lane_place[scope->trace->slice.lane[slice]];
@@ -53,18 +53,19 @@ static void add(struct place_sets *all, const struct nl_scope *scope,
         nl_intervals_add(&all[place].sets[kind], start, end);
 }
 
-static void collect(struct place_sets *all, const struct nl_scope *scope,
-                    const struct nl_places *places)
+static void collect_intervals(struct place_sets *all, const struct nl_scope *scope,
+                              const struct nl_places *places)
 {
     const struct nl_trace *trace = scope->trace;
     for (uint32_t row = 0; row < trace->kernel.rows; row++)
-        add(all, scope, places, trace->kernel.slice[row], kernel_kind(trace->kernel.class[row]));
+        add_slice(all, scope, places, trace->kernel.slice[row],
+                  kernel_kind(trace->kernel.class[row]));
     for (uint32_t row = 0; row < trace->graph.rows; row++)
-        add(all, scope, places, trace->graph.slice[row], COMPUTE);
+        add_slice(all, scope, places, trace->graph.slice[row], COMPUTE);
     for (uint32_t row = 0; row < trace->copy.rows; row++)
-        add(all, scope, places, trace->copy.slice[row], copy_kind(trace->copy.kind[row]));
+        add_slice(all, scope, places, trace->copy.slice[row], copy_kind(trace->copy.kind[row]));
     for (uint32_t row = 0; row < trace->memset.rows; row++)
-        add(all, scope, places, trace->memset.slice[row], FILL);
+        add_slice(all, scope, places, trace->memset.slice[row], FILL);
 }
 
 static void add_pairs(struct nl_result *result, const struct nl_place *place,
@@ -105,7 +106,7 @@ static struct nl_result *overlap_matrix_run(const struct nl_trace *trace,
     nl_scope_init(&scope, trace, &options->window);
     nl_places_init(&places, trace);
     struct place_sets *all = nl_zalloc((places.count + 1) * sizeof *all);
-    collect(all, &scope, &places);
+    collect_intervals(all, &scope, &places);
     struct nl_result *result = NL_ANSWER_NEW("overlap_matrix", NULL, columns);
     for (size_t i = 0; i < places.count; i++) {
         add_pairs(result, &places.items[i], &all[i]);

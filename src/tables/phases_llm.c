@@ -90,7 +90,7 @@ struct sums {
     double confidence;
 };
 
-static struct sums add_up(const struct nl_llm_work *steps, size_t count)
+static struct sums sum_steps(const struct nl_llm_work *steps, size_t count)
 {
     struct sums sums = {.confidence = 1};
     for (size_t i = 0; i < count; i++) {
@@ -175,7 +175,7 @@ static void show_weights(struct nl_result *result, struct nl_cell *cells, const 
 static void add_phase(struct nl_result *result, const struct nl_llm_work *steps, size_t count)
 {
     int64_t *values = nl_alloc((count + 1) * sizeof *values);
-    struct sums sums = add_up(steps, count);
+    struct sums sums = sum_steps(steps, count);
     size_t known = 0;
     for (size_t i = 0; i < count; i++)
         if (nl_llm_step_ns(&steps[i]) != NL_NULL_I64)

@@ -30,8 +30,8 @@ static struct nl_cell real(double value)
     return nl_cell_f64(isnan(value) ? NL_NULL_F64 : value);
 }
 
-static void put(struct nl_result *result, const struct nl_reccost *cost, const char *part,
-                double count, double each_ns, double total_ns)
+static void put_cost_row(struct nl_result *result, const struct nl_reccost *cost, const char *part,
+                         double count, double each_ns, double total_ns)
 {
     if (!(count > 0 || total_ns > 0))
         return;
@@ -55,17 +55,17 @@ static struct nl_result *recording_cost_run(const struct nl_trace *trace,
     char total[NL_UNIT_TEXT], program[NL_UNIT_TEXT], share[NL_UNIT_TEXT];
     if (!nl_reccost(trace, &cost))
         return result;
-    put(result, &cost, "events", cost.events, cost.event_ns, cost.events * cost.event_ns);
+    put_cost_row(result, &cost, "events", cost.events, cost.event_ns, cost.events * cost.event_ns);
     for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++) {
         const struct nl_reccost_hook *hook = &cost.hooks[i];
         const char *part = nl_arena_format(&result->arena, "hooks of %s", hook->what);
-        put(result, &cost, part, hook->count, hook->each_ns, hook->count * hook->each_ns);
+        put_cost_row(result, &cost, part, hook->count, hook->each_ns, hook->count * hook->each_ns);
     }
-    put(result, &cost, "installing Python's hooks", NAN, NAN, cost.python_ns);
-    put(result, &cost, "CPU samples by the kernel", NAN, NAN, cost.samples_ns);
-    put(result, &cost, "starts of processes", cost.starts, cost.start_ns,
-        cost.starts * cost.start_ns);
-    put(result, &cost, "reading records of GPU work", NAN, NAN, cost.gpu_ns);
+    put_cost_row(result, &cost, "installing Python's hooks", NAN, NAN, cost.python_ns);
+    put_cost_row(result, &cost, "CPU samples by the kernel", NAN, NAN, cost.samples_ns);
+    put_cost_row(result, &cost, "starts of processes", cost.starts, cost.start_ns,
+                 cost.starts * cost.start_ns);
+    put_cost_row(result, &cost, "reading records of GPU work", NAN, NAN, cost.gpu_ns);
     if (!isnan(cost.share) && cost.program_ns < 9e18)
         result->note = nl_arena_format(&result->arena,
                                        "at least %s of the program's %s of processor time (%s)",

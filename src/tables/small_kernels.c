@@ -27,8 +27,8 @@ struct tally {
     int64_t small_ns, total_ns;
 };
 
-static void collect(struct tally *tallies, const struct nl_scope *scope,
-                    const struct nl_places *places)
+static void tally_kernels(struct tally *tallies, const struct nl_scope *scope,
+                          const struct nl_places *places)
 {
     const struct nl_trace *trace = scope->trace;
     for (uint32_t row = 0; row < trace->kernel.rows; row++) {
@@ -59,7 +59,7 @@ static struct nl_result *small_kernels_run(const struct nl_trace *trace,
     nl_scope_init(&scope, trace, &options->window);
     nl_places_init(&places, trace);
     struct tally *tallies = nl_zalloc((places.count + 1) * sizeof *tallies);
-    collect(tallies, &scope, &places);
+    tally_kernels(tallies, &scope, &places);
     struct nl_result *result = NL_ANSWER_NEW("small_kernels", NULL, columns);
     for (size_t i = 0; i < places.count; i++) {
         struct tally *tally = &tallies[i];

@@ -73,8 +73,8 @@ static int64_t inside(const struct nl_intervals *set, int64_t start, int64_t end
     return length;
 }
 
-static struct nl_step_time measure(const struct nl_place *place, const struct busy *busy,
-                                   const struct nl_found_step *step)
+static struct nl_step_time measure_step(const struct nl_place *place, const struct busy *busy,
+                                        const struct nl_found_step *step)
 {
     struct nl_step_time time = {.rank = place->rank, .ordinal = place->ordinal, .step = step};
     int64_t *parts = time.parts, start = step->start, end = step->end;
@@ -101,7 +101,7 @@ static void measure_place(struct nl_step_times *times, size_t *cap, const struct
              i++)
             if (nl_step_in_window(group, &times->found->items[i], window)) {
                 nl_grow(&times->items, cap, times->count + 1);
-                times->items[times->count++] = measure(place, &busy, &times->found->items[i]);
+                times->items[times->count++] = measure_step(place, &busy, &times->found->items[i]);
             }
     }
     busy_release(&busy);

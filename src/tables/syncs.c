@@ -15,7 +15,7 @@ static uint64_t key(const struct nl_trace *trace, uint32_t row)
     return trace->sync.kind[row];
 }
 
-static void fill(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
+static void fill_sync_cells(struct nl_cell *cells, const struct nl_group *group, int64_t whole)
 {
     cells[AT_kind] = nl_cell_enum(NL_ENUM_synckind, (unsigned)group->a);
     nl_cells_stats(&cells[AT_count], &group->stats, whole);
@@ -34,7 +34,7 @@ static struct nl_result *syncs_run(const struct nl_trace *trace,
                                                .rows = trace->sync.rows,
                                                .slice = trace->sync.slice,
                                                .key = key,
-                                               .cells = fill});
+                                               .cells = fill_sync_cells});
 }
 
 const struct nl_analysis nl_analysis_syncs = {

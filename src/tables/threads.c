@@ -75,7 +75,7 @@ static void collect_samples(struct tally *tallies, const struct nl_scope *scope)
     }
 }
 
-static void collect(struct tally *tallies, const struct nl_scope *scope)
+static void tally_threads(struct tally *tallies, const struct nl_scope *scope)
 {
     const struct nl_trace *trace = scope->trace;
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
@@ -135,7 +135,7 @@ static struct nl_result *threads_run(const struct nl_trace *trace,
     struct nl_scope scope;
     nl_scope_init(&scope, trace, &options->window);
     struct tally *tallies = nl_zalloc((trace->thread.rows + (size_t)1) * sizeof *tallies);
-    collect(tallies, &scope);
+    tally_threads(tallies, &scope);
     struct nl_result *result = NL_ANSWER_NEW("threads", NULL, columns);
     for (uint32_t thread = 0; thread < trace->thread.rows; thread++) {
         if (was_seen(&tallies[thread]))

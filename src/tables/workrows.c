@@ -31,7 +31,7 @@ struct shares {
     int64_t all, modelled, matrix, matrix_modelled;
 };
 
-static struct shares add_up(const struct nl_op_works *works)
+static struct shares sum_work_shares(const struct nl_op_works *works)
 {
     struct shares sums = {0};
     for (size_t i = 0; i < works->count; i++) {
@@ -97,7 +97,7 @@ static const char *rest_of(struct nl_result *result, const struct nl_op_works *w
 
 const char *nl_work_coverage(struct nl_result *result, const struct nl_op_works *works)
 {
-    struct shares sums = add_up(works);
+    struct shares sums = sum_work_shares(works);
     if (!sums.all)
         return nl_gpu_is_unseen(works->trace)
                    ? "GPU work was not recorded, so how long operators computed is not known"

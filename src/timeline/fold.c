@@ -163,7 +163,7 @@ static bool is_number(char what)
 }
 
 /* The matched text with '*' for its numbers; an ending that the next match may need is left. */
-static size_t keep(struct nl_str text, size_t at, const char *pattern, struct nl_buf *out)
+static size_t write_folded(struct nl_str text, size_t at, const char *pattern, struct nl_buf *out)
 {
     bool list = pattern[0] == '.';
     for (pattern += *pattern == '~'; *pattern && *pattern != '$'; pattern++) {
@@ -223,7 +223,7 @@ static void fold_text(struct nl_str name, const uint64_t *starts, struct nl_buf 
             continue;
         }
         used[rule]++;
-        at = rules[rule].keep ? keep(name, at, rules[rule].pattern, out) : end;
+        at = rules[rule].keep ? write_folded(name, at, rules[rule].pattern, out) : end;
     }
 }
 

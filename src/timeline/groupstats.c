@@ -244,7 +244,8 @@ static int by_total(const void *left, const void *right)
 }
 
 /* One row per name that occurs. */
-static struct nl_group_stats *collect(const struct scan *scan, struct runs *runs, size_t *count)
+static struct nl_group_stats *make_stats_table(const struct scan *scan, struct runs *runs,
+                                               size_t *count)
 {
     uint32_t names = scan->trace->names.count, *scratch;
     size_t rows = 0, used = 0;
@@ -281,7 +282,7 @@ static struct nl_group_stats *make_stats(struct scan *scan, size_t *count)
         scatter_range(scan, scan->ranges[i], &runs);
     if (scan->list)
         scatter_list(scan, &runs);
-    struct nl_group_stats *table = collect(scan, &runs, count);
+    struct nl_group_stats *table = make_stats_table(scan, &runs, count);
     nl_free(runs.at);
     nl_bigarray_free(&runs.narrow_memory);
     nl_bigarray_free(&runs.wide_memory);

@@ -53,7 +53,7 @@ static uint32_t depth_end(const struct nl_trace *trace, uint32_t low, uint32_t h
 }
 
 /* Makes `row` the run's row. */
-static void settle(struct nl_host_run *run, const struct nl_trace *trace, uint32_t row)
+static void set_run_row(struct nl_host_run *run, const struct nl_trace *trace, uint32_t row)
 {
     run->row = row;
     run->start = trace->slice.ts[row];
@@ -72,7 +72,7 @@ static struct nl_host_run *add_runs(struct nl_host_lane *entry, const struct nl_
         uint32_t end = depth_end(trace, row, last, trace->slice.depth[row]);
         struct nl_host_run *run = &entry->runs[entry->run_count++];
         *run = (struct nl_host_run){.first = row, .last = end};
-        settle(run, trace, row);
+        set_run_row(run, trace, row);
         row = end;
     }
     return runs + entry->run_count;
@@ -150,7 +150,7 @@ static void seek(struct nl_host_run *run, const struct nl_trace *trace, int64_t 
         step *= 2;
     }
     low = NL_FIRST(i, low + 1, high, ts[i] > moment) - 1;
-    settle(run, trace, low);
+    set_run_row(run, trace, low);
 }
 
 static inline void shorten(int64_t *until, int64_t moment)

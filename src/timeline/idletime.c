@@ -146,7 +146,7 @@ static void keep_longest(struct nl_idle_sum *sum, size_t gap, int64_t ns)
 }
 
 /* The gap at hand is divided: its parts go into the sums, the largest names the gap. */
-static void settle(struct finder *finder, struct nl_idle_gap *gap, size_t number)
+static void book_gap(struct finder *finder, struct nl_idle_gap *gap, size_t number)
 {
     for (size_t i = 0; i < finder->touched_count; i++) {
         struct nl_idle_sum *sum = &finder->idle->sums[finder->touched[i]];
@@ -291,7 +291,7 @@ static enum nl_idle_class add_long(struct finder *finder, const struct nl_idle_g
     else
         divide(finder, gap, trace->lane.thread[trace->slice.lane[gap->launch]],
                nl_slice_end(trace, gap->launch));
-    settle(finder, gap, idle->gap_count++);
+    book_gap(finder, gap, idle->gap_count++);
     nl_sum_add(&finder->device->sync_ns, nl_idle_sync_cost(trace, gap));
     return (enum nl_idle_class)gap->class;
 }

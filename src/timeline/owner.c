@@ -96,7 +96,7 @@ static void read_ids(struct nl_owners *owners)
 
 /* Slice of the operator that the id names, NL_NULL_ROW none. The table is made when first needed:
  * mostly containment has the answer, and a comparison of ids confirms it. */
-static uint32_t look_up(struct op_ids *ids, const struct nl_owners *owners, uint32_t work)
+static uint32_t look_up_operator(struct op_ids *ids, const struct nl_owners *owners, uint32_t work)
 {
     uint32_t launch = owners->launch[work];
     uint32_t near = launch != NL_NULL_ROW ? launch : owners->work[work];
@@ -115,7 +115,7 @@ static void name_ops(struct nl_owners *owners)
     owners->named_op = nl_no_rows(owners->count);
     for (uint32_t i = 0; i < owners->count; i++)
         if (owners->launch[i] == NL_NULL_ROW && owners->ids[i] != NL_NULL_I64)
-            owners->named_op[i] = look_up(&ids, owners, i);
+            owners->named_op[i] = look_up_operator(&ids, owners, i);
     nl_lookup_release(&ids.rows);
 }
 
@@ -210,7 +210,7 @@ uint32_t *nl_owners_op(const struct nl_owners *owners, const struct nl_rangetree
         bool captured = answer[i] != NL_NULL_ROW && answer[i] >= ops->captured;
         if (owners->ids[i] == NL_NULL_I64 || captured || has_id(ops, answer[i], owners->ids[i]))
             continue;
-        uint32_t op = look_up(&ids, owners, i);
+        uint32_t op = look_up_operator(&ids, owners, i);
         if (op == NL_NULL_ROW)
             continue;
         if (!places)

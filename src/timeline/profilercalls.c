@@ -8,7 +8,7 @@
 
 enum { NONE, START, STOP };
 
-static uint8_t kind_of(struct nl_str name)
+static uint8_t call_kind(struct nl_str name)
 {
     if (nl_str_contains(name, NL_PROFILER_START) || nl_str_contains(name, "ProfilerStart"))
         return START;
@@ -18,7 +18,7 @@ static uint8_t kind_of(struct nl_str name)
 
 bool nl_is_profiler_call(struct nl_str name)
 {
-    return kind_of(name) != NONE;
+    return call_kind(name) != NONE;
 }
 
 bool nl_in_profiler_call(const struct nl_trace *trace, uint32_t slice)
@@ -40,7 +40,7 @@ struct nl_profiler_calls nl_profiler_calls(const struct nl_trace *trace)
     uint8_t *kinds = nl_zalloc((size_t)trace->names.count + 1);
     bool any = false;
     for (uint32_t name = 1; name < trace->names.count; name++) {
-        kinds[name] = kind_of(nl_trace_name(trace, name));
+        kinds[name] = call_kind(nl_trace_name(trace, name));
         any |= kinds[name] != NONE;
     }
     nl_intervals_init(&sets[0]);

@@ -135,7 +135,8 @@ static size_t list_pairs(const struct nl_trace *trace, int64_t rank, const int64
     return found;
 }
 
-static enum nl_step_verdict judge(const struct nl_keyed *pairs, size_t found, size_t segments)
+static enum nl_step_verdict judge_numbered_names(const struct nl_keyed *pairs, size_t found,
+                                                 size_t segments)
 {
     size_t names = 0, held = 0;
     for (size_t i = 0; i < found; i++) {
@@ -169,7 +170,7 @@ enum nl_step_verdict nl_steps_check(const struct nl_trace *trace, int64_t rank,
     size_t found = list_pairs(trace, rank, bounds, count, &pairs);
     struct nl_keyed *scratch = nl_alloc((found + 1) * sizeof *scratch);
     nl_sort_keyed(pairs, scratch, found);
-    enum nl_step_verdict verdict = judge(pairs, found, count);
+    enum nl_step_verdict verdict = judge_numbered_names(pairs, found, count);
     nl_free(scratch);
     nl_free(pairs);
     nl_free(bounds);

@@ -254,7 +254,7 @@ static void fill_cuts(struct detector *d, struct nl_step_cuts *cuts)
     }
 }
 
-static void choose(struct detector *d, struct trial *trials, struct nl_step_cuts *cuts)
+static void choose_marker(struct detector *d, struct trial *trials, struct nl_step_cuts *cuts)
 {
     size_t count = list_trials(d, trials);
     double best = 0;
@@ -297,7 +297,7 @@ struct nl_step_cuts nl_step_detect(const struct nl_step_sequence *sequence)
     struct trial *trials = nl_alloc(name_count * sizeof *trials);
     learn_names(&d);
     if (d.repeating)
-        choose(&d, trials, &cuts);
+        choose_marker(&d, trials, &cuts);
     nl_free(trials);
     nl_free(d.hashes);
     nl_free(d.segments);

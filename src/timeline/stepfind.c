@@ -361,7 +361,7 @@ static void find_of_rank(const struct nl_trace *trace, const struct nl_step_rang
 
 /* Phases, and the marks. Where the last period of launches would have ended is not known,
  * unless it is the only one. */
-static void settle(struct nl_found_steps *found, const struct nl_step_group *group)
+static void set_phases_and_marks(struct nl_found_steps *found, const struct nl_step_group *group)
 {
     struct nl_found_step *steps = found->items + group->first;
     nl_steps_set_phases(steps, group->count);
@@ -392,7 +392,7 @@ void nl_steps_find_by(const struct nl_trace *trace, unsigned methods, struct nl_
     if (found->count)
         count_loads(trace, found);
     for (size_t i = 0; i < found->group_count; i++)
-        settle(found, &found->groups[i]);
+        set_phases_and_marks(found, &found->groups[i]);
 }
 
 void nl_steps_release(struct nl_found_steps *found)

@@ -74,7 +74,7 @@ static void take_range(struct nl_step_ranges *ranges, const struct nl_trace *tra
 }
 
 /* NVTX ranges and annotations; in traces without any, which say no kinds, all slices of threads. */
-static void collect(struct nl_step_ranges *ranges, const struct nl_trace *trace)
+static void collect_ranges(struct nl_step_ranges *ranges, const struct nl_trace *trace)
 {
     struct known known = {.rules = nl_zalloc(trace->names.count)};
     for (uint32_t row = 0; row < trace->nvtx.rows; row++)
@@ -118,7 +118,8 @@ static double coverage(const struct nl_step_range *items, size_t count, int64_t 
 }
 
 /* Numbers that do not grow make it less sure, as does much device work outside. */
-static double judge(const struct nl_trace *trace, const struct nl_step_range *items, size_t count)
+static double judge_ranges(const struct nl_trace *trace, const struct nl_step_range *items,
+                           size_t count)
 {
     size_t overlapping = 0, backwards = 0;
     bool numbered = items[0].number != NL_NULL_I64;
@@ -142,7 +143,7 @@ static double judge(const struct nl_trace *trace, const struct nl_step_range *it
 void nl_step_ranges_init(struct nl_step_ranges *ranges, const struct nl_trace *trace)
 {
     *ranges = (struct nl_step_ranges){0};
-    collect(ranges, trace);
+    collect_ranges(ranges, trace);
     if (ranges->count)
         qsort(ranges->items, ranges->count, sizeof *ranges->items, by_place);
     for (size_t first = 0, next; first < ranges->count; first = next) {
@@ -156,7 +157,7 @@ void nl_step_ranges_init(struct nl_step_ranges *ranges, const struct nl_trace *t
         ranges->candidates[ranges->candidate_count++] =
             (struct nl_step_candidate){.rank = a->rank,
                                        .rule = a->rule,
-                                       .confidence = judge(trace, a, next - first),
+                                       .confidence = judge_ranges(trace, a, next - first),
                                        .first = first,
                                        .count = next - first};
     }

@@ -63,7 +63,7 @@ static struct nl_str without_place(struct nl_str name)
 }
 
 /* Of "threading.py(359): wait" the file. */
-static struct nl_str place_of(struct nl_str name, struct nl_str function)
+static struct nl_str python_file(struct nl_str name, struct nl_str function)
 {
     struct nl_str file = {name.ptr, name.len - function.len};
     while (file.len && file.ptr[file.len - 1] != '(')
@@ -166,7 +166,7 @@ static bool find_wait(struct nl_str name, struct nl_str file, bool *lock)
     *lock = false;
     struct nl_str function = without_place(name);
     if (function.ptr != name.ptr && !file.len)
-        file = place_of(name, function);
+        file = python_file(name, function);
     if (is_frame(function, file))
         return true;
     size_t end = plain_end(function), start;

@@ -51,7 +51,7 @@ static double product(const struct work_tensor *places, const struct work_tensor
     return 2 * space * work_elements(weight);
 }
 
-static void settle(struct work_cost *cost, enum work_type type, double elements)
+static void set_matrix_cost(struct work_cost *cost, enum work_type type, double elements)
 {
     cost->matrix = true;
     cost->type = type;
@@ -83,14 +83,14 @@ bool work_convolution(const struct work_call *call, struct work_cost *cost)
         return false;
     if (at[5] == -2 || (at[5] >= 0 && work_true_at(call->args, (unsigned)at[5]))) {
         cost->flops = cost->flops_needed = product(input, weight);
-        settle(cost, type_at(call, (unsigned)at[0]), NAN);
+        set_matrix_cost(cost, type_at(call, (unsigned)at[0]), NAN);
         return true;
     }
     if (!find_output(call, input, weight, &output))
         return false;
     cost->flops = cost->flops_needed = product(&output, weight);
-    settle(cost, type_at(call, (unsigned)at[0]),
-           work_elements(input) + work_elements(weight) + work_elements(&output));
+    set_matrix_cost(cost, type_at(call, (unsigned)at[0]),
+                    work_elements(input) + work_elements(weight) + work_elements(&output));
     return true;
 }
 
@@ -126,7 +126,7 @@ bool work_convolution_backward(const struct work_call *call, struct work_cost *c
     cost->flops = cost->flops_needed = gradients * product(transposed ? input : gradient, weight);
     cost->estimated = !told;
     double all = work_elements(gradient) + work_elements(input) + work_elements(weight);
-    settle(cost, type_at(call, (unsigned)at[0]), gradients * all);
+    set_matrix_cost(cost, type_at(call, (unsigned)at[0]), gradients * all);
     return true;
 }
 
@@ -148,7 +148,8 @@ bool work_convolution_part(const struct work_call *call, struct work_cost *cost)
         return false;
     cost->flops = cost->flops_needed = product(gradient, weight);
     /* The other side's size is given for only one of the two: the least of both is counted. */
-    settle(cost, type_at(call, (unsigned)at[0]),
-           work_elements(gradient) + work_elements(other) + (at[2] ? work_elements(weight) : 0));
+    set_matrix_cost(cost, type_at(call, (unsigned)at[0]),
+                    work_elements(gradient) + work_elements(other) +
+                        (at[2] ? work_elements(weight) : 0));
     return true;
 }

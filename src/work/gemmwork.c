@@ -23,8 +23,8 @@ static double from_end(const struct work_tensor *tensor, unsigned back)
 }
 
 /* As torch.matmul: vectors on the left are a row, on the right a column. `flipped`: b is N×K. */
-static bool measure(const struct work_tensor *a, const struct work_tensor *b, bool flipped,
-                    struct sizes *sizes)
+static bool find_product_sizes(const struct work_tensor *a, const struct work_tensor *b,
+                               bool flipped, struct sizes *sizes)
 {
     sizes->k = from_end(a, 1);
     sizes->m = a->rank >= 2 ? from_end(a, 2) : 1;
@@ -74,7 +74,7 @@ bool work_gemm(const struct work_call *call, struct work_cost *cost)
     const struct work_tensor *a = work_tensor_at(call->args, (unsigned)at[0], 0);
     const struct work_tensor *b = work_tensor_at(call->args, (unsigned)at[1], 0);
     struct sizes sizes;
-    if (!a || !b || !a->rank || !b->rank || !measure(a, b, at[3] == 1, &sizes))
+    if (!a || !b || !a->rank || !b->rank || !find_product_sizes(a, b, at[3] == 1, &sizes))
         return false;
     enum work_type type = call->args->inputs[at[0]].type;
     if (type == WORK_TYPE_UNKNOWN)

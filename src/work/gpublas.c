@@ -133,7 +133,7 @@ static bool open_library(struct gpu_blas *blas, int library, char why[GPU_ROOF_W
 }
 
 /* Pointers to functions are copied, since C does not convert them. */
-static bool look_up(struct gpu_blas *blas, char why[GPU_ROOF_WHY])
+static bool load_symbols(struct gpu_blas *blas, char why[GPU_ROOF_WHY])
 {
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         const char *symbol = blas->amd ? symbols[i].rocm : symbols[i].cuda;
@@ -153,7 +153,7 @@ bool gpu_blas_open(struct gpu_blas *blas, bool amd, char why[GPU_ROOF_WHY])
 {
     *blas = (struct gpu_blas){.name = amd ? "rocBLAS" : "cuBLAS", .amd = amd, .device = -1};
     bool done = open_library(blas, RUNTIME, why) && open_library(blas, BLAS, why) &&
-                (amd || open_library(blas, LT, why)) && look_up(blas, why) &&
+                (amd || open_library(blas, LT, why)) && load_symbols(blas, why) &&
                 runtime_done(blas, blas->calls.init(0), amd ? "hipInit" : "cuInit", why) &&
                 runtime_done(blas, blas->calls.count(&blas->devices), "counting GPUs", why);
     if (done && blas->devices > 0)

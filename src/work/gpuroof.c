@@ -35,7 +35,7 @@ struct operands {
     void *memory[3];
 };
 
-static void release(struct measuring *m, struct operands *operands)
+static void free_operands(struct measuring *m, struct operands *operands)
 {
     for (size_t i = 0; i < 3; i++)
         gpu_blas_free(&m->blas, operands->memory[i]);
@@ -49,7 +49,7 @@ static bool reserve(struct measuring *m, struct operands *operands, const size_t
         operands->memory[i] = bytes[i] ? gpu_blas_alloc(&m->blas, bytes[i]) : NULL;
         if (!bytes[i] || operands->memory[i])
             continue;
-        release(m, operands);
+        free_operands(m, operands);
         return false;
     }
     return true;
@@ -89,7 +89,7 @@ static void fill_pattern(uint8_t *pattern, enum gpu_roof_type type)
     }
 }
 
-static bool fill(struct measuring *m, void *memory, size_t bytes)
+static bool fill_operand(struct measuring *m, void *memory, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += PATTERN)
         if (!gpu_blas_upload(&m->blas, (char *)memory + at, m->pattern,
@@ -170,11 +170,12 @@ static bool time_product(struct measuring *m, enum gpu_roof_type type, int *rows
         if (!reserve(m, &operands, bytes))
             continue;
         struct task task = {.rows = *rows, .type = type, .operands = &operands};
-        bool done = fill(m, operands.memory[0], in) && fill(m, operands.memory[1], in);
+        bool done =
+            fill_operand(m, operands.memory[0], in) && fill_operand(m, operands.memory[1], in);
         if (!done)
             snprintf(why, GPU_ROOF_WHY, "values cannot be copied to the GPU");
         done = done && best_time(m, &task, seconds, why);
-        release(m, &operands);
+        free_operands(m, &operands);
         return done;
     }
     snprintf(why, GPU_ROOF_WHY, "the GPU's memory is full; end other programs there first");
@@ -215,7 +216,7 @@ static void measure_memory(struct measuring *m)
             continue;
         struct task task = {.bytes = bytes, .operands = &operands};
         bool done = best_time(m, &task, &seconds, why);
-        release(m, &operands);
+        free_operands(m, &operands);
         if (!done)
             break;
         struct nl_gpu_roof roof = {m->name, NULL, m->blas.name, NAN, 2 * (double)bytes / seconds};

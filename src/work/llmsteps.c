@@ -334,7 +334,7 @@ static void add_works(struct run *run)
     }
 }
 
-static void settle(struct run *run)
+static void finish_steps(struct run *run)
 {
     for (size_t i = 0; i < run->steps->count; i++) {
         struct nl_llm_work *step = &run->steps->items[i];
@@ -489,7 +489,7 @@ static void find_gaps(struct nl_llm_steps *steps)
 }
 
 /* What ran in the steps that are known so far. */
-static void add_up(struct run *run)
+static void fill_steps(struct run *run)
 {
     if (!run->steps->count)
         return;
@@ -498,7 +498,7 @@ static void add_up(struct run *run)
     choose_devices(run);
     add_device_work(run);
     add_works(run);
-    settle(run);
+    finish_steps(run);
 }
 
 void nl_llm_steps_init(struct nl_llm_steps *steps, const struct nl_llm_sources *sources)
@@ -508,11 +508,11 @@ void nl_llm_steps_init(struct nl_llm_steps *steps, const struct nl_llm_sources *
     run.phase_of = nl_zalloc(sources->trace->names.count + (size_t)1);
     run.replays = nl_zalloc(sources->trace->names.count + (size_t)1);
     find_named(&run);
-    add_up(&run);
+    fill_steps(&run);
     drop_words(&run);
     if (!steps->count && may_infer(sources->trace, sources->works)) {
         take_found(&run);
-        add_up(&run);
+        fill_steps(&run);
         find_phases(&run);
     }
     find_gaps(steps);

@@ -430,7 +430,7 @@ static uint32_t *find_nodes(const struct nl_trace *trace)
 }
 
 /* Counted beats modelled where no model knows the operator. */
-static void settle(struct nl_op_works *works)
+static void finish_works(struct nl_op_works *works)
 {
     for (size_t i = 0; i < works->count; i++) {
         struct nl_op_work *row = &works->items[i];
@@ -448,7 +448,7 @@ static void settle(struct nl_op_works *works)
     }
 }
 
-static uint64_t key_of(const struct nl_op_work *row)
+static uint64_t order_key(const struct nl_op_work *row)
 {
     return (uint64_t)row->slice << 32 | row->first;
 }
@@ -474,14 +474,15 @@ static void move_round(struct nl_op_work *items, struct nl_keyed *keys, uint32_t
 static void sort_rows(struct nl_op_works *works)
 {
     size_t count = works->count, sorted = 1;
-    while (sorted < count && key_of(&works->items[sorted - 1]) <= key_of(&works->items[sorted]))
+    while (sorted < count &&
+           order_key(&works->items[sorted - 1]) <= order_key(&works->items[sorted]))
         sorted++;
     if (sorted >= count)
         return;
     struct nl_keyed *keys = nl_alloc(count * sizeof *keys);
     struct nl_keyed *scratch = nl_alloc(count * sizeof *scratch);
     for (size_t i = 0; i < count; i++)
-        keys[i] = (struct nl_keyed){key_of(&works->items[i]), (uint32_t)i};
+        keys[i] = (struct nl_keyed){order_key(&works->items[i]), (uint32_t)i};
     nl_sort_keyed(keys, scratch, count);
     nl_free(scratch);
     for (size_t i = 0; i < count; i++)
@@ -510,7 +511,7 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     if (!kernels)
         add_host(&run);
     drop_outer(&run);
-    settle(works);
+    finish_works(works);
     nl_paged_works(works, owners);
     sort_rows(works);
     nl_free(run.models);

@@ -215,7 +215,7 @@ static void add_work(struct table *table, size_t index, double target)
     }
 }
 
-static void settle(struct nl_roof *roof)
+static void decide_bound(struct nl_roof *roof)
 {
     roof->attainable = NL_NULL_F64;
     if (!roof->judged_ns) {
@@ -275,7 +275,7 @@ void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
         if (nl_op_work_ns(&works->items[i]) != NL_NULL_I64)
             add_work(&table, i, target);
     for (size_t i = 0; i < roofs->count; i++)
-        settle(&roofs->items[i]);
+        decide_bound(&roofs->items[i]);
     if (roofs->count)
         qsort(roofs->items, roofs->count, sizeof *roofs->items, compare);
     nl_lookup_release(&table.by_key);
