@@ -57,7 +57,7 @@ static bool by_rate(const struct nl_clockmap *map, const struct nl_clock_knot *f
 }
 
 /* The line that holds `ticks`: its right end; 1 to knot_count - 1. */
-static size_t line_of(struct nl_clockmap *map, uint64_t ticks)
+static size_t find_line(struct nl_clockmap *map, uint64_t ticks)
 {
     size_t at = map->at, low = 1, high = map->knot_count - 1;
     if (at >= low && at <= high && ticks <= map->knots[at].ticks &&
@@ -109,7 +109,7 @@ bool nl_clockmap_at(struct nl_clockmap *map, uint64_t ticks, int64_t *ns)
     if (map->knot_count == 1 || outside(map, ticks))
         return ticks == map->knots->ticks ? (*ns = map->knots->ns, true)
                                           : at_outside(map, ticks, ns);
-    size_t line = line_of(map, ticks);
+    size_t line = find_line(map, ticks);
     return on_line(&map->knots[line - 1], &map->knots[line], ticks, ns);
 }
 
@@ -126,7 +126,7 @@ static double bound_outside(const struct nl_clockmap *map, uint64_t ticks)
 
 static double bound_inside(struct nl_clockmap *map, uint64_t ticks)
 {
-    size_t line = line_of(map, ticks);
+    size_t line = find_line(map, ticks);
     const struct nl_clock_knot *a = &map->knots[line - 1], *b = &map->knots[line];
     double part = (double)(ticks - a->ticks) / (double)(b->ticks - a->ticks);
     double half = a->half + (b->half - a->half) * part;

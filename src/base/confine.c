@@ -227,26 +227,26 @@ struct program {
     unsigned short count;
 };
 
-static void put(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
+static void put_instruction(struct program *p, uint16_t code, uint32_t k, uint8_t yes, uint8_t no)
 {
     p->lines[p->count++] = (struct sock_filter){code, yes, no, k};
 }
 
 static void load(struct program *p, size_t offset)
 {
-    put(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+    put_instruction(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
 static void end_with(struct program *p, uint32_t action)
 {
-    put(p, BPF_RET | BPF_K, action, 0, 0);
+    put_instruction(p, BPF_RET | BPF_K, action, 0, 0);
 }
 
 /* The number of the call is loaded: ends with `action` when it is one of them. */
 static void each(struct program *p, const int *calls, size_t count, uint32_t action)
 {
     for (size_t i = 0; i < count; i++) {
-        put(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
+        put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
         end_with(p, action);
     }
 }
@@ -256,10 +256,10 @@ static void each(struct program *p, const int *calls, size_t count, uint32_t act
 static void one_if(struct program *p, int call, unsigned argument, uint32_t mask, uint32_t value,
                    uint32_t error)
 {
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
+    put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
     load(p, offsetof(struct seccomp_data, args) + 8U * argument);
-    put(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+    put_instruction(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+    put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
     end_with(p, SECCOMP_RET_ALLOW);
     end_with(p, SECCOMP_RET_ERRNO | error);
 }
@@ -270,7 +270,7 @@ static void write_program(struct program *p, bool files_confined, bool sends)
     const int sendmsg = SYS_sendmsg;
     const int clone3 = 435; /* its flags are in memory: without it the C library calls clone */
     load(p, offsetof(struct seccomp_data, arch));
-    put(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
+    put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
     end_with(p, SECCOMP_RET_KILL_PROCESS);
     load(p, offsetof(struct seccomp_data, nr));
     each(p, allowed, CALLS, SECCOMP_RET_ALLOW);

@@ -11,7 +11,7 @@
 
 /* Inline where the buffer has room: readers write one JSON text per event,
  * a few bytes at a time. */
-static inline void put(struct nl_json *json, const char *bytes, size_t len)
+static inline void put_bytes(struct nl_json *json, const char *bytes, size_t len)
 {
     struct nl_buf *buf = json->buf;
     if (json->stream) {
@@ -30,11 +30,11 @@ static void new_line(struct nl_json *json)
     static const char spaces[] = "                                                        ";
     if (!json->indent)
         return;
-    put(json, "\n", 1);
+    put_bytes(json, "\n", 1);
     size_t want = (size_t)(json->depth * json->indent);
     while (want) {
         size_t n = want < sizeof spaces - 1 ? want : sizeof spaces - 1;
-        put(json, spaces, n);
+        put_bytes(json, spaces, n);
         want -= n;
     }
 }
@@ -50,7 +50,7 @@ static void before_item(struct nl_json *json)
         return;
     uint64_t bit = (uint64_t)1 << (json->depth & 63);
     if (json->filled & bit)
-        put(json, ",", 1);
+        put_bytes(json, ",", 1);
     json->filled |= bit;
     new_line(json);
 }
@@ -68,7 +68,7 @@ void nl_json_to_buf(struct nl_json *json, struct nl_buf *buf, int indent)
 void nl_json_open(struct nl_json *json, char bracket)
 {
     before_item(json);
-    put(json, &bracket, 1);
+    put_bytes(json, &bracket, 1);
     json->depth++;
     if (json->depth > 62)
         NL_BUG("JSON output nested too deep");
@@ -81,15 +81,15 @@ void nl_json_close(struct nl_json *json, char bracket)
     json->depth--;
     if (filled)
         new_line(json);
-    put(json, &bracket, 1);
+    put_bytes(json, &bracket, 1);
     if (json->depth == 0 && json->indent)
-        put(json, "\n", 1);
+        put_bytes(json, "\n", 1);
 }
 
 static void number(struct nl_json *json, const char *text)
 {
     before_item(json);
-    put(json, text, strlen(text));
+    put_bytes(json, text, strlen(text));
 }
 
 /* Digits by hand, since printf shows in profiles. */
@@ -104,7 +104,7 @@ static void whole(struct nl_json *json, bool negative, uint64_t size)
     if (negative)
         text[--at] = '-';
     before_item(json);
-    put(json, text + at, sizeof text - at);
+    put_bytes(json, text + at, sizeof text - at);
 }
 
 void nl_json_i64(struct nl_json *json, int64_t value)
@@ -146,7 +146,7 @@ static void put_escape(struct nl_json *json, unsigned char c)
         snprintf(text, sizeof text, "\\%c", letters[at - named]);
     else
         snprintf(text, sizeof text, "\\u%04x", c);
-    put(json, text, strlen(text));
+    put_bytes(json, text, strlen(text));
 }
 
 /* ASCII that stands for itself within quotes. */
@@ -178,7 +178,7 @@ static void quoted(struct nl_json *json, struct nl_str text)
 {
     const unsigned char *p = (const unsigned char *)text.ptr;
     size_t start = 0, i = skip_plain(p, 0, text.len);
-    put(json, "\"", 1);
+    put_bytes(json, "\"", 1);
     while (i < text.len) {
         unsigned char c = p[i];
         if (is_plain(c)) {
@@ -190,22 +190,22 @@ static void quoted(struct nl_json *json, struct nl_str text)
             i += len;
             continue;
         }
-        put(json, text.ptr + start, i - start);
+        put_bytes(json, text.ptr + start, i - start);
         if (len)
             put_escape(json, c);
         else
-            put(json, "\xEF\xBF\xBD", 3);
+            put_bytes(json, "\xEF\xBF\xBD", 3);
         start = ++i;
     }
-    put(json, text.ptr + start, i - start);
-    put(json, "\"", 1);
+    put_bytes(json, text.ptr + start, i - start);
+    put_bytes(json, "\"", 1);
 }
 
 void nl_json_key(struct nl_json *json, const char *key)
 {
     before_item(json);
     quoted(json, nl_str(key));
-    put(json, ": ", json->indent ? 2 : 1);
+    put_bytes(json, ": ", json->indent ? 2 : 1);
     json->after_key = true;
 }
 

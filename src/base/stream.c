@@ -262,7 +262,7 @@ static void start_thread(struct nl_stream *s)
 }
 
 /* Looks at the magic number and sets the decoder up. */
-static void begin(struct nl_stream *s)
+static void set_up_decoder(struct nl_stream *s)
 {
     while (s->head_len < sizeof s->head) {
         ssize_t n;
@@ -322,7 +322,7 @@ struct nl_stream *nl_stream_open_file(int fd, const char *path, struct nl_job *j
     nl_err_clear(&s->err);
     if (job && S_ISREG(info.st_mode))
         nl_job_phase(job, "reading", (uint64_t)info.st_size);
-    begin(s);
+    set_up_decoder(s);
     return s;
 }
 
@@ -345,7 +345,7 @@ struct nl_stream *nl_stream_memory(const void *bytes, size_t len, struct nl_err 
     s->memory_left = len;
     s->path = nl_strdup("");
     nl_err_clear(&s->err);
-    begin(s);
+    set_up_decoder(s);
     return s;
 }
 

@@ -134,7 +134,7 @@ static void split_window(struct found *found, const double *values, size_t from,
 
 /* ---- second pass ---- */
 
-static void measure(struct found *found, const double *values, size_t count, size_t k)
+static void measure_change(struct found *found, const double *values, size_t count, size_t k)
 {
     size_t from = k ? found->items[k - 1].index : 0;
     size_t to = k + 1 < found->count ? found->items[k + 1].index : count;
@@ -163,7 +163,7 @@ static void drop(struct found *found, const double *values, size_t count, size_t
     found->count--;
     /* What stands before the gap keeps its levels: so does Otava, and p only gets smaller. */
     for (size_t next = k; next < k + 2 && next < found->count; next++)
-        measure(found, values, count, next);
+        measure_change(found, values, count, next);
 }
 
 static void drop_weak(struct found *found, const double *values, size_t count,
@@ -189,9 +189,9 @@ static void drop_spikes(struct found *found, const double *values, size_t count,
         }
         drop(found, values, count, found->items[k].p > found->items[k + 1].p ? k : k + 1);
         if (k)
-            measure(found, values, count, k - 1);
+            measure_change(found, values, count, k - 1);
         if (k < found->count)
-            measure(found, values, count, k);
+            measure_change(found, values, count, k);
         k -= k > 0;
     }
     drop_weak(found, values, count, options);
@@ -213,7 +213,7 @@ size_t nl_change_points(const double *values, size_t count, const struct nl_chan
         start = next;
     }
     for (size_t k = 0; k < found.count; k++)
-        measure(&found, values, count, k);
+        measure_change(&found, values, count, k);
     drop_weak(&found, values, count, options);
     if (options->least)
         drop_spikes(&found, values, count, options);

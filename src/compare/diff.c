@@ -105,7 +105,7 @@ static void add_beside(struct diff_doc *doc, const struct nl_diff_input *base,
 }
 
 /* Measures both by the unit, or neither. */
-static bool measure(struct diff_doc *doc, enum diff_unit unit)
+static bool measure_sides(struct diff_doc *doc, enum diff_unit unit)
 {
     bool base = diff_side_measure(&doc->base, unit, &doc->base_parts);
     bool changed = diff_side_measure(&doc->changed, unit, &doc->changed_parts);
@@ -139,7 +139,7 @@ void diff_doc_compare(struct diff_doc *doc, const struct nl_diff_input *base,
     diff_team_open(&doc->changed, changed);
     diff_find_plain((struct diff_side *const[]){&doc->base, &doc->changed}, 2);
     enum diff_unit unit = choose_unit(&doc->base, &doc->changed);
-    if (unit < DIFF_UNITS && measure(doc, unit))
+    if (unit < DIFF_UNITS && measure_sides(doc, unit))
         diff_pair(&doc->rows, &doc->base, &doc->base_parts, &doc->changed, &doc->changed_parts,
                   true);
     doc->noise = choose_noise(doc, &base->noise, &changed->noise);

@@ -53,8 +53,8 @@ static struct count *count_of(struct counting *c, const char *what, const char *
     return item;
 }
 
-static void put(struct counting *c, const char *what, const char *unit, enum nl_table_id table,
-                uint64_t value)
+static void add_count(struct counting *c, const char *what, const char *unit,
+                      enum nl_table_id table, uint64_t value)
 {
     struct count *item = count_of(c, what, unit, table);
     uint64_t *sum = &item->values[c->which];
@@ -98,8 +98,8 @@ static void count_kernels(struct counting *c)
         }
     if (!trace->kernel.rows)
         return;
-    put(c, "kernels", "count", NL_T_kernel, kernels);
-    put(c, "kernels of graphs", "count", NL_T_kernel, in_graphs);
+    add_count(c, "kernels", "count", NL_T_kernel, kernels);
+    add_count(c, "kernels of graphs", "count", NL_T_kernel, in_graphs);
 }
 
 #define COPY_KEYS (16 * 8 * 8)
@@ -114,8 +114,8 @@ static void put_copies(struct counting *c, unsigned key, uint64_t count, uint64_
     snprintf(what, sizeof what, "copies %s%s%s%s%s%s", kind ? kind : "of unknown kind",
              memory ? " (" : "", memory && from ? from : "", memory ? " to " : "",
              memory && to ? to : "", memory ? ")" : "");
-    put(c, what, "count", NL_T_copy, count);
-    put(c, what, "bytes", NL_T_copy, bytes);
+    add_count(c, what, "count", NL_T_copy, count);
+    add_count(c, what, "bytes", NL_T_copy, bytes);
 }
 
 static void count_copies(struct counting *c)
@@ -143,8 +143,8 @@ static void count_fills(struct counting *c)
     const struct nl_memset_table *table = &c->side->trace->memset;
     for (uint32_t row = 0; row < table->rows; row++)
         if (counts_slice(c, table->slice[row])) {
-            put(c, "fills", "count", NL_T_memset, 1);
-            put(c, "fills", "bytes", NL_T_memset, table->bytes[row]);
+            add_count(c, "fills", "count", NL_T_memset, 1);
+            add_count(c, "fills", "bytes", NL_T_memset, table->bytes[row]);
         }
 }
 
@@ -153,7 +153,7 @@ static void count_graphs(struct counting *c)
     const struct nl_graph_table *table = &c->side->trace->graph;
     for (uint32_t row = 0; row < table->rows; row++)
         if (counts_slice(c, table->slice[row]))
-            put(c, "graphs recorded whole", "count", NL_T_graph, 1);
+            add_count(c, "graphs recorded whole", "count", NL_T_graph, 1);
 }
 
 /* On the device where it is recorded, else as the CPU recorded them: never both. */
@@ -171,8 +171,8 @@ static void count_collectives(struct counting *c)
             continue;
         struct nl_str operation = nl_trace_name(trace, table->operation[row]);
         snprintf(what, sizeof what, "collective %.*s", NL_UP_TO(100, operation));
-        put(c, what, "count", NL_T_collective, 1);
-        put(c, what, "bytes", NL_T_collective, table->bytes[row]);
+        add_count(c, what, "count", NL_T_collective, 1);
+        add_count(c, what, "bytes", NL_T_collective, table->bytes[row]);
     }
 }
 
@@ -203,8 +203,8 @@ static void count_calls(struct counting *c)
         blocking += nl_api_slice_blocks(roles, trace, slice);
     }
     for (size_t role = NL_API_LAUNCH; role <= NL_API_MODULE; role++)
-        put(c, texts[role], "count", NL_T_api, sums[role]);
-    put(c, "calls that block", "count", NL_T_api, blocking);
+        add_count(c, texts[role], "count", NL_T_api, sums[role]);
+    add_count(c, "calls that block", "count", NL_T_api, blocking);
 }
 
 /* Slices of kinds that say by themselves what happened. */
@@ -228,7 +228,7 @@ static void count_kinds(struct counting *c)
     }
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (there[kinds[i].kind])
-            put(c, kinds[i].what, "count", NL_T_op, sums[kinds[i].kind]);
+            add_count(c, kinds[i].what, "count", NL_T_op, sums[kinds[i].kind]);
 }
 
 static void count_memory(struct counting *c)
@@ -246,12 +246,12 @@ static void count_memory(struct counting *c)
     }
     if (!table->rows)
         return;
-    put(c, "allocations recorded", "count", NL_T_memory, count);
-    put(c, "allocations recorded", "bytes", NL_T_memory, bytes);
+    add_count(c, "allocations recorded", "count", NL_T_memory, count);
+    add_count(c, "allocations recorded", "bytes", NL_T_memory, bytes);
     if (!most)
         return;
     c->largest = true;
-    put(c, DIFF_PEAK_MEMORY, "bytes", NL_T_memory, most);
+    add_count(c, DIFF_PEAK_MEMORY, "bytes", NL_T_memory, most);
     c->largest = false;
     count_of(c, DIFF_PEAK_MEMORY, "bytes", NL_T_memory)->level = true;
 }

@@ -18,8 +18,8 @@
     C(P, new, "B", TEXT)
 NL_TABLE_COLUMNS(columns, FACT, FACT_LIST);
 
-static void put(struct nl_result *result, struct nl_str fact, struct nl_str base,
-                struct nl_str changed)
+static void put_fact(struct nl_result *result, struct nl_str fact, struct nl_str base,
+                     struct nl_str changed)
 {
     if (result->rows == MAX_FACTS) {
         result->truncated = true;
@@ -58,7 +58,7 @@ static void put_facts(struct nl_result *result, struct run_facts *a, struct run_
         bool again = i && strcmp(all[i - 1].key, key) == 0;
         bool when = strcmp(key, "run.start_epoch_ns") == 0; /* always differs, and says nothing */
         if (!again && !when && (!base != !changed || (base && strcmp(base, changed) != 0)))
-            put(result, nl_str(key), nl_str(base), nl_str(changed));
+            put_fact(result, nl_str(key), nl_str(base), nl_str(changed));
     }
     nl_free(all);
 }
@@ -101,7 +101,7 @@ static void put_metadata(struct nl_result *result, const struct nl_trace *base,
         }
         bool pair = next - i == 2 && !items[i].changed && items[i + 1].changed;
         if (pair && !nl_str_eq(items[i].value, items[i + 1].value))
-            put(result, items[i].key, items[i].value, items[i + 1].value);
+            put_fact(result, items[i].key, items[i].value, items[i + 1].value);
     }
     nl_free(items);
 }

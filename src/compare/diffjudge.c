@@ -165,7 +165,7 @@ static void decide(struct diff_sureness *s)
         s->verdict = DIFF_NO_CHANGE;
 }
 
-static void judge(struct diff_sureness *s, const struct sides *sides)
+static void judge_change(struct diff_sureness *s, const struct sides *sides)
 {
     struct nl_apart mean = apart_of(sides, MEAN);
     s->apart = apart_of(sides, TYPICAL);
@@ -226,7 +226,7 @@ static void judge_captures(struct diff_sureness *s, const struct diff_judged *a,
     struct sides sides = {{captures_of(a->side), captures_of(b->side)},
                           {diff_capture_count(a->side), diff_capture_count(b->side)},
                           noise};
-    judge(s, &sides);
+    judge_change(s, &sides);
     if (a->side->by_step || a->side->plain_count)
         s->median_ratio = median_of(b->side) / median_of(a->side);
     nl_buf_init(&list, LIST_BYTES);

@@ -36,7 +36,7 @@ static bool find_plain_runs(struct diff_side *side)
 }
 
 /* The side of several captures has all of theirs. */
-static void join(struct diff_side *side)
+static void join_captures(struct diff_side *side)
 {
     size_t count = 0;
     if (!side->captures)
@@ -61,7 +61,7 @@ void diff_find_plain(struct diff_side *const *sides, size_t count)
         all = find_plain_runs(sides[i]);
     for (size_t i = 0; i < count; i++)
         if (all)
-            join(sides[i]);
+            join_captures(sides[i]);
         else
             drop_all(sides[i]);
 }

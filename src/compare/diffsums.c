@@ -73,7 +73,7 @@ static void find_self_times(struct host *host, const struct nl_rangetree *tree)
 }
 
 /* Whether a range counts, and the step that it begins in. */
-static bool place_of(struct host *host, uint32_t slice, size_t *span)
+static bool find_span(struct host *host, uint32_t slice, size_t *span)
 {
     const struct nl_trace *trace = host->side->trace;
     *span = SIZE_MAX;
@@ -104,7 +104,7 @@ static void add_range(struct host *host, uint32_t slice, int64_t self, int64_t k
     const struct nl_trace *trace = host->side->trace;
     uint32_t name = trace->slice.name[slice];
     size_t span;
-    if (!place_of(host, slice, &span))
+    if (!find_span(host, slice, &span))
         return;
     if (!host->by_name[name]) {
         diff_part_add(host->parts, DIFF_HOST, nl_trace_name(trace, name))->owner =
@@ -140,7 +140,7 @@ static void add_operations(struct host *host)
         size_t span;
         if (slice == NL_NULL_ROW || trace->slice.kind[slice] != NL_KIND_COLLECTIVE ||
             trace->slice.flags[slice] & NL_SLICE_CLAMPED || trace->slice.dur[slice] <= 0 ||
-            !place_of(host, slice, &span))
+            !find_span(host, slice, &span))
             continue;
         put_operation(&name, trace, row);
         uint32_t id = nl_dict_add(&names, (struct nl_str){name.ptr, name.len});

@@ -136,7 +136,7 @@ static void add_name(struct names *names, struct nl_str name)
     names->items[names->count++] = name;
 }
 
-static const char *text_of(struct names *names, struct nl_arena *arena)
+static const char *joined_names(struct names *names, struct nl_arena *arena)
 {
     const char *text = joined(arena, names->items, names->count);
     nl_free(names->items);
@@ -170,7 +170,7 @@ static const char *models(struct diff_side *side, struct nl_arena *arena)
             add_name(&names, name.len ? name : common);
         }
     }
-    return text_of(&names, arena);
+    return joined_names(&names, arena);
 }
 
 static void add_types(struct names *names, const struct nl_trace *trace)
@@ -191,7 +191,7 @@ static const char *types(struct diff_side *side, struct nl_arena *arena)
     struct names names = {0};
     for (size_t c = 0; c < diff_capture_count(side); c++)
         add_types(&names, diff_captures(side)[c].trace);
-    return text_of(&names, arena);
+    return joined_names(&names, arena);
 }
 
 static const char *formats(struct diff_side *side, struct nl_arena *arena)
@@ -202,7 +202,7 @@ static const char *formats(struct diff_side *side, struct nl_arena *arena)
         for (uint32_t row = 0; row < trace->source.rows; row++)
             add_name(&names, nl_trace_name(trace, trace->source.format[row]));
     }
-    return text_of(&names, arena);
+    return joined_names(&names, arena);
 }
 
 static size_t ranks_of(const struct diff_side *side)

@@ -76,7 +76,7 @@ static void keep_order(struct diff_parts *parts, const struct diff_parts *first)
         parts->order[parts->order_count++] = joined_part(parts, &first->items[first->order[i]]);
 }
 
-static void join(struct diff_parts *parts, const struct diff_parts *each, size_t captures)
+static void join_parts(struct diff_parts *parts, const struct diff_parts *each, size_t captures)
 {
     size_t count = 0, all = 0;
     for (size_t i = 0; i < captures; i++)
@@ -166,7 +166,7 @@ static void measure_captures(struct diff_side *side, enum diff_unit unit, struct
         side->captures[i].unit = unit;
         diff_capture_measure(&side->captures[i], &each[i]);
     }
-    join(parts, each, side->capture_count);
+    join_parts(parts, each, side->capture_count);
     add_captures(side);
     for (size_t i = 0; i < side->capture_count; i++)
         diff_parts_release(&each[i]);
@@ -201,7 +201,7 @@ bool diff_parts_make(struct diff_parts *parts, struct diff_side *side, enum diff
     for (size_t i = 0; i < count && shows; i++)
         shows = diff_capture_parts(&each[i], &captures[i], lens);
     if (shows && side->captures) {
-        join(parts, each, count);
+        join_parts(parts, each, count);
     } else if (shows) {
         *parts = each[0];
         each[0] = (struct diff_parts){0};

@@ -98,14 +98,14 @@ void diff_put_percent(struct nl_buf *out, double share)
         nl_buf_format(out, "%s%s", share > 0 ? "+" : "", nl_format_percent(text, share));
 }
 
-static struct nl_str name_of(const struct diff_row *row)
+static struct nl_str row_name(const struct diff_row *row)
 {
     return row->changed.ptr ? row->changed : row->base;
 }
 
 static struct nl_str brief(struct nl_buf *out, const struct diff_row *row)
 {
-    struct nl_str name = name_of(row);
+    struct nl_str name = row_name(row);
     nl_buf_clear(out);
     nl_elide_name(out, name.len ? nl_short_kernel(name) : nl_str("(no name)"),
                   row->group == DIFF_IDLE ? 2 * DIFF_NAME_WIDTH : DIFF_NAME_WIDTH);
@@ -121,7 +121,7 @@ static const struct diff_row *namesake(const struct diff_doc *doc, const struct 
     nl_buf_init(&other, DIFF_SENTENCE);
     for (size_t i = 0; i < doc->rows.count && i < DIFF_TOP_ROWS && !found; i++) {
         const struct diff_row *top = rows[i];
-        if (top != row && !nl_str_eq(name_of(top), name_of(row)) &&
+        if (top != row && !nl_str_eq(row_name(top), row_name(row)) &&
             nl_str_eq(brief(&other, top), name))
             found = top;
     }
@@ -163,7 +163,7 @@ void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct
         nl_buf_text(text, "idle, ");
     const struct diff_row *other = namesake(doc, row, name);
     if (other)
-        diff_put_apart(text, name_of(row), name_of(other));
+        diff_put_apart(text, row_name(row), row_name(other));
     else
         nl_buf_add(text, name.ptr, name.len);
     nl_buf_release(&short_name);

@@ -60,8 +60,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void add(struct diff_device *device, struct diff_part *part, enum diff_group group,
-                int64_t ns)
+static void add_group_time(struct diff_device *device, struct diff_part *part,
+                           enum diff_group group, int64_t ns)
 {
     part->sum = diff_sum(part->sum, ns);
     device->groups[group] = diff_sum(device->groups[group], ns);
@@ -74,7 +74,7 @@ static void give(struct sharing *s, enum diff_group group, uint32_t part, int64_
     struct diff_span *span = &s->side->spans[s->device->first_span + s->span];
     to->blocks[span->block] = diff_sum(to->blocks[span->block], ns);
     span->groups[group] = diff_sum(span->groups[group], ns);
-    add(s->device, to, group, ns);
+    add_group_time(s->device, to, group, ns);
 }
 
 static void give_class(struct sharing *s, enum nl_work_class class, int64_t ns)
@@ -363,8 +363,8 @@ void diff_work_add(struct diff_side *side, struct diff_device *device, const str
             sink->parts->items[part].count++;
             sink->parts->items[part].gross =
                 diff_sum(sink->parts->items[part].gross, batch[i].end - batch[i].start);
-            add(device, &sink->parts->items[part], group_of[batch[i].class],
-                batch[i].end - batch[i].start);
+            add_group_time(device, &sink->parts->items[part], group_of[batch[i].class],
+                           batch[i].end - batch[i].start);
         }
     nl_sweep_close(&sweep);
 }

@@ -37,8 +37,8 @@ static const struct {
     {"run.git_commit", "commit", DIFF_TOLD},
 };
 
-static void put(struct diff_workload *w, const char *name, const char *base, const char *changed,
-                enum diff_decides decides)
+static void add_fact(struct diff_workload *w, const char *name, const char *base,
+                     const char *changed, enum diff_decides decides)
 {
     if (!base && !changed)
         return;
@@ -196,13 +196,13 @@ static void put_shapes(struct diff_workload *w, const struct nl_trace *base,
     size_t most = most_frequent(all, votes, &best);
     struct nl_arena *arena = &w->arena;
     if (most >= MIN_OPS && (double)most >= SHARE_ALIKE * (double)both) {
-        put(w, "batch or length (input shapes)", nl_arena_format(arena, "%.0f", best.first[0]),
-            nl_arena_format(arena, "%.0f", best.first[1]), DIFF_DECIDES);
+        add_fact(w, "batch or length (input shapes)", nl_arena_format(arena, "%.0f", best.first[0]),
+                 nl_arena_format(arena, "%.0f", best.first[1]), DIFF_DECIDES);
     } else if (both) {
-        put(w, "input shapes", nl_arena_format(arena, "%zu operators", both),
-            other ? nl_arena_format(arena, "other shapes in %zu of them", other)
-                  : nl_arena_format(arena, "%zu operators", both),
-            DIFF_TOLD);
+        add_fact(w, "input shapes", nl_arena_format(arena, "%zu operators", both),
+                 other ? nl_arena_format(arena, "other shapes in %zu of them", other)
+                       : nl_arena_format(arena, "%zu operators", both),
+                 DIFF_TOLD);
     }
     nl_free(all);
     nl_free(a);
@@ -222,8 +222,8 @@ void diff_workload_find(struct diff_workload *w, struct diff_side *base,
     find_facts(&base_facts, &schema, first);
     find_facts(&changed_facts, &schema, second);
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        put(w, facts[i].name, value_of(&base_facts, a, facts[i].key),
-            value_of(&changed_facts, b, facts[i].key), facts[i].decides);
+        add_fact(w, facts[i].name, value_of(&base_facts, a, facts[i].key),
+                 value_of(&changed_facts, b, facts[i].key), facts[i].decides);
     put_shapes(w, first->trace, second->trace);
     run_facts_release(&base_facts);
     run_facts_release(&changed_facts);

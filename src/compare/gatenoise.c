@@ -23,7 +23,7 @@ bool nl_gate_has_steps(const struct nl_diff_input *input)
     return all;
 }
 
-static void add_up(struct nl_gate_typical *typical, const double *logs)
+static void estimate_typical(struct nl_gate_typical *typical, const double *logs)
 {
     double n = (double)typical->captures, mean = nl_sample_mean(logs, typical->captures);
     typical->ns = exp(mean);
@@ -36,8 +36,8 @@ static void add_up(struct nl_gate_typical *typical, const double *logs)
 }
 
 /* The other programs' share is found as a diff finds it: of the side compared with itself. */
-static void measure(struct diff_side *side, const struct nl_diff_input *input,
-                    struct nl_gate_typical *typical)
+static void measure_kept_share(struct diff_side *side, const struct nl_diff_input *input,
+                               struct nl_gate_typical *typical)
 {
     struct diff_side again;
     struct diff_parts parts = {0};
@@ -60,12 +60,12 @@ struct nl_gate_typical nl_gate_typical_of(const struct nl_diff_input *input)
         steps ? "step.p50" : "run.duration", 0, NAN, NAN, NAN, NAN, NAN};
     diff_team_open(&side, input);
     if (steps)
-        measure(&side, input, &typical);
+        measure_kept_share(&side, input, &typical);
     typical.captures = diff_capture_count(&side);
     double *logs = nl_alloc((typical.captures + 1) * sizeof *logs);
     for (size_t i = 0; i < typical.captures; i++)
         logs[i] = log(nl_metric_of(steps ? &step : &whole, &diff_captures(&side)[i], NULL).value);
-    add_up(&typical, logs);
+    estimate_typical(&typical, logs);
     nl_free(logs);
     diff_side_release(&side);
     return typical;

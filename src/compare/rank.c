@@ -60,7 +60,7 @@ static void find_noise(struct ranking *r)
         r->items[i].noise = most;
 }
 
-static bool measure(struct ranking *r)
+static bool measure_candidates(struct ranking *r)
 {
     bool done = true;
     find_noise(r);
@@ -239,7 +239,7 @@ static struct nl_result *conditions_table(struct ranking *r)
     return result;
 }
 
-static void add(struct ranking *r, struct nl_result *result)
+static void add_result(struct ranking *r, struct nl_result *result)
 {
     r->report->results[r->report->result_count++] = result;
 }
@@ -247,18 +247,18 @@ static void add(struct ranking *r, struct nl_result *result)
 static void write_report(struct ranking *r)
 {
     rank_sentences(r);
-    add(r, rank_table(r));
-    add(r, rank_cost_table(r));
-    add(r, rank_choice_table(r));
+    add_result(r, rank_table(r));
+    add_result(r, rank_cost_table(r));
+    add_result(r, rank_choice_table(r));
     for (size_t level = 0; level < RANK_LEVELS; level++)
-        add(r, rank_level_table(r, level));
-    add(r, conditions_table(r));
-    add(r, rank_speedups_table(r));
+        add_result(r, rank_level_table(r, level));
+    add_result(r, conditions_table(r));
+    add_result(r, rank_speedups_table(r));
 }
 
 /* ---- in all ---- */
 
-static void release(struct ranking *r)
+static void free_ranking(struct ranking *r)
 {
     for (size_t i = 0; i < r->count; i++) {
         diff_parts_release(&r->items[i].parts);
@@ -279,7 +279,7 @@ static bool run_ranking(struct ranking *r, const struct nl_rank_options *options
     diff_find_plain(sides, r->count);
     while (r->unit < DIFF_UNITS && !all_allow(r, r->unit))
         r->unit++;
-    if (r->unit == DIFF_UNITS || !measure(r))
+    if (r->unit == DIFF_UNITS || !measure_candidates(r))
         return nl_fail(err, NL_USAGE,
                        "nothing was recorded in all of them that takes time; "
                        "`neurolens info` says what each holds");
@@ -314,7 +314,7 @@ struct nl_report *nl_rank_new(const struct nl_diff_input *inputs, size_t count,
     }
     bool done = run_ranking(r, options, err);
     *comparable = r->comparable;
-    release(r);
+    free_ranking(r);
     if (done && nl_job_cancelled(job))
         done = nl_fail(err, NL_INTERRUPTED, "interrupted");
     if (done && options->section)

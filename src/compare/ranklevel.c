@@ -58,7 +58,7 @@ static size_t top_of(struct nodes *nodes, size_t i)
     return i;
 }
 
-static void join(struct nodes *nodes, size_t a, size_t b)
+static void join_nodes(struct nodes *nodes, size_t a, size_t b)
 {
     a = top_of(nodes, a);
     b = top_of(nodes, b);
@@ -116,7 +116,7 @@ static void join_paired(struct nodes *nodes, size_t base, size_t other, size_t r
             if (first[row] == SIZE_MAX)
                 first[row] = i;
             else
-                join(nodes, first[row], i);
+                join_nodes(nodes, first[row], i);
         }
     nl_free(wide);
     nl_free(first);
@@ -140,7 +140,8 @@ static void join_named(struct nodes *nodes)
         qsort(order, nodes->count, sizeof *order, by_key);
     for (size_t i = 1; i < nodes->count; i++)
         if (!by_key(&order[i - 1], &order[i]))
-            join(nodes, (size_t)(order[i - 1] - nodes->items), (size_t)(order[i] - nodes->items));
+            join_nodes(nodes, (size_t)(order[i - 1] - nodes->items),
+                       (size_t)(order[i] - nodes->items));
     nl_free(order);
 }
 

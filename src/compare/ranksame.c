@@ -20,7 +20,7 @@ static const char *copied(struct diff_workload *w, struct nl_str text)
     return text.len ? nl_arena_text(&w->arena, text.ptr, text.len) : NULL;
 }
 
-static void put(struct diff_workload *w, struct diff_workload_fact fact)
+static void add_fact(struct diff_workload *w, struct diff_workload_fact fact)
 {
     if (w->count < sizeof w->items / sizeof *w->items)
         w->items[w->count++] = fact;
@@ -121,8 +121,8 @@ static struct diff_judged judged(struct ranking *r, const struct rank_candidate 
 }
 
 /* What a diff would refuse to compare; of another backend that decides nothing. */
-static void add_work(struct ranking *r, const struct rank_candidate *a,
-                     const struct rank_candidate *b, struct diff_workload *w)
+static void add_work_facts(struct ranking *r, const struct rank_candidate *a,
+                           const struct rank_candidate *b, struct diff_workload *w)
 {
     struct diff_judged sides[2] = {judged(r, a), judged(r, b)};
     struct diff_sureness sureness = {.facts = diff_facts_table()};
@@ -135,11 +135,11 @@ static void add_work(struct ranking *r, const struct rank_candidate *a,
         struct nl_str name = nl_lookup_text(sureness.facts, i, "fact");
         bool decides = !other && nl_str_is(nl_lookup_text(sureness.facts, i, "decides"), "yes") &&
                        (kernels || !nl_str_is(name, "names of kernels"));
-        put(w, (struct diff_workload_fact){
-                   copied(w, name), copied(w, nl_lookup_text(sureness.facts, i, "base")),
-                   copied(w, nl_lookup_text(sureness.facts, i, "new")),
-                   decides ? DIFF_DECIDES : DIFF_TOLD,
-                   nl_str_is(nl_lookup_text(sureness.facts, i, "agrees"), "yes")});
+        add_fact(w, (struct diff_workload_fact){
+                        copied(w, name), copied(w, nl_lookup_text(sureness.facts, i, "base")),
+                        copied(w, nl_lookup_text(sureness.facts, i, "new")),
+                        decides ? DIFF_DECIDES : DIFF_TOLD,
+                        nl_str_is(nl_lookup_text(sureness.facts, i, "agrees"), "yes")});
     }
     nl_buf_release(&against);
     nl_result_free(sureness.facts);
@@ -156,11 +156,11 @@ static void add_amount(struct ranking *r, const struct rank_candidate *a,
     diff_pace_find(&pace, &a->side, &b->side, &rows);
     diff_rows_release(&rows);
     if (pace.other_work && !a->side.plain_count)
-        put(w,
-            (struct diff_workload_fact){
-                "amount of work", nl_arena_format(&w->arena, "%.6g operations", pace.base_pieces),
-                nl_arena_format(&w->arena, "%.6g operations", pace.changed_pieces), DIFF_DECIDES,
-                false});
+        add_fact(w, (struct diff_workload_fact){
+                        "amount of work",
+                        nl_arena_format(&w->arena, "%.6g operations", pace.base_pieces),
+                        nl_arena_format(&w->arena, "%.6g operations", pace.changed_pieces),
+                        DIFF_DECIDES, false});
 }
 
 void rank_work_compare(struct ranking *r)
@@ -168,7 +168,7 @@ void rank_work_compare(struct ranking *r)
     for (size_t i = 0; i < r->count; i++) {
         struct rank_candidate *other = r->order[i ? i : 1];
         struct diff_workload *w = &r->order[i]->facts;
-        add_work(r, r->order[0], other, w);
+        add_work_facts(r, r->order[0], other, w);
         add_amount(r, r->order[0], other, w);
         for (size_t k = 0; k < w->count; k++)
             if (w->items[k].base && w->items[k].changed && !w->items[k].agrees &&

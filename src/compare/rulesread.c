@@ -37,12 +37,12 @@ static bool refuse_at(struct reader *r, size_t line, size_t column, const char *
     return nl_fail(r->err, NL_USAGE, "line %zu, column %zu: %s", line + 1, column + 1, why);
 }
 
-static bool refuse(struct reader *r, const yaml_event_t *event, const char *why)
+static bool refuse_event(struct reader *r, const yaml_event_t *event, const char *why)
 {
     return refuse_at(r, event->start_mark.line, event->start_mark.column, why);
 }
 
-static const char *text_of(const yaml_event_t *event)
+static const char *scalar_text(const yaml_event_t *event)
 {
     return (const char *)event->data.scalar.value;
 }
@@ -59,9 +59,9 @@ static bool take_rule(struct reader *r, const yaml_event_t *event, bool bare)
 {
     struct nl_err wrong = {0};
     size_t at = 0;
-    if (strlen(text_of(event)) != event->data.scalar.length)
-        return refuse(r, event, "expected a rule, found a NUL in it");
-    if (nl_rule_parse(r->rules, text_of(event), &at, &r->rule, bare, &wrong))
+    if (strlen(scalar_text(event)) != event->data.scalar.length)
+        return refuse_event(r, event, "expected a rule, found a NUL in it");
+    if (nl_rule_parse(r->rules, scalar_text(event), &at, &r->rule, bare, &wrong))
         return r->has_rule = true;
     return refuse_at(r, event->start_mark.line, column_in(event, at), wrong.text);
 }
@@ -70,7 +70,7 @@ static bool end_rule(struct reader *r, const yaml_event_t *event)
 {
     struct nl_err wrong = {0};
     if (!r->has_rule)
-        return refuse(r, event, "expected metric: or fail_on: in this rule");
+        return refuse_event(r, event, "expected metric: or fail_on: in this rule");
     if (r->floor && !nl_rule_floor(&r->rule, r->floor, &wrong))
         return refuse_at(r, r->floor_line, r->floor_column,
                          "expected a number in the metric's unit, such as floor: 50us");
@@ -85,21 +85,21 @@ static bool take_choice(struct reader *r, const yaml_event_t *event)
 {
     static const char *const words[] = {"warn", "fail", "pass"};
     for (int i = 0; i < 3; i++)
-        if (strcmp(text_of(event), words[i]) == 0) {
+        if (strcmp(scalar_text(event), words[i]) == 0) {
             r->rules->on_inconclusive = (enum nl_inconclusive)i;
             return true;
         }
-    return refuse(r, event, "expected warn, fail or pass");
+    return refuse_event(r, event, "expected warn, fail or pass");
 }
 
 static bool take_tolerance(struct reader *r, const yaml_event_t *event)
 {
     char *end;
-    double value = strtod(text_of(event), &end);
+    double value = strtod(scalar_text(event), &end);
     while (*end == ' ')
         end++;
     if (strcmp(end, "%") != 0 || !(value >= 0 && value < 1000))
-        return refuse(r, event, "expected a share such as 2%");
+        return refuse_event(r, event, "expected a share such as 2%");
     r->rules->tolerance = value / 100;
     return true;
 }
@@ -107,7 +107,8 @@ static bool take_tolerance(struct reader *r, const yaml_event_t *event)
 static bool take_allowed(struct reader *r, const yaml_event_t *event)
 {
     struct nl_err wrong = {0};
-    return nl_rules_allow(r->rules, text_of(event), &wrong) || refuse(r, event, wrong.text);
+    return nl_rules_allow(r->rules, scalar_text(event), &wrong) ||
+           refuse_event(r, event, wrong.text);
 }
 
 static bool take_value(struct reader *r, const yaml_event_t *event)
@@ -116,25 +117,26 @@ static bool take_value(struct reader *r, const yaml_event_t *event)
     memcpy(key, r->key, sizeof key);
     r->key[0] = '\0';
     if (strcmp(key, "metric") == 0 || strcmp(key, "fail_on") == 0)
-        return r->has_rule ? refuse(r, event, "expected one metric: or fail_on: in a rule")
+        return r->has_rule ? refuse_event(r, event, "expected one metric: or fail_on: in a rule")
                            : take_rule(r, event, strcmp(key, "metric") == 0);
     if (strcmp(key, "floor") == 0) {
-        r->floor = nl_arena_text(&r->rules->arena, text_of(event), event->data.scalar.length);
+        r->floor = nl_arena_text(&r->rules->arena, scalar_text(event), event->data.scalar.length);
         r->floor_line = event->start_mark.line;
         r->floor_column = event->start_mark.column;
         return true;
     }
     if (strcmp(key, "name") == 0) {
-        r->rule.name = nl_arena_text(&r->rules->arena, text_of(event), event->data.scalar.length);
-        return r->has_rule || refuse(r, event, "expected name: after metric: or fail_on:");
+        r->rule.name =
+            nl_arena_text(&r->rules->arena, scalar_text(event), event->data.scalar.length);
+        return r->has_rule || refuse_event(r, event, "expected name: after metric: or fail_on:");
     }
     if (strcmp(key, "on_inconclusive") == 0)
         return take_choice(r, event);
     if (strcmp(key, "tolerance") == 0)
         return take_tolerance(r, event);
-    return refuse(r, event,
-                  strcmp(key, "rules") == 0 ? "expected a list of rules, each after a -"
-                                            : "expected a list in brackets");
+    return refuse_event(r, event,
+                        strcmp(key, "rules") == 0 ? "expected a list of rules, each after a -"
+                                                  : "expected a list in brackets");
 }
 
 static bool take_key(struct reader *r, const yaml_event_t *event)
@@ -143,13 +145,13 @@ static bool take_key(struct reader *r, const yaml_event_t *event)
     static const char *const inner[] = {"metric", "fail_on", "floor", "name", NULL};
     const char *const *keys = r->place == TOP ? top : inner;
     for (size_t i = 0; keys[i]; i++)
-        if (strcmp(keys[i], text_of(event)) == 0) {
+        if (strcmp(keys[i], scalar_text(event)) == 0) {
             memcpy(r->key, keys[i], strlen(keys[i]) + 1);
             return true;
         }
-    return refuse(r, event,
-                  r->place == TOP ? "expected rules, allow, on_inconclusive or tolerance"
-                                  : "expected metric, fail_on, floor or name");
+    return refuse_event(r, event,
+                        r->place == TOP ? "expected rules, allow, on_inconclusive or tolerance"
+                                        : "expected metric, fail_on, floor or name");
 }
 
 static bool take_scalar(struct reader *r, const yaml_event_t *event)
@@ -160,7 +162,7 @@ static bool take_scalar(struct reader *r, const yaml_event_t *event)
     case IN_RULES: return take_rule(r, event, true) && end_rule(r, event);
     case IN_ALLOW: return take_allowed(r, event);
     case OUTSIDE: /* a document of comments alone is one empty scalar */
-        return !event->data.scalar.length || refuse(r, event, "expected rules:");
+        return !event->data.scalar.length || refuse_event(r, event, "expected rules:");
     }
     return false;
 }
@@ -171,7 +173,7 @@ static bool open_list(struct reader *r, const yaml_event_t *event)
 {
     bool rules = strcmp(r->key, "rules") == 0, allow = strcmp(r->key, "allow") == 0;
     if (r->place != TOP || !(rules || allow))
-        return refuse(r, event, "expected no list here");
+        return refuse_event(r, event, "expected no list here");
     r->place = rules ? IN_RULES : IN_ALLOW;
     r->key[0] = '\0';
     return true;
@@ -184,7 +186,7 @@ static bool open_mapping(struct reader *r, const yaml_event_t *event)
         return true;
     }
     if (r->place != IN_RULES)
-        return refuse(r, event, "expected no mapping here");
+        return refuse_event(r, event, "expected no mapping here");
     r->place = IN_RULE;
     return true;
 }
@@ -204,13 +206,13 @@ static bool take_event(struct reader *r, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return !r->ended || refuse(r, event, "expected one document only");
+        return !r->ended || refuse_event(r, event, "expected one document only");
     case YAML_MAPPING_START_EVENT: return open_mapping(r, event);
     case YAML_MAPPING_END_EVENT: return close_mapping(r, event);
     case YAML_SEQUENCE_START_EVENT: return open_list(r, event);
     case YAML_SEQUENCE_END_EVENT: r->place = TOP; return true;
     case YAML_SCALAR_EVENT: return take_scalar(r, event);
-    case YAML_ALIAS_EVENT: return refuse(r, event, "expected a value; aliases are not read");
+    case YAML_ALIAS_EVENT: return refuse_event(r, event, "expected a value; aliases are not read");
     default: return true;
     }
 }

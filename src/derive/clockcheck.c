@@ -41,7 +41,7 @@ static int64_t apart(int64_t a, int64_t b)
     return difference < -most ? -most : difference > most ? most : difference;
 }
 
-static uint32_t place_of(const struct checker *checker, uint32_t device)
+static uint32_t device_place(const struct checker *checker, uint32_t device)
 {
     return device == NL_NULL_ROW ? checker->trace->device.rows : device;
 }
@@ -56,7 +56,7 @@ static struct nl_clock_check *check_of(struct checker *checker, uint32_t slice,
                                        struct bounds **bounds)
 {
     const struct nl_trace *trace = checker->trace;
-    uint32_t place = place_of(checker, nl_slice_device(trace, slice));
+    uint32_t place = device_place(checker, nl_slice_device(trace, slice));
     struct nl_clock_check *check = &checker->items[place];
     if (!checker->bounds[place]) {
         uint32_t process = nl_slice_process(trace, slice);
@@ -197,7 +197,7 @@ static void check_wait(struct checker *checker, uint32_t row)
     uint32_t slice = trace->sync.slice[row], call = launch_of(trace, slice);
     bool context = trace->sync.kind[row] == NL_SYNC_CONTEXT;
     uint32_t wait_lane = trace->slice.lane[slice], device = trace->lane.device[wait_lane];
-    uint32_t place = place_of(checker, device);
+    uint32_t place = device_place(checker, device);
     int64_t begin = trace->slice.ts[slice], back = nl_slice_end(trace, slice);
     if (call != NL_NULL_ROW) {
         if (!has_end(trace, call) || failed(trace, call))
@@ -230,7 +230,7 @@ static void check_waits(struct checker *checker)
     uint64_t pairs = 0, number = 0;
     for (uint32_t row = 0; row < trace->sync.rows; row++)
         if (is_wait(trace, row)) {
-            uint32_t place = place_of(checker, nl_slice_device(trace, trace->sync.slice[row]));
+            uint32_t place = device_place(checker, nl_slice_device(trace, trace->sync.slice[row]));
             pairs += checker->first[place + 1] - checker->first[place];
         }
     uint64_t stride = pairs / MAX_PAIRS + 1;
@@ -283,7 +283,7 @@ static void fit_line(const struct checker *checker, const struct bounds *bounds,
         check->drift = band.slope;
 }
 
-static void settle(const struct checker *checker, uint32_t place)
+static void decide_shift(const struct checker *checker, uint32_t place)
 {
     struct nl_clock_check *check = &checker->items[place];
     const struct bounds *bounds = checker->bounds[place];
@@ -325,7 +325,7 @@ static void list_streams(struct checker *checker)
     uint32_t *next = nl_zalloc(((size_t)places + 1) * sizeof *next);
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
         if (trace->lane.kind[lane] == NL_LANE_STREAM)
-            next[place_of(checker, trace->lane.device[lane])]++;
+            next[device_place(checker, trace->lane.device[lane])]++;
     for (uint32_t place = 0; place < places; place++) {
         checker->first[place] = count;
         count += next[place];
@@ -334,7 +334,7 @@ static void list_streams(struct checker *checker)
     checker->first[places] = count;
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++)
         if (trace->lane.kind[lane] == NL_LANE_STREAM)
-            checker->streams[next[place_of(checker, trace->lane.device[lane])]++] = lane;
+            checker->streams[next[device_place(checker, trace->lane.device[lane])]++] = lane;
     nl_free(next);
 }
 
@@ -373,7 +373,7 @@ void nl_clock_checks_init(struct nl_clock_checks *checks, const struct nl_trace 
     for (uint32_t i = 0; i < places; i++) {
         if (!checker.bounds[i])
             continue;
-        settle(&checker, i);
+        decide_shift(&checker, i);
         checker.items[checks->count++] = checker.items[i];
         nl_free(checker.bounds[i]);
     }

@@ -126,7 +126,7 @@ static void sign(const struct nl_graph_captures *captures, struct nl_capture *ca
     }
 }
 
-static void keep(struct nl_graph_captures *captures, const struct nl_capture *capture)
+static void add_capture(struct nl_graph_captures *captures, const struct nl_capture *capture)
 {
     nl_grow(&captures->items, &captures->cap, captures->count + 1);
     captures->items[captures->count] = *capture;
@@ -137,8 +137,8 @@ static void keep(struct nl_graph_captures *captures, const struct nl_capture *ca
  * replay is of is not certain. */
 static void keep_unknown(struct nl_graph_captures *captures, uint32_t process)
 {
-    keep(captures,
-         &(struct nl_capture){.process = process, .first = (uint32_t)captures->launch_count});
+    add_capture(captures, &(struct nl_capture){.process = process,
+                                               .first = (uint32_t)captures->launch_count});
 }
 
 /* Captures on the way through the calls of one process. */
@@ -147,7 +147,7 @@ struct open {
     unsigned depth; /* begun and not ended */
 };
 
-static void begin(struct nl_graph_captures *captures, struct open *open, uint32_t process)
+static void begin_capture(struct nl_graph_captures *captures, struct open *open, uint32_t process)
 {
     if (open->depth++ == 0)
         open->capture = (struct nl_capture){
@@ -162,7 +162,7 @@ static void end(struct nl_graph_captures *captures, struct open *open, const str
         keep_unknown(captures, event->process);
     } else if (--open->depth == 0 && open->capture.count && !event->failed) {
         open->capture.end = nl_slice_end(captures->trace, event->slice);
-        keep(captures, &open->capture);
+        add_capture(captures, &open->capture);
     }
 }
 
@@ -180,7 +180,7 @@ static void walk(struct nl_graph_captures *captures, const struct events *events
     for (size_t i = 0; i < events->count; i++) {
         const struct event *event = &events->items[i];
         switch (counts(event) ? (enum call)event->call : CALL_OTHER) {
-        case CALL_BEGIN: begin(captures, &open, event->process); break;
+        case CALL_BEGIN: begin_capture(captures, &open, event->process); break;
         case CALL_END: end(captures, &open, event); break;
         case CALL_CHANGE: keep_unknown(captures, event->process); break;
         case CALL_WAIT: open.capture.forked = true; break;

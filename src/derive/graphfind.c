@@ -48,8 +48,8 @@ static int by_name(const void *left, const void *right)
     return a->at < b->at ? -1 : a->at > b->at;
 }
 
-static uint32_t name_of(const struct nl_graph_finder *finder, const struct nl_replay *replay,
-                        size_t i)
+static uint32_t kernel_name(const struct nl_graph_finder *finder, const struct nl_replay *replay,
+                            size_t i)
 {
     return finder->trace->slice.name[finder->trace->kernel.slice[replay->kernels[i].kernel]];
 }
@@ -65,7 +65,7 @@ static void sort_replay(const struct nl_graph_finder *finder, const struct nl_re
 {
     nl_grow(names, cap, replay->count + 1);
     for (uint32_t i = 0; i < replay->count; i++)
-        (*names)[i] = (struct nl_named){name_of(finder, replay, i), i};
+        (*names)[i] = (struct nl_named){kernel_name(finder, replay, i), i};
     qsort(*names, replay->count, sizeof **names, by_name);
 }
 
@@ -98,7 +98,7 @@ static bool same_names(struct nl_graph_finder *finder, const struct nl_replay *r
         return same_sorted(finder, capture->count);
     }
     for (uint32_t i = 0; i < capture->count; i++)
-        if (name_of(finder, replay, i) != side->launches[capture->first + i].name)
+        if (kernel_name(finder, replay, i) != side->launches[capture->first + i].name)
             return false;
     return true;
 }
@@ -113,7 +113,7 @@ static bool same_beginning(const struct nl_graph_finder *finder, const struct nl
     if (missing > 1 && missing > MAX_MISSING * (double)capture->count)
         return false;
     for (uint32_t i = 0; i < replay->count; i++)
-        if (name_of(finder, replay, i) != side->launches[capture->first + i].name)
+        if (kernel_name(finder, replay, i) != side->launches[capture->first + i].name)
             return false;
     return true;
 }
@@ -199,7 +199,7 @@ static uint64_t first_of_replay(const struct nl_graph_finder *finder,
 {
     uint64_t hash = 0;
     for (size_t i = 0; i < FIRST_NAMES; i++)
-        hash = nl_capture_next(hash, name_of(finder, replay, i));
+        hash = nl_capture_next(hash, kernel_name(finder, replay, i));
     return hash;
 }
 
@@ -297,7 +297,7 @@ static bool same_question(struct nl_graph_finder *finder, const struct nl_replay
         return same_sorted(finder, a->count);
     }
     for (size_t i = 0; i < a->count; i++)
-        if (name_of(finder, a, i) != name_of(finder, b, i))
+        if (kernel_name(finder, a, i) != kernel_name(finder, b, i))
             return false;
     return true;
 }

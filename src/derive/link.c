@@ -178,7 +178,7 @@ static uint64_t link_rows(struct nl_trace *t, struct call_table *table,
     return unlinked;
 }
 
-static void join(struct nl_trace *t, struct call_table *table)
+static void join_calls(struct nl_trace *t, struct call_table *table)
 {
     const struct device_work work[] = {{t->kernel.slice, t->kernel.correlation, t->kernel.rows},
                                        {t->copy.slice, t->copy.correlation, t->copy.rows},
@@ -301,7 +301,7 @@ struct nl_launches nl_link_launches(struct nl_trace *t, const bool *per_process)
     struct scopes scopes = {.trace = t};
     struct call_table table = {.trace = t, .scopes = &scopes};
     find_scopes(&scopes, per_process);
-    join(t, &table);
+    join_calls(t, &table);
     nl_free(scopes.of);
     /* A recorder that has no calls, or no ids, lost none. */
     return (struct nl_launches){.unlinked = table.calls ? table.unlinked - moved_by_driver(t) : 0,

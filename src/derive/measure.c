@@ -138,7 +138,7 @@ static uint32_t staged_rows(struct nl_finish *f, enum nl_table_id table)
 
 /* Measurements of the join are numbered from 0 while it works; they go after the staged ones, and
  * win if a kernel has both. */
-static void join(struct nl_measuring *m)
+static void join_measurements(struct nl_measuring *m)
 {
     const struct nl_kernel_table *kernel = &m->trace->kernel;
     size_t bytes = kernel->rows * sizeof *kernel->measurement;
@@ -202,7 +202,7 @@ bool nl_measure(struct nl_finish *f, struct nl_err *err)
     struct nl_measuring m = {.f = f, .trace = f->trace};
     m.staged = staged_rows(f, NL_T_measurement);
     if (f->b->report)
-        join(&m);
+        join_measurements(&m);
     bool done = nl_build_table(f, NL_T_metric, m.metric_count, err);
     if (done) {
         uint32_t staged = f->trace->metric.rows - (uint32_t)m.metric_count;

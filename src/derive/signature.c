@@ -106,8 +106,8 @@ struct level {
 };
 
 /* Key of a signature: shape, source if it distinguishes reports, name in the level's form. */
-static uint32_t key_of(struct level *level, const struct nl_trace *trace,
-                       const struct nl_signature *s, uint32_t source)
+static uint32_t signature_key(struct level *level, const struct nl_trace *trace,
+                              const struct nl_signature *s, uint32_t source)
 {
     struct nl_str name = nl_trace_name(trace, s->name);
     if (level->level < 0) {
@@ -134,14 +134,14 @@ static void fill_level(struct level *level, const struct nl_trace *run,
     for (size_t i = 0; i < runs->count; i++) {
         if (!runs->items[i].whole)
             continue;
-        uint32_t key = key_of(level, run, &runs->items[i], NL_NULL_ROW);
+        uint32_t key = signature_key(level, run, &runs->items[i], NL_NULL_ROW);
         level->groups[key].runs++;
         level->groups[key].run = (uint32_t)i;
     }
     for (size_t i = 0; i < reports->count; i++) {
         if (!reports->items[i].whole)
             continue;
-        uint32_t key = key_of(level, report, &reports->items[i], reports->items[i].source);
+        uint32_t key = signature_key(level, report, &reports->items[i], reports->items[i].source);
         level->groups[key].reports++;
     }
 }
@@ -164,8 +164,8 @@ static void match_level(int number, const struct nl_trace *run, const struct nl_
         struct nl_signature *s = &reports->items[i];
         if (s->partner != NL_NULL_ROW || !s->whole)
             continue;
-        uint32_t own = key_of(&level, report, s, s->source);
-        uint32_t theirs = key_of(&level, report, s, NL_NULL_ROW);
+        uint32_t own = signature_key(&level, report, s, s->source);
+        uint32_t theirs = signature_key(&level, report, s, NL_NULL_ROW);
         const struct group *group = &level.groups[theirs];
         if (!group->runs || !may_pair(number, run, runs->items[group->run].name, report, s->name))
             continue;

@@ -38,7 +38,7 @@ static void add_call(struct costs *costs, uint32_t caller, uint32_t callee, uint
 }
 
 /* Sums of a tree, whose parents stand before their children. */
-static void add_up(struct costs *costs, const struct nl_stacktree *tree, uint32_t frames)
+static void sum_tree_costs(struct costs *costs, const struct nl_stacktree *tree, uint32_t frames)
 {
     int64_t *total = nl_zalloc((tree->count + (size_t)1) * sizeof *total);
     uint64_t *count = nl_zalloc((tree->count + (size_t)1) * sizeof *count);
@@ -140,7 +140,7 @@ bool nl_export_callgrind(struct nl_export *export, struct nl_err *err)
     nl_stackfold_make(&fold, export, true);
     const struct nl_stacktree *tree = nl_stackfold_choose(&fold, export, err);
     if (tree) {
-        add_up(&costs, tree, fold.frame_count);
+        sum_tree_costs(&costs, tree, fold.frame_count);
         put_event(export->out, tree->event);
         write_costs(&fold, &costs, export->out);
     }

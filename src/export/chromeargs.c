@@ -33,7 +33,7 @@ static const struct {
                   {"in_elements", "In msg nelems"},     {"out_elements", "Out msg nelems"},
                   {"group_name", "Process Group Name"}, {"sequence", "Seq"}};
 
-static const char *name_of(const struct nl_attribute *attribute, bool of_collective)
+static const char *argument_name(const struct nl_attribute *attribute, bool of_collective)
 {
     if (of_collective) {
         for (size_t i = 0; i < sizeof collective / sizeof collective[0]; i++)
@@ -166,7 +166,7 @@ static void put_attributes(struct put *put, unsigned first, unsigned last, uint3
         if (!nl_attribute_value(attribute, row, &value))
             continue;
         tell_apart(put, attribute, &value);
-        put_name(put, name_of(attribute, of_collective));
+        put_name(put, argument_name(attribute, of_collective));
         put_value(put, attribute, &value);
     }
 }

@@ -35,7 +35,7 @@ static bool needs_quotes(struct nl_str text)
 }
 
 /* With --csv-safe a text that a spreadsheet would take for a formula begins with an apostrophe. */
-static void put_text(struct bytes *out, struct nl_str text, bool safe)
+static void put_csv_text(struct bytes *out, struct nl_str text, bool safe)
 {
     bool formula = safe && text.len && strchr("=+-@\t\r\n", text.ptr[0]);
     if (formula && !needs_quotes(text))
@@ -57,8 +57,8 @@ static void put_text(struct bytes *out, struct nl_str text, bool safe)
     bytes_u8(out, '"');
 }
 
-static void put_value(struct bytes *out, struct nl_buf *room, const struct nl_table_view *view,
-                      const struct nl_view_column *column, uint32_t i)
+static void put_csv_value(struct bytes *out, struct nl_buf *room, const struct nl_table_view *view,
+                          const struct nl_view_column *column, uint32_t i)
 {
     union nl_view_cell value;
     if (!nl_view_value(view, column, i, &value))
@@ -72,10 +72,11 @@ static void put_value(struct bytes *out, struct nl_buf *room, const struct nl_ta
     case NL_FORM_F64: put_f64(out, value.f64); break;
     case NL_FORM_NAME:
         nl_buf_clear(room);
-        put_text(out, nl_trace_text(view->export->trace, value.name, room), view->export->csv_safe);
+        put_csv_text(out, nl_trace_text(view->export->trace, value.name, room),
+                     view->export->csv_safe);
         break;
-    case NL_FORM_WORD: put_text(out, nl_str(value.text), view->export->csv_safe); break;
-    case NL_FORM_TEXT: put_text(out, value.str, view->export->csv_safe); break;
+    case NL_FORM_WORD: put_csv_text(out, nl_str(value.text), view->export->csv_safe); break;
+    case NL_FORM_TEXT: put_csv_text(out, value.str, view->export->csv_safe); break;
     }
 }
 
@@ -87,7 +88,7 @@ static void render_rows(const void *context, size_t piece, struct bytes *out)
     size_t first = piece * PIECE_ROWS, left = view->row_count - first;
     for (size_t i = 0; i < left && i < PIECE_ROWS; i++)
         for (unsigned c = 0; c < view->count; c++) {
-            put_value(out, &room, view, &view->columns[c], (uint32_t)(first + i));
+            put_csv_value(out, &room, view, &view->columns[c], (uint32_t)(first + i));
             if (c + 1 < view->count)
                 bytes_u8(out, ',');
             else

@@ -15,7 +15,7 @@ struct taken {
     int64_t next;
 };
 
-static bool take_number(struct taken *taken, int64_t number)
+static bool claim_number(struct taken *taken, int64_t number)
 {
     if (number < 0 || number >= LIMIT || taken->bits[number / 8] >> number % 8 & 1)
         return false;
@@ -27,10 +27,10 @@ static bool take_number(struct taken *taken, int64_t number)
  * numbers, or the last is shared. */
 static int64_t give(struct taken *taken, int64_t wanted, uint64_t *renumbered)
 {
-    if (take_number(taken, wanted))
+    if (claim_number(taken, wanted))
         return wanted;
     ++*renumbered;
-    while (taken->next < LIMIT - 1 && !take_number(taken, taken->next))
+    while (taken->next < LIMIT - 1 && !claim_number(taken, taken->next))
         taken->next++;
     return taken->next;
 }

@@ -63,7 +63,7 @@ static bool takes(const struct spans *spans, uint32_t slice)
            nl_export_picks(spans->writer->export, slice);
 }
 
-static void choose(struct spans *spans)
+static void choose_depths(struct spans *spans)
 {
     const struct nl_trace *trace = spans->trace;
     uint64_t(*counts)[DEPTHS] = nl_zalloc(LEVELS * sizeof *counts), total = 0;
@@ -148,7 +148,7 @@ static void put_times(struct spans *spans, int64_t ts, int64_t dur)
     otlp_fixed(out, 8, "endTimeUnixNano", start + (dur > 0 ? (uint64_t)dur : 0));
 }
 
-static void put_value(struct spans *spans, const struct nl_attribute *attribute, uint32_t row)
+static void put_attribute(struct spans *spans, const struct nl_attribute *attribute, uint32_t row)
 {
     struct otlp_out *out = &spans->writer->out;
     union nl_value value;
@@ -193,11 +193,11 @@ static void put_attributes(struct spans *spans, uint32_t slice)
         otlp_attribute_text(out, 9, "neurolens.slice_kind", nl_str(word));
     put_lane(spans, trace->slice.lane[slice]);
     for (unsigned i = attributes->first[kind]; i < attributes->first[kind + 1]; i++)
-        put_value(spans, &attributes->items[i], trace->slice.detail[slice]);
+        put_attribute(spans, &attributes->items[i], trace->slice.detail[slice]);
     uint32_t collective = nl_attributes_collective(attributes, slice);
     if (collective != NL_NULL_ROW)
         for (unsigned i = attributes->collective_first; i < attributes->collective_last; i++)
-            put_value(spans, &attributes->items[i], collective);
+            put_attribute(spans, &attributes->items[i], collective);
     uint32_t text = nl_attributes_text(attributes, slice);
     nl_buf_clear(&spans->room);
     if (text != NL_NO_NAME)
@@ -307,7 +307,7 @@ bool otlp_spans(struct otlp_writer *writer, struct nl_err *err)
     nl_job_phase(writer->export->job, "writing", 0);
     nl_attributes_make(&spans.attributes, spans.trace);
     nl_buf_init(&spans.room, (size_t)64 << 20);
-    choose(&spans);
+    choose_depths(&spans);
     make_ids(&spans);
     open_group(&spans, NL_NULL_ROW);
     put_root(&spans);

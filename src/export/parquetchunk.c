@@ -63,7 +63,7 @@ static void gather_numbers(struct maker *maker)
     }
 }
 
-static void put_text(struct maker *maker, struct nl_str text)
+static void put_byte_array(struct maker *maker, struct nl_str text)
 {
     size_t start = maker->plain.len;
     bytes_u32(&maker->plain, 0);
@@ -76,7 +76,7 @@ static uint32_t add_entry(struct maker *maker, struct nl_str text)
 {
     nl_grow(&maker->text_at, &maker->entry_cap, maker->entries + 2);
     maker->text_at[maker->entries] = maker->plain.len;
-    put_text(maker, text);
+    put_byte_array(maker, text);
     maker->text_at[++maker->entries] = maker->plain.len;
     return (uint32_t)maker->entries - 1;
 }
@@ -252,8 +252,8 @@ static void put_plain_texts(struct maker *maker, uint32_t from, uint32_t rows)
     bytes_clear(&maker->plain);
     for (uint32_t i = from; i < from + rows; i++)
         if (nl_view_value(maker->view, maker->column, maker->first + i, &value))
-            put_text(maker, maker->column->form == NL_FORM_NAME ? name_text(maker, value.name)
-                                                                : value.str);
+            put_byte_array(maker, maker->column->form == NL_FORM_NAME ? name_text(maker, value.name)
+                                                                      : value.str);
     bytes_add(&maker->page, maker->plain.at, maker->plain.len);
 }
 

@@ -184,8 +184,8 @@ static void render_slices(struct render *render, const struct perfetto_part *par
     nl_walk_close(&walk);
 }
 
-static void put_value(struct render *render, struct bytes *out, uint64_t uuid, int64_t ts,
-                      double value)
+static void put_counter(struct render *render, struct bytes *out, uint64_t uuid, int64_t ts,
+                        double value)
 {
     begin_event(render, EVENT_COUNTER, uuid);
     bytes_tag_f64(&render->event, EVENT_DOUBLE, value);
@@ -204,8 +204,8 @@ static void render_counters(struct render *render, const struct perfetto_part *p
             !nl_export_picks_moment(render->writer->export, trace->series.lane[series],
                                     table->ts[i]))
             continue;
-        put_value(render, out, perfetto_series_uuid(render->writer, series), table->ts[i],
-                  table->value[i]);
+        put_counter(render, out, perfetto_series_uuid(render->writer, series), table->ts[i],
+                    table->value[i]);
     }
 }
 
@@ -220,11 +220,11 @@ static void render_memory(struct render *render, const struct perfetto_part *par
             !nl_export_picks_moment(writer->export, table->lane[i], table->ts[i]))
             continue;
         if (table->total_allocated[i] != NL_NULL_U64)
-            put_value(render, out, perfetto_memory_uuid(writer, pair, false), table->ts[i],
-                      (double)table->total_allocated[i]);
+            put_counter(render, out, perfetto_memory_uuid(writer, pair, false), table->ts[i],
+                        (double)table->total_allocated[i]);
         if (table->total_reserved[i] != NL_NULL_U64)
-            put_value(render, out, perfetto_memory_uuid(writer, pair, true), table->ts[i],
-                      (double)table->total_reserved[i]);
+            put_counter(render, out, perfetto_memory_uuid(writer, pair, true), table->ts[i],
+                        (double)table->total_reserved[i]);
     }
 }
 

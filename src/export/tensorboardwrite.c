@@ -188,7 +188,7 @@ static bool write_report(struct writer *writer, struct nl_err *err)
     return done;
 }
 
-static void release(struct writer *writer)
+static void release_writer(struct writer *writer)
 {
     struct bytes *all[] = {&writer->event,    &writer->summary,   &writer->value,
                            &writer->metadata, &writer->plugin,    &writer->tensor,
@@ -215,6 +215,6 @@ bool nl_export_tensorboard(struct nl_export *export, struct nl_err *err)
     }
     nl_result_free(breakdown);
     nl_result_free(steps);
-    release(&writer);
+    release_writer(&writer);
     return done && nl_export_goes_on(export, err);
 }

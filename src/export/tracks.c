@@ -20,7 +20,7 @@ struct maker {
     struct nl_lookup by_gpu; /* of groups */
 };
 
-static uint32_t add(struct maker *maker, const struct nl_track *track)
+static uint32_t add_track(struct maker *maker, const struct nl_track *track)
 {
     struct nl_tracks *tracks = maker->tracks;
     nl_grow(&tracks->items, &tracks->cap, (size_t)tracks->count + 1);
@@ -95,7 +95,7 @@ static void add_processes(struct maker *maker)
                                  .name = process_name(maker, i, pids[i] != table->pid[i]),
                                  .order = rank == NL_NULL_I64 ? i : rank,
                                  .row = i};
-        of_process[i] = add(maker, &track);
+        of_process[i] = add_track(maker, &track);
     }
     nl_free(pids);
     nl_free(used);
@@ -130,7 +130,7 @@ static void add_threads(struct maker *maker)
                                  .name = name,
                                  .order = i,
                                  .row = i};
-        maker->of_thread[i] = add(maker, &track);
+        maker->of_thread[i] = add_track(maker, &track);
     }
     nl_free(tids);
     nl_free(used);
@@ -162,7 +162,7 @@ static uint32_t gpu_group(struct maker *maker, uint32_t process, uint32_t device
                              .name = nl_str(text),
                              .order = ordinal == NL_NULL_I64 ? device : ordinal,
                              .row = device};
-    uint32_t added = add(maker, &track);
+    uint32_t added = add_track(maker, &track);
     nl_grow(&maker->groups, &maker->group_cap, maker->group_count + 1);
     nl_lookup_add(&maker->by_gpu, hash, (uint32_t)maker->group_count);
     maker->groups[maker->group_count++] = (struct group){process, device, added};
@@ -254,7 +254,7 @@ static void add_lane(struct maker *maker, uint32_t lane)
                              .name = lane_name(maker, lane),
                              .order = stream,
                              .row = lane};
-    maker->tracks->of_lane[lane] = add(maker, &track);
+    maker->tracks->of_lane[lane] = add_track(maker, &track);
 }
 
 void nl_tracks_make(struct nl_tracks *tracks, const struct nl_export *export)

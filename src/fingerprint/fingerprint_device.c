@@ -75,7 +75,7 @@ struct kernels {
     struct nl_buf text, family;
 };
 
-static struct nl_str text_of(const struct nl_buf *text)
+static struct nl_str buffer_text(const struct nl_buf *text)
 {
     return (struct nl_str){text->ptr ? text->ptr : "", text->len};
 }
@@ -84,7 +84,8 @@ static uint32_t item_of(struct kernels *k, uint32_t name)
 {
     if (!k->items[name]) {
         fingerprint_kernel_signature(&k->text, &k->family, nl_trace_name(k->gather->trace, name));
-        k->items[name] = fingerprint_tally_item(k->tally, text_of(&k->text), text_of(&k->family));
+        k->items[name] =
+            fingerprint_tally_item(k->tally, buffer_text(&k->text), buffer_text(&k->family));
     }
     return k->items[name];
 }

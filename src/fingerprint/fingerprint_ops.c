@@ -169,7 +169,7 @@ static struct nl_str folded(struct ops *ops, uint32_t name)
 }
 
 /* Operators of one name and shapes; what they are called is worked out once. */
-static struct kind *kind_of(struct ops *ops, uint32_t name, uint32_t shapes)
+static struct kind *operator_kind(struct ops *ops, uint32_t name, uint32_t shapes)
 {
     uint64_t hash = nl_hash_pair(name, shapes);
     uint32_t at =
@@ -216,7 +216,7 @@ static void add_op(struct ops *ops, uint32_t range)
     bool has_row = range < ops->tree->captured && op < trace->op.rows;
     struct nl_op_inputs inputs = {0};
     (void)nl_rangetree_inputs(trace, slice, &inputs);
-    struct kind *kind = kind_of(ops, trace->slice.name[slice], inputs.shapes);
+    struct kind *kind = operator_kind(ops, trace->slice.name[slice], inputs.shapes);
     double flops = has_row ? known(trace->op.flops[op]) : NL_NULL_F64;
     double bytes = has_row ? bytes_of(trace, op, node) : NL_NULL_F64;
     if (fingerprint_host_length(ops->gather, slice) >= 0) {

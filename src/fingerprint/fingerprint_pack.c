@@ -14,7 +14,7 @@ _Static_assert(NL_FINGERPRINT_VALUES <= 16, "known values are bits of 16");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "numbers are written in the byte order of the machine");
 
-static void put(struct nl_buf *out, const void *bytes, size_t size)
+static void put_bytes(struct nl_buf *out, const void *bytes, size_t size)
 {
     nl_buf_add(out, bytes, size);
 }
@@ -23,8 +23,8 @@ static void put_text(struct nl_buf *out, const char *text)
 {
     struct nl_str whole = nl_str(text);
     uint16_t len = (uint16_t)nl_utf8_cut(whole.ptr, whole.len, MAX_TEXT);
-    put(out, &len, sizeof len);
-    put(out, whole.ptr ? whole.ptr : "", len);
+    put_bytes(out, &len, sizeof len);
+    put_bytes(out, whole.ptr ? whole.ptr : "", len);
 }
 
 static int by_hash(const void *left, const void *right)
@@ -44,15 +44,15 @@ static void put_item(struct nl_buf *out, const struct nl_fingerprint_item *item)
     uint16_t known = 0;
     for (int v = 0; v < NL_FINGERPRINT_VALUES; v++)
         known |= (uint16_t)(isnan(item->values[v]) ? 0 : 1u << v);
-    put(out, &item->hash, sizeof item->hash);
-    put(out, &item->family_hash, sizeof item->family_hash);
-    put(out, &item->category_hash, sizeof item->category_hash);
-    put(out, &share, sizeof share);
-    put(out, &known, sizeof known);
+    put_bytes(out, &item->hash, sizeof item->hash);
+    put_bytes(out, &item->family_hash, sizeof item->family_hash);
+    put_bytes(out, &item->category_hash, sizeof item->category_hash);
+    put_bytes(out, &share, sizeof share);
+    put_bytes(out, &known, sizeof known);
     for (int v = 0; v < NL_FINGERPRINT_VALUES; v++) {
         float value = (float)item->values[v];
         if (known & 1u << v)
-            put(out, &value, sizeof value);
+            put_bytes(out, &value, sizeof value);
     }
 }
 
@@ -61,8 +61,8 @@ void nl_fingerprint_pack(const struct nl_runfingerprint *print, struct nl_buf *i
 {
     const uint32_t head[2] = {MAGIC, NL_FINGERPRINT_FORM};
     const uint64_t device = print->device ? nl_fingerprint_hash(nl_str(print->device)) : 0;
-    put(items, head, sizeof head);
-    put(items, &device, sizeof device);
+    put_bytes(items, head, sizeof head);
+    put_bytes(items, &device, sizeof device);
     put_text(names, print->device);
     for (int p = 0; p < NL_FINGERPRINT_PARTS; p++) {
         const struct nl_fingerprint_list *list = &print->parts[p];
@@ -71,7 +71,7 @@ void nl_fingerprint_pack(const struct nl_runfingerprint *print, struct nl_buf *i
         for (uint32_t i = 0; i < count; i++)
             order[i] = &list->items[i];
         qsort(order, count, sizeof *order, by_hash);
-        put(items, &count, sizeof count);
+        put_bytes(items, &count, sizeof count);
         for (uint32_t i = 0; i < count; i++) {
             put_item(items, order[i]);
             put_text(names, order[i]->signature);
@@ -119,7 +119,7 @@ static void get_item(struct reader *reader, struct nl_packed_item *item)
 }
 
 /* Shares of a part add up to 1 but for rounding. */
-static bool add_up(const struct nl_packed_item *items, size_t count)
+static bool shares_add_up(const struct nl_packed_item *items, size_t count)
 {
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -148,7 +148,7 @@ bool nl_fingerprint_unpack(struct nl_fingerprint_view *view, struct nl_str items
         view->count[p] = count;
         for (uint32_t i = 0; i < count; i++)
             get_item(&reader, &view->items[p][i]);
-        if (!add_up(view->items[p], count))
+        if (!shares_add_up(view->items[p], count))
             return false;
     }
     return !reader.short_ && reader.at == reader.end;

@@ -53,7 +53,7 @@ static int open_two(int top, const char *sha256)
     return openat(top, two, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static void name_of(char name[NL_DIGEST_TEXT + 4], const char *sha256)
+static void artefact_file_name(char name[NL_DIGEST_TEXT + 4], const char *sha256)
 {
     snprintf(name, NL_DIGEST_TEXT + 4, "%.64s.zst", sha256);
 }
@@ -82,7 +82,7 @@ bool nl_artefact_touch(const char *ledger, const char *sha256)
     struct stat info;
     if (!nl_digest_is_text(sha256))
         return false;
-    name_of(name, sha256);
+    artefact_file_name(name, sha256);
     int top = open_top(ledger, false), two = top >= 0 ? open_two(top, sha256) : -1;
     bool there =
         two >= 0 && fstatat(two, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
@@ -102,7 +102,7 @@ bool nl_artefact_stored(const char *ledger, const char *sha256, uint64_t *bytes)
     struct stat info;
     if (!nl_digest_is_text(sha256))
         return false;
-    name_of(name, sha256);
+    artefact_file_name(name, sha256);
     int top = open_top(ledger, false), two = top >= 0 ? open_two(top, sha256) : -1;
     bool there = two >= 0 && fstatat(two, name, &info, AT_SYMLINK_NOFOLLOW) == 0;
     if (there)
@@ -211,7 +211,7 @@ static bool put_in_place(int top, const char *temporary, const char *sha256)
         return false;
     if (fresh)
         share(top, folder, NL_SHARED_FOLDER);
-    name_of(name, sha256);
+    artefact_file_name(name, sha256);
     bool done = renameat(top, temporary, folder, name) == 0 && fsync(folder) == 0;
     int failure = errno;
     close(folder);
@@ -329,7 +329,7 @@ static struct nl_stream *open_artefact(const char *ledger, const char *sha256, c
 {
     char name[NL_DIGEST_TEXT + 4];
     struct stat info;
-    name_of(name, sha256);
+    artefact_file_name(name, sha256);
     int top = open_top(ledger, false), two = top >= 0 ? open_two(top, sha256) : -1;
     int fd = two >= 0 ? openat(two, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
     int failure = errno;

@@ -35,7 +35,7 @@ static bool names_another(int folder, const char *name)
     return names;
 }
 
-static bool refuse(const char *folder, const char *name, const char *why, struct nl_err *err)
+static bool refuse_entry(const char *folder, const char *name, const char *why, struct nl_err *err)
 {
     nl_err_at(err, folder, -1);
     return nl_fail(err, NL_FORMAT,
@@ -54,12 +54,12 @@ bool nl_ledger_files_ours(const char *folder, struct nl_err *err)
         if (fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         if (S_ISLNK(info.st_mode))
-            done = refuse(folder, name, "is a symbolic link", err);
+            done = refuse_entry(folder, name, "is a symbolic link", err);
         else if ((info.st_mode & S_IFMT) != parts[i].type)
-            done = refuse(folder, name,
-                          parts[i].type == S_IFDIR ? "is not a folder" : "is not a file", err);
+            done = refuse_entry(
+                folder, name, parts[i].type == S_IFDIR ? "is not a folder" : "is not a file", err);
         else if (strstr(name, "-journal") && names_another(fd, name))
-            done = refuse(folder, name, "names another file", err);
+            done = refuse_entry(folder, name, "names another file", err);
     }
     if (fd >= 0)
         close(fd);

@@ -46,7 +46,7 @@ bool nl_roofkeep_put(struct nl_ledger *ledger, const struct nl_host_roofs *roofs
 
 /* Rows are input like any other: a text that does not fit is cut, a number
  * that is none is unknown. */
-static void take_text(char *room, size_t size, sqlite3_stmt *rows, int column)
+static void read_text(char *room, size_t size, sqlite3_stmt *rows, int column)
 {
     const char *text = (const char *)sqlite3_column_text(rows, column);
     snprintf(room, size, "%s", text ? text : "");
@@ -62,12 +62,12 @@ static struct nl_host_roof take_row(sqlite3_stmt *rows, int column)
 {
     struct nl_host_roof roof = {0};
     int64_t threads = sqlite3_column_int64(rows, column + 2);
-    take_text(roof.device, sizeof roof.device, rows, column);
-    take_text(roof.type, sizeof roof.type, rows, column + 1);
+    read_text(roof.device, sizeof roof.device, rows, column);
+    read_text(roof.type, sizeof roof.type, rows, column + 1);
     roof.threads = threads > 0 && threads < 1000000 ? (uint32_t)threads : 0;
     roof.flops_per_s = take_rate(rows, column + 3);
     roof.bytes_per_s = take_rate(rows, column + 4);
-    take_text(roof.with, sizeof roof.with, rows, column + 5);
+    read_text(roof.with, sizeof roof.with, rows, column + 5);
     roof.measured_ns = sqlite3_column_int64(rows, column + 6);
     return roof;
 }
@@ -110,7 +110,7 @@ bool nl_roofkeep_get(struct nl_ledger *ledger, const struct nl_host_roofs *facts
         ledger, err, "SELECT cpu, " FIGURES " FROM roofs WHERE " OF_HOST " ORDER BY 2, 3, 4", "tti",
         facts->host, facts->cpu, (int64_t)facts->processors);
     while (rows && (*roofs)->count < (size_t)count && nl_ledgerdb_next(err, ledger, rows, &ok)) {
-        take_text((*roofs)->cpu, sizeof(*roofs)->cpu, rows, 0);
+        read_text((*roofs)->cpu, sizeof(*roofs)->cpu, rows, 0);
         (*roofs)->items[(*roofs)->count++] = take_row(rows, 1);
     }
     if (rows)
@@ -130,9 +130,9 @@ bool nl_roofkeep_host(struct nl_ledger *ledger, int64_t run, struct nl_host_roof
     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         const char *key = (const char *)sqlite3_column_text(rows, 0);
         if (key && strcmp(key, "hardware.host_name") == 0)
-            take_text(facts->host, sizeof facts->host, rows, 1);
+            read_text(facts->host, sizeof facts->host, rows, 1);
         else if (key && strcmp(key, "hardware.cpu_model") == 0)
-            take_text(facts->cpu, sizeof facts->cpu, rows, 1);
+            read_text(facts->cpu, sizeof facts->cpu, rows, 1);
         else
             facts->processors = (uint32_t)sqlite3_column_int(rows, 1);
     }
@@ -148,8 +148,8 @@ bool nl_roofkeep_merge(struct nl_ledger *from, struct nl_ledger *into, struct nl
         return false;
     while (done && nl_ledgerdb_next(err, from, rows, &ok)) {
         struct nl_host_roofs host = {.processors = (uint32_t)sqlite3_column_int(rows, 2)};
-        take_text(host.host, sizeof host.host, rows, 0);
-        take_text(host.cpu, sizeof host.cpu, rows, 1);
+        read_text(host.host, sizeof host.host, rows, 0);
+        read_text(host.cpu, sizeof host.cpu, rows, 1);
         struct nl_host_roof roof = take_row(rows, 3);
         done = put_row(into, &host, &roof, err);
     }

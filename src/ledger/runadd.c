@@ -204,7 +204,7 @@ static uint64_t kept_bytes(const struct nl_runkept *kept)
 }
 
 /* Artefacts and rows of what was read. *again: the run appeared meanwhile. */
-static bool keep(struct one *one, bool *again, struct nl_err *err)
+static bool store_run(struct one *one, bool *again, struct nl_err *err)
 {
     const struct nl_add_options *options = one->adding->options;
     struct nl_runkept kept;
@@ -266,7 +266,7 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
     if (!read_word(one, err))
         return false;
     if (one->there.run)
-        return keep(one, again, err);
+        return store_run(one, again, err);
     /* Other files next to the same profile, or the profile's own document. */
     if (!find_there(one, NULL, one->load.id, &known, err))
         return false;
@@ -278,7 +278,7 @@ static bool add_once(struct one *one, bool *again, struct nl_err *err)
         if (!nl_runload_identify(&one->load, word, options, one->job, err) || !read_word(one, err))
             return false;
     }
-    return keep(one, again, err);
+    return store_run(one, again, err);
 }
 
 /* A ledger whose commits do not wait for the disk: nothing is reported before all of

@@ -208,7 +208,8 @@ static bool keep_season(struct nl_ledger *ledger, int64_t run, struct nl_history
     return true;
 }
 
-static bool judge(struct nl_ledger *ledger, int64_t run, struct nl_arena *arena, struct nl_err *err)
+static bool judge_run(struct nl_ledger *ledger, int64_t run, struct nl_arena *arena,
+                      struct nl_err *err)
 {
     struct nl_history_who who;
     struct nl_history history;
@@ -235,7 +236,7 @@ bool nl_runanomaly_judge(struct nl_ledger *ledger, int64_t run, struct nl_err *e
 {
     struct nl_arena arena;
     nl_arena_init(&arena);
-    bool done = judge(ledger, run, &arena, err);
+    bool done = judge_run(ledger, run, &arena, err);
     nl_arena_free(&arena);
     return done;
 }
@@ -279,7 +280,7 @@ bool nl_runanomaly_judge_rest(struct nl_ledger *ledger, struct nl_job *job, stru
 
 /* ---- in words ---- */
 
-static void put_value(struct nl_buf *out, const char *name, double value)
+static void put_metric_value(struct nl_buf *out, const char *name, double value)
 {
     char text[NL_UNIT_TEXT];
     switch (value < 0 ? NL_MEANS_ANY : nl_runfield_meaning(name, NULL)) {
@@ -305,9 +306,9 @@ static bool put_unusual(struct nl_ledger *ledger, int64_t run, struct nl_buf *ou
         if (count++ >= MAX_TOLD)
             continue;
         nl_buf_format(out, "%s%s ", count > 1 ? "; " : "Unusual: ", name);
-        put_value(out, name, sqlite3_column_double(rows, 1));
+        put_metric_value(out, name, sqlite3_column_double(rows, 1));
         nl_buf_text(out, ", usually ");
-        put_value(out, name, sqlite3_column_double(rows, 2));
+        put_metric_value(out, name, sqlite3_column_double(rows, 2));
         if (sqlite3_column_type(rows, 3) != SQLITE_NULL)
             nl_buf_format(out, " (%+.1f %%)", 100 * sqlite3_column_double(rows, 3));
     }

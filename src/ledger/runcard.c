@@ -322,7 +322,7 @@ static bool apply_list(struct nl_ledger *ledger, int64_t run, const struct list 
     return names && ok;
 }
 
-static const char *text_of(const json_t *card, const char *member)
+static const char *card_text(const json_t *card, const char *member)
 {
     return json_string_value(json_object_get(card, member));
 }
@@ -335,8 +335,8 @@ bool nl_runcard_apply(struct nl_ledger *ledger, const json_t *card, int64_t *run
         ledger, err,
         "INSERT INTO runs(id, name, form, input, added_ns, removed_ns, run) "
         "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        "ttttiii", text_of(card, "id"), text_of(card, "name"), text_of(card, "form"),
-        text_of(card, "input"), (int64_t)json_integer_value(json_object_get(card, "added_ns")),
+        "ttttiii", card_text(card, "id"), card_text(card, "name"), card_text(card, "form"),
+        card_text(card, "input"), (int64_t)json_integer_value(json_object_get(card, "added_ns")),
         json_is_integer(removed) ? (int64_t)json_integer_value(removed) : INT64_MIN,
         *run ? *run : INT64_MIN);
     *run = sqlite3_last_insert_rowid(ledger->db);

@@ -74,8 +74,8 @@ static bool find_facts(struct nl_ledger *ledger, const char *name, const char *c
 
 #define MAX_NAMES_SHOWN 8 /* names in a message */
 
-static bool refuse(const char *name, const char *why, const struct nl_field *fields, size_t count,
-                   struct nl_err *err)
+static bool refuse_name(const char *name, const char *why, const struct nl_field *fields,
+                        size_t count, struct nl_err *err)
 {
     struct nl_buf list;
     nl_buf_init(&list, 300);
@@ -133,7 +133,7 @@ bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_fiel
         return true;
     }
     if (count)
-        return refuse(name, "could be several; write one of", some, count, err);
+        return refuse_name(name, "could be several; write one of", some, count, err);
     if (!nl_ledgerdb_number(ledger, &facts, 0, err, "SELECT count(*) FROM keys", ""))
         return false;
     *known = facts > 0 && !could_be_set(name);
@@ -143,10 +143,10 @@ bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_fiel
                     "SELECT key, name, unit FROM keys WHERE instr(name, ?1) ORDER BY name", some,
                     MAX_NAMES_SHOWN, &count, arena, err))
         return false;
-    return refuse(name,
-                  count ? "is nothing that a run has; near it are"
-                        : "is nothing that a run has; `neurolens show @` lists the names",
-                  some, count, err);
+    return refuse_name(name,
+                       count ? "is nothing that a run has; near it are"
+                             : "is nothing that a run has; `neurolens show @` lists the names",
+                       some, count, err);
 }
 
 /* A date, with or without a time, UTC. */

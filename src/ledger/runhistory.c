@@ -32,7 +32,7 @@ static const char *const names[NL_HISTORY_FACTS] = {[NAME] = "run.name",
     "'workload.batch_size', 'workload.sequence_length', 'software.backend', "                      \
     "'hardware.device_name', 'hardware.device_count', 'hardware.host_name')"
 
-static int place_of(const char *name)
+static int fact_index(const char *name)
 {
     for (int i = 0; i < NL_HISTORY_FACTS; i++)
         if (strcmp(names[i], name) == 0)
@@ -42,7 +42,7 @@ static int place_of(const char *name)
 
 void nl_runhistory_take(struct nl_history_who *who, const char *name, const char *value)
 {
-    int place = place_of(name);
+    int place = fact_index(name);
     if (place >= 0)
         who->facts[place] = value;
 }
@@ -104,7 +104,7 @@ static bool fits(struct nl_ledger *ledger, const struct nl_history_who *who, int
         known += who->facts[i] != NULL;
     sqlite3_stmt *rows = nl_ledgerdb_ask(ledger, err, FACTS_SQL, "i", run);
     while (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
-        int place = place_of((const char *)sqlite3_column_text(rows, 0));
+        int place = fact_index((const char *)sqlite3_column_text(rows, 0));
         const char *mine = place >= 0 ? who->facts[place] : NULL;
         const char *text = (const char *)sqlite3_column_text(rows, 1);
         if (!mine || !text || strcmp(mine, text) != 0)

@@ -159,7 +159,7 @@ bool nl_runkeep_event(struct nl_ledger *ledger, int64_t run, const char *command
 }
 
 /* "trace.json", or "ranks (8 files)". */
-static const char *name_of(const struct nl_runload *load, struct nl_buf *name)
+static const char *input_name(const struct nl_runload *load, struct nl_buf *name)
 {
     struct nl_str word = nl_str(load->word);
     if (load->inputs.count == 1)
@@ -183,7 +183,7 @@ static bool make_run(struct nl_ledger *ledger, int64_t *run, const struct nl_run
         nl_ledgerdb_do(ledger, err,
                        "INSERT INTO runs(id, name, form, input, added_ns) "
                        "VALUES(?1, ?2, ?3, ?4, ?5)",
-                       "tttti", load->id, name_of(load, &name),
+                       "tttti", load->id, input_name(load, &name),
                        load->is_document ? "document" : "profile", load->input, nl_calendar_ns());
     *run = sqlite3_last_insert_rowid(ledger->db);
     nl_buf_release(&name);

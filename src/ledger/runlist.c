@@ -263,7 +263,7 @@ static bool count_rest(struct list *list, struct nl_result *result, struct nl_er
     return done;
 }
 
-static bool fill(struct list *list, struct nl_result *result, struct nl_err *err)
+static bool add_run_rows(struct list *list, struct nl_result *result, struct nl_err *err)
 {
     struct nl_buf sql;
     uint64_t limit = list->options->limit;
@@ -318,7 +318,7 @@ struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_
     struct nl_result *result = NULL;
     if (add_filters(list, err) && choose_columns(list, err) && choose_order(list, err)) {
         result = start_result(list);
-        if (!fill(list, result, err)) {
+        if (!add_run_rows(list, result, err)) {
             nl_result_free(result);
             result = NULL;
         }

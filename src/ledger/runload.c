@@ -221,7 +221,7 @@ static bool write_document(struct nl_runload *load, const struct nl_runfingerpri
     return done;
 }
 
-static bool judge(struct nl_runload *load, struct nl_job *job, struct nl_err *err)
+static bool make_findings(struct nl_runload *load, struct nl_job *job, struct nl_err *err)
 {
     struct nl_analyze_options options = {0};
     load->findings = nl_findings_new(load->trace, &options, job, err);
@@ -236,7 +236,7 @@ static bool read_profile(struct nl_runload *load, const struct nl_add_options *o
         return false;
     find_used(load);
     struct nl_runfingerprint *print =
-        judge(load, job, err) ? nl_runfingerprint_new(load->trace, NULL, job, err) : NULL;
+        make_findings(load, job, err) ? nl_runfingerprint_new(load->trace, NULL, job, err) : NULL;
     bool done = print && write_document(load, print, job, err) &&
                 (!add_yaml(load) || write_document(load, print, job, err));
     if (done)
@@ -273,7 +273,7 @@ static bool read_document_trace(struct nl_runload *load, const struct nl_add_opt
         !json_is_true(nl_runrows_value(load->document, "coverage.timeline_complete")))
         return true;
     load->trace = load_trace(load, options, job, err);
-    return load->trace && judge(load, job, err) &&
+    return load->trace && make_findings(load, job, err) &&
            nl_ledger_fingerprint_make(&load->print, load->trace, job, err);
 }
 

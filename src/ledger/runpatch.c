@@ -38,7 +38,7 @@ static json_t *value_of(const char *text)
     return json_string(text);
 }
 
-static void put(struct nl_json *json, const json_t *value, bool row);
+static void put_json_value(struct nl_json *json, const json_t *value, bool row);
 
 /* `row`: all on one line. So stand the elements of lists, except those that have their own list of
  * items (the steps of a rank). */
@@ -54,17 +54,17 @@ static void put_members(struct nl_json *json, const json_t *value, bool row)
     json_object_foreach((json_t *)(uintptr_t)value, key, member)
     {
         nl_json_key(json, key);
-        put(json, member, row);
+        put_json_value(json, member, row);
     }
     for (size_t i = 0; list && i < json_array_size(value); i++) {
         const json_t *element = json_array_get(value, i);
-        put(json, element, row || !json_object_get(element, "items"));
+        put_json_value(json, element, row || !json_object_get(element, "items"));
     }
     nl_json_close(json, list ? ']' : '}');
     json->indent = indent;
 }
 
-static void put(struct nl_json *json, const json_t *value, bool row)
+static void put_json_value(struct nl_json *json, const json_t *value, bool row)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -96,7 +96,7 @@ static bool write_text(const json_t *document, struct nl_buf *text, struct nl_er
     struct nl_json json;
     nl_buf_clear(text);
     nl_json_to_buf(&json, text, INDENT);
-    put(&json, document, false);
+    put_json_value(&json, document, false);
     return !text->overflow || nl_fail(err, NL_LIMIT, "the document is over %zu bytes", text->max);
 }
 

@@ -56,8 +56,8 @@ static const char *text(const json_t *object, const char *member)
 
 /* ---- facts ---- */
 
-static bool key_of(struct nl_ledger *ledger, const char *name, const char *unit, int64_t *key,
-                   struct nl_err *err)
+static bool find_or_add_key(struct nl_ledger *ledger, const char *name, const char *unit,
+                            int64_t *key, struct nl_err *err)
 {
     if (!nl_ledgerdb_number(ledger, key, 0, err, "SELECT key FROM keys WHERE name = ?1", "t", name))
         return false;
@@ -69,8 +69,8 @@ static bool key_of(struct nl_ledger *ledger, const char *name, const char *unit,
                               name);
 }
 
-static bool put_text(struct nl_ledger *ledger, int64_t run, int64_t key, const char *value,
-                     struct nl_err *err)
+static bool put_text_fact(struct nl_ledger *ledger, int64_t run, int64_t key, const char *value,
+                          struct nl_err *err)
 {
     struct nl_buf safe;
     nl_buf_init(&safe, MAX_TEXT);
@@ -89,7 +89,7 @@ static bool put_fact(struct nl_ledger *ledger, int64_t run, const char *name, co
     int64_t key;
     if (!value || json_is_null(value) || json_is_array(value) || json_is_object(value))
         return true;
-    if (!key_of(ledger, name, unit, &key, err))
+    if (!find_or_add_key(ledger, name, unit, &key, err))
         return false;
     if (json_is_integer(value)) {
         int64_t exact = (int64_t)json_integer_value(value);
@@ -103,8 +103,8 @@ static bool put_fact(struct nl_ledger *ledger, int64_t run, const char *name, co
                               key, json_real_value(value), number);
     }
     if (json_is_boolean(value))
-        return put_text(ledger, run, key, json_is_true(value) ? "true" : "false", err);
-    return put_text(ledger, run, key, json_string_value(value), err);
+        return put_text_fact(ledger, run, key, json_is_true(value) ? "true" : "false", err);
+    return put_text_fact(ledger, run, key, json_string_value(value), err);
 }
 
 static bool put_objects(struct nl_ledger *ledger, int64_t run, const json_t *document,

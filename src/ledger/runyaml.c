@@ -23,7 +23,7 @@ struct place {
     struct nl_err *err;
 };
 
-static bool refuse(struct place *place, const yaml_event_t *event, const char *why)
+static bool refuse_event(struct place *place, const yaml_event_t *event, const char *why)
 {
     return nl_fail(place->err, NL_FORMAT, "line %zu: %s", event->start_mark.line + 1, why);
 }
@@ -34,7 +34,7 @@ static bool take_key(struct place *place, const yaml_event_t *event)
     int len = snprintf(place->key + start, MAX_KEY - start, "%s%s", start ? "." : "",
                        (const char *)event->data.scalar.value);
     if (len < 0 || (size_t)len >= MAX_KEY - start)
-        return refuse(place, event, "this name is too long");
+        return refuse_event(place, event, "this name is too long");
     place->wants_value = true;
     return true;
 }
@@ -52,16 +52,16 @@ static bool take_value(struct place *place, const yaml_event_t *event)
     struct nl_runyaml *yaml = place->yaml;
     const char *value = plain_value(event);
     if (yaml->count == MAX_SETTINGS)
-        return refuse(place, event, "more than 1000 values");
+        return refuse_event(place, event, "more than 1000 values");
     for (size_t i = 0; i < yaml->count; i++)
         if (strcmp(yaml->items[i].key, place->key) == 0)
-            return refuse(place, event, "this name was given before");
+            return refuse_event(place, event, "this name was given before");
     struct nl_rundoc_setting setting = {nl_arena_text(&yaml->arena, place->key, strlen(place->key)),
                                         nl_arena_text(&yaml->arena, value, strlen(value))};
     struct nl_err wrong;
     nl_err_clear(&wrong);
     if (!nl_rundoc_setting_check(&setting, &wrong))
-        return refuse(place, event, wrong.text);
+        return refuse_event(place, event, wrong.text);
     nl_grow(&yaml->items, &yaml->cap, yaml->count + 1);
     yaml->items[yaml->count++] = setting;
     place->wants_value = false;
@@ -71,9 +71,9 @@ static bool take_value(struct place *place, const yaml_event_t *event)
 static bool open_mapping(struct place *place, const yaml_event_t *event)
 {
     if (place->depth == MAX_DEPTH)
-        return refuse(place, event, "mappings are nested too deeply");
+        return refuse_event(place, event, "mappings are nested too deeply");
     if (place->depth && !place->wants_value)
-        return refuse(place, event, "a name is expected here");
+        return refuse_event(place, event, "a name is expected here");
     place->starts[++place->depth] = place->wants_value ? strlen(place->key) : 0;
     place->wants_value = false;
     return true;
@@ -83,7 +83,7 @@ static bool take_event(struct place *place, const yaml_event_t *event, unsigned 
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return ++*documents == 1 || refuse(place, event, "only one document is read");
+        return ++*documents == 1 || refuse_event(place, event, "only one document is read");
     case YAML_MAPPING_START_EVENT: return open_mapping(place, event);
     case YAML_MAPPING_END_EVENT:
         place->depth--;
@@ -91,10 +91,12 @@ static bool take_event(struct place *place, const yaml_event_t *event, unsigned 
         return true;
     case YAML_SCALAR_EVENT:
         if (!place->depth) /* a document of comments alone is one empty scalar */
-            return !event->data.scalar.length || refuse(place, event, "NAME: VALUE is expected");
+            return !event->data.scalar.length ||
+                   refuse_event(place, event, "NAME: VALUE is expected");
         return place->wants_value ? take_value(place, event) : take_key(place, event);
-    case YAML_SEQUENCE_START_EVENT: return refuse(place, event, "a list is not a value here");
-    case YAML_ALIAS_EVENT: return refuse(place, event, "aliases are not read; write the value");
+    case YAML_SEQUENCE_START_EVENT: return refuse_event(place, event, "a list is not a value here");
+    case YAML_ALIAS_EVENT:
+        return refuse_event(place, event, "aliases are not read; write the value");
     default: return true;
     }
 }

@@ -47,7 +47,7 @@ static int64_t threshold(const struct nl_flame *flame)
     return bound > least ? bound : least;
 }
 
-static struct shown choose(const struct nl_flame *flame)
+static struct shown choose_nodes(const struct nl_flame *flame)
 {
     struct shown shown = {.order = nl_alloc(flame->count * sizeof(uint32_t)),
                           .places = nl_alloc(flame->count * sizeof(uint32_t))};
@@ -137,7 +137,7 @@ static void put_frame_names(struct nl_json *json, const struct nl_flame *flame,
 
 void nl_flame_json(struct nl_json *json, const struct nl_flame *flame)
 {
-    struct shown shown = choose(flame);
+    struct shown shown = choose_nodes(flame);
     nl_json_open(json, '{');
     nl_json_put_text(json, "name", flame->source->name);
     nl_json_put_text(json, "title", flame->source->title);

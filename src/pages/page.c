@@ -71,7 +71,7 @@ static bool put_tail(FILE *out, struct nl_err *err)
 
 /* ---- the answer as plain HTML ---- */
 
-static void put_text(FILE *out, const char *before, const char *text, const char *after)
+static void put_html_text(FILE *out, const char *before, const char *text, const char *after)
 {
     fputs(before, out);
     nl_markup_html(out, nl_str(text));
@@ -80,22 +80,22 @@ static void put_text(FILE *out, const char *before, const char *text, const char
 
 static void put_finding(FILE *out, const struct nl_finding *finding)
 {
-    put_text(out, "<li><p><strong>", finding->title, "</strong></p><ul>");
+    put_html_text(out, "<li><p><strong>", finding->title, "</strong></p><ul>");
     for (size_t i = 0; i < finding->evidence_count; i++)
-        put_text(out, "<li>", finding->evidence[i].says, "</li>");
+        put_html_text(out, "<li>", finding->evidence[i].says, "</li>");
     fputs("</ul><ol>", out);
     for (const struct nl_suggestion *next = finding->suggestions; next && next->action; next++)
-        put_text(out, "<li>", next->action, "</li>");
+        put_html_text(out, "<li>", next->action, "</li>");
     fputs("</ol></li>\n", out);
 }
 
 static void put_plain(FILE *out, const struct nl_page *page, const struct nl_report *report)
 {
-    put_text(out, "<main id=\"app\"><h1>", page->title, "</h1>\n");
+    put_html_text(out, "<main id=\"app\"><h1>", page->title, "</h1>\n");
     if (page->template && page->template->front)
-        put_text(out, "<p>", page->template->front, "</p>\n");
+        put_html_text(out, "<p>", page->template->front, "</p>\n");
     for (size_t i = 0; report && i < report->headline_count; i++)
-        put_text(out, "<p>", report->headlines[i], "</p>\n");
+        put_html_text(out, "<p>", report->headlines[i], "</p>\n");
     if (report && report->findings && report->findings->count) {
         fputs("<h2>Findings</h2><ol>\n", out);
         for (size_t i = 0; i < report->findings->count; i++)

@@ -26,7 +26,7 @@ struct reader {
     struct nl_err *err;
 };
 
-static bool refuse(struct reader *r, const yaml_node_t *node, const char *why)
+static bool refuse_node(struct reader *r, const yaml_node_t *node, const char *why)
 {
     return nl_fail(r->err, NL_USAGE, "line %zu, column %zu: %s", node->start_mark.line + 1,
                    node->start_mark.column + 1, why);
@@ -40,9 +40,9 @@ static const char *scalar(const yaml_node_t *node)
 static bool take_text(struct reader *r, const yaml_node_t *node, const char **text)
 {
     if (node->type != YAML_SCALAR_NODE || !node->data.scalar.length)
-        return refuse(r, node, "expected a text");
+        return refuse_node(r, node, "expected a text");
     if (strlen(scalar(node)) != node->data.scalar.length)
-        return refuse(r, node, "expected a text without NUL");
+        return refuse_node(r, node, "expected a text without NUL");
     *text = nl_arena_text(&r->template->arena, scalar(node), node->data.scalar.length);
     return true;
 }
@@ -50,7 +50,8 @@ static bool take_text(struct reader *r, const yaml_node_t *node, const char **te
 static bool take_draw(struct reader *r, const yaml_node_t *node, bool *bars)
 {
     *bars = !strcmp(scalar(node), "bars");
-    return *bars || !strcmp(scalar(node), "table") || refuse(r, node, "expected table or bars");
+    return *bars || !strcmp(scalar(node), "table") ||
+           refuse_node(r, node, "expected table or bars");
 }
 
 static bool take_hide(struct reader *r, const yaml_node_t *node)
@@ -65,7 +66,7 @@ static bool take_hide(struct reader *r, const yaml_node_t *node)
     for (size_t i = 1; i < PARTS; i++)
         list = nl_arena_format(&r->template->arena, "%s%s%s", list, i + 1 < PARTS ? ", " : " or ",
                                parts[i]);
-    return refuse(r, node, nl_arena_format(&r->template->arena, "expected %s", list));
+    return refuse_node(r, node, nl_arena_format(&r->template->arena, "expected %s", list));
 }
 
 static bool take_rows(struct reader *r, const yaml_node_t *node, size_t *rows)
@@ -73,7 +74,7 @@ static bool take_rows(struct reader *r, const yaml_node_t *node, size_t *rows)
     char *end;
     long number = strtol(scalar(node), &end, 10);
     if (*end || number < 1 || number > 10000)
-        return refuse(r, node, "expected a number of rows from 1 to 10000");
+        return refuse_node(r, node, "expected a number of rows from 1 to 10000");
     *rows = (size_t)number;
     return true;
 }
@@ -84,7 +85,7 @@ static bool take_analysis(struct reader *r, const yaml_node_t *node,
     section->line = node->start_mark.line + 1;
     section->analysis = nl_analysis_find(scalar(node));
     return section->analysis ||
-           refuse(r, node, "no analysis of that name; `neurolens help sections` lists them");
+           refuse_node(r, node, "no analysis of that name; `neurolens help sections` lists them");
 }
 
 static bool take_member(struct reader *r, struct nl_template_section *section,
@@ -102,7 +103,7 @@ static bool take_member(struct reader *r, struct nl_template_section *section,
     if (!strcmp(name, "analysis"))
         return take_analysis(r, value, section);
     if (strcmp(name, "sql") != 0)
-        return refuse(r, key, "expected title, text, draw, sql, analysis or rows");
+        return refuse_node(r, key, "expected title, text, draw, sql, analysis or rows");
     section->line = value->start_mark.line + 1;
     return take_text(r, value, &section->sql);
 }
@@ -110,9 +111,9 @@ static bool take_member(struct reader *r, struct nl_template_section *section,
 static bool take_section(struct reader *r, const yaml_node_t *node)
 {
     if (node->type != YAML_MAPPING_NODE)
-        return refuse(r, node, "expected title: and sql: or analysis:");
+        return refuse_node(r, node, "expected title: and sql: or analysis:");
     if (r->template->section_count == NL_TEMPLATE_SECTIONS)
-        return refuse(r, node, "expected at most 32 sections");
+        return refuse_node(r, node, "expected at most 32 sections");
     struct nl_template_section *section = &r->template->sections[r->template->section_count];
     *section = (struct nl_template_section){0};
     for (const yaml_node_pair_t *pair = node->data.mapping.pairs.start;
@@ -121,11 +122,11 @@ static bool take_section(struct reader *r, const yaml_node_t *node)
                          yaml_document_get_node(&r->document, pair->value)))
             return false;
     if (!section->title || (!section->sql && !section->analysis))
-        return refuse(r, node, "expected title: and sql: or analysis: in this section");
+        return refuse_node(r, node, "expected title: and sql: or analysis: in this section");
     if (section->sql && section->analysis)
-        return refuse(r, node, "expected sql: or analysis: in this section, not both");
+        return refuse_node(r, node, "expected sql: or analysis: in this section, not both");
     if (section->sql && section->rows)
-        return refuse(r, node, "rows: is for analysis:; SQL has LIMIT");
+        return refuse_node(r, node, "rows: is for analysis:; SQL has LIMIT");
     r->template->section_count++;
     return true;
 }
@@ -134,7 +135,7 @@ static bool take_list(struct reader *r, const yaml_node_t *node,
                       bool (*take)(struct reader *r, const yaml_node_t *node))
 {
     if (node->type != YAML_SEQUENCE_NODE)
-        return refuse(r, node, "expected a list");
+        return refuse_node(r, node, "expected a list");
     for (const yaml_node_item_t *item = node->data.sequence.items.start;
          item < node->data.sequence.items.top; item++)
         if (!take(r, yaml_document_get_node(&r->document, *item)))
@@ -155,7 +156,7 @@ static bool take_top(struct reader *r, const yaml_node_t *key, const yaml_node_t
         return take_list(r, value, take_section);
     if (!strcmp(name, "hide"))
         return take_list(r, value, take_hide);
-    return refuse(r, key, "expected title, logo, front, sections or hide");
+    return refuse_node(r, key, "expected title, logo, front, sections or hide");
 }
 
 static bool read_document(struct reader *r)
@@ -164,7 +165,7 @@ static bool read_document(struct reader *r)
     if (!root)
         return nl_fail(r->err, NL_USAGE, "line 1, column 1: expected title:, sections: or others");
     if (root->type != YAML_MAPPING_NODE)
-        return refuse(r, root, "expected title, logo, front, sections or hide");
+        return refuse_node(r, root, "expected title, logo, front, sections or hide");
     for (const yaml_node_pair_t *pair = root->data.mapping.pairs.start;
          pair < root->data.mapping.pairs.top; pair++)
         if (!take_top(r, yaml_document_get_node(&r->document, pair->key),

@@ -18,12 +18,12 @@ struct compile {
 
 static struct doc_node *compile_node(struct compile *compile, json_t *json);
 
-static bool refuse(const struct compile *compile, const char *keyword, const char *why)
+static bool refuse_keyword(const struct compile *compile, const char *keyword, const char *why)
 {
     return nl_fail(compile->err, NL_FORMAT, "schema: %s: %s", keyword, why);
 }
 
-static const char *keep(const struct compile *compile, json_t *text)
+static const char *copy_text(const struct compile *compile, json_t *text)
 {
     return nl_arena_text(&compile->schema->arena, json_string_value(text),
                          json_string_length(text));
@@ -51,9 +51,9 @@ static bool take_type(struct compile *compile, struct doc_node *node, json_t *va
         unsigned bit = type_bit(json_array_get(value, i));
         node->types |= bit;
         if (!bit)
-            return refuse(compile, "type", "not a type");
+            return refuse_keyword(compile, "type", "not a type");
     }
-    return node->types ? true : refuse(compile, "type", "not a type");
+    return node->types ? true : refuse_keyword(compile, "type", "not a type");
 }
 
 static bool take_enum(struct compile *compile, struct doc_node *node, json_t *value)
@@ -63,20 +63,20 @@ static bool take_enum(struct compile *compile, struct doc_node *node, json_t *va
     for (size_t i = 0; i < count; i++) {
         json_t *item = json_array_get(value, i);
         if (json_is_string(item))
-            node->choices[node->choice_count++] = keep(compile, item);
+            node->choices[node->choice_count++] = copy_text(compile, item);
         else if (json_is_null(item))
             node->null_choice = true;
         else
-            return refuse(compile, "enum", "only texts and null are understood");
+            return refuse_keyword(compile, "enum", "only texts and null are understood");
     }
-    return count ? true : refuse(compile, "enum", "no values");
+    return count ? true : refuse_keyword(compile, "enum", "no values");
 }
 
 static bool take_const(struct compile *compile, struct doc_node *node, json_t *value)
 {
     if (!json_is_string(value))
-        return refuse(compile, "const", "only a text is understood");
-    node->constant = keep(compile, value);
+        return refuse_keyword(compile, "const", "only a text is understood");
+    node->constant = copy_text(compile, value);
     return true;
 }
 
@@ -86,7 +86,7 @@ static bool take_properties(struct compile *compile, struct doc_node *node, json
     json_t *item;
     size_t count = json_object_size(value);
     if (!json_is_object(value) || count > DOC_MEMBERS)
-        return refuse(compile, "properties", "not an object of at most 64 members");
+        return refuse_keyword(compile, "properties", "not an object of at most 64 members");
     node->members = nl_arena_alloc(&compile->schema->arena, (count + 1) * sizeof *node->members);
     json_object_foreach(value, name, item)
     {
@@ -106,7 +106,8 @@ static bool take_required(struct compile *compile, struct doc_node *node, json_t
         struct doc_member *member =
             name ? (struct doc_member *)doc_member_find(node, nl_str(name)) : NULL;
         if (!member)
-            return refuse(compile, "required", "a name that is not in properties before it");
+            return refuse_keyword(compile, "required",
+                                  "a name that is not in properties before it");
         member->required = true;
     }
     return true;
@@ -115,8 +116,9 @@ static bool take_required(struct compile *compile, struct doc_node *node, json_t
 static bool take_additional(struct compile *compile, struct doc_node *node, json_t *value)
 {
     node->closed = json_is_false(value);
-    return node->closed ? true
-                        : refuse(compile, "additionalProperties", "only false is understood");
+    return node->closed
+               ? true
+               : refuse_keyword(compile, "additionalProperties", "only false is understood");
 }
 
 static bool take_items(struct compile *compile, struct doc_node *node, json_t *value)
@@ -128,7 +130,7 @@ static bool take_size(const struct compile *compile, const char *keyword, json_t
                       size_t *size)
 {
     if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return refuse(compile, keyword, "not a size");
+        return refuse_keyword(compile, keyword, "not a size");
     *size = (size_t)json_integer_value(value);
     return true;
 }
@@ -152,31 +154,31 @@ static bool take_minimum(struct compile *compile, struct doc_node *node, json_t 
 {
     node->has_minimum = json_is_number(value);
     node->minimum = json_number_value(value);
-    return node->has_minimum ? true : refuse(compile, "minimum", "not a number");
+    return node->has_minimum ? true : refuse_keyword(compile, "minimum", "not a number");
 }
 
 static bool take_maximum(struct compile *compile, struct doc_node *node, json_t *value)
 {
     node->has_maximum = json_is_number(value);
     node->maximum = json_number_value(value);
-    return node->has_maximum ? true : refuse(compile, "maximum", "not a number");
+    return node->has_maximum ? true : refuse_keyword(compile, "maximum", "not a number");
 }
 
 static bool take_pattern(struct compile *compile, struct doc_node *node, json_t *value)
 {
     struct doc_schema *schema = compile->schema;
     if (!json_is_string(value))
-        return refuse(compile, "pattern", "not a text");
-    node->pattern = keep(compile, value);
+        return refuse_keyword(compile, "pattern", "not a text");
+    node->pattern = copy_text(compile, value);
     size_t length = strlen(node->pattern);
     if (length < 2 || node->pattern[0] != '^' || node->pattern[length - 1] != '$')
-        return refuse(compile, "pattern", "only whole texts are matched: ^...$");
+        return refuse_keyword(compile, "pattern", "only whole texts are matched: ^...$");
     node->regex = nl_arena_alloc(&schema->arena, sizeof *node->regex);
     int wrong = regcomp(node->regex, node->pattern, REG_EXTENDED | REG_NOSUB);
     if (wrong == REG_ESPACE)
         nl_memory_exhausted(strlen(node->pattern));
     if (wrong)
-        return refuse(compile, "pattern", "not an expression");
+        return refuse_keyword(compile, "pattern", "not an expression");
     nl_grow(&schema->regexes, &schema->regex_cap, schema->regex_count + 1);
     schema->regexes[schema->regex_count++] = node->regex;
     return true;
@@ -185,7 +187,7 @@ static bool take_pattern(struct compile *compile, struct doc_node *node, json_t 
 static bool take_description(struct compile *compile, struct doc_node *node, json_t *value)
 {
     if (json_is_string(value))
-        node->description = keep(compile, value);
+        node->description = copy_text(compile, value);
     return true;
 }
 
@@ -218,7 +220,7 @@ static bool take_keyword(struct compile *compile, struct doc_node *node, const c
     for (size_t i = 0; i < sizeof keywords / sizeof keywords[0]; i++)
         if (strcmp(keywords[i].name, name) == 0)
             return keywords[i].take(compile, node, value);
-    return refuse(compile, name, "a keyword that is not understood");
+    return refuse_keyword(compile, name, "a keyword that is not understood");
 }
 
 /* ---- nodes ---- */
@@ -231,7 +233,7 @@ static bool follow(struct compile *compile, struct doc_node *node, json_t *json)
     struct doc_node own = {0};
     json_t *type = json_object_get(json, "type"), *text = json_object_get(json, "description");
     if (json_object_size(json) != 1u + (type != NULL) + (text != NULL))
-        return refuse(compile, "$ref", "only type and description may be given beside it");
+        return refuse_keyword(compile, "$ref", "only type and description may be given beside it");
     if (type && !take_type(compile, &own, type))
         return false;
     for (size_t i = 0; reference && i < schema->def_count; i++) {
@@ -243,7 +245,7 @@ static bool follow(struct compile *compile, struct doc_node *node, json_t *json)
             node->types = node->types ? node->types & own.types : own.types;
         return !text || take_description(compile, node, text);
     }
-    return refuse(compile, "$ref", "names nothing in $defs before it");
+    return refuse_keyword(compile, "$ref", "names nothing in $defs before it");
 }
 
 static struct doc_node *compile_node(struct compile *compile, json_t *json)
@@ -253,7 +255,7 @@ static struct doc_node *compile_node(struct compile *compile, json_t *json)
     struct doc_node *node = nl_arena_alloc(&compile->schema->arena, sizeof *node);
     node->most_items = SIZE_MAX;
     if (!json_is_object(json)) {
-        (void)refuse(compile, "schema", "a schema that is not an object");
+        (void)refuse_keyword(compile, "schema", "a schema that is not an object");
         return NULL;
     }
     if (json_object_get(json, "$ref"))

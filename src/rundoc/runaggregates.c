@@ -19,8 +19,8 @@ struct gathered {
     uint64_t *sums; /* per group: bytes or operations; NL_NULL_U64 if one row does not say */
 };
 
-static void gather(struct gathered *all, const struct nl_trace *trace, uint32_t key, uint32_t row,
-                   uint32_t slice)
+static void gather_duration(struct gathered *all, const struct nl_trace *trace, uint32_t key,
+                            uint32_t row, uint32_t slice)
 {
     if (slice == NL_NULL_ROW || trace->slice.dur[slice] == NL_NULL_I64)
         return;
@@ -36,7 +36,7 @@ static int by_key(const void *left, const void *right)
 }
 
 /* Sums of a column of the table per group, before groups lose their order of keys. */
-static void add_up(struct gathered *all, const uint64_t *column)
+static void sum_column(struct gathered *all, const uint64_t *column)
 {
     for (size_t i = 0; i < all->samples.count; i++) {
         struct run_group wanted = {.key = all->samples.keys[i]};
@@ -53,10 +53,10 @@ static void group_all(struct gathered *all, const uint64_t *column)
     all->groups = run_samples_group(&all->samples, &all->count);
     all->sums = nl_zalloc((all->count + 1) * sizeof *all->sums);
     if (column)
-        add_up(all, column);
+        sum_column(all, column);
 }
 
-static void release(struct gathered *all)
+static void release_gathered(struct gathered *all)
 {
     run_samples_release(&all->samples);
     nl_free(all->rows);
@@ -106,7 +106,7 @@ static void write_list(struct run_parts *parts, const char *key, struct gathered
     }
     run_close(parts, ']');
     nl_free(order);
-    release(all);
+    release_gathered(all);
 }
 
 static uint64_t sum_of(const struct gathered *all, const struct run_group *group)
@@ -132,7 +132,7 @@ static void write_kernels(struct run_parts *parts)
     for (uint32_t row = 0; row < trace->kernel.rows; row++) {
         uint32_t slice = trace->kernel.slice[row];
         if (slice != NL_NULL_ROW)
-            gather(&all, trace, trace->slice.name[slice], row, slice);
+            gather_duration(&all, trace, trace->slice.name[slice], row, slice);
     }
     group_all(&all, NULL);
     write_list(parts, "kernels", &all, true, kernel_row);
@@ -175,7 +175,7 @@ static void write_ops(struct run_parts *parts)
     for (uint32_t row = 0; row < trace->op.rows; row++) {
         uint32_t slice = trace->op.slice[row];
         if (slice != NL_NULL_ROW)
-            gather(&all, trace, trace->slice.name[slice], row, slice);
+            gather_duration(&all, trace, trace->slice.name[slice], row, slice);
     }
     group_all(&all, trace->op.flops);
     order_calls(&all);
@@ -197,7 +197,7 @@ static void write_named(struct run_parts *parts, const char *key, const uint32_t
     struct gathered all = {0};
     for (uint32_t row = 0; row < rows; row++)
         if (slices[row] != NL_NULL_ROW)
-            gather(&all, trace, trace->slice.name[slices[row]], row, slices[row]);
+            gather_duration(&all, trace, trace->slice.name[slices[row]], row, slices[row]);
     group_all(&all, NULL);
     write_list(parts, key, &all, true, name_row);
 }
@@ -214,7 +214,7 @@ static void write_copies(struct run_parts *parts)
     const struct nl_trace *trace = parts->trace;
     struct gathered all = {0};
     for (uint32_t row = 0; row < trace->copy.rows; row++)
-        gather(&all, trace, trace->copy.kind[row], row, trace->copy.slice[row]);
+        gather_duration(&all, trace, trace->copy.kind[row], row, trace->copy.slice[row]);
     group_all(&all, trace->copy.bytes);
     write_list(parts, "copies", &all, false, copy_row);
 }
@@ -238,7 +238,8 @@ static void write_collectives(struct run_parts *parts)
         if (slice == NL_NULL_ROW)
             continue;
         bool host = trace->slice.kind[slice] != NL_KIND_KERNEL;
-        gather(&all, trace, trace->collective.operation[row] | (host ? HOST_SIDE : 0), row, slice);
+        gather_duration(&all, trace, trace->collective.operation[row] | (host ? HOST_SIDE : 0), row,
+                        slice);
     }
     group_all(&all, trace->collective.bytes);
     write_list(parts, "collectives", &all, false, collective_row);

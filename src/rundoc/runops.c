@@ -109,7 +109,7 @@ static bool comes_before(const struct nl_trace *trace, const struct shape *a, co
 }
 
 /* The first RUN_SHAPES in their order, to the front: all of them need none. */
-static size_t choose(const struct nl_trace *trace, struct shapes *all)
+static size_t choose_shapes(const struct nl_trace *trace, struct shapes *all)
 {
     size_t most = all->count < RUN_SHAPES ? all->count : RUN_SHAPES;
     for (size_t i = 0; i < most; i++)
@@ -134,7 +134,7 @@ void run_write_shapes(struct run_parts *parts, const struct run_ops *ops, const 
     }
     for (size_t i = 0; i < all.count; i++)
         known = known || all.items[i].shapes != NL_NO_NAME || all.items[i].types != NL_NO_NAME;
-    size_t most = known ? choose(trace, &all) : 0;
+    size_t most = known ? choose_shapes(trace, &all) : 0;
     run_u64(parts, "shape_count", known ? all.count : 0);
     run_open(parts, "shapes", '[');
     for (size_t i = 0; i < most; i++) {

@@ -63,7 +63,8 @@ bool run_setting_allowed(const struct doc_node *node, const char *value, struct 
 }
 
 /* The whole key of the member of that name, in whichever object; NULL when there is none. */
-static const char *key_of(const struct doc_schema *schema, const char *name, struct nl_arena *arena)
+static const char *whole_key(const struct doc_schema *schema, const char *name,
+                             struct nl_arena *arena)
 {
     for (size_t i = 0; i < OBJECT_COUNT; i++) {
         const struct doc_node *object = doc_member_find(schema->root, nl_str(objects[i]))->node;
@@ -80,7 +81,7 @@ const char *nl_rundoc_setting_key(const char *word, struct nl_arena *arena)
         return word;
     struct doc_schema schema;
     doc_schema_open(&schema);
-    const char *key = key_of(&schema, word, arena);
+    const char *key = whole_key(&schema, word, arena);
     doc_schema_release(&schema);
     return key ? key : word;
 }
@@ -92,7 +93,7 @@ static const char *nearest_key(const struct doc_schema *schema, const char *want
 {
     struct nl_nearest nearest;
     const char *dot = strrchr(wanted, '.');
-    const char *same = key_of(schema, dot ? dot + 1 : wanted, arena);
+    const char *same = whole_key(schema, dot ? dot + 1 : wanted, arena);
     if (same)
         return same;
     nl_nearest_init(&nearest, wanted);

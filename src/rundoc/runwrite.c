@@ -254,7 +254,7 @@ static bool apply_settings(struct run_parts *parts, struct nl_err *err)
 }
 
 /* Findings and fingerprint: the caller's, or made here. */
-static bool judge(struct run_parts *parts, struct nl_err *err)
+static bool make_findings_and_print(struct run_parts *parts, struct nl_err *err)
 {
     const struct nl_analyze_options everything = {0};
     const struct nl_rundoc_options *options = parts->options;
@@ -297,7 +297,8 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
     run_facts_find(&parts->facts, &parts->schema, parts->trace, parts->device_count);
     parts->memory =
         nl_analysis_run(&nl_analysis_memory, parts->trace, &everything, parts->job, err);
-    bool good = parts->memory && judge(parts, err) && apply_settings(parts, err) &&
+    bool good = parts->memory && make_findings_and_print(parts, err) &&
+                apply_settings(parts, err) &&
                 nl_rundoc_id(parts->id, parts->options->sources, parts->options->source_count, err);
     run_facts_find_peaks(&parts->facts, &parts->schema);
     return good;

@@ -48,7 +48,7 @@ void nl_db_free_sets(struct nl_db *db)
     db->set_bytes = 0;
 }
 
-static int add(struct nl_db *db, const struct nl_function *function)
+static int add_function(struct nl_db *db, const struct nl_function *function)
 {
     int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
     return sqlite3_create_function_v2(db->sqlite, function->name, function->args, flags, db,
@@ -61,7 +61,7 @@ int nl_functions_register(struct nl_db *db)
                                          nl_api_functions};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct nl_function *function = lists[i]; function->name; function++) {
-            int rc = add(db, function);
+            int rc = add_function(db, function);
             if (rc != SQLITE_OK)
                 return rc;
         }

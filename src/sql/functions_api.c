@@ -2,7 +2,7 @@
 #include "timeline/apirole.h"
 #include "sql/functions.h"
 
-static struct nl_str name_of(sqlite3_value *value)
+static struct nl_str argument_text(sqlite3_value *value)
 {
     const char *text = (const char *)sqlite3_value_text(value);
     return text ? (struct nl_str){text, (size_t)sqlite3_value_bytes(value)}
@@ -26,7 +26,7 @@ static void role(sqlite3_context *context, int count, sqlite3_value **args)
     };
     (void)count;
     if (sqlite3_value_type(args[0]) != SQLITE_NULL)
-        sqlite3_result_text(context, names[nl_api_role_of(name_of(args[0]), NULL)], -1,
+        sqlite3_result_text(context, names[nl_api_role_of(argument_text(args[0]), NULL)], -1,
                             SQLITE_STATIC);
 }
 
@@ -36,7 +36,7 @@ static void blocks(sqlite3_context *context, int count, sqlite3_value **args)
     (void)count;
     if (sqlite3_value_type(args[0]) == SQLITE_NULL)
         return;
-    nl_api_role_of(name_of(args[0]), &answer);
+    nl_api_role_of(argument_text(args[0]), &answer);
     sqlite3_result_int(context, answer);
 }
 

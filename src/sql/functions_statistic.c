@@ -41,7 +41,7 @@ static void turn_real(struct samples *samples)
     samples->real = true;
 }
 
-static void add(sqlite3_context *context, struct samples *samples, sqlite3_value *value)
+static void add_sample(sqlite3_context *context, struct samples *samples, sqlite3_value *value)
 {
     int type = sqlite3_value_numeric_type(value);
     if (type == SQLITE_NULL)
@@ -67,7 +67,7 @@ static void quantile_step(sqlite3_context *context, int argc, sqlite3_value **ar
     if (!samples)
         return;
     samples->percent = percent;
-    add(context, samples, argv[0]);
+    add_sample(context, samples, argv[0]);
 }
 
 static void median_step(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -39,7 +39,7 @@ static const char *const readable_pragmas[] = {"table_info",    "table_xinfo",  
                                                "database_list", "compile_options", NULL};
 static const char *const refused_functions[] = {"load_extension", "fts3_tokenizer", NULL};
 
-static int refuse(struct nl_db *db, const char *what, const char *detail)
+static int refuse_action(struct nl_db *db, const char *what, const char *detail)
 {
     sqlite3_snprintf(sizeof db->refused, db->refused, "%s%s%.60s", what, detail ? " " : "",
                      detail ? detail : "");
@@ -59,16 +59,17 @@ static int authorise(void *context, int action, const char *first, const char *s
     case SQLITE_READ:
     case SQLITE_RECURSIVE: return SQLITE_OK;
     case SQLITE_FUNCTION:
-        return is_in(refused_functions, second) ? refuse(db, "function", second) : SQLITE_OK;
+        return is_in(refused_functions, second) ? refuse_action(db, "function", second) : SQLITE_OK;
     case SQLITE_PRAGMA:
-        return is_in(readable_pragmas, first) ? SQLITE_OK : refuse(db, "PRAGMA", first);
-    case SQLITE_ATTACH: return refuse(db, "ATTACH", NULL);
+        return is_in(readable_pragmas, first) ? SQLITE_OK : refuse_action(db, "PRAGMA", first);
+    case SQLITE_ATTACH: return refuse_action(db, "ATTACH", NULL);
     case SQLITE_INSERT:
     case SQLITE_UPDATE:
     case SQLITE_DELETE:
-        return sqlite3_strnicmp(first, "sqlite_", 7) == 0 ? refuse(db, "this statement", NULL)
-                                                          : refuse(db, "a change of", first);
-    default: return refuse(db, "this statement", NULL);
+        return sqlite3_strnicmp(first, "sqlite_", 7) == 0
+                   ? refuse_action(db, "this statement", NULL)
+                   : refuse_action(db, "a change of", first);
+    default: return refuse_action(db, "this statement", NULL);
     }
 }
 

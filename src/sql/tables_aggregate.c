@@ -8,7 +8,8 @@
 #include "sql/tablecells.h"
 
 /* Kind named by an argument; false when there is no such kind. Not given: `missing`. */
-static bool kind_of(struct nl_tf_call *call, sqlite3_value *value, unsigned missing, unsigned *kind)
+static bool kind_argument(struct nl_tf_call *call, sqlite3_value *value, unsigned missing,
+                          unsigned *kind)
 {
     *kind = missing;
     if (!nl_argument_given(value))
@@ -117,7 +118,7 @@ static bool open_name_stats(struct nl_tf_call *call, sqlite3_value **args)
 {
     struct nl_window window = nl_argument_window(call, args + 1, true);
     unsigned kind;
-    if (!kind_of(call, args[0], 0, &kind))
+    if (!kind_argument(call, args[0], 0, &kind))
         return false;
     call->state = nl_name_stats(call->db->trace, &window, kind, &call->rows);
     return true;
@@ -200,7 +201,7 @@ static bool open_self(struct nl_tf_call *call, sqlite3_value **args)
     const struct nl_trace *trace = call->db->trace;
     unsigned kind;
     uint32_t first = 0, last = trace->slice.rows;
-    if (!kind_of(call, args[0], 0, &kind))
+    if (!kind_argument(call, args[0], 0, &kind))
         return false;
     if (nl_argument_given(args[1])) {
         int64_t lane = sqlite3_value_int64(args[1]);
@@ -261,7 +262,7 @@ const struct nl_table_function nl_tf_self_time = {
 static bool open_ranges(struct nl_tf_call *call, sqlite3_value **args)
 {
     unsigned kind;
-    if (!kind_of(call, args[0], NL_KIND_NVTX, &kind))
+    if (!kind_argument(call, args[0], NL_KIND_NVTX, &kind))
         return false;
     call->state = nl_launch_ranges(call->db->trace, kind, &call->rows);
     return true;

@@ -13,7 +13,7 @@ static void close_nothing(struct nl_tf_call *call)
     (void)call;
 }
 
-static bool keep(struct nl_tf_call *call, struct nl_intervals *set)
+static bool keep_set(struct nl_tf_call *call, struct nl_intervals *set)
 {
     if (!nl_db_set_filled(call->db, set)) {
         sqlite3_snprintf(sizeof call->message, call->message,
@@ -34,7 +34,7 @@ static bool operate(struct nl_tf_call *call, sqlite3_value **args, nl_set_operat
         return false;
     struct nl_intervals *out = nl_db_new_set(call->db);
     operator(a, b, out);
-    return keep(call, out);
+    return keep_set(call, out);
 }
 
 static bool open_union(struct nl_tf_call *call, sqlite3_value **args)
@@ -65,7 +65,7 @@ static bool open_gaps(struct nl_tf_call *call, sqlite3_value **args)
         end = sqlite3_value_int64(args[2]);
     struct nl_intervals *out = nl_db_new_set(call->db);
     nl_intervals_gaps(set, start, end, out);
-    return keep(call, out);
+    return keep_set(call, out);
 }
 
 static void interval_column(const struct nl_tf_call *call, size_t row, int column,

@@ -117,7 +117,7 @@ static int set_filters(struct cursor *cursor, struct nl_vtab *vtab, sqlite3_valu
 }
 
 /* Rows by the plan's index; false when there is none (yet). */
-static bool look_up(struct cursor *cursor, struct nl_vtab *vtab)
+static bool look_up_rows(struct cursor *cursor, struct nl_vtab *vtab)
 {
     if (cursor->plan.lookup < 0)
         return false;
@@ -182,7 +182,7 @@ static size_t take_candidates(struct cursor *cursor)
 }
 
 /* Next block with a passing row into cursor->block; 0 rows at the end. */
-static int fill(struct cursor *cursor, size_t *count)
+static int fill_block(struct cursor *cursor, size_t *count)
 {
     struct nl_vtab *vtab = (struct nl_vtab *)cursor->base.pVtab;
     for (unsigned tries = 1; (*count = take_candidates(cursor)) > 0; tries++) {
@@ -201,7 +201,7 @@ static int put_in_order(struct cursor *cursor, struct nl_vtab *vtab)
 {
     size_t all = 0, count;
     for (;;) {
-        int rc = fill(cursor, &count);
+        int rc = fill_block(cursor, &count);
         if (rc != SQLITE_OK)
             return rc;
         if (count == 0)
@@ -234,7 +234,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
     int rc = set_filters(cursor, vtab, argv);
     if (rc != SQLITE_OK)
         return rc;
-    bool looked_up = look_up(cursor, vtab), tests = false;
+    bool looked_up = look_up_rows(cursor, vtab), tests = false;
     for (unsigned i = 0; i < cursor->plan.term_count; i++) {
         if (cursor->active[i] && !looked_up)
             narrow(cursor, vtab, i);
@@ -250,7 +250,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
         return SQLITE_OK;
     }
     cursor->rows = cursor->block;
-    return fill(cursor, &cursor->count);
+    return fill_block(cursor, &cursor->count);
 }
 
 /* Rows in order may be anywhere in memory: those to come are fetched meanwhile. Always inline,
@@ -275,7 +275,7 @@ static int next(sqlite3_vtab_cursor *base)
     if (++cursor->at < cursor->count || cursor->rows != cursor->block)
         return SQLITE_OK;
     cursor->at = 0;
-    return fill(cursor, &cursor->count);
+    return fill_block(cursor, &cursor->count);
 }
 
 static int eof(sqlite3_vtab_cursor *base)

@@ -167,8 +167,8 @@ static uint64_t distinct(const struct nl_vtab *vtab, const struct nl_vcolumn *co
                                           : vtab->db->trace->names.count;
 }
 
-static struct nl_str text_of(const struct nl_vtab *vtab, const struct nl_vcolumn *column,
-                             uint64_t id)
+static struct nl_str text_of_id(const struct nl_vtab *vtab, const struct nl_vcolumn *column,
+                                uint64_t id)
 {
     if (column->shown == NL_SHOWN_ENUM)
         return nl_str(nl_enum_text(column->def->enumeration, (unsigned)id));
@@ -244,7 +244,7 @@ static int ask_names(struct nl_vtab *vtab, struct nl_filter *filter, enum nl_op 
             filter->pattern_op = 0;
             break;
         }
-        struct nl_str text = text_of(vtab, filter->column, id);
+        struct nl_str text = text_of_id(vtab, filter->column, id);
         nl_grow(&copy, &cap, text.len + 1);
         memcpy(copy, text.ptr, text.len);
         copy[text.len] = '\0';

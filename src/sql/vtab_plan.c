@@ -104,7 +104,7 @@ struct choice {
     double lookup_distinct;
 };
 
-static void put(struct choice *choice, char letter, unsigned column)
+static void put_plan_term(struct choice *choice, char letter, unsigned column)
 {
     choice->text[choice->len++] = letter;
     choice->text[choice->len++] = (char)('a' + column / 26);
@@ -176,7 +176,7 @@ static void take_constraints(struct nl_vtab *vtab, sqlite3_index_info *info, str
         int op = taken_op(info, i, column);
         if (!op)
             continue;
-        put(choice, (char)op, at);
+        put_plan_term(choice, (char)op, at);
         info->aConstraintUsage[i].argvIndex = (int)++choice->terms;
         info->aConstraintUsage[i].omit = exact(info, i, column, op);
         choice->share *= share(vtab, column, op);
@@ -231,11 +231,11 @@ static void take_order(struct nl_vtab *vtab, sqlite3_index_info *info, struct ch
     choice->text[choice->len++] = '|';
     for (int i = 0; i < info->nOrderBy; i++) {
         int number = info->aOrderBy[i].iColumn;
-        put(choice,
-            grouping                 ? 'g'
-            : info->aOrderBy[i].desc ? 'd'
-                                     : 'a',
-            number < 0 ? vtab->column_count : (unsigned)number);
+        put_plan_term(choice,
+                      grouping                 ? 'g'
+                      : info->aOrderBy[i].desc ? 'd'
+                                               : 'a',
+                      number < 0 ? vtab->column_count : (unsigned)number);
     }
     info->orderByConsumed = 1;
 }
@@ -251,7 +251,7 @@ int nl_plan_best(struct nl_vtab *vtab, sqlite3_index_info *info)
         cost = 2;
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
     } else if (choice.lookup >= 0) {
-        put(&choice, '@', (unsigned)choice.lookup);
+        put_plan_term(&choice, '@', (unsigned)choice.lookup);
         cost = 20 + (choice.lookup_equal ? rows / choice.lookup_distinct : rows * 0.1);
     }
     info->estimatedRows = found < 1 ? 1 : (sqlite3_int64)found;

@@ -341,7 +341,8 @@ void nl_builder_meta(struct nl_builder *b, uint32_t source, const char *key, str
     pthread_mutex_unlock(&b->lock);
 }
 
-static struct nl_str text_of(struct nl_arena *arena, const struct nl_trace *trace, uint32_t id)
+static struct nl_str copy_name_text(struct nl_arena *arena, const struct nl_trace *trace,
+                                    uint32_t id)
 {
     struct nl_str text = nl_trace_name(trace, id);
     return (struct nl_str){nl_arena_text(arena, text.ptr, text.len), text.len};
@@ -354,22 +355,23 @@ void nl_builder_join(struct nl_builder *b, struct nl_trace *report)
     b->report = report;
     b->report_source = b->source_count;
     for (uint32_t i = 0; i < report->source.rows; i++) {
-        uint32_t source = nl_builder_source(b, text_of(&arena, report, report->source.file[i]).ptr,
-                                            text_of(&arena, report, report->source.format[i]).ptr);
+        uint32_t source =
+            nl_builder_source(b, copy_name_text(&arena, report, report->source.file[i]).ptr,
+                              copy_name_text(&arena, report, report->source.format[i]).ptr);
         nl_builder_source_bytes(b, source, report->source.bytes[i]);
         nl_builder_tool(b, source, nl_trace_name(report, report->source.tool[i]));
     }
     for (uint32_t i = 0; i < report->meta.rows; i++)
         if (report->meta.source[i] != NL_NULL_ROW)
             nl_builder_meta(b, b->report_source + report->meta.source[i],
-                            text_of(&arena, report, report->meta.key[i]).ptr,
+                            copy_name_text(&arena, report, report->meta.key[i]).ptr,
                             nl_trace_name(report, report->meta.value[i]));
     for (uint32_t i = 0; i < report->coverage.rows; i++) {
         uint32_t source = report->coverage.source[i];
         nl_builder_coverage(b, source == NL_NULL_ROW ? source : b->report_source + source,
-                            text_of(&arena, report, report->coverage.item[i]).ptr,
+                            copy_name_text(&arena, report, report->coverage.item[i]).ptr,
                             report->coverage.count[i],
-                            text_of(&arena, report, report->coverage.detail[i]).ptr);
+                            copy_name_text(&arena, report, report->coverage.detail[i]).ptr);
     }
     nl_arena_free(&arena);
 }

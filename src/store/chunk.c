@@ -165,7 +165,7 @@ size_t nl_chunk_values(const struct nl_table_def *def, const char *chunk, uint32
     default: NL_BUG("a cell is wider than its value");                                             \
     }
 
-NL_WIDE static void fill(void *cells, unsigned size, size_t count, uint64_t value)
+NL_WIDE static void fill_cells(void *cells, unsigned size, size_t count, uint64_t value)
 {
 #define FILL(type)                                                                                 \
     for (size_t k = 0; k < count; k++)                                                             \
@@ -176,7 +176,7 @@ NL_WIDE static void fill(void *cells, unsigned size, size_t count, uint64_t valu
 
 void nl_fill_cells(void *cells, unsigned size, size_t count, uint64_t value)
 {
-    fill(cells, size, count, value);
+    fill_cells(cells, size, count, value);
 }
 
 NL_WIDE static void read_cells(const char *chunk, const struct nl_table_def *def, unsigned c,
@@ -187,7 +187,7 @@ NL_WIDE static void read_cells(const char *chunk, const struct nl_table_def *def
     uint64_t zero = rank_of_zero(column->type), low = have->low;
     const void *from = chunk + have->at;
     if (!have->bytes) {
-        fill(cells, column->size, count, low - zero);
+        fill_cells(cells, column->size, count, low - zero);
         return;
     }
     BY_SIZES(column->size, have->bytes, READ)

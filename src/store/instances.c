@@ -175,7 +175,7 @@ struct building {
 };
 
 /* The runs of all stages in the order of units, within a unit as staged. */
-static void gather(struct building *b)
+static void gather_runs(struct building *b)
 {
     for (struct nl_stage *stage = b->f->b->stages; stage; stage = stage->next) {
         nl_grow(&b->runs, &b->cap, b->count + stage->runs.count);
@@ -199,7 +199,8 @@ static void gather(struct building *b)
     b->runs = sorted;
 }
 
-static void settle(struct nl_finish *f, const struct nl_run *run, uint32_t *names, size_t count)
+static void make_names_final(struct nl_finish *f, const struct nl_run *run, uint32_t *names,
+                             size_t count)
 {
     for (size_t i = 0; names && i < count; i++)
         names[i] = nl_final_name(f->trace, run->unit->stage, names[i]);
@@ -212,24 +213,24 @@ static void settle_names(struct building *b)
     for (size_t i = 0; i < b->count; i++) {
         struct nl_run *run = b->runs[i];
         if (run->metrics)
-            settle(b->f, run, run->metrics, run->keys->count);
+            make_names_final(b->f, run, run->metrics, run->keys->count);
         else
-            settle(b->f, run, &run->metric, 1);
+            make_names_final(b->f, run, &run->metric, 1);
     }
     for (size_t i = 0; i < b->count; i++)
-        settle(b->f, b->runs[i], b->runs[i]->key, b->runs[i]->keys->count);
+        make_names_final(b->f, b->runs[i], b->runs[i]->key, b->runs[i]->keys->count);
     for (size_t i = 0; i < b->count; i++) {
         struct nl_staged_keys *keys = b->runs[i]->keys;
         for (int n = 0; n < 3 && !keys->settled; n++)
-            settle(b->f, b->runs[i],
-                   n == 0   ? keys->file
-                   : n == 1 ? keys->opcode
-                            : keys->ptx,
-                   keys->count);
+            make_names_final(b->f, b->runs[i],
+                             n == 0   ? keys->file
+                             : n == 1 ? keys->opcode
+                                      : keys->ptx,
+                             keys->count);
         keys->settled = true;
     }
     for (size_t i = 0; i < b->count; i++)
-        settle(b->f, b->runs[i], b->runs[i]->text, b->runs[i]->keys->count);
+        make_names_final(b->f, b->runs[i], b->runs[i]->text, b->runs[i]->keys->count);
 }
 
 static const struct nl_column_def *column_of(size_t index)
@@ -299,7 +300,7 @@ static void build_batches(struct building *b)
 bool nl_build_instances(struct nl_finish *f, struct nl_err *err)
 {
     struct building b = {.f = f};
-    gather(&b);
+    gather_runs(&b);
     bool fits = b.rows < UINT32_MAX - 1;
     if (b.count && fits) {
         settle_names(&b);

@@ -62,7 +62,7 @@ struct writer {
     uint32_t count;
 };
 
-static void put(struct writer *w, const void *bytes, size_t len)
+static void write_bytes(struct writer *w, const void *bytes, size_t len)
 {
     if (len)
         fwrite(bytes, 1, len, w->out);
@@ -72,7 +72,7 @@ static void put(struct writer *w, const void *bytes, size_t len)
 static void pad(struct writer *w)
 {
     static const char zeros[ALIGNMENT];
-    put(w, zeros, (ALIGNMENT - w->at % ALIGNMENT) % ALIGNMENT);
+    write_bytes(w, zeros, (ALIGNMENT - w->at % ALIGNMENT) % ALIGNMENT);
 }
 
 static void put_chunk(struct writer *w, uint32_t column, uint64_t rows, const void *bytes,
@@ -84,14 +84,14 @@ static void put_chunk(struct writer *w, uint32_t column, uint64_t rows, const vo
                                            .rows = rows,
                                            .offset = w->at,
                                            .bytes = len};
-    put(w, bytes, len);
+    write_bytes(w, bytes, len);
 }
 
 static void write_all(struct writer *w, const struct nl_trace *trace)
 {
     struct header header = {.format = FORMAT, .schema = nl_schema_hash()};
     memcpy(header.magic, MAGIC, sizeof header.magic);
-    put(w, &header, sizeof header);
+    write_bytes(w, &header, sizeof header);
     struct facts facts = {trace->first_ts, trace->last_ts};
     put_chunk(w, FACTS, 1, &facts, sizeof facts);
     const struct nl_dict *names = &trace->names;
@@ -116,7 +116,7 @@ static void write_all(struct writer *w, const struct nl_trace *trace)
     header.contents_offset = w->at;
     header.chunks = w->count;
     header.contents_crc = nl_crc32c(w->chunks, w->count * sizeof *w->chunks);
-    put(w, w->chunks, w->count * sizeof *w->chunks);
+    write_bytes(w, w->chunks, w->count * sizeof *w->chunks);
     header.header_crc = header_crc(&header);
     /* Not rewind(), which would forget that a write failed. */
     if (fseek(w->out, 0, SEEK_SET) == 0)

@@ -24,8 +24,8 @@ void cells_clear(struct cells *cells)
         cells->cell[i] = (struct cell){" ", STYLE_PLAIN};
 }
 
-static void put(struct cells *cells, unsigned row, unsigned column, enum cell_style style,
-                const char *text, size_t len)
+static void put_cell(struct cells *cells, unsigned row, unsigned column, enum cell_style style,
+                     const char *text, size_t len)
 {
     if (row >= cells->rows || column >= cells->columns)
         return;
@@ -54,7 +54,7 @@ unsigned cells_text(struct cells *cells, unsigned row, unsigned column, unsigned
     for (; *text && used < width; used++) {
         bool plain;
         size_t len = next_character(cells, text, &plain);
-        put(cells, row, column + used, style, plain ? text : "?", plain ? len : 1);
+        put_cell(cells, row, column + used, style, plain ? text : "?", plain ? len : 1);
         text += len;
     }
     return used;
@@ -71,7 +71,7 @@ void cells_right(struct cells *cells, unsigned row, unsigned column, unsigned wi
 void cells_bar(struct cells *cells, unsigned row, enum cell_style style)
 {
     for (unsigned i = 0; i < cells->columns; i++)
-        put(cells, row, i, style, " ", 1);
+        put_cell(cells, row, i, style, " ", 1);
 }
 
 void cells_plot(struct cells *cells, unsigned row, unsigned column, unsigned width,
@@ -85,7 +85,7 @@ void cells_plot(struct cells *cells, unsigned row, unsigned column, unsigned wid
         if (value < 0)
             continue;
         const char *height = nl_plot_height((double)value, cells->ascii);
-        put(cells, row, column + i, style, height, strlen(height));
+        put_cell(cells, row, column + i, style, height, strlen(height));
     }
 }
 

@@ -52,7 +52,7 @@ static bool is_alike(const struct nl_result *result, const char *const *sums, co
     return true;
 }
 
-static void add(struct nl_cell *to, const struct nl_cell *cell)
+static void add_cell(struct nl_cell *to, const struct nl_cell *cell)
 {
     if (to->type != cell->type)
         return;
@@ -62,8 +62,8 @@ static void add(struct nl_cell *to, const struct nl_cell *cell)
         to->f64 += cell->f64;
 }
 
-static void put(struct nl_alikerows *alike, const struct nl_result *result, const bool *skip,
-                const char *const *sums, const struct nl_cell *row)
+static void merge_row(struct nl_alikerows *alike, const struct nl_result *result, const bool *skip,
+                      const char *const *sums, const struct nl_cell *row)
 {
     size_t width = result->column_count, at = 0;
     struct nl_cell *cells = alike->shown.cells;
@@ -76,7 +76,7 @@ static void put(struct nl_alikerows *alike, const struct nl_result *result, cons
     }
     for (size_t i = 0; i < width; i++)
         if (is_sum(sums, result->columns[i].name))
-            add(&cells[at * width + i], &row[i]);
+            add_cell(&cells[at * width + i], &row[i]);
 }
 
 static int64_t sum_at(const struct nl_alikerows *alike, const char *column, size_t row)
@@ -117,7 +117,7 @@ void nl_alikerows_init(struct nl_alikerows *alike, const struct nl_result *resul
     alike->shown.cells =
         nl_alloc((result->rows * result->column_count + 1) * sizeof *alike->shown.cells);
     for (size_t row = 0; row < result->rows; row++)
-        put(alike, result, skip, sums, result->cells + row * result->column_count);
+        merge_row(alike, result, skip, sums, result->cells + row * result->column_count);
     order(alike, sums[0]);
 }
 

@@ -38,7 +38,7 @@ enum texts {
     FOR_SHEETS,    /* nor what a spreadsheet takes for a formula */
 };
 
-static void put_text(FILE *out, struct nl_str text, enum texts how)
+static void put_csv_text(FILE *out, struct nl_str text, enum texts how)
 {
     struct nl_buf safe;
     if (how == AS_THEY_ARE || !text.len) {
@@ -61,7 +61,7 @@ static bool write_result(FILE *out, const struct nl_result *result, enum texts h
     for (size_t column = 0; column < result->column_count; column++) {
         if (column)
             putc(',', out);
-        put_text(out, nl_str(result->columns[column].name), how);
+        put_csv_text(out, nl_str(result->columns[column].name), how);
     }
     putc('\n', out);
     for (size_t row = 0; row < result->rows && !ferror(out); row++) {
@@ -71,8 +71,8 @@ static bool write_result(FILE *out, const struct nl_result *result, enum texts h
             nl_celltext_plain(&field, &result->columns[column], cell);
             if (column)
                 putc(',', out);
-            put_text(out, (struct nl_str){field.ptr, field.len},
-                     cell->type == NL_CELL_TEXT ? how : AS_THEY_ARE);
+            put_csv_text(out, (struct nl_str){field.ptr, field.len},
+                         cell->type == NL_CELL_TEXT ? how : AS_THEY_ARE);
         }
         putc('\n', out);
     }
@@ -81,7 +81,7 @@ static bool write_result(FILE *out, const struct nl_result *result, enum texts h
 }
 
 /* The section asked for; else the kernels, else the first that has rows. */
-static const struct nl_result *choose(const struct nl_report *report, const char *section)
+static const struct nl_result *choose_table(const struct nl_report *report, const char *section)
 {
     if (section)
         return nl_report_result(report, section);
@@ -97,7 +97,7 @@ static const struct nl_result *choose(const struct nl_report *report, const char
 static bool write_report(FILE *out, const struct nl_report *report,
                          const struct nl_view_options *options, enum texts how, struct nl_err *err)
 {
-    const struct nl_result *result = choose(report, options->section);
+    const struct nl_result *result = choose_table(report, options->section);
     if (!result)
         return nl_fail(err, NL_USAGE,
                        "%s cannot be shown as one table; use --format text, json or md",

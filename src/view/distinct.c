@@ -29,7 +29,7 @@ static int by_cut(const void *x, const void *y)
 }
 
 /* Where two texts differ first, moved back to the start of its word, by `most` bytes at most. */
-static size_t place_of(struct nl_str a, struct nl_str b, size_t most)
+static size_t difference_start(struct nl_str a, struct nl_str b, size_t most)
 {
     size_t same = 0;
     while (same < a.len && same < b.len && a.ptr[same] == b.ptr[same])
@@ -89,7 +89,7 @@ static struct nl_str cut_at(struct nl_str text, size_t place, size_t width, stru
 /* Cuts the texts of a group in the order of texts where its first and last differ. */
 static void cut_group(struct entry *group, size_t count, size_t width, struct nl_arena *arena)
 {
-    size_t place = place_of(group[0].text, group[count - 1].text, (width - 2) / 3);
+    size_t place = difference_start(group[0].text, group[count - 1].text, (width - 2) / 3);
     for (size_t i = 0; i < count; i++) {
         bool same = i && nl_str_eq(group[i].text, group[i - 1].text);
         group[i].cut = same ? group[i - 1].cut : cut_at(group[i].text, place, width, arena);

@@ -84,7 +84,7 @@ static void add_escaped(struct nl_buf *out, struct nl_str text)
 }
 
 /* Adds text that may hold names from the profile. */
-static void put(struct note *note, const char *text)
+static void put_safe_text(struct note *note, const char *text)
 {
     struct nl_buf safe;
     nl_buf_init(&safe, LINE_BYTES);
@@ -182,7 +182,7 @@ static void put_examples(struct note *note, const struct nl_evidence *evidence)
             nl_buf_init(&name, LINE_BYTES);
             nl_celltext_elide(&name, nl_str(evidence->examples[i].name), 48);
             nl_buf_text(&note->line, " (");
-            put(note, name.ptr ? name.ptr : "");
+            put_safe_text(note, name.ptr ? name.ptr : "");
             nl_buf_char(&note->line, ')');
             nl_buf_release(&name);
         }
@@ -195,10 +195,10 @@ static void put_proof(struct note *note, const struct nl_finding *finding, bool 
     for (size_t i = 0; i < finding->evidence_count; i++) {
         const struct nl_evidence *evidence = &finding->evidence[i];
         nl_buf_text(&note->line, note->width ? "   • " : "- ");
-        put(note, evidence->says);
+        put_safe_text(note, evidence->says);
         if (evidence->threshold) {
             nl_buf_text(&note->line, " [");
-            put(note, evidence->threshold);
+            put_safe_text(note, evidence->threshold);
             nl_buf_char(&note->line, ']');
         }
         end_line(note, 5);
@@ -214,7 +214,7 @@ static void put_proof(struct note *note, const struct nl_finding *finding, bool 
 }
 
 /* What the check asks anew now, as SQL prints it, and for eyes. */
-static void put_value(struct note *note, const struct nl_evidence *evidence)
+static void put_value_now(struct note *note, const struct nl_evidence *evidence)
 {
     char text[NL_UNIT_TEXT];
     bool fits = fabs(evidence->value) < 0x1p63; /* what takes longer has no other unit */
@@ -241,7 +241,7 @@ static void put_pasteable(struct note *note, const struct nl_finding *finding)
         nl_buf_init(&safe, LINE_BYTES);
         nl_celltext_safe(&safe, (struct nl_str){line.ptr, line.len});
         nl_buf_text(&note->line, note->width ? "   Check" : "\n*Check*");
-        put_value(note, &finding->evidence[0]);
+        put_value_now(note, &finding->evidence[0]);
         nl_buf_text(&note->line, note->width ? ":\n     " : ": `");
         nl_buf_add(&note->line, safe.ptr, safe.len);
         nl_buf_release(&safe);
@@ -285,12 +285,12 @@ static void put_verify(struct note *note, const char *verify)
     const char *end = note->width ? command_end(verify) : NULL;
     nl_buf_text(&note->line, note->width ? ". To verify: " : ". *To verify:* ");
     if (!end) {
-        put(note, line.ptr ? line.ptr : "");
+        put_safe_text(note, line.ptr ? line.ptr : "");
         end_line(note, 5);
         nl_buf_release(&line);
         return;
     }
-    put(note, end + 2);
+    put_safe_text(note, end + 2);
     nl_buf_text(&note->line, ", in");
     end_line(note, 5);
     line.len -= strlen(end);
@@ -312,9 +312,9 @@ static void put_advice(struct note *note, const struct nl_finding *finding)
         nl_buf_text(&note->line, note->width ? "   → " : "- **Do:** ");
         nl_buf_clear(&verify);
         nl_findings_command(&verify, it->action, note->options);
-        put(note, verify.ptr ? verify.ptr : "");
+        put_safe_text(note, verify.ptr ? verify.ptr : "");
         nl_buf_text(&note->line, note->width ? " — " : ". *Why:* ");
-        put(note, it->why);
+        put_safe_text(note, it->why);
         if (says_more(it))
             put_verify(note, it->verify);
         else
@@ -343,9 +343,9 @@ static void put_needs(struct note *note, const struct nl_findings *findings, siz
         if (is_told(findings, number, &finding->needs[i]))
             continue;
         nl_buf_text(&note->line, note->width ? "   ? to know " : "- **To know** ");
-        put(note, finding->needs[i].why);
+        put_safe_text(note, finding->needs[i].why);
         nl_buf_text(&note->line, ", record: ");
-        put(note, finding->needs[i].record);
+        put_safe_text(note, finding->needs[i].record);
         end_line(note, 5);
     }
 }
@@ -353,7 +353,7 @@ static void put_needs(struct note *note, const struct nl_findings *findings, siz
 static void put_note(struct note *note, const struct nl_finding *finding, size_t number, bool all)
 {
     nl_buf_format(&note->line, note->width ? "%zu. " : "### %zu. ", number);
-    put(note, finding->title);
+    put_safe_text(note, finding->title);
     end_line(note, 3);
     if (!note->width)
         nl_buf_char(note->out, '\n');
@@ -363,7 +363,7 @@ static void put_note(struct note *note, const struct nl_finding *finding, size_t
     put_proof(note, finding, all);
     if (finding->not_this_if) {
         nl_buf_text(&note->line, note->width ? "   • rule out: " : "- rule out: ");
-        put(note, finding->not_this_if);
+        put_safe_text(note, finding->not_this_if);
         end_line(note, 5);
     }
     put_advice(note, finding);
@@ -393,7 +393,7 @@ static void put_explained(struct note *note, const struct nl_findings *findings)
         if (!finding->explained_by)
             continue;
         nl_buf_text(&note->line, note->width ? "Also: " : "- Also: ");
-        put(note, finding->title);
+        put_safe_text(note, finding->title);
         nl_buf_format(&note->line, " — counted already, most of it in finding %zu.",
                       told_in(findings, i));
         end_line(note, 6);
@@ -416,13 +416,13 @@ static void put_reasons(struct note *note, const struct nl_findings *findings)
         if (is_reason_told(findings, i))
             continue;
         nl_buf_text(&note->line, i ? "; " : "");
-        put(note, findings->abstained[i].reason);
+        put_safe_text(note, findings->abstained[i].reason);
         nl_buf_text(&note->line, ": ");
         for (size_t j = i; j < findings->abstained_count; j++) {
             if (strcmp(findings->abstained[j].reason, findings->abstained[i].reason) != 0)
                 continue;
             nl_buf_text(&note->line, j > i ? ", " : "");
-            put(note, findings->abstained[j].cause);
+            put_safe_text(note, findings->abstained[j].cause);
         }
     }
 }
@@ -436,7 +436,7 @@ static void put_abstained(struct note *note, const struct nl_findings *findings,
         put_reasons(note, findings);
     for (size_t i = 0; i < findings->abstained_count && !all; i++) {
         nl_buf_text(&note->line, i ? ", " : "");
-        put(note, findings->abstained[i].cause);
+        put_safe_text(note, findings->abstained[i].cause);
     }
     nl_buf_text(&note->line, all ? "." : " (reasons: --all).");
     end_line(note, 2);

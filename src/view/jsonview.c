@@ -183,8 +183,8 @@ void nl_view_json_begin(struct nl_json *json, FILE *out, const char *schema)
 }
 
 /* Opens the envelope up to and including the key "result". */
-static void begin(struct nl_json *json, FILE *out, const char *name,
-                  const struct nl_profile *profile, const struct nl_view_options *options)
+static void begin_envelope(struct nl_json *json, FILE *out, const char *name,
+                           const struct nl_profile *profile, const struct nl_view_options *options)
 {
     char schema[128];
     nl_json_to_stream(json, out, options->compact ? 0 : 2);
@@ -219,7 +219,7 @@ static bool render_result(FILE *out, const struct nl_profile *profile,
                           struct nl_err *err)
 {
     struct nl_json json;
-    begin(&json, out, result->name, profile, options);
+    begin_envelope(&json, out, result->name, profile, options);
     if (options->matrix)
         put_matrix(&json, result);
     else
@@ -249,7 +249,7 @@ static bool render_report(FILE *out, const struct nl_profile *profile,
                           struct nl_err *err)
 {
     struct nl_json json;
-    begin(&json, out, report->name, profile, options);
+    begin_envelope(&json, out, report->name, profile, options);
     nl_json_open(&json, '{');
     put_texts(&json, "headline", report->headlines, report->headline_count);
     if (report->verdict)

@@ -48,8 +48,8 @@ void nl_notes_wrap(struct nl_buf *out, struct nl_str text, size_t width, size_t 
     nl_buf_char(out, '\n');
 }
 
-static void put_text(struct nl_buf *out, const struct nl_result *result, size_t row,
-                     const char *column)
+static void put_cell_text(struct nl_buf *out, const struct nl_result *result, size_t row,
+                          const char *column)
 {
     nl_celltext_safe(out, nl_lookup_text(result, row, column));
 }
@@ -60,11 +60,11 @@ void nl_notes_missing(struct nl_buf *out, const struct nl_result *missing, size_
         struct nl_buf line;
         nl_buf_init(&line, NOTE_BYTES);
         nl_buf_text(&line, "• ");
-        put_text(&line, missing, row, "missing");
+        put_cell_text(&line, missing, row, "missing");
         nl_buf_text(&line, " (no answer: ");
-        put_text(&line, missing, row, "answers");
+        put_cell_text(&line, missing, row, "answers");
         nl_buf_text(&line, "). Record with ");
-        put_text(&line, missing, row, "record");
+        put_cell_text(&line, missing, row, "record");
         nl_notes_wrap(out, (struct nl_str){line.ptr, line.len}, width, 2);
         nl_buf_release(&line);
     }
@@ -76,12 +76,12 @@ void nl_notes_next(struct nl_buf *out, const struct nl_result *next, size_t widt
         struct nl_buf line;
         nl_buf_init(&line, NOTE_BYTES);
         nl_buf_text(&line, "• ");
-        put_text(&line, next, row, "do");
+        put_cell_text(&line, next, row, "do");
         nl_buf_text(&line, " — ");
-        put_text(&line, next, row, "why");
+        put_cell_text(&line, next, row, "why");
         nl_notes_wrap(out, (struct nl_str){line.ptr, line.len}, width, 2);
         nl_buf_clear(&line);
-        put_text(&line, next, row, "verify");
+        put_cell_text(&line, next, row, "verify");
         for (char *at = line.len ? line.ptr : NULL, *end; at; at = end ? end + 4 : NULL) {
             end = strstr(at, " && ");
             nl_buf_format(out, "    %.*s\n", (int)(end ? (size_t)(end - at) : strlen(at)), at);
@@ -129,7 +129,7 @@ static void put_files(struct nl_buf *line, const struct nl_result *coverage, siz
         nl_buf_format(line, " (%zu files)", files);
     } else if (nl_lookup_text(coverage, row, "file").len) {
         nl_buf_text(line, " (");
-        put_text(line, coverage, row, "file");
+        put_cell_text(line, coverage, row, "file");
         nl_buf_char(line, ')');
     }
 }
@@ -152,12 +152,12 @@ void nl_notes_coverage(struct nl_buf *out, const struct nl_result *coverage, siz
         shown++;
         nl_buf_init(&line, NOTE_BYTES);
         nl_buf_text(&line, "• ");
-        put_text(&line, coverage, row, "item");
+        put_cell_text(&line, coverage, row, "item");
         if (remark.count > 0)
             nl_buf_format(&line, ": %s", nl_format_count(count, (uint64_t)remark.count));
         if (nl_lookup_text(coverage, row, "detail").len) {
             nl_buf_text(&line, " — ");
-            put_text(&line, coverage, row, "detail");
+            put_cell_text(&line, coverage, row, "detail");
         }
         if (files > 1)
             put_files(&line, coverage, row, remark.files);

@@ -37,7 +37,8 @@ static bool begins(const struct nl_result *result, size_t column, size_t row)
            !same(nl_result_cell(result, row - 1, column), nl_result_cell(result, row, column));
 }
 
-static void keep(struct nl_rowgroups *groups, const struct nl_result *result, size_t each)
+static void keep_first_rows(struct nl_rowgroups *groups, const struct nl_result *result,
+                            size_t each)
 {
     size_t width = result->column_count, left = 0;
     groups->shown.cells = nl_alloc((result->rows * width + 1) * sizeof *groups->shown.cells);
@@ -60,7 +61,7 @@ void nl_rowgroups_init(struct nl_rowgroups *groups, const struct nl_result *resu
     if (groups->count < 2)
         return;
     size_t each = rows / groups->count;
-    keep(groups, result, each > MIN_ROWS_PER_GROUP ? each : MIN_ROWS_PER_GROUP);
+    keep_first_rows(groups, result, each > MIN_ROWS_PER_GROUP ? each : MIN_ROWS_PER_GROUP);
 }
 
 void nl_rowgroups_release(struct nl_rowgroups *groups)
