@@ -6,6 +6,7 @@
 #define EDGESFIT_H
 
 #include "edgeschains.h"
+#include "gpuranks.h"
 
 /* ---- Blocks and registers on an A100: 108 multiprocessors of 65536 registers and 64 warps ---- */
 
@@ -81,15 +82,8 @@ struct edge_experts {
 static inline void edge_rank(struct gputrace *make, int64_t rank, struct edge_experts it)
 {
     int64_t at = 0;
-    if (rank) {
-        make->source = nl_builder_source(make->builder, rank == 1 ? "b.json" : "c.json", "kineto");
-        nl_builder_rank(make->builder, make->source, rank);
-        make->process = nl_builder_process(make->builder, make->source, 1 + rank);
-        make->thread = nl_builder_thread(make->builder, make->process, 10);
-        make->device = nl_builder_device(make->builder, make->source, rank, rank);
-        make->calls = gputrace_lane(make, NL_LANE_THREAD, -1);
-        nl_stage_begin(make->stage, make->source, 0);
-    }
+    if (rank)
+        gputrace_rank(make, rank);
     for (int64_t i = 0; i < it.count; i++) {
         edge_kernel(make, 7, "fused_moe_kernel", at, edge_part(it.moe, it.count, i));
         at += edge_part(it.moe, it.count, i);
