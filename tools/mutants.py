@@ -328,18 +328,18 @@ def share(log):
 
 
 def cell(line):
-    return "`%s`" % line.strip().replace("|", "\\|")
+    return "`%s`" % line.strip()
 
 
 def today(each):
     if each.get("reason"):
-        return "equivalent: " + each["reason"]
+        return "Equivalent: " + each["reason"]
     now = each.get("now", "survived")
-    return {"survived": "survives", "gone": "the line is gone"}.get(now, "killed: " + now)
+    return {"survived": "Survives", "gone": "The line is gone"}.get(now, "Killed: " + now)
 
 
 def table(log):
-    """The log as Markdown: a share per seed, a row per room, then the survivors."""
+    """The log as Markdown (tools/wrap.py wraps it): a share per seed, a row per room, then the survivors."""
     text = ("# Mutants\n\nWhat `make mutants` found: one line of the program is changed at a time (a comparison, a sign, a number,\n"
             "a condition, two arguments, a `break`), and the parts of `make check`, the invariants and a few parts of `make test`\n"
             "that exist for the room (`BEYOND` in `tools/roomparts.py`) run until one fails. Random samples of the rooms below.\n")
@@ -351,11 +351,10 @@ def table(log):
             lived = [each for each in mine if each["verdict"] == "survived"]
             equal = sum(bool(each.get("reason")) for each in lived)
             text += "| %s | %d | %d | %d | %d |\n" % (room, len(mine), len(mine) - len(lived), equal, len(lived) - equal) if mine else ""
-        if any(each["verdict"] == "survived" for each in here):
-            text += "\n| survived | was | changed to | now |\n|---|---|---|---|\n"
+        text += "\n" * any(each["verdict"] == "survived" for each in here)
         for each in here:
             if each["verdict"] == "survived":
-                text += "| %s:%d | %s | %s | %s |\n" % (each["path"], each["line"] + 1, cell(each["old"]), cell(each["new"]), today(each))
+                text += "- %s:%d: %s → %s. %s\n" % (each["path"], each["line"] + 1, cell(each["old"]), cell(each["new"]), today(each))
     return text
 
 
