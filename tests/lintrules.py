@@ -19,6 +19,7 @@ LONG_FUNCTION = "int planted(int x)\n{\n" + "".join("    if (x == %d)\n        r
 PLANTED = {
     "file_sizes": [("src/base/planted_long.c", "\n" * 601, "601 lines")],
     "functions": [("src/base/planted_function.c", LONG_FUNCTION, "complexity 21")],
+    "static_names": [("src/view/planted_static%d.c" % i, "static int planted_static(void)\n{\n    return 3;\n}\n", "static function planted_static") for i in range(9)],
     "file_names": [("src/view/mem.h", "\n", "src/base/mem.h")],
     "layers": [("src/base/planted_layers.c", '#include "store/schema.h"\n', "base must not use"),
                ("src/store/planted_layers.h", '#include "parse/json.h"\n', "store must not use"),

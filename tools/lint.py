@@ -15,6 +15,8 @@ import shutil
 import subprocess
 import sys
 
+import staticnames
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.chdir(ROOT)
 
@@ -195,8 +197,7 @@ def chrome_parser():
 def memory():
     """malloc and its kin only in base"""
     paths = [p for p in sources() if room_of(p) != "base"]
-    return find(r"(?<![\w.>])(?:malloc|calloc|realloc|free|strdup|strndup|asprintf|alloca)\s*\(",
-                paths, "memory is had from base/mem.h")
+    return find(r"(?<![\w.>])(?:malloc|calloc|realloc|free|strdup|strndup|asprintf|alloca)\s*\(", paths, "memory is had from base/mem.h")
 
 
 def printing():
@@ -204,8 +205,7 @@ def printing():
     # The last two: a fork's child ends there.
     exempt = {"src/base/err.c", "src/base/mem.c", "src/capture/recorder/heldprogram.c", "src/ingest/sandbox.c"}
     paths = [p for p in sources() if room_of(p) != "cli" and p not in exempt]
-    return find(r"(?<![\w.>])(?:printf|puts|putchar|vprintf|perror|exit|_exit|_Exit|abort|assert)"
-                r"\s*\(|\b(?:stdout|stderr)\b", paths, "only cli prints and exits")
+    return find(r"(?<![\w.>])(?:printf|puts|putchar|vprintf|perror|exit|_exit|_Exit|abort|assert)\s*\(|\b(?:stdout|stderr)\b", paths, "only cli prints and exits")
 
 
 def must_check():
@@ -609,7 +609,7 @@ def page_kinds():
     return breaches
 
 
-RULES = [file_sizes, functions, file_names, layers, inner_walls, builders_inside, chrome_parser, memory, printing, must_check, no_constructors,
+RULES = [file_sizes, functions, staticnames.rule(sources, without_macros), file_names, layers, inner_walls, builders_inside, chrome_parser, memory, printing, must_check, no_constructors,
          no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, schema_enums, peaks_of_gpus, exit_statuses, thresholds, page_kinds, wide_comments, formatted]
 
 
