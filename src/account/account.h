@@ -55,19 +55,20 @@ enum nl_account_part {
 struct nl_account_row {
     uint32_t device; /* index in nl_account.devices */
     uint8_t phase, part;
-    /* before_device, after_device: not the program; before the thread's own
-     * first record, see below */
-    bool lead;
+    /* before_device, after_device: no time of the program, see below */
+    bool not_program;
     bool inside;      /* in devices with starts_unknown it means nothing */
     bool elsewhere;   /* idle: another thread did that, for which the launching one waited */
     uint8_t activity; /* enum nl_idle_activity; of device work NL_DID_COUNT */
     uint8_t class;    /* idle: enum nl_idle_class, else NL_IDLE_CLASSES */
-    uint16_t kind;    /* of device work: category of the kernel; copies: below */
+    /* of kernels, copy kernels too: the category; of copies: kind and memories, see
+     * nl_account_copykind */
+    uint16_t category_or_copy;
     /* dictionary ids, NL_NO_NAME none: kernel, collective, copy, or what the CPU did */
     uint32_t name;
     uint32_t op; /* operator that launched the work; of idle time the one around the CPU's call */
     /* module, else NVTX range or annotation, around the launch, or around what the CPU did */
-    uint32_t range;
+    uint32_t module_or_range;
     uint32_t wait;  /* idle: see above */
     uint32_t group; /* exposed_comm: name of the process group, where recorded */
     uint32_t late;  /* exposed_comm_wait: member that came last, NL_NULL_ROW unknown */
@@ -79,8 +80,8 @@ struct nl_account_row {
     int64_t open_start, open_ns; /* while it is made: the gap at hand */
 };
 
-/* lead: other threads, the profiler or the system were recorded before the thread that feeds the
- * device; of after_device, the profiler is being switched off. That is no time of the program's
+/* not_program: other threads, the profiler or the system were recorded before the thread that feeds
+ * the device; of after_device, the profiler is being switched off. That is no time of the program's
  * start-up, as far as one knows. */
 struct nl_account_device {
     uint32_t device, process;    /* rows; NL_NULL_ROW unknown, device of a CPU-only account */
@@ -137,9 +138,9 @@ bool nl_account_sampled(const struct nl_trace *trace, const struct nl_window *wi
 /* "compute", "exposed_comm_wait", … */
 const char *nl_account_part_name(enum nl_account_part part);
 
-/* What an id of op, range, wait, or of the name of idle time says: without instance numbers, which
- * rows do not distinguish (timeline/fold.h). Names of device work are as recorded:
- * nl_trace_name. */
+/* What an id of op, module_or_range, wait, or of the name of idle time says: without instance
+ * numbers, which rows do not distinguish (timeline/fold.h). Names of device work are as
+ * recorded: nl_trace_name. */
 struct nl_str nl_account_name(const struct nl_account *account, uint32_t id);
 
 /* "rank 3", "GPU 1" where ranks are not known, "rank 0 GPU 1" where that rank has several. */
@@ -161,15 +162,15 @@ const char *nl_account_kind(const struct nl_account_row *row, char room[64]);
 /* Of a row of copies. */
 static inline enum nl_copykind nl_account_copykind(const struct nl_account_row *row)
 {
-    return (enum nl_copykind)(row->kind >> 8);
+    return (enum nl_copykind)(row->category_or_copy >> 8);
 }
 static inline enum nl_memory nl_account_src_memory(const struct nl_account_row *row)
 {
-    return (enum nl_memory)(row->kind >> 4 & 15);
+    return (enum nl_memory)(row->category_or_copy >> 4 & 15);
 }
 static inline enum nl_memory nl_account_dst_memory(const struct nl_account_row *row)
 {
-    return (enum nl_memory)(row->kind & 15);
+    return (enum nl_memory)(row->category_or_copy & 15);
 }
 
 /* ns per step of the row's phase; NL_NULL_I64 where the phase has no steps. */

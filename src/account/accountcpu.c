@@ -42,7 +42,7 @@ static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
         key.activity = did.activity;
         key.elsewhere = did.elsewhere;
         key.name = nl_account_plain(maker, did.name);
-        key.range = nl_account_range(maker, &did);
+        key.module_or_range = nl_account_range(maker, &did);
         key.count = 1;
         nl_account_book(maker, group, key, now, until);
     }

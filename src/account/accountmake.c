@@ -96,15 +96,15 @@ static void take_idle(void *context, const struct nl_idle_segment *segment)
     key.activity = segment->did.activity;
     key.elsewhere = segment->did.elsewhere;
     key.name = nl_account_plain(maker, segment->did.name);
-    key.range = nl_account_range(maker, &segment->did);
+    key.module_or_range = nl_account_range(maker, &segment->did);
     key.count = 1;
     if (segment->where == NL_IDLE_INSIDE)
         key.class = segment->gap ? segment->gap->class : NL_IDLE_SHORT;
     if (segment->where == NL_IDLE_BEFORE)
-        key.lead = leads(&maker->groups[group], maker->trace, &segment->did) ||
-                   nl_in_profiler_call(maker->trace, segment->did.slice);
+        key.not_program = leads(&maker->groups[group], maker->trace, &segment->did) ||
+                          nl_in_profiler_call(maker->trace, segment->did.slice);
     if (segment->where == NL_IDLE_AFTER)
-        key.lead = nl_in_profiler_call(maker->trace, segment->did.slice);
+        key.not_program = nl_in_profiler_call(maker->trace, segment->did.slice);
     key.op = operator_around(maker, &segment->did);
     if (segment->gap)
         key.open_start = segment->gap->start;
@@ -234,8 +234,8 @@ static int by_rank(const void *left, const void *right)
 
 static int by_names(const struct nl_account_row *a, const struct nl_account_row *b)
 {
-    const uint32_t x[] = {a->name, a->op, a->range, a->wait, a->group};
-    const uint32_t y[] = {b->name, b->op, b->range, b->wait, b->group};
+    const uint32_t x[] = {a->name, a->op, a->module_or_range, a->wait, a->group};
+    const uint32_t y[] = {b->name, b->op, b->module_or_range, b->wait, b->group};
     for (size_t i = 0; i < 5; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;
@@ -249,10 +249,10 @@ static int by_time(const void *left, const void *right)
         return a->device < b->device ? -1 : 1;
     if (a->ns != b->ns)
         return a->ns > b->ns ? -1 : 1;
-    const int64_t x[] = {a->phase, a->part,      a->class, a->activity,
-                         a->kind,  a->elsewhere, a->late,  a->lead};
-    const int64_t y[] = {b->phase, b->part,      b->class, b->activity,
-                         b->kind,  b->elsewhere, b->late,  b->lead};
+    const int64_t x[] = {a->phase,     a->part, a->class,      a->activity, a->category_or_copy,
+                         a->elsewhere, a->late, a->not_program};
+    const int64_t y[] = {b->phase,     b->part, b->class,      b->activity, b->category_or_copy,
+                         b->elsewhere, b->late, b->not_program};
     for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;

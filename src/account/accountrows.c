@@ -16,7 +16,7 @@ struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
                                    .class = NL_IDLE_CLASSES,
                                    .name = NL_NO_NAME,
                                    .op = NL_NO_NAME,
-                                   .range = NL_NO_NAME,
+                                   .module_or_range = NL_NO_NAME,
                                    .wait = NL_NO_NAME,
                                    .group = NL_NO_NAME,
                                    .late = NL_NULL_ROW,
@@ -27,20 +27,21 @@ struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
 static inline bool is_key(const struct nl_account_row *a, const struct nl_account_row *b)
 {
     return a->name == b->name && a->device == b->device && a->phase == b->phase &&
-           a->part == b->part && a->op == b->op && a->range == b->range && a->wait == b->wait &&
-           a->late == b->late && a->group == b->group && a->kind == b->kind &&
-           a->activity == b->activity && a->class == b->class && a->elsewhere == b->elsewhere &&
-           a->inside == b->inside && a->lead == b->lead;
+           a->part == b->part && a->op == b->op && a->module_or_range == b->module_or_range &&
+           a->wait == b->wait && a->late == b->late && a->group == b->group &&
+           a->category_or_copy == b->category_or_copy && a->activity == b->activity &&
+           a->class == b->class && a->elsewhere == b->elsewhere && a->inside == b->inside &&
+           a->not_program == b->not_program;
 }
 
 static uint64_t hash_of(const struct nl_account_row *key)
 {
     uint64_t small = (uint64_t)key->phase << 40 | (uint64_t)key->part << 32 |
                      (uint64_t)key->activity << 24 | (uint64_t)key->class << 19 |
-                     (uint64_t)key->lead << 18 | (uint64_t)key->elsewhere << 17 |
-                     (uint64_t)key->inside << 16 | key->kind;
+                     (uint64_t)key->not_program << 18 | (uint64_t)key->elsewhere << 17 |
+                     (uint64_t)key->inside << 16 | key->category_or_copy;
     uint64_t hash = nl_hash_pair(small, (uint64_t)key->name << 32 | key->op);
-    hash = nl_hash_pair(hash, (uint64_t)key->range << 32 | key->wait);
+    hash = nl_hash_pair(hash, (uint64_t)key->module_or_range << 32 | key->wait);
     return nl_hash_pair(hash, (uint64_t)key->late ^ (uint64_t)key->device << 40 ^
                                   (uint64_t)key->group << 8);
 }
@@ -65,9 +66,10 @@ static uint32_t find_row(struct nl_account_rows *rows, const struct nl_account_r
     uint32_t found = NL_LOOKUP(&rows->by_key, hash, i, is_key(&rows->items[i], key));
     if (found != NL_NO_ROW)
         return found;
-    if (rows->count >= NL_ACCOUNT_MAX_ROWS && (key->op != NL_NO_NAME || key->range != NL_NO_NAME)) {
+    if (rows->count >= NL_ACCOUNT_MAX_ROWS &&
+        (key->op != NL_NO_NAME || key->module_or_range != NL_NO_NAME)) {
         struct nl_account_row less = *key;
-        less.op = less.range = NL_NO_NAME;
+        less.op = less.module_or_range = NL_NO_NAME;
         return find_row(rows, &less);
     }
     nl_grow(&rows->items, &rows->cap, rows->count + 1);

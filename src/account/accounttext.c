@@ -40,7 +40,7 @@ const char *nl_account_kind(const struct nl_account_row *row, char room[64])
     switch ((enum nl_account_part)row->part) {
     case NL_BOOKED_COPY:
     case NL_BOOKED_MIGRATION:
-        if (row->kind > UINT8_MAX)
+        if (row->category_or_copy > UINT8_MAX)
             return copy_kind(row, room);
         return "copy kernel";
     case NL_BOOKED_MEMSET: return "memset";
@@ -48,7 +48,7 @@ const char *nl_account_kind(const struct nl_account_row *row, char room[64])
     case NL_BOOKED_COMM_TRANSFER:
     case NL_BOOKED_COMM: return "communication";
     default:
-        category = nl_enum_text(NL_ENUM_category, row->kind);
+        category = nl_enum_text(NL_ENUM_category, row->category_or_copy);
         return category ? category : "kernel";
     }
 }
@@ -77,8 +77,8 @@ static void tell_copy(const struct nl_account *account, const struct nl_account_
                       struct nl_buf *out)
 {
     char room[64];
-    uint32_t by = row->range != NL_NO_NAME ? row->range : row->op;
-    if (row->kind <= UINT8_MAX && row->name != NL_NO_NAME)
+    uint32_t by = row->module_or_range != NL_NO_NAME ? row->module_or_range : row->op;
+    if (row->category_or_copy <= UINT8_MAX && row->name != NL_NO_NAME)
         add_full_name(account, row->name, out);
     else
         nl_buf_text(out, nl_account_kind(row, room));

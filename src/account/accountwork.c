@@ -96,9 +96,9 @@ static void set_owner(struct booker *booker, uint32_t slice, struct nl_account_r
     if (place == NL_NULL_ROW)
         return;
     key->op = name_in(booker, owners->ops, owners->op, place);
-    key->range = name_in(booker, owners->layers, owners->layer, place);
-    if (key->range == NL_NO_NAME)
-        key->range = name_in(booker, owners->ranges, owners->range, place);
+    key->module_or_range = name_in(booker, owners->layers, owners->layer, place);
+    if (key->module_or_range == NL_NO_NAME)
+        key->module_or_range = name_in(booker, owners->ranges, owners->range, place);
 }
 
 static void set_kind(const struct nl_trace *trace, uint32_t slice, struct nl_account_row *key)
@@ -107,13 +107,13 @@ static void set_kind(const struct nl_trace *trace, uint32_t slice, struct nl_acc
     switch (trace->slice.kind[slice]) {
     case NL_KIND_KERNEL:
         if (detail < trace->kernel.rows)
-            key->kind = trace->kernel.category[detail];
+            key->category_or_copy = trace->kernel.category[detail];
         break;
     case NL_KIND_MEMCPY:
         if (detail < trace->copy.rows) {
-            key->kind = (uint16_t)(trace->copy.kind[detail] << 8 |
-                                   (trace->copy.src_memory[detail] & 15) << 4 |
-                                   (trace->copy.dst_memory[detail] & 15));
+            key->category_or_copy = (uint16_t)(trace->copy.kind[detail] << 8 |
+                                               (trace->copy.src_memory[detail] & 15) << 4 |
+                                               (trace->copy.dst_memory[detail] & 15));
             key->bytes = trace->copy.bytes[detail];
         }
         break;

@@ -126,7 +126,7 @@ static bool is_of_class(const struct nl_account_row *row, enum nl_verdict_class 
     case NL_BOOKED_IDLE: return class != NL_VERDICT_COMPUTE && class != NL_VERDICT_COPY;
     case NL_BOOKED_BEFORE:
     case NL_BOOKED_AFTER:
-        return !row->lead && class != NL_VERDICT_COMPUTE && class != NL_VERDICT_COPY;
+        return !row->not_program && class != NL_VERDICT_COMPUTE && class != NL_VERDICT_COPY;
     default: return false;
     }
 }

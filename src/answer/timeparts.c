@@ -66,7 +66,7 @@ static void add_time(struct division *division, enum nl_time_what what,
     tally->count += count;
     if (ns > tally->inside_ns) {
         tally->inside_ns = ns;
-        tally->inside = row->op != NL_NO_NAME ? row->op : row->range;
+        tally->inside = row->op != NL_NO_NAME ? row->op : row->module_or_range;
     }
 }
 
@@ -220,11 +220,11 @@ static void add_account_ns(struct division *division, const struct nl_account_ro
     case NL_BOOKED_MIGRATION: add_time(division, NL_TIME_COPY, row, row->ns, row->count); return;
     case NL_BOOKED_IDLE: add_idle(division, row); return;
     case NL_BOOKED_BEFORE:
-        if (!row->lead && row->activity != NL_DID_QUEUED)
+        if (!row->not_program && row->activity != NL_DID_QUEUED)
             add_before(division, row);
         return;
     case NL_BOOKED_AFTER:
-        if (!row->lead)
+        if (!row->not_program)
             add_after(division, row);
         return;
     case NL_BOOKED_PARTS: break;

@@ -98,7 +98,7 @@ const char *nl_booked_text(const struct nl_scene *scene, uint32_t id)
 
 bool nl_booked_own_before(const struct nl_account_device *device, const struct nl_account_row *row)
 {
-    if (row->part != NL_BOOKED_BEFORE || row->phase != NL_STEADY || row->lead ||
+    if (row->part != NL_BOOKED_BEFORE || row->phase != NL_STEADY || row->not_program ||
         row->name == NL_NO_NAME || !device || !device->steps[NL_STEADY])
         return false;
     return row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||

@@ -21,7 +21,7 @@ static bool is_own(const struct nl_scene *scene, const struct nl_account_row *ro
 static bool is_step(const struct nl_scene *scene, const struct nl_account_row *row)
 {
     (void)scene;
-    return row->phase == NL_STEADY && !row->lead;
+    return row->phase == NL_STEADY && !row->not_program;
 }
 
 static enum nl_verdict cpu_before_work_evaluate(struct nl_scene *scene, struct nl_finding *finding)

@@ -155,8 +155,9 @@ static bool is_claimed(const struct votes *votes, const struct nl_account_row *r
     case NL_BOOKED_COMM: return is_won(votes, vote_key(OF_COMM, 0, 0));
     case NL_BOOKED_COPY:
     case NL_BOOKED_MIGRATION:
-        return is_won(votes, row->kind > UINT8_MAX ? vote_key(OF_COPY, row->kind, 0)
-                                                   : vote_key(OF_KERNEL, 0, row->name));
+        return is_won(votes, row->category_or_copy > UINT8_MAX
+                                 ? vote_key(OF_COPY, row->category_or_copy, 0)
+                                 : vote_key(OF_KERNEL, 0, row->name));
     default: return false;
     }
 }

@@ -75,7 +75,7 @@ static uint32_t matching_name(const struct nl_account_row *row, enum about about
         (direction && nl_account_copykind(row) != wanted))
         return 0;
     switch (abouts[about].field) {
-    case FIELD_PLACE: return row->range ? row->range : row->op;
+    case FIELD_PLACE: return row->module_or_range ? row->module_or_range : row->op;
     case FIELD_WAIT: return row->wait;
     case FIELD_NAME: break;
     }

@@ -124,7 +124,7 @@ static void more_columns(const struct nl_tf_call *call, const struct nl_account_
         sqlite3_result_text(context, nl_account_kind(row, room), -1, SQLITE_TRANSIENT);
         break;
     case ACCOUNT_op: show_name(account, row->op, context); break;
-    case ACCOUNT_range: show_name(account, row->range, context); break;
+    case ACCOUNT_range: show_name(account, row->module_or_range, context); break;
     case ACCOUNT_wait: show_name(account, row->wait, context); break;
     case ACCOUNT_class:
         nl_show_text(context, row->class < NL_IDLE_CLASSES

@@ -63,7 +63,7 @@ static void add_account_row(struct nl_result *result, const struct nl_account *a
     cells[AT_finding] = nl_cell_static(finding);
     cells[AT_kind] = nl_cell_text(result, nl_str(kind));
     cells[AT_op] = name_cell(result, account, row->op);
-    cells[AT_range] = name_cell(result, account, row->range);
+    cells[AT_range] = name_cell(result, account, row->module_or_range);
     cells[AT_wait] = name_cell(result, account, row->wait);
     if (row->class < NL_IDLE_CLASSES)
         cells[AT_class] = nl_cell_static(nl_idle_class_name((enum nl_idle_class)row->class));
