@@ -24,8 +24,8 @@ struct choice {
     int64_t ns, waits_ns; /* waits_ns: of it, in functions that only wait */
 };
 
-static bool counts(const struct nl_trace *trace, const struct nl_window *window, uint32_t row,
-                   uint32_t unit)
+static bool sample_counts(const struct nl_trace *trace, const struct nl_window *window,
+                          uint32_t row, uint32_t unit)
 {
     const struct nl_sample_table *sample = &trace->sample;
     if (sample->unit[row] != unit || sample->weight[row] == NL_NULL_I64 ||
@@ -79,7 +79,7 @@ static struct choice heaviest(const struct nl_trace *trace, const struct nl_wind
     uint8_t *waits = nl_zalloc((size_t)trace->stack.rows + 1);
     size_t count = 0;
     for (uint32_t row = 0; row < sample->rows && count < MAX_CHOICES; row++) {
-        if (!counts(trace, window, row, unit))
+        if (!sample_counts(trace, window, row, unit))
             continue;
         struct choice *it = find_choice(choices, &count, sample->event[row], sample->lane[row]);
         uint8_t *known = &waits[sample->stack[row]];
@@ -176,7 +176,7 @@ void nl_account_samples(struct nl_account_maker *maker)
     }
     size_t group = add_group(maker, choice.lane);
     for (uint32_t row = 0; row < sample->rows; row++)
-        if (counts(maker->trace, &maker->window, row, unit) && sample->event[row] == choice.event &&
-            sample->lane[row] == choice.lane)
+        if (sample_counts(maker->trace, &maker->window, row, unit) &&
+            sample->event[row] == choice.event && sample->lane[row] == choice.lane)
             book_function(maker, group, sample->stack[row], 1, sample->weight[row], choice.event);
 }

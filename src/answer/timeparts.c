@@ -432,8 +432,8 @@ static void sort_rows(struct division *division, unsigned phase)
                       (enum nl_phase)phase, &parts->held_blocked, parts->parts[NL_TIME_HELD].names);
 }
 
-static bool look(struct division *division, struct nl_judged *judged, struct nl_time_parts *parts,
-                 const struct nl_device_breakdown *row)
+static bool set_up_division(struct division *division, struct nl_judged *judged,
+                            struct nl_time_parts *parts, const struct nl_device_breakdown *row)
 {
     struct nl_memo *memo = judged->options->memo;
     *division = (struct division){.judged = judged,
@@ -456,7 +456,8 @@ bool nl_time_parts(struct nl_judged *judged, size_t device, struct nl_time_parts
     if (!count || rows[0].starts_unknown)
         return false;
     parts->device = device == NL_TIME_BUSIEST ? nl_breakdown_busiest(rows, count) : device;
-    if (rows[parts->device].wall_ns <= 0 || !look(&division, judged, parts, &rows[parts->device]))
+    if (rows[parts->device].wall_ns <= 0 ||
+        !set_up_division(&division, judged, parts, &rows[parts->device]))
         return false;
     parts->account = division.device;
     sort_rows(&division, ALL_PHASES);
@@ -472,7 +473,7 @@ bool nl_time_sums(struct nl_judged *judged, size_t device, enum nl_phase phase,
     struct division division;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(judged->options->memo, &count);
     *parts = (struct nl_time_parts){.device = device};
-    if (!look(&division, judged, parts, &rows[device]))
+    if (!set_up_division(&division, judged, parts, &rows[device]))
         return false;
     parts->account = division.device;
     division.says = nl_zalloc((size_t)division.trace->names.count + 1);
@@ -487,6 +488,6 @@ void nl_time_parts_within(struct nl_judged *judged, struct nl_time_parts *parts,
     size_t count;
     struct division division;
     const struct nl_device_breakdown *rows = nl_memo_breakdown(judged->options->memo, &count);
-    if (look(&division, judged, parts, &rows[parts->device]))
+    if (set_up_division(&division, judged, parts, &rows[parts->device]))
         sort_rows(&division, phase);
 }

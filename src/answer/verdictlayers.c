@@ -39,7 +39,7 @@ static bool is_reformat(const struct nl_result *rows, size_t row)
            nl_str_starts(nl_lookup_text(rows, row, "layer"), "Reformatting CopyNode");
 }
 
-static struct layers look(const struct nl_result *rows)
+static struct layers sum_layers(const struct nl_result *rows)
 {
     struct layers layers = {.rows = rows};
     for (size_t row = 0; row < rows->rows; row++) {
@@ -177,7 +177,7 @@ static void judge_nodes(struct nl_judged *judged, const struct layers *layers)
 bool nl_judge_layers(struct nl_judged *judged)
 {
     const struct nl_result *rows = nl_judged_part(judged, "model_layers");
-    struct layers layers = rows ? look(rows) : (struct layers){0};
+    struct layers layers = rows ? sum_layers(rows) : (struct layers){0};
     if (layers.whole <= 0)
         return false;
     if (nl_nodes_are_a_program(judged->trace)) {

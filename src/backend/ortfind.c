@@ -16,7 +16,7 @@
 #endif
 #define MAX_FOLDERS_UP 64 /* folders above this one */
 
-static bool known(const struct ort_places *places, const char *path)
+static bool is_known_path(const struct ort_places *places, const char *path)
 {
     for (size_t i = 0; i < places->count; i++)
         if (strcmp(places->items[i].path, path) == 0)
@@ -30,7 +30,7 @@ static void offer(struct ort_places *places, const char *path, const char *from)
     char real[PATH_MAX];
     struct stat info;
     if (!realpath(path, real) || stat(real, &info) != 0 || !S_ISREG(info.st_mode) ||
-        known(places, real))
+        is_known_path(places, real))
         return;
     nl_grow(&places->items, &places->cap, places->count + 1);
     places->items[places->count++] =

@@ -232,7 +232,7 @@ static void put_instruction(struct program *p, uint16_t code, uint32_t k, uint8_
     p->lines[p->count++] = (struct sock_filter){code, yes, no, k};
 }
 
-static void load(struct program *p, size_t offset)
+static void put_load(struct program *p, size_t offset)
 {
     put_instruction(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
@@ -257,7 +257,7 @@ static void one_if(struct program *p, int call, unsigned argument, uint32_t mask
                    uint32_t error)
 {
     put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
-    load(p, offsetof(struct seccomp_data, args) + 8U * argument);
+    put_load(p, offsetof(struct seccomp_data, args) + 8U * argument);
     put_instruction(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
     put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
     end_with(p, SECCOMP_RET_ALLOW);
@@ -269,10 +269,10 @@ static void write_program(struct program *p, bool files_confined, bool sends)
     const uint32_t writes = files_confined ? 0 : O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
     const int sendmsg = SYS_sendmsg;
     const int clone3 = 435; /* its flags are in memory: without it the C library calls clone */
-    load(p, offsetof(struct seccomp_data, arch));
+    put_load(p, offsetof(struct seccomp_data, arch));
     put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
     end_with(p, SECCOMP_RET_KILL_PROCESS);
-    load(p, offsetof(struct seccomp_data, nr));
+    put_load(p, offsetof(struct seccomp_data, nr));
     each(p, allowed, CALLS, SECCOMP_RET_ALLOW);
     each(p, deadly, sizeof deadly / sizeof *deadly, SECCOMP_RET_KILL_PROCESS);
     each(p, &clone3, 1, SECCOMP_RET_ERRNO | ENOSYS);

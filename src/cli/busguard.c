@@ -120,7 +120,7 @@ void nl_busguard_remove(void)
         remove_folder(path);
 }
 
-static void say(const char *text)
+static void write_stderr(const char *text)
 {
     size_t len = strlen(text);
     while (len) {
@@ -145,9 +145,10 @@ static void on_bus(int number, siginfo_t *info, void *context)
     for (char *c = path; *c; c++)
         if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
             *c = '?';
-    say("neurolens: ");
-    say(path);
-    say(": became shorter while it was read, or its disk failed; wait until it is written, or copy "
+    write_stderr("neurolens: ");
+    write_stderr(path);
+    write_stderr(
+        ": became shorter while it was read, or its disk failed; wait until it is written, or copy "
         "it, and run the command again\n");
     _exit(nl_err_exit_status(NL_IO));
 }

@@ -135,8 +135,8 @@ static bool make_folder(const struct nl_call *call, struct nl_bench *bench, stru
 
 /* ---- how well it is known ---- */
 
-static bool load(struct nl_bench *bench, size_t side, struct nl_captures *captures,
-                 const struct nl_call *call, struct nl_err *err)
+static bool load_captures(struct nl_bench *bench, size_t side, struct nl_captures *captures,
+                          const struct nl_call *call, struct nl_err *err)
 {
     return nl_captures_load(captures, &bench->side[side].all, 1, call, err);
 }
@@ -150,7 +150,7 @@ static bool find_width(struct nl_bench *bench, const struct nl_call *call, doubl
     bool comparable, done = true;
     *half = NAN;
     for (size_t i = 0; i < bench->sides && done; i++)
-        done = load(bench, i, &captures[i], call, err);
+        done = load_captures(bench, i, &captures[i], call, err);
     if (done && bench->sides == 1) {
         struct nl_gate_typical typical = nl_gate_typical_of(&captures[0].input);
         *half = log(typical.high / typical.low) / 2;
@@ -243,7 +243,7 @@ static const char *sentence(struct nl_bench *bench, const struct nl_gate_typical
 static bool answer_one(struct nl_bench *bench, const struct nl_call *call, struct nl_err *err)
 {
     struct nl_captures captures = {0};
-    bool done = load(bench, 0, &captures, call, err);
+    bool done = load_captures(bench, 0, &captures, call, err);
     if (done) {
         struct nl_gate_typical t = nl_gate_typical_of(&captures.input);
         struct nl_result *result = NL_ANSWER_NEW("bench", "What the command takes", columns);

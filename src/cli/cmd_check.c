@@ -159,7 +159,7 @@ struct check {
     bool has_base;
 };
 
-static bool load(struct check *check, const struct nl_call *call, struct nl_err *err)
+static bool load_sides(struct check *check, const struct nl_call *call, struct nl_err *err)
 {
     const struct check_options *own = check_own(call);
     check->has_base = own->baseline.count > 0;
@@ -283,7 +283,7 @@ static bool run_check(struct check *check, struct nl_call *call, struct nl_err *
     if (!nl_output_open(&output, call, (const char *const *)call->argument, (size_t)call->count,
                         err))
         return false;
-    bool done = load(check, call, err) && judge_gate(check, call, &output, err);
+    bool done = load_sides(check, call, err) && judge_gate(check, call, &output, err);
     return nl_output_close(&output, call, done, err);
 }
 

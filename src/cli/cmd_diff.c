@@ -29,8 +29,8 @@ struct side {
     struct nl_profile *profile;
 };
 
-static bool load(struct side *side, const char *coverage, const struct nl_call *call,
-                 struct nl_err *err)
+static bool load_side(struct side *side, const char *coverage, const struct nl_call *call,
+                      struct nl_err *err)
 {
     if (!nl_captures_load(&side->captures, side->words, side->count, call, err))
         return false;
@@ -65,8 +65,8 @@ static bool show_diff(const struct nl_call *call, struct nl_output *output,
     return output->view->render_report(output->stream, sides[1].profile, report, &options, err);
 }
 
-static bool compare(struct side sides[2], struct nl_call *call, struct nl_output *output,
-                    struct nl_err *err)
+static bool compare_sides(struct side sides[2], struct nl_call *call, struct nl_output *output,
+                          struct nl_err *err)
 {
     bool comparable;
     struct nl_captures *both[] = {&sides[0].captures, &sides[1].captures};
@@ -145,8 +145,9 @@ static bool diff_run(struct nl_call *call, struct nl_err *err)
         return nl_fail(err, NL_USAGE, "only one of the two can be standard input; name a file");
     bool done = open_output(call, &output, err);
     if (done) {
-        done = load(&sides[0], "Coverage of A", call, err) &&
-               load(&sides[1], "Coverage of B", call, err) && compare(sides, call, &output, err);
+        done = load_side(&sides[0], "Coverage of A", call, err) &&
+               load_side(&sides[1], "Coverage of B", call, err) &&
+               compare_sides(sides, call, &output, err);
         done = nl_output_close(&output, call, done, err);
     }
     for (int i = 0; i < 2; i++) {

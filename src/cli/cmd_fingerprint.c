@@ -53,8 +53,9 @@ static bool show_fingerprint(const struct nl_call *call, struct nl_output *outpu
     return output->view->render_report(output->stream, profile, report, &options, err);
 }
 
-static bool answer(const struct nl_input_words *input, const struct nl_trace *trace,
-                   const struct nl_call *call, struct nl_output *output, struct nl_err *err)
+static bool fingerprint_trace(const struct nl_input_words *input, const struct nl_trace *trace,
+                              const struct nl_call *call, struct nl_output *output,
+                              struct nl_err *err)
 {
     struct nl_window window;
     if (!nl_input_window(input, trace, call, &window, err))
@@ -81,7 +82,7 @@ static bool fingerprint_run(struct nl_call *call, struct nl_err *err)
                 nl_output_open(&output, call, input.paths, input.count, err);
     if (done) {
         struct nl_trace *trace = nl_input_load(&input, call, err);
-        done = trace && answer(&input, trace, call, &output, err);
+        done = trace && fingerprint_trace(&input, trace, call, &output, err);
         done = nl_output_close(&output, call, done, err);
         if (trace)
             nl_trace_free(trace);

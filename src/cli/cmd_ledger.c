@@ -159,7 +159,7 @@ static struct nl_ledger *open_named(const char *word, enum nl_ledger_mode mode, 
     return ledger;
 }
 
-static bool merge(struct nl_call *call, struct nl_err *err)
+static bool merge_ledgers(struct nl_call *call, struct nl_err *err)
 {
     struct nl_ledger_merged merged = {0};
     char line[200], bytes[NL_UNIT_TEXT];
@@ -191,7 +191,7 @@ static bool ledger_run(struct nl_call *call, struct nl_err *err)
         const char *name;
         bool (*run)(struct nl_call *call, struct nl_err *err);
         int most;
-    } verbs[] = {{"check", check, 1}, {"rebuild", rebuild, 1}, {"merge", merge, 3}};
+    } verbs[] = {{"check", check, 1}, {"rebuild", rebuild, 1}, {"merge", merge_ledgers, 3}};
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(call->argument[0], verbs[i].name) != 0)
             continue;

@@ -237,7 +237,8 @@ static struct nl_result *setup_table(const struct profiling *profiling)
     return table;
 }
 
-static bool answer(struct profiling *profiling, const struct nl_trace *trace, struct nl_err *err)
+static bool write_answer(struct profiling *profiling, const struct nl_trace *trace,
+                         struct nl_err *err)
 {
     struct nl_profile_work *work = profiling->work;
     struct nl_profile_latency latency = nl_profile_latency_of(profiling->outcome);
@@ -258,7 +259,7 @@ static bool read_and_answer(struct profiling *profiling, struct nl_err *err)
     const struct nl_ingest_options options = {.rank = NL_NULL_I64};
     struct nl_trace *trace =
         nl_ingest(&profiling->profile, 1, &options, profiling->work->call->job, err);
-    bool done = trace && keep_run(profiling, trace, err) && answer(profiling, trace, err);
+    bool done = trace && keep_run(profiling, trace, err) && write_answer(profiling, trace, err);
     if (trace)
         nl_trace_free(trace);
     return done;

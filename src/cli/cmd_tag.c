@@ -35,8 +35,8 @@ static const struct tag_options *tag_own(const struct nl_call *call)
 }
 
 /* One row: which run, what was done, how many times. */
-static bool say(const struct nl_call *call, const char *id, const char *did, size_t count,
-                const char *line, struct nl_err *err)
+static bool show_change(const struct nl_call *call, const char *id, const char *did, size_t count,
+                        const char *line, struct nl_err *err)
 {
     static const struct nl_result_column columns[] = {{"id", "Run", NL_MEANS_TEXT},
                                                       {"did", "Did", NL_MEANS_TEXT},
@@ -90,12 +90,12 @@ static bool tag(const struct nl_call *call, struct nl_ledger *ledger,
     if (tag_own(call)->remove && tag_own(call)->move)
         return nl_fail(err, NL_USAGE, "--remove and --move exclude each other");
     nl_buf_init(&line, (size_t)1 << 20);
-    bool done =
-        nl_ledger_tag(ledger, run, (const char *const *)call->argument + 1, (size_t)call->count - 1,
-                      how, call->line, changes, err) &&
-        nl_ledger_short_id(ledger, run->id, id, err) &&
-        tag_lines(call, ledger, id, how, changes, &changed, &line, err) &&
-        say(call, run->id, how == NL_TAG_REMOVE ? "removed" : "added", changed, line.ptr, err);
+    bool done = nl_ledger_tag(ledger, run, (const char *const *)call->argument + 1,
+                              (size_t)call->count - 1, how, call->line, changes, err) &&
+                nl_ledger_short_id(ledger, run->id, id, err) &&
+                tag_lines(call, ledger, id, how, changes, &changed, &line, err) &&
+                show_change(call, run->id, how == NL_TAG_REMOVE ? "removed" : "added", changed,
+                            line.ptr, err);
     nl_buf_release(&line);
     return done;
 }
@@ -141,7 +141,7 @@ static bool note_run(struct nl_call *call, struct nl_err *err)
     if (!done)
         return false;
     snprintf(line, sizeof line, "%s: noted", id);
-    return say(call, run.id, "noted", 1, line, err);
+    return show_change(call, run.id, "noted", 1, line, err);
 }
 
 /* All of them are found before any is touched. */
@@ -168,7 +168,7 @@ static bool rm_run(struct nl_call *call, struct nl_err *err)
         snprintf(line, sizeof line, "%zu run%s %s the trash%s", count, count == 1 ? "" : "s",
                  restore ? "restored from" : "moved to",
                  restore ? "" : "; `neurolens gc` removes them for good");
-        done = say(call, runs[0].id, restore ? "restored" : "trashed", count, line, err);
+        done = show_change(call, runs[0].id, restore ? "restored" : "trashed", count, line, err);
     }
     nl_free(runs);
     return done;

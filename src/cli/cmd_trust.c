@@ -38,8 +38,8 @@ static char *wanted(const struct nl_call *call, struct nl_err *err)
     return path;
 }
 
-static bool say(const struct nl_call *call, const char *format, const char *text,
-                struct nl_err *err)
+static bool print_answer(const struct nl_call *call, const char *format, const char *text,
+                         struct nl_err *err)
 {
     struct nl_output output;
     if (!nl_output_open(&output, call, NULL, 0, err))
@@ -55,17 +55,17 @@ static bool trust_run(struct nl_call *call, struct nl_err *err)
     struct nl_buf text;
     nl_buf_init(&text, (size_t)2 << 20);
     if (trust_own(call)->list) {
-        done = nl_trust_list(&text, err) && say(call, "", text.ptr ? text.ptr : "", err);
+        done = nl_trust_list(&text, err) && print_answer(call, "", text.ptr ? text.ptr : "", err);
     } else {
         bool remove = trust_own(call)->remove;
         done =
             (folder = wanted(call, err)) && nl_trust_change(folder, remove, &real, &changed, err);
         if (done) {
             nl_buf_format(&text, "%s\n", real);
-            done = say(call,
-                       remove ? (changed ? "no longer trusted: " : "was not trusted: ")
-                              : (changed ? "trusted from now on: " : "already trusted: "),
-                       text.ptr, err);
+            done = print_answer(call,
+                                remove ? (changed ? "no longer trusted: " : "was not trusted: ")
+                                       : (changed ? "trusted from now on: " : "already trusted: "),
+                                text.ptr, err);
         }
     }
     nl_buf_release(&text);

@@ -173,8 +173,8 @@ static bool refuse_runs_among_files(const struct nl_input_words *input, struct n
     return true;
 }
 
-static struct nl_trace *load(const struct nl_input_words *input, const struct nl_call *call,
-                             const struct nl_ingest_options *options, struct nl_err *err)
+static struct nl_trace *load_trace(const struct nl_input_words *input, const struct nl_call *call,
+                                   const struct nl_ingest_options *options, struct nl_err *err)
 {
     struct nl_open_options open = {options->cache_folder, options->cache_bytes};
     struct nl_ledger *ledger;
@@ -246,7 +246,7 @@ struct nl_trace *nl_input_load(struct nl_input_words *input, const struct nl_cal
     }
     double start = seconds_now();
     nl_progress_profile(call->progress, input->paths[0]);
-    struct nl_trace *trace = load(input, call, &options, err);
+    struct nl_trace *trace = load_trace(input, call, &options, err);
     if (trace)
         tell_cost(call, trace, seconds_now() - start);
     if (trace)

@@ -84,8 +84,8 @@ void nl_loopback_close(struct nl_loopback *server)
 
 /* ---- answers ---- */
 
-static void answer(struct connection *connection, const char *status,
-                   const struct nl_loopback_item *item, bool body)
+static void answer_request(struct connection *connection, const char *status,
+                           const struct nl_loopback_item *item, bool body)
 {
     int len = snprintf(connection->head, sizeof connection->head,
                        "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %llu\r\n"
@@ -152,17 +152,17 @@ static void understand(struct serving *serving, struct connection *connection)
 {
     char method[8], path[256];
     if (sscanf(connection->request, "%7s %255s HTTP/1.", method, path) != 2) {
-        answer(connection, "400 Bad Request", NULL, false);
+        answer_request(connection, "400 Bad Request", NULL, false);
         return;
     }
     const struct nl_loopback_item *item = find_item(serving, path);
     bool get = strcmp(method, "GET") == 0, post = strcmp(method, "POST") == 0;
     if (!right_host(connection->request) || !item) {
-        answer(connection, "404 Not Found", NULL, false);
+        answer_request(connection, "404 Not Found", NULL, false);
     } else if (item->ends ? !post : !get && strcmp(method, "HEAD") != 0) {
-        answer(connection, "405 Method Not Allowed", NULL, false);
+        answer_request(connection, "405 Method Not Allowed", NULL, false);
     } else {
-        answer(connection, "200 OK", item, get);
+        answer_request(connection, "200 OK", item, get);
         connection->ends = item->ends;
     }
 }
@@ -190,7 +190,7 @@ static void take_in(struct serving *serving, struct connection *connection)
     if (strstr(connection->request, "\r\n\r\n"))
         understand(serving, connection);
     else if (connection->got == MAX_HEAD)
-        answer(connection, "431 Request Header Fields Too Large", NULL, false);
+        answer_request(connection, "431 Request Header Fields Too Large", NULL, false);
 }
 
 /* One piece of the answer; <= 0 as send does. */

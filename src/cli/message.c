@@ -38,7 +38,7 @@ void nl_message_error(const struct nl_err *err, unsigned verbose)
                 nl_err_exit_status(err->code));
 }
 
-static void say(const struct nl_call *call, const char *format, va_list args)
+static void print_message(const struct nl_call *call, const char *format, va_list args)
 {
     char text[MAX_MESSAGE];
     struct nl_buf line;
@@ -55,7 +55,7 @@ void nl_message_note(const struct nl_call *call, const char *format, ...)
     if (call->settings.quiet)
         return;
     va_start(args, format);
-    say(call, format, args);
+    print_message(call, format, args);
     va_end(args);
 }
 
@@ -65,6 +65,6 @@ void nl_message_detail(const struct nl_call *call, const char *format, ...)
     if (!call->settings.verbose)
         return;
     va_start(args, format);
-    say(call, format, args);
+    print_message(call, format, args);
     va_end(args);
 }

@@ -68,7 +68,7 @@ static void add_count(struct counting *c, const char *what, const char *unit,
 }
 
 /* Whether something that begins at `ts` on a lane is in the time compared. */
-static bool counts(struct counting *c, uint32_t lane, int64_t ts)
+static bool is_compared(struct counting *c, uint32_t lane, int64_t ts)
 {
     struct diff_side *side = c->side;
     if (!side->by_step)
@@ -82,7 +82,7 @@ static bool counts(struct counting *c, uint32_t lane, int64_t ts)
 static bool counts_slice(struct counting *c, uint32_t slice)
 {
     const struct nl_slice_table *table = &c->side->trace->slice;
-    return counts(c, table->lane[slice], table->ts[slice]);
+    return is_compared(c, table->lane[slice], table->ts[slice]);
 }
 
 /* ---- device work ---- */
@@ -236,7 +236,7 @@ static void count_memory(struct counting *c)
     const struct nl_memory_table *table = &c->side->trace->memory;
     uint64_t count = 0, bytes = 0, most = 0;
     for (uint32_t row = 0; row < table->rows; row++) {
-        bool within = counts(c, table->lane[row], table->ts[row]);
+        bool within = is_compared(c, table->lane[row], table->ts[row]);
         if (within && table->total_allocated[row] != NL_NULL_U64)
             most = table->total_allocated[row] > most ? table->total_allocated[row] : most;
         if (within && table->bytes[row] != NL_NULL_I64 && table->bytes[row] > 0) {

@@ -124,7 +124,7 @@ static void add_use(struct use *to, const struct use *from)
 }
 
 /* Entries of one thing become one. */
-static void merge(struct entries *entries)
+static void merge_entries(struct entries *entries)
 {
     size_t kept = 0;
     if (entries->count)
@@ -199,7 +199,7 @@ struct nl_result *diff_efficiency(struct diff_side *base, struct diff_side *chan
     struct entries entries = {0};
     for (int which = 0; which < 2; which++)
         add_entries(&entries, sides[which], which);
-    merge(&entries);
+    merge_entries(&entries);
     for (size_t i = 0; i < entries.count; i++)
         for (int which = 0; which < 2; which++)
             if (entries.items[i].kind == NL_ROOF_DEVICE && entries.items[i].sides[which].known)

@@ -132,7 +132,7 @@ static int settled(const void *left, const void *right, void *context)
 /* What parts of a run have in common, and what that makes of a row. */
 enum key { BY_NAME, BY_SIGNATURE, BY_PLACE, BY_OPERATOR_CATEGORY, BY_OPERATOR, BY_CATEGORY };
 
-static bool fits(enum key key, const struct diff_part *part)
+static bool key_fits(enum key key, const struct diff_part *part)
 {
     bool placed = part->category != NL_CATEGORY_UNKNOWN && part->category != NL_CATEGORY_OTHER;
     bool idle = part->group == DIFF_IDLE;
@@ -289,7 +289,7 @@ static void pair_by(struct pairing *pairing, enum key key,
         size_t base = 0;
         for (next = i; next < pairing->count && !compare(&entries[i], &entries[next]); next++)
             base += !entries[next].changed;
-        if (fits(key, entries[i].part) && base && base < next - i)
+        if (key_fits(key, entries[i].part) && base && base < next - i)
             add_paired_row(pairing, entries + i, base, next - i, key);
     }
     drop_taken(pairing);

@@ -27,7 +27,7 @@ static struct nl_metric_value unknown(const char *missing)
     return (struct nl_metric_value){NAN, NAN, missing, 0};
 }
 
-static struct nl_metric_value known(double value, double se)
+static struct nl_metric_value known_value(double value, double se)
 {
     if (isnan(value))
         return unknown("not recorded");
@@ -118,14 +118,14 @@ static struct nl_metric_value step_value(const struct nl_metric *metric,
     if (count) {
         (void)nl_median_f64(lengths, count); /* sorts */
         if (metric->which <= 100)
-            value = known(percentile(lengths, count, metric->which),
-                          metric->which == 50 ? c.median_se : c.mean_se);
+            value = known_value(percentile(lengths, count, metric->which),
+                                metric->which == 50 ? c.median_se : c.mean_se);
         else if (metric->which == 101)
-            value = known(c.mean, c.mean_se);
+            value = known_value(c.mean, c.mean_se);
         else if (metric->which == 102)
-            value = known((double)count, 0);
+            value = known_value((double)count, 0);
         else
-            value = known(1e9 / c.mean, c.mean_se);
+            value = known_value(1e9 / c.mean, c.mean_se);
     }
     nl_free(lengths);
     return value;
@@ -147,11 +147,11 @@ static struct nl_metric_value time_value(const struct nl_metric *metric,
                                          const struct diff_side *capture)
 {
     if (metric->which == 1)
-        return capture->unit < DIFF_UNITS ? known((double)capture->mean, steps_se(capture))
+        return capture->unit < DIFF_UNITS ? known_value((double)capture->mean, steps_se(capture))
                                           : unknown("nothing that takes time");
     const struct nl_trace *trace = capture->trace; /* as the run document has it */
     return trace->last_ts > trace->first_ts
-               ? known((double)trace->last_ts - (double)trace->first_ts, NAN)
+               ? known_value((double)trace->last_ts - (double)trace->first_ts, NAN)
                : unknown("no times");
 }
 
@@ -182,7 +182,7 @@ static struct nl_metric_value group_value(const struct nl_metric *metric,
     for (size_t i = 0; i < capture->device_count; i++)
         sum += (double)capture->devices[i].groups[metric->which % DIFF_HOST];
     bool share = metric->which >= DIFF_HOST;
-    struct nl_metric_value value = known(
+    struct nl_metric_value value = known_value(
         share ? (all > 0 ? sum / all : NAN) : sum / (double)(capture->units ? capture->units : 1),
         part_se(steps_se(capture), all > 0 ? sum / all : NAN));
     set_part_noise(&value, capture, (enum diff_group)(metric->which % DIFF_HOST), share);
@@ -227,7 +227,7 @@ static struct nl_metric_value count_value(const struct nl_metric *metric, struct
     }
     nl_result_free(counts);
     bool recorded = would_have(capture->trace, metric->which);
-    return any ? known(sum, 0) : recorded ? known(0, 0) : unknown("not recorded");
+    return any ? known_value(sum, 0) : recorded ? known_value(0, 0) : unknown("not recorded");
 }
 
 /* ---- the run document's metrics ---- */
@@ -274,7 +274,7 @@ static struct nl_metric_value document_value(const struct nl_metric *metric,
         return unknown("an input of it is not known; docs/metrics.md names them");
     bool part = strstr(metric->column, "share") != NULL;
     struct nl_metric_value value =
-        known(number, part ? part_se(steps_se(capture), number) : steps_se(capture));
+        known_value(number, part ? part_se(steps_se(capture), number) : steps_se(capture));
     for (size_t group = 0; group < DIFF_HOST; group++)
         if (strcmp(metric->column, shares[group]) == 0)
             set_part_noise(&value, capture, (enum diff_group)group, true);
@@ -360,7 +360,7 @@ static struct nl_metric_value table_value(const struct nl_metric *metric, struct
         return unknown("the table has no such column");
     if (!rows)
         return unknown(metric->row ? "no such row in the table" : "the table is empty");
-    return known(sum, metric->class == NL_METRIC_timed ? TABLE_SE : 0);
+    return known_value(sum, metric->class == NL_METRIC_timed ? TABLE_SE : 0);
 }
 
 struct nl_metric_value nl_metric_of(const struct nl_metric *metric, struct diff_side *capture,

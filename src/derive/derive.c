@@ -36,7 +36,8 @@ static void join_or_class(void *context, size_t task, unsigned worker)
     joining->classed = nl_kernel_rows_collectives(f, joining->err);
 }
 
-static void cover(struct nl_finish *f, const char *item, uint64_t count, const char *detail)
+static void report_trace_count(struct nl_finish *f, const char *item, uint64_t count,
+                               const char *detail)
 {
     if (count)
         nl_builder_coverage(f->b, NL_NULL_ROW, item, (int64_t)count, detail);
@@ -44,10 +45,10 @@ static void cover(struct nl_finish *f, const char *item, uint64_t count, const c
 
 static void report_coverage(struct nl_finish *f, const struct nl_launches *launches)
 {
-    cover(f, "device work without a launch", launches->unlinked,
-          "launched before the recording began, or its API record was dropped");
-    cover(f, "API calls sharing a correlation id", launches->duplicates,
-          "the outermost call is the launch");
+    report_trace_count(f, "device work without a launch", launches->unlinked,
+                       "launched before the recording began, or its API record was dropped");
+    report_trace_count(f, "API calls sharing a correlation id", launches->duplicates,
+                       "the outermost call is the launch");
     struct nl_clock_checks clocks;
     nl_clock_checks_init(&clocks, f->trace);
     nl_clock_checks_cover(&clocks, f->b);

@@ -168,7 +168,7 @@ static void end(struct nl_graph_captures *captures, struct open *open, const str
 
 /* A call that failed did nothing: only of an end that failed, a capture is
  * over, and there is no graph. */
-static bool counts(const struct event *event)
+static bool call_counts(const struct event *event)
 {
     return !event->failed || event->call == CALL_END;
 }
@@ -179,7 +179,7 @@ static void walk(struct nl_graph_captures *captures, const struct events *events
     struct open open = {0};
     for (size_t i = 0; i < events->count; i++) {
         const struct event *event = &events->items[i];
-        switch (counts(event) ? (enum call)event->call : CALL_OTHER) {
+        switch (call_counts(event) ? (enum call)event->call : CALL_OTHER) {
         case CALL_BEGIN: begin_capture(captures, &open, event->process); break;
         case CALL_END: end(captures, &open, event); break;
         case CALL_CHANGE: keep_unknown(captures, event->process); break;

@@ -137,8 +137,8 @@ static bool same_process(const struct nl_graph_finder *finder, uint32_t of, size
     return side == 0 ? capture->process == of : same_rank(finder, of, capture->process);
 }
 
-static bool fits(struct nl_graph_finder *finder, const struct nl_replay *replay,
-                 const struct nl_graph_entry *entry, bool in_part)
+static bool capture_fits(struct nl_graph_finder *finder, const struct nl_replay *replay,
+                         const struct nl_graph_entry *entry, bool in_part)
 {
     const struct nl_graph_captures *side = &finder->sides[entry->side];
     if (!same_process(finder, replay->process, entry->side, entry->capture))
@@ -307,7 +307,7 @@ static void take_list(struct nl_graph_finder *finder, const struct nl_replay *re
 {
     for (uint32_t row = list_of(finder, hash); row != NL_NO_ROW; row = finder->entries[row].next) {
         const struct nl_graph_entry *entry = &finder->entries[row];
-        if (!fits(finder, replay, entry, in_part))
+        if (!capture_fits(finder, replay, entry, in_part))
             continue;
         const struct nl_graph_captures *side = &finder->sides[entry->side];
         uint32_t order = (uint32_t)(entry->capture - side->items);

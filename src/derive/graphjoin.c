@@ -190,7 +190,7 @@ static uint64_t count_unusable(const struct join *join)
     return count;
 }
 
-static void cover(struct nl_builder *b, const struct join *join)
+static void report_coverage(struct nl_builder *b, const struct join *join)
 {
     char detail[200], part[100] = "";
     if (join->in_part)
@@ -232,7 +232,7 @@ bool nl_join_graphs(struct nl_finish *finish, struct nl_err *err)
     nl_graph_finder_begin(&join.finder, finish->trace, finish->b->report);
     if (join.finder.sides[0].count || join.finder.sides[1].count) {
         join_replays(&join);
-        cover(finish->b, &join);
+        report_coverage(finish->b, &join);
     }
     bool done = nl_captured_rows_finish(&join.rows, finish, err);
     nl_graph_finder_release(&join.finder);

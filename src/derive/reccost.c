@@ -33,7 +33,7 @@ static double sum_of(const struct nl_trace *trace, const char *before, const cha
     return sum;
 }
 
-static double known(double value)
+static double known_or_zero(double value)
 {
     return isnan(value) ? 0 : value;
 }
@@ -48,9 +48,9 @@ static void add_hooks(const struct nl_trace *trace, struct nl_reccost *cost)
     for (size_t i = 0; i < NL_REC_HOOK_COUNT; i++) {
         struct nl_reccost_hook *hook = &cost->hooks[i];
         *hook = hooks[i];
-        hook->count = known(sum_of(trace, NL_RECCOST_RAN, hook->what));
+        hook->count = known_or_zero(sum_of(trace, NL_RECCOST_RAN, hook->what));
         hook->each_ns = sum_of(trace, NL_RECCOST_HOOK, hook->word);
-        cost->hooks_ns += known(hook->count * hook->each_ns);
+        cost->hooks_ns += known_or_zero(hook->count * hook->each_ns);
     }
 }
 
@@ -58,11 +58,11 @@ bool nl_reccost(const struct nl_trace *trace, struct nl_reccost *cost)
 {
     *cost = (struct nl_reccost){.events = sum_of(trace, "", "recorded events"),
                                 .event_ns = sum_of(trace, "", "recorder.event_ns"),
-                                .python_ns = known(sum_of(trace, "", NL_RECCOST_TOOK)),
-                                .samples_ns = known(sum_of(trace, "", NL_RECCOST_SAMPLES)),
-                                .starts = known(sum_of(trace, "", NL_RECCOST_STARTS)),
+                                .python_ns = known_or_zero(sum_of(trace, "", NL_RECCOST_TOOK)),
+                                .samples_ns = known_or_zero(sum_of(trace, "", NL_RECCOST_SAMPLES)),
+                                .starts = known_or_zero(sum_of(trace, "", NL_RECCOST_STARTS)),
                                 .start_ns = sum_of(trace, "", NL_RECCOST_START),
-                                .gpu_ns = known(sum_of(trace, "", NL_REC_GPU_COST)),
+                                .gpu_ns = known_or_zero(sum_of(trace, "", NL_REC_GPU_COST)),
                                 .program_ns = sum_of(trace, "", "recorder.program_cpu_ns"),
                                 .total_ns = NAN,
                                 .share = NAN};
@@ -71,7 +71,7 @@ bool nl_reccost(const struct nl_trace *trace, struct nl_reccost *cost)
     if (isnan(events_ns))
         return false;
     double total = events_ns + cost->hooks_ns + cost->python_ns + cost->samples_ns +
-                   known(cost->starts * cost->start_ns) + cost->gpu_ns;
+                   known_or_zero(cost->starts * cost->start_ns) + cost->gpu_ns;
     cost->total_ns = total < 9e18 ? total : NAN;
     if (cost->program_ns > 0)
         cost->share = cost->total_ns / cost->program_ns;

@@ -15,7 +15,7 @@
 #define S_NS              ((int64_t)1000 * 1000 * 1000)
 
 /* Looks once; the time in ms until it must look again. */
-static uint64_t look(struct engine_budget *budget)
+static uint64_t check_memory(struct engine_budget *budget)
 {
     uint64_t held = nl_memory_held(), most = budget->job->memory_bytes;
     uint64_t taken = held > budget->held_before ? held - budget->held_before : 0;
@@ -41,7 +41,7 @@ static void *watch(void *context)
     struct engine_budget *budget = context;
     pthread_mutex_lock(&budget->lock);
     while (!budget->over) {
-        struct timespec until = in_ms(look(budget));
+        struct timespec until = in_ms(check_memory(budget));
         pthread_cond_timedwait(&budget->ended, &budget->lock, &until);
     }
     pthread_mutex_unlock(&budget->lock);

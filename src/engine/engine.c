@@ -208,9 +208,9 @@ static bool read_options(struct nlens_options *to, const struct nlens_options *g
 }
 
 /* A run of the ledger, where the program named one and the word is no file. */
-static struct nl_trace *load(const char *const *paths, size_t count,
-                             const struct nlens_options *options, struct nl_job *job,
-                             struct nl_err *err)
+static struct nl_trace *load_trace(const char *const *paths, size_t count,
+                                   const struct nlens_options *options, struct nl_job *job,
+                                   struct nl_err *err)
 {
     struct nl_ingest_options ingest = {.cache_folder = options->cache,
                                        .cache_bytes = options->cache ? CACHE_BYTES : 0,
@@ -264,7 +264,7 @@ NL_PUBLIC struct nlens_profile *nlens_open(const char *const *paths, size_t coun
         options.threads && options.threads <= MAX_THREADS ? options.threads : nl_processors();
     atomic_init(&opened->holders, 1);
     begin_call(&call, opened, options.task);
-    opened->trace = load(paths, count, &options, &call.job, &call.err);
+    opened->trace = load_trace(paths, count, &options, &call.job, &call.err);
     if (!end(&call, opened->trace != NULL, error)) {
         nl_free(opened);
         return NULL;

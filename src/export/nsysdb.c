@@ -11,7 +11,7 @@
 
 #define COPY ((size_t)1 << 20)
 
-static void note(struct nsys_db *db, int code)
+static void note_result(struct nsys_db *db, int code)
 {
     db->failed = db->failed || (code != SQLITE_OK && code != SQLITE_DONE && code != SQLITE_ROW);
 }
@@ -19,7 +19,7 @@ static void note(struct nsys_db *db, int code)
 static void run_sql(struct nsys_db *db, const char *sql)
 {
     if (!db->failed)
-        note(db, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
+        note_result(db, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
 }
 
 bool nsysdb_open(struct nsys_db *db, const struct nl_trace *trace, struct nl_err *err)
@@ -34,7 +34,8 @@ bool nsysdb_open(struct nsys_db *db, const struct nl_trace *trace, struct nl_err
     db->descriptor = mkostemp(path, O_CLOEXEC);
     if (db->descriptor < 0)
         return nl_fail(err, NL_WRITE, "cannot make a file in %s: %s", path, strerror(errno));
-    note(db, sqlite3_open_v2(path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+    note_result(
+        db, sqlite3_open_v2(path, &db->handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
     run_sql(
         db,
         "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN");
@@ -54,7 +55,7 @@ void nsysdb_table(struct nsys_db *db, const char *name, const char *columns)
     for (const char *at = columns; *at; at++)
         count += *at == ',';
     sqlite3_str_appendf(sql, "CREATE TABLE %s (%s)", name, columns);
-    note(db, sqlite3_str_errcode(sql));
+    note_result(db, sqlite3_str_errcode(sql));
     char *text = sqlite3_str_finish(sql);
     if (text)
         run_sql(db, text);
@@ -68,7 +69,7 @@ void nsysdb_table(struct nsys_db *db, const char *name, const char *columns)
     sqlite3_finalize(db->insert);
     db->insert = NULL;
     if (text && !db->failed)
-        note(db, sqlite3_prepare_v2(db->handle, text, -1, &db->insert, NULL));
+        note_result(db, sqlite3_prepare_v2(db->handle, text, -1, &db->insert, NULL));
     sqlite3_free(text);
     db->at = 0;
 }
@@ -79,8 +80,8 @@ void nsysdb_row(struct nsys_db *db)
         return;
     if (db->at != sqlite3_bind_parameter_count(db->insert))
         NL_BUG("a row of a SQLite table with too few or many values");
-    note(db, sqlite3_step(db->insert));
-    note(db, sqlite3_reset(db->insert));
+    note_result(db, sqlite3_step(db->insert));
+    note_result(db, sqlite3_reset(db->insert));
     db->at = 0;
 }
 
@@ -89,13 +90,13 @@ void nsysdb_row(struct nsys_db *db)
 void nsysdb_none(struct nsys_db *db)
 {
     if (!db->failed)
-        note(db, sqlite3_bind_null(db->insert, ++db->at));
+        note_result(db, sqlite3_bind_null(db->insert, ++db->at));
 }
 
 void nsysdb_number(struct nsys_db *db, int64_t value)
 {
     if (!db->failed)
-        note(db, sqlite3_bind_int64(db->insert, ++db->at, value));
+        note_result(db, sqlite3_bind_int64(db->insert, ++db->at, value));
 }
 
 void nsysdb_known(struct nsys_db *db, int64_t value)
@@ -125,8 +126,8 @@ void nsysdb_known_u32(struct nsys_db *db, uint32_t value)
 void nsysdb_text(struct nsys_db *db, struct nl_str text)
 {
     if (!db->failed)
-        note(db, sqlite3_bind_text64(db->insert, ++db->at, text.len ? text.ptr : "", text.len,
-                                     SQLITE_TRANSIENT, SQLITE_UTF8));
+        note_result(db, sqlite3_bind_text64(db->insert, ++db->at, text.len ? text.ptr : "",
+                                            text.len, SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
 void nsysdb_name_text(struct nsys_db *db, uint32_t name)
@@ -199,7 +200,7 @@ static void write_strings(struct nsys_db *db)
         }
 }
 
-static bool copy(int descriptor, FILE *out)
+static bool copy_file(int descriptor, FILE *out)
 {
     char *room = nl_alloc(COPY);
     ssize_t got;
@@ -222,7 +223,7 @@ bool nsysdb_close(struct nsys_db *db, bool good, FILE *out, struct nl_err *err)
         good = nl_fail(err, NL_WRITE, "the database could not be written: %s",
                        db->handle ? sqlite3_errmsg(db->handle) : "no memory");
     sqlite3_close(db->handle);
-    if (good && !copy(db->descriptor, out))
+    if (good && !copy_file(db->descriptor, out))
         good = nl_fail(err, NL_WRITE, "cannot copy the database: %s", strerror(errno));
     if (db->descriptor >= 0)
         close(db->descriptor);

@@ -50,7 +50,7 @@ static void number_processes(struct nsys_who *who)
     nl_free(taken.bits);
 }
 
-static int compare(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
     const struct nl_keyed *x = a, *y = b;
     return x->key != y->key ? (x->key > y->key) - (x->key < y->key)
@@ -66,7 +66,7 @@ static void number_threads(struct nsys_who *who)
     for (uint32_t i = 0; i < table->rows; i++)
         keyed[i] = (struct nl_keyed){table->process[i], i};
     if (table->rows)
-        qsort(keyed, table->rows, sizeof *keyed, compare);
+        qsort(keyed, table->rows, sizeof *keyed, by_key);
     struct taken taken = {nl_zalloc((size_t)LIMIT / 8), 1};
     for (uint32_t i = 0; i < table->rows; i++) {
         uint32_t row = keyed[i].row, process = table->process[row];

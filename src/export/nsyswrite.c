@@ -326,7 +326,7 @@ struct named {
     uint64_t process, domain, category; /* category NL_NO_NAME: the domain itself */
 };
 
-static int compare(const void *a, const void *b)
+static int compare_named(const void *a, const void *b)
 {
     const uint64_t *x = a, *y = b;
     for (unsigned i = 0; i < 3; i++)
@@ -353,10 +353,10 @@ static void write_range_names(struct writer *writer, struct names *names)
 {
     const struct nl_trace *trace = writer->trace;
     if (names->count)
-        qsort(names->items, names->count, sizeof *names->items, compare);
+        qsort(names->items, names->count, sizeof *names->items, compare_named);
     for (size_t i = 0; i < names->count; i++) {
         const struct named *named = &names->items[i];
-        if (i && compare(named, named - 1) == 0)
+        if (i && compare_named(named, named - 1) == 0)
             continue;
         int64_t domain = (int64_t)named->domain;
         bool is_kind = named->domain >= trace->names.count;

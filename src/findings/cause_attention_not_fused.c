@@ -45,8 +45,8 @@ struct found {
     uint64_t count;
 };
 
-static struct found look(struct nl_scene *scene, struct nl_intervals *where,
-                         struct nl_evidence *longest)
+static struct found find_attention(struct nl_scene *scene, struct nl_intervals *where,
+                                   struct nl_evidence *longest)
 {
     struct found found = {0};
     size_t count;
@@ -83,7 +83,7 @@ static enum nl_verdict attention_not_fused_evaluate(struct nl_scene *scene,
     if (lacks)
         return nl_abstain(finding, lacks);
     struct nl_evidence longest = {0};
-    struct found found = look(scene, &finding->where, &longest);
+    struct found found = find_attention(scene, &finding->where, &longest);
     struct nl_work_sum products = nl_work_add_up(scene, is_product, NULL, NULL);
     if (nl_scene_share(scene, found.between) < MIN_SHARE || found.softmax * 2 < found.all_softmax)
         return NL_CAUSE_ABSENT;

@@ -50,7 +50,7 @@ static uint32_t last_member(const struct nl_scene *scene, int64_t *ns)
     return best;
 }
 
-static void claim(const struct nl_scene *scene, struct nl_intervals *out)
+static void claim_exposed(const struct nl_scene *scene, struct nl_intervals *out)
 {
     nl_intervals_subtract(&scene->hidden, &scene->compute, out);
 }
@@ -63,7 +63,7 @@ static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *fi
     const char *others = scene->device->rank == NL_NULL_I64 ? "other devices" : "other ranks";
     const char *whom =
         late != NL_NULL_ROW && most >= wait / 2 ? nl_booked_member(scene, late) : others;
-    claim(scene, &finding->where);
+    claim_exposed(scene, &finding->where);
     nl_find(scene, finding, wait, CRITICAL_SHARE, 1);
     finding->remedies = "collective_skew:ranks";
     if (scene->late->others &&
@@ -129,7 +129,7 @@ static enum nl_verdict judge_alone(struct nl_scene *scene, struct nl_finding *fi
             cost = beyond.ns < exposed ? beyond.ns : exposed;
     if (nl_scene_share(scene, cost) <= WARN_SHARE || beyond.ns / 2 < beyond.worst.shortest_ns)
         return NL_CAUSE_ABSENT;
-    claim(scene, &finding->where);
+    claim_exposed(scene, &finding->where);
     nl_find(scene, finding, cost, CRITICAL_SHARE, NL_DOUBT_ONE_RANK);
     finding->saving_ns[0] = 0;
     struct nl_str operation =

@@ -80,7 +80,7 @@ struct waits {
     size_t fronts, gaps;
 };
 
-static struct waits look(const struct nl_scene *scene, struct nl_intervals *where)
+static struct waits find_waits(const struct nl_scene *scene, struct nl_intervals *where)
 {
     struct waits waits = {0};
     struct replays replays;
@@ -127,7 +127,7 @@ static void entitle(const struct nl_scene *scene, struct nl_finding *finding,
 static enum nl_verdict cuda_graph_partial_evaluate(struct nl_scene *scene,
                                                    struct nl_finding *finding)
 {
-    struct waits waits = look(scene, &finding->where);
+    struct waits waits = find_waits(scene, &finding->where);
     int64_t cost = waits.front;
     nl_sum_add(&cost, waits.inside);
     if (waits.gaps < MIN_GAPS || nl_scene_share(scene, cost) <= WARN_SHARE)

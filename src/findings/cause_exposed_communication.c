@@ -9,7 +9,7 @@
 #define WARN_SHARE     0.05
 #define CRITICAL_SHARE 0.20
 
-static void claim(const struct nl_scene *scene, struct nl_intervals *out)
+static void claim_exposed(const struct nl_scene *scene, struct nl_intervals *out)
 {
     nl_intervals_subtract(&scene->hidden, &scene->compute, out);
 }
@@ -28,7 +28,7 @@ static enum nl_verdict exposed_communication_evaluate(struct nl_scene *scene,
     if (!scene->parts->compute_ns)
         return nl_abstain(finding, "no computation was recorded on the device");
     double hidden = (double)scene->parts->overlap_ns / (double)all;
-    claim(scene, &finding->where);
+    claim_exposed(scene, &finding->where);
     nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
     nl_title(scene, finding,
              "Communication is exposed (not overlapped with compute): %s of %s on %s",

@@ -134,7 +134,7 @@ static void describe_imbalance(struct nl_scene *scene, struct nl_finding *findin
             .value = (double)medians->comm_ns});
 }
 
-static void claim(const struct nl_scene *scene, struct nl_intervals *where)
+static void claim_moe_kernels(const struct nl_scene *scene, struct nl_intervals *where)
 {
     const struct nl_kernel_table *kernel = &scene->trace->kernel;
     for (size_t i = 0; i < scene->kernel_count; i++) {
@@ -163,7 +163,7 @@ static enum nl_verdict moe_imbalance_evaluate(struct nl_scene *scene, struct nl_
         (double)own->dense_ns > DENSE_TIMES * (double)medians.dense_ns || cost <= 0 ||
         nl_scene_share(scene, cost) < MIN_SHARE)
         return NL_CAUSE_ABSENT;
-    claim(scene, &finding->where);
+    claim_moe_kernels(scene, &finding->where);
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     finding->saving_ns[0] = 0;
     /* Balanced, every rank takes the mean: the others get what this one has too much. */

@@ -69,8 +69,8 @@ static struct trips find_trips(const struct nl_scene *scene)
 }
 
 /* Exposed time of the pairs' copies. */
-static int64_t claim(const struct nl_scene *scene, const struct trips *trips,
-                     struct nl_intervals *out)
+static int64_t claim_copies(const struct nl_scene *scene, const struct trips *trips,
+                            struct nl_intervals *out)
 {
     const struct nl_trace *trace = scene->trace;
     struct nl_intervals all;
@@ -90,7 +90,7 @@ static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
                                                   struct nl_finding *finding)
 {
     struct trips trips = find_trips(scene);
-    int64_t cost = claim(scene, &trips, &finding->where);
+    int64_t cost = claim_copies(scene, &trips, &finding->where);
     nl_free(trips.is_part);
     if (trips.pairs < MIN_PAIRS || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;

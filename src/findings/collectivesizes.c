@@ -6,7 +6,7 @@
 #include "base/sum.h"
 #include "tables/scope.h"
 
-static bool counts(const struct nl_scene *scene, uint32_t row)
+static bool collective_counts(const struct nl_scene *scene, uint32_t row)
 {
     const struct nl_trace *trace = scene->trace;
     const struct nl_collective_table *table = &trace->collective;
@@ -48,7 +48,7 @@ struct nl_collective_size *nl_collective_sizes(const struct nl_scene *scene, siz
     size_t kept = 0, cap = 0;
     *count = 0;
     for (uint32_t row = 0; row < table->rows; row++) {
-        if (!counts(scene, row))
+        if (!collective_counts(scene, row))
             continue;
         uint64_t hash = ((uint64_t)table->operation[row] << 40) ^
                         ((uint64_t)table->group_name[row] << 20) ^ table->bytes[row];

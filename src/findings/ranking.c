@@ -60,7 +60,7 @@ static double won_in(const struct nl_finding *earlier, int64_t common)
 
 /* Sets the finding's cost and saving beyond earlier claims. If little is left, sets explained_by to
  * the claim that shares most of its time. */
-static void claim(struct nl_finding *findings, size_t number)
+static void claim_time(struct nl_finding *findings, size_t number)
 {
     struct nl_finding *finding = &findings[number];
     struct nl_intervals rest, next;
@@ -170,7 +170,7 @@ void nl_findings_rank(struct nl_findings *findings)
         return;
     put_in_claim_order(findings);
     for (size_t i = 0; i < findings->count; i++)
-        claim(findings->items, i);
+        claim_time(findings->items, i);
     limit(findings);
     for (size_t i = 0; i < findings->count; i++)
         grade(&findings->items[i]);

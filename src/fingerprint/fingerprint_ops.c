@@ -42,7 +42,7 @@ static uint32_t *nodes_of(const struct nl_trace *trace)
     return nodes;
 }
 
-static double known(uint64_t value)
+static double known_or_nan(uint64_t value)
 {
     return value == NL_NULL_U64 ? NL_NULL_F64 : (double)value;
 }
@@ -52,9 +52,9 @@ static double bytes_of(const struct nl_trace *trace, uint32_t op, uint32_t node)
 {
     const struct nl_node_table *n = &trace->node;
     if (trace->op.bytes[op] != NL_NULL_U64 || node == NL_NULL_ROW)
-        return known(trace->op.bytes[op]);
-    return known(n->parameter_bytes[node]) + known(n->activation_bytes[node]) +
-           known(n->output_bytes[node]);
+        return known_or_nan(trace->op.bytes[op]);
+    return known_or_nan(n->parameter_bytes[node]) + known_or_nan(n->activation_bytes[node]) +
+           known_or_nan(n->output_bytes[node]);
 }
 
 /* Element types as Kineto and ONNX Runtime write them; the first found decides. `float` may be
@@ -217,7 +217,7 @@ static void add_op(struct ops *ops, uint32_t range)
     struct nl_op_inputs inputs = {0};
     (void)nl_rangetree_inputs(trace, slice, &inputs);
     struct kind *kind = operator_kind(ops, trace->slice.name[slice], inputs.shapes);
-    double flops = has_row ? known(trace->op.flops[op]) : NL_NULL_F64;
+    double flops = has_row ? known_or_nan(trace->op.flops[op]) : NL_NULL_F64;
     double bytes = has_row ? bytes_of(trace, op, node) : NL_NULL_F64;
     if (fingerprint_host_length(ops->gather, slice) >= 0) {
         if (kind->own == UINT32_MAX)

@@ -13,8 +13,8 @@ const char *nl_meet_place(const char *where, const char *name)
 }
 
 /* Reads the first bytes, decompressed, and fills an nl_input. */
-static bool look(struct nl_input *input, const struct nl_path *from, unsigned char *head,
-                 struct nl_err *err)
+static bool read_head(struct nl_input *input, const struct nl_path *from, unsigned char *head,
+                      struct nl_err *err)
 {
     const char *path = from->path, *place = nl_meet_place(from->where, from->name);
     nl_err_at(err, place, -1);
@@ -109,7 +109,7 @@ static const struct nl_format *recognise(const struct nl_input *input, struct nl
 const struct nl_format *nl_meet(struct nl_input *input, const struct nl_path *path,
                                 unsigned char *head, struct nl_err *err)
 {
-    if (!look(input, path, head, err) || !nl_file_size(path->path, &input->bytes, err))
+    if (!read_head(input, path, head, err) || !nl_file_size(path->path, &input->bytes, err))
         return NULL;
     return recognise(input, err);
 }

@@ -64,7 +64,7 @@ bool nl_artefact_walk(const char *ledger, nl_artefact_see *see, void *context, s
     return done;
 }
 
-static bool stop(void *context, const struct nl_artefact_file *file, struct nl_err *err)
+static bool stop_at_first(void *context, const struct nl_artefact_file *file, struct nl_err *err)
 {
     (void)context;
     (void)file;
@@ -74,7 +74,7 @@ static bool stop(void *context, const struct nl_artefact_file *file, struct nl_e
 
 bool nl_artefact_any(const char *ledger)
 {
-    return !nl_artefact_walk(ledger, stop, NULL, NULL);
+    return !nl_artefact_walk(ledger, stop_at_first, NULL, NULL);
 }
 
 enum nl_artefact_kind nl_artefact_kind_of(const char *ledger, const char *sha256)

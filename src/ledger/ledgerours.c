@@ -80,7 +80,7 @@ static bool same_text(sqlite3_stmt *a, sqlite3_stmt *b, int column)
 }
 
 /* Steps through both at once; 1 same, 0 different, -1 when SQLite fails. */
-static int compare(sqlite3_stmt *a, sqlite3_stmt *b)
+static int compare_rows(sqlite3_stmt *a, sqlite3_stmt *b)
 {
     for (;;) {
         int x = sqlite3_step(a), y = sqlite3_step(b);
@@ -114,7 +114,7 @@ bool nl_ledger_schema_ours(struct nl_ledger *ledger, struct nl_err *err)
     int same = -1;
     if (make_model(&model) && sqlite3_prepare_v2(model, OBJECTS, -1, &ours, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(ledger->db, OBJECTS, -1, &theirs, NULL) == SQLITE_OK)
-        same = compare(ours, theirs);
+        same = compare_rows(ours, theirs);
     sqlite3_finalize(ours);
     sqlite3_finalize(theirs);
     sqlite3_close(model);

@@ -78,8 +78,8 @@ static bool read_settings(struct nl_ledger *ledger, struct there *there, struct 
 }
 
 /* By the digest of the input, or by the id when that is known. */
-static bool look(struct nl_ledger *ledger, struct there *there, const char *input, const char *id,
-                 struct nl_err *err)
+static bool find_run(struct nl_ledger *ledger, struct there *there, const char *input,
+                     const char *id, struct nl_err *err)
 {
     bool ok = true;
     sqlite3_stmt *rows =
@@ -235,7 +235,7 @@ static bool find_there(struct one *one, const char *input, const char *id, bool 
 {
     const struct nl_add_options *options = one->adding->options;
     *known = false;
-    if (!look(one->ledger, &one->there, input, id, err))
+    if (!find_run(one->ledger, &one->there, input, id, err))
         return false;
     if (!one->there.run)
         return true;

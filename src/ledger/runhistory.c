@@ -94,8 +94,8 @@ bool nl_runhistory_of(struct nl_ledger *ledger, int64_t run, struct nl_history_w
 }
 
 /* Is the run of the same workload on the same host? */
-static bool fits(struct nl_ledger *ledger, const struct nl_history_who *who, int64_t run,
-                 bool *same, struct nl_err *err)
+static bool compare_workload(struct nl_ledger *ledger, const struct nl_history_who *who,
+                             int64_t run, bool *same, struct nl_err *err)
 {
     bool ok = true;
     size_t equal = 0, known = 0;
@@ -144,7 +144,7 @@ bool nl_runhistory_find(struct nl_ledger *ledger, const struct nl_history_who *w
         int64_t run = sqlite3_column_int64(rows, 0);
         if (who->file && !same_file(who->file, (const char *)sqlite3_column_text(rows, 1)))
             continue;
-        done = fits(ledger, who, run, &same, err);
+        done = compare_workload(ledger, who, run, &same, err);
         if (done && same)
             history->runs[history->count++] = run;
     }

@@ -46,7 +46,7 @@ static void agree(struct agreed *agreed, struct nl_str value)
     agreed->text = value;
 }
 
-static void copy(char *room, size_t size, const struct agreed *agreed)
+static void copy_agreed(char *room, size_t size, const struct agreed *agreed)
 {
     bool told = !agreed->differ && agreed->text.len && agreed->text.len < size;
     snprintf(room, size, "%.*s", told ? (int)agreed->text.len : 0, told ? agreed->text.ptr : "");
@@ -67,9 +67,9 @@ struct nl_host_roofs nl_host_meta(const struct nl_trace *trace)
         if (k != WANTED && value.len)
             agree(&found[k], value);
     }
-    copy(host.host, sizeof host.host, &found[HOST]);
-    copy(host.cpu, sizeof host.cpu, &found[CPU]);
-    copy(number, sizeof number, &found[PROCESSORS]);
+    copy_agreed(host.host, sizeof host.host, &found[HOST]);
+    copy_agreed(host.cpu, sizeof host.cpu, &found[CPU]);
+    copy_agreed(number, sizeof number, &found[PROCESSORS]);
     long count = strtol(number, NULL, 10);
     host.processors = count > 0 && count < 1000000 ? (uint32_t)count : 0;
     return host;

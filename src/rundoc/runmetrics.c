@@ -15,7 +15,7 @@ struct metric {
     const char *missing;
 };
 
-static struct metric known(double value)
+static struct metric known_value(double value)
 {
     return (struct metric){value, NULL};
 }
@@ -28,12 +28,12 @@ static struct metric unknown(const char *missing)
 static struct metric fact(const struct run_parts *parts, const char *key)
 {
     double value = run_fact_number(&parts->facts, key);
-    return isnan(value) ? unknown(key) : known(value);
+    return isnan(value) ? unknown(key) : known_value(value);
 }
 
 static struct metric product(struct metric a, struct metric b)
 {
-    return a.missing ? a : b.missing ? b : known(a.value * b.value);
+    return a.missing ? a : b.missing ? b : known_value(a.value * b.value);
 }
 
 /* ---- devices ---- */
@@ -70,14 +70,14 @@ static struct metric share(const struct run_parts *parts, enum part part, enum p
     double all = sum_of(parts, whole);
     if (all > 0 && starts_are_unknown(parts))
         return unknown(NO_STARTS);
-    return all > 0 ? known(sum_of(parts, part) / all) : unknown(missing);
+    return all > 0 ? known_value(sum_of(parts, part) / all) : unknown(missing);
 }
 
 static struct metric metric_wall_ns(const struct run_parts *parts)
 {
     if (starts_are_unknown(parts))
         return unknown(NO_STARTS);
-    return parts->device_count ? known(sum_of(parts, WALL)) : unknown("device work");
+    return parts->device_count ? known_value(sum_of(parts, WALL)) : unknown("device work");
 }
 
 static struct metric metric_compute_share(const struct run_parts *parts)
@@ -103,7 +103,7 @@ static struct metric metric_idle_share(const struct run_parts *parts)
 static struct metric metric_gpu_busy_share(const struct run_parts *parts)
 {
     struct metric idle = metric_idle_share(parts);
-    return idle.missing ? idle : known(1 - idle.value);
+    return idle.missing ? idle : known_value(1 - idle.value);
 }
 
 static struct metric metric_comm_overlap_share(const struct run_parts *parts)
@@ -116,7 +116,7 @@ static struct metric metric_kernel_count(const struct run_parts *parts)
     double count = 0;
     for (size_t i = 0; i < parts->device_count; i++)
         count += (double)parts->devices[i].kernels;
-    return parts->device_count ? known(count) : unknown("device work");
+    return parts->device_count ? known_value(count) : unknown("device work");
 }
 
 /* ---- steps ---- */
@@ -157,7 +157,7 @@ static struct metric metric_kernels_per_step(const struct run_parts *parts)
                 kernels += in_steady_step(parts, group, trace->slice.ts[slice]);
         }
     }
-    return steps ? known(kernels / (double)steps) : unknown("steady steps");
+    return steps ? known_value(kernels / (double)steps) : unknown("steady steps");
 }
 
 /* Takes the lengths. */
@@ -167,7 +167,7 @@ static struct metric mean_of(double *lengths, size_t count, const char *missing)
     for (size_t i = 0; i < count; i++)
         sum += lengths[i];
     nl_free(lengths);
-    return count ? known(sum / (double)count) : unknown(missing);
+    return count ? known_value(sum / (double)count) : unknown(missing);
 }
 
 /* Of several ranks a step is the mean of their n-th steps, as in rules of check. */
@@ -196,7 +196,7 @@ static struct metric metric_profiled_step_ns(const struct run_parts *parts)
 static struct metric metric_steps_per_s(const struct run_parts *parts)
 {
     struct metric mean = metric_mean_step_ns(parts);
-    return mean.value > 0 ? known(1e9 / mean.value) : unknown("steady steps");
+    return mean.value > 0 ? known_value(1e9 / mean.value) : unknown("steady steps");
 }
 
 static struct metric step_share(const struct run_parts *parts, enum nl_step_part part)
@@ -204,7 +204,8 @@ static struct metric step_share(const struct run_parts *parts, enum nl_step_part
     double all = parts->step_parts[NL_PART_WALL];
     if (all > 0 && starts_are_unknown(parts))
         return unknown(NO_STARTS);
-    return all > 0 ? known(parts->step_parts[part] / all) : unknown("steady steps of devices");
+    return all > 0 ? known_value(parts->step_parts[part] / all)
+                   : unknown("steady steps of devices");
 }
 
 static struct metric metric_step_compute_share(const struct run_parts *parts)
@@ -253,7 +254,7 @@ static struct metric peak_of_precision(const struct run_parts *parts)
     bool whole = strcmp(precision, "int8") == 0;
     snprintf(key, sizeof key, "hardware.peak_%s_%s_per_s", precision, whole ? "ops" : "flops");
     double peak = run_fact_number(&parts->facts, key);
-    return isnan(peak) ? unknown("hardware.peak of that precision") : known(peak);
+    return isnan(peak) ? unknown("hardware.peak of that precision") : known_value(peak);
 }
 
 static struct metric metric_mfu(const struct run_parts *parts)
@@ -262,12 +263,12 @@ static struct metric metric_mfu(const struct run_parts *parts)
     struct metric peak = product(fact(parts, "hardware.device_count"), peak_of_precision(parts));
     if (done.missing || peak.missing)
         return done.missing ? done : peak;
-    return peak.value > 0 ? known(done.value / peak.value) : unknown("hardware.device_count");
+    return peak.value > 0 ? known_value(done.value / peak.value) : unknown("hardware.device_count");
 }
 
 static struct metric part_of(double part, double whole, const char *missing)
 {
-    return part == part && whole > 0 ? known(part / whole) : unknown(missing);
+    return part == part && whole > 0 ? known_value(part / whole) : unknown(missing);
 }
 
 #define NO_PEAKS "shapes of operators, or the devices' peaks"
@@ -314,7 +315,7 @@ static struct metric metric_op_flops(const struct run_parts *parts)
             sum += (double)op->flops[row];
             told = true;
         }
-    return told ? known(sum) : unknown("flops of operators");
+    return told ? known_value(sum) : unknown("flops of operators");
 }
 
 static struct metric metric_copied_bytes(const struct run_parts *parts)
@@ -326,7 +327,7 @@ static struct metric metric_copied_bytes(const struct run_parts *parts)
             return unknown("bytes of all copies");
         sum += (double)copy->bytes[row];
     }
-    return copy->rows ? known(sum) : unknown("copies");
+    return copy->rows ? known_value(sum) : unknown("copies");
 }
 
 static struct metric metric_peak_memory_bytes(const struct run_parts *parts)
@@ -340,7 +341,7 @@ static struct metric metric_peak_memory_bytes(const struct run_parts *parts)
         any = value > any ? value : any;
     }
     int64_t peak = accelerators != NL_NULL_I64 ? accelerators : any;
-    return peak == NL_NULL_I64 ? unknown("totals of allocators") : known((double)peak);
+    return peak == NL_NULL_I64 ? unknown("totals of allocators") : known_value((double)peak);
 }
 
 /* ---- the table ---- */

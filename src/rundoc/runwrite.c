@@ -304,7 +304,7 @@ static bool prepare(struct run_parts *parts, struct nl_err *err)
     return good;
 }
 
-static void finish(struct run_parts *parts)
+static void release_parts(struct run_parts *parts)
 {
     nl_findings_free(parts->own_findings);
     nl_runfingerprint_free(parts->own_print);
@@ -348,6 +348,6 @@ bool nl_rundoc_write(const struct nl_trace *trace, const struct nl_rundoc_option
         else
             good = check_own(&parts, out, err);
     }
-    finish(&parts);
+    release_parts(&parts);
     return good;
 }

@@ -101,7 +101,7 @@ static bool big_digits(sqlite3_value *value, uint64_t *number)
     return *end == '\0' && *number > INT64_MAX && *number != UINT64_MAX;
 }
 
-static struct bounds compare(enum nl_op op, sqlite3_value *value)
+static struct bounds compare_value(enum nl_op op, sqlite3_value *value)
 {
     uint64_t big;
     if (sqlite3_value_type(value) == SQLITE_TEXT && big_digits(value, &big))
@@ -297,7 +297,7 @@ static void add_to_list(struct nl_vtab *vtab, struct nl_filter *filter, sqlite3_
     if (sqlite3_value_type(value) == SQLITE_NULL)
         return;
     if (filter->column->shown == NL_SHOWN_INTEGER) {
-        if (!to_keys(filter->column, compare(NL_OP_EQ, value), &low, &high) || low != high)
+        if (!to_keys(filter->column, compare_value(NL_OP_EQ, value), &low, &high) || low != high)
             return;
         nl_grow(&filter->list, &filter->list_cap, filter->list_count + 1);
         filter->list[filter->list_count++] = low;
@@ -355,7 +355,7 @@ bool nl_filter_set(struct nl_vtab *vtab, struct nl_filter *filter, struct nl_vco
         return compare_stored_real(filter, op, value);
     else if (column->shown != NL_SHOWN_INTEGER)
         return compare_text(vtab, filter, op, value, code);
-    else if (to_keys(column, compare(op, value), &low, &high))
+    else if (to_keys(column, compare_value(op, value), &low, &high))
         between(filter, low, high);
     else
         never(filter);

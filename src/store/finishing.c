@@ -62,7 +62,8 @@ static void inherit_ranks(struct nl_builder *b)
             b->processes[p].rank = b->sources[b->processes[p].source].rank;
 }
 
-static void cover(struct nl_finish *f, const char *item, uint64_t count, const char *detail)
+static void report_trace_count(struct nl_finish *f, const char *item, uint64_t count,
+                               const char *detail)
 {
     if (count)
         nl_builder_coverage(f->b, NL_NULL_ROW, item, (int64_t)count, detail);
@@ -275,12 +276,14 @@ void nl_finishing_give_back(struct nl_finish *f)
 void nl_finishing_extent(struct nl_finish *f)
 {
     find_extent(f->trace, nl_job_threads(f->b->job));
-    cover(f, "slices without an end", f->unfinished, "clamped to the end of the trace");
-    cover(f, "negative durations", f->negative, "set to 0");
-    cover(f, "times out of range", f->clamped_times, "clamped to +-73 years");
-    cover(f, "names redacted", f->b->names_redacted, "they contained what looks like a secret");
-    cover(f, "slices left un-nested", f->nest.unnested,
-          "they overlap more than 64 others on one lane");
+    report_trace_count(f, "slices without an end", f->unfinished,
+                       "clamped to the end of the trace");
+    report_trace_count(f, "negative durations", f->negative, "set to 0");
+    report_trace_count(f, "times out of range", f->clamped_times, "clamped to +-73 years");
+    report_trace_count(f, "names redacted", f->b->names_redacted,
+                       "they contained what looks like a secret");
+    report_trace_count(f, "slices left un-nested", f->nest.unnested,
+                       "they overlap more than 64 others on one lane");
 }
 
 static void build_coverage(struct nl_finish *f)

@@ -52,7 +52,7 @@ static char *stage_memory(struct nl_stage *stage, size_t bytes)
 }
 
 /* Copies an array to where *at stands; NULL stays NULL. */
-static void *copy(char **at, const void *array, size_t bytes)
+static void *copy_array(char **at, const void *array, size_t bytes)
 {
     char *to = *at;
     if (!array)
@@ -76,12 +76,12 @@ struct nl_staged_keys *nl_stage_keys(struct nl_stage *stage, const struct nl_ins
     struct nl_staged_keys *staged = (struct nl_staged_keys *)(void *)at;
     at += sizeof *staged;
     *staged = (struct nl_staged_keys){.block = stage->runs.block, .count = keys->count};
-    staged->number = copy(&at, keys->number, wide);
-    staged->offset = copy(&at, keys->offset, wide);
-    staged->file = copy(&at, keys->file, narrow);
-    staged->line = copy(&at, keys->line, narrow);
-    staged->opcode = copy(&at, keys->opcode, narrow);
-    staged->ptx = copy(&at, keys->ptx, narrow);
+    staged->number = copy_array(&at, keys->number, wide);
+    staged->offset = copy_array(&at, keys->offset, wide);
+    staged->file = copy_array(&at, keys->file, narrow);
+    staged->line = copy_array(&at, keys->line, narrow);
+    staged->opcode = copy_array(&at, keys->opcode, narrow);
+    staged->ptx = copy_array(&at, keys->ptx, narrow);
     return staged;
 }
 
@@ -100,10 +100,10 @@ void nl_stage_instances(struct nl_stage *stage, uint32_t slice, struct nl_staged
                            .keys = keys,
                            .slice = slice,
                            .metric = values->metric};
-    run->value = copy(&at, values->value, keys->count * sizeof(double));
-    run->metrics = copy(&at, values->metrics, narrow);
-    run->key = copy(&at, values->key, narrow);
-    run->text = copy(&at, values->text, narrow);
+    run->value = copy_array(&at, values->value, keys->count * sizeof(double));
+    run->metrics = copy_array(&at, values->metrics, narrow);
+    run->key = copy_array(&at, values->key, narrow);
+    run->text = copy_array(&at, values->text, narrow);
     run->block->needed++;
     keys->block->needed++;
     nl_grow(&runs->run, &runs->cap, runs->count + 1);

@@ -267,7 +267,7 @@ static void run_task(void *context, size_t index, unsigned worker)
         ;
 }
 
-static bool say(char what[NL_TRACECHECK_TEXT], const char *text)
+static bool say_problem(char what[NL_TRACECHECK_TEXT], const char *text)
 {
     (void)snprintf(what, NL_TRACECHECK_TEXT, "%s", text);
     return false;
@@ -279,24 +279,24 @@ static bool lanes_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
     uint64_t at = 0;
     for (uint32_t l = 0; l < t->lane.rows; l++) {
         if (t->lane.first[l] != at)
-            return say(what, "a lane begins where none can");
+            return say_problem(what, "a lane begins where none can");
         at += t->lane.count[l];
         if (at > t->slice.rows || (!t->lane.count[l] && t->lane.depth[l]))
-            return say(what, "a lane points outside the slices");
+            return say_problem(what, "a lane points outside the slices");
     }
-    return at == t->slice.rows || say(what, "a slice has no lane");
+    return at == t->slice.rows || say_problem(what, "a slice has no lane");
 }
 
 /* What is left are small tables: callers come before what they call. */
 static bool tables_fit(const struct nl_trace *t, char what[NL_TRACECHECK_TEXT])
 {
     if (t->first_ts > t->last_ts || t->first_ts < -NL_MAX_TIME || t->last_ts > NL_MAX_TIME)
-        return say(what, "it begins or ends at impossible times");
+        return say_problem(what, "it begins or ends at impossible times");
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < t->stack.rows; i++)
         wrong |=
             (uint32_t)(t->stack.parent[i] >= i) & (uint32_t)(t->stack.parent[i] != NL_NULL_ROW);
-    return !wrong || say(what, "a frame of a call stack comes before its caller");
+    return !wrong || say_problem(what, "a frame of a call stack comes before its caller");
 }
 
 static bool say_column(char what[NL_TRACECHECK_TEXT], const struct nl_column_def *column)
@@ -330,6 +330,6 @@ bool nl_tracecheck(const struct nl_trace *trace, unsigned threads, char what[NL_
     if (!failed)
         return tables_fit(trace, what);
     if (failed > nl_column_count)
-        return say(what, "a slice has impossible times, parents, depths or details");
+        return say_problem(what, "a slice has impossible times, parents, depths or details");
     return say_column(what, &nl_columns[failed - 1]);
 }

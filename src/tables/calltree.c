@@ -245,7 +245,7 @@ static void add_nodes(struct nl_result *result, struct forest *forest, int64_t w
     nl_free(order);
 }
 
-static struct nl_result *answer(struct forest *forest, int64_t whole)
+static struct nl_result *make_table(struct forest *forest, int64_t whole)
 {
     struct nl_result *result = NL_ANSWER_NEW("gpu_by_path", NULL, columns);
     add_nodes(result, forest, whole);
@@ -279,7 +279,7 @@ struct nl_result *nl_gputime_by_path(const struct nl_trace *trace,
     nl_fold_init(&forest.fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_INSTANCES);
     uint32_t *place = plant(&forest);
     int64_t whole = add_work(&forest, place);
-    struct nl_result *result = answer(&forest, whole);
+    struct nl_result *result = make_table(&forest, whole);
     forget_device_times(result, trace);
     nl_free(place);
     nl_free(forest.nodes);

@@ -370,8 +370,8 @@ static const char *shapes_by(const struct nl_trace *trace)
 }
 
 /* How much is known, and why there may be no roofs. */
-static const char *note(struct nl_result *result, const struct nl_trace *trace,
-                        const struct nl_roofs *roofs, const struct nl_op_works *works)
+static const char *roofs_note(struct nl_result *result, const struct nl_trace *trace,
+                              const struct nl_roofs *roofs, const struct nl_op_works *works)
 {
     const char *known = nl_work_coverage(result, works), *tool = shapes_by(trace);
     bool work = false;
@@ -413,7 +413,7 @@ static struct nl_result *compute_run(const struct nl_trace *trace,
     if (!measured)
         say_broken(result, trace, roofs, false);
     result->note = works->on_host ? host_note(result, works, nl_memo_peaks(options->memo))
-                                  : note(result, trace, roofs, works);
+                                  : roofs_note(result, trace, roofs, works);
     nl_free(rows);
     return result;
 }

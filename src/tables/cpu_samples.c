@@ -136,7 +136,7 @@ static struct kind *sample_kind(struct work *work, uint32_t event, uint32_t unit
     return &work->kinds[work->kind_count++];
 }
 
-static bool counts(const struct work *work, uint32_t row)
+static bool sample_counts(const struct work *work, uint32_t row)
 {
     const struct nl_sample_table *sample = &work->trace->sample;
     return sample->stack[row] != NL_NULL_ROW &&
@@ -173,7 +173,7 @@ static void find_kinds(struct work *work)
 {
     const struct nl_sample_table *sample = &work->trace->sample;
     for (uint32_t row = 0; row < sample->rows; row++) {
-        if (!counts(work, row))
+        if (!sample_counts(work, row))
             continue;
         struct kind *kind = sample_kind(work, sample->event[row], sample->unit[row]);
         if (kind)
@@ -192,7 +192,7 @@ static void add_samples(struct work *work, const struct kind *kind)
     memset(work->count, 0, rows * sizeof *work->count);
     for (uint32_t row = 0; row < sample->rows; row++) {
         if (sample->event[row] != kind->event || sample->unit[row] != kind->unit ||
-            !counts(work, row))
+            !sample_counts(work, row))
             continue;
         int64_t weight = sample->weight[row] == NL_NULL_I64 ? 0 : sample->weight[row];
         uint32_t node = sample->stack[row];

@@ -48,7 +48,7 @@ static struct steady steady_of(const struct nl_found_steps *found, int64_t rank,
     return (struct steady){.window = window};
 }
 
-static bool counts(const struct steady *steady, const struct nl_found_step *step)
+static bool step_counts(const struct steady *steady, const struct nl_found_step *step)
 {
     const struct nl_window *window = steady->window;
     return step->phase == NL_STEP_STEADY &&
@@ -58,7 +58,7 @@ static bool counts(const struct steady *steady, const struct nl_found_step *step
 static bool in_steady(const struct steady *steady, int64_t ts)
 {
     size_t low = NL_FIRST(i, 0, steady->count, steady->steps[i].start > ts);
-    return low && ts < steady->steps[low - 1].end && counts(steady, &steady->steps[low - 1]);
+    return low && ts < steady->steps[low - 1].end && step_counts(steady, &steady->steps[low - 1]);
 }
 
 static void add_work(struct nl_efficiency *row, const struct nl_trace *trace,
@@ -129,7 +129,7 @@ static void fill_efficiency(struct nl_efficiency *row, const struct nl_trace *tr
     double flops_of[WORK_TYPES] = {0};
     int64_t length = 0;
     for (size_t i = 0; i < steady.count; i++)
-        if (counts(&steady, &steady.steps[i])) {
+        if (step_counts(&steady, &steady.steps[i])) {
             row->steps++;
             nl_sum_add(&length, steady.steps[i].end - steady.steps[i].start);
         }

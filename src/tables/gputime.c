@@ -206,7 +206,7 @@ static void gputime_add_row(struct nl_result *result, const struct tally *item, 
 }
 
 /* Work without a range stands last. */
-static struct nl_result *answer(struct tallies *tallies)
+static struct nl_result *make_table(struct tallies *tallies)
 {
     struct nl_result *result = NL_ANSWER_NEW("gpu_by_name", NULL, columns);
     int64_t whole = 0;
@@ -244,7 +244,7 @@ struct nl_result *nl_gputime_by_name(const struct nl_trace *trace,
     nl_fold_init(&tallies.fold, trace, options->fold ? NL_FOLD_EYES : NL_FOLD_NOTHING);
     tally_ranges(&tallies, options->memo, kind);
     tally_device(&tallies);
-    struct nl_result *result = answer(&tallies);
+    struct nl_result *result = make_table(&tallies);
     nl_free(tallies.items);
     nl_free(tallies.ids);
     nl_fold_release(&tallies.fold);

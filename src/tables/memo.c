@@ -46,14 +46,14 @@ struct nl_memo {
     struct nl_memo_ranges ranges[KINDS];
 };
 
-/* True when the caller is the first and must make the thing before finish(). */
+/* True when the caller is the first and must make the thing before finish_once(). */
 static bool begin_once(struct once *once)
 {
     pthread_mutex_lock(&once->lock);
     return !once->made;
 }
 
-static void finish(struct once *once)
+static void finish_once(struct once *once)
 {
     once->made = true;
     pthread_mutex_unlock(&once->lock);
@@ -132,7 +132,7 @@ const struct nl_idle *nl_memo_idle(struct nl_memo *memo)
 {
     if (begin_once(&memo->idle_once))
         make_idle(memo);
-    finish(&memo->idle_once);
+    finish_once(&memo->idle_once);
     return memo->idle;
 }
 
@@ -154,7 +154,7 @@ const struct nl_account *nl_memo_account(struct nl_memo *memo)
 {
     if (begin_once(&memo->account_once))
         memo->account = make_account(memo);
-    finish(&memo->account_once);
+    finish_once(&memo->account_once);
     return memo->account;
 }
 
@@ -162,7 +162,7 @@ const struct nl_device_breakdown *nl_memo_breakdown(struct nl_memo *memo, size_t
 {
     if (begin_once(&memo->breakdown_once))
         memo->devices = nl_time_breakdown(memo->trace, memo->window, &memo->device_count);
-    finish(&memo->breakdown_once);
+    finish_once(&memo->breakdown_once);
     *count = memo->device_count;
     return memo->devices;
 }
@@ -171,7 +171,7 @@ const struct nl_found_steps *nl_memo_steps(struct nl_memo *memo)
 {
     if (begin_once(&memo->steps_once))
         nl_steps_find_run(memo->trace, &memo->steps);
-    finish(&memo->steps_once);
+    finish_once(&memo->steps_once);
     return &memo->steps;
 }
 
@@ -179,7 +179,7 @@ const struct nl_step_times *nl_memo_step_times(struct nl_memo *memo)
 {
     if (begin_once(&memo->times_once))
         nl_step_times_init(&memo->times, memo->trace, memo->window, nl_memo_steps(memo));
-    finish(&memo->times_once);
+    finish_once(&memo->times_once);
     return &memo->times;
 }
 
@@ -187,7 +187,7 @@ double nl_memo_thinned(struct nl_memo *memo)
 {
     if (begin_once(&memo->thinned_once))
         memo->thinned = nl_thinned(memo->trace);
-    finish(&memo->thinned_once);
+    finish_once(&memo->thinned_once);
     return memo->thinned;
 }
 
@@ -195,7 +195,7 @@ const struct nl_clock_checks *nl_memo_clocks(struct nl_memo *memo)
 {
     if (begin_once(&memo->clocks_once))
         nl_clock_checks_init(&memo->clocks, memo->trace);
-    finish(&memo->clocks_once);
+    finish_once(&memo->clocks_once);
     return &memo->clocks;
 }
 
@@ -203,7 +203,7 @@ const struct nl_api_roles *nl_memo_roles(struct nl_memo *memo)
 {
     if (begin_once(&memo->roles_once))
         nl_api_roles_init(&memo->roles, memo->trace);
-    finish(&memo->roles_once);
+    finish_once(&memo->roles_once);
     return &memo->roles;
 }
 
@@ -211,7 +211,7 @@ const int64_t *nl_memo_self_times(struct nl_memo *memo)
 {
     if (begin_once(&memo->self_once))
         memo->self = nl_self_times(memo->trace, 0, memo->trace->slice.rows);
-    finish(&memo->self_once);
+    finish_once(&memo->self_once);
     return memo->self;
 }
 
@@ -219,7 +219,7 @@ const uint8_t *nl_memo_no_work(struct nl_memo *memo)
 {
     if (begin_once(&memo->no_work_once))
         memo->no_work = nl_names_without_work(memo->trace);
-    finish(&memo->no_work_once);
+    finish_once(&memo->no_work_once);
     return memo->no_work;
 }
 
@@ -227,7 +227,7 @@ const struct nl_owners *nl_memo_owners(struct nl_memo *memo)
 {
     if (begin_once(&memo->owners_once))
         nl_owners_init(&memo->owners, memo->trace);
-    finish(&memo->owners_once);
+    finish_once(&memo->owners_once);
     return &memo->owners;
 }
 
@@ -250,7 +250,7 @@ const struct nl_memo_ranges *nl_memo_ranges(struct nl_memo *memo, enum nl_kind k
     struct nl_memo_ranges *ranges = &memo->ranges[kind];
     if (begin_once(&memo->ranges_once[kind]))
         make_ranges(memo, kind, ranges);
-    finish(&memo->ranges_once[kind]);
+    finish_once(&memo->ranges_once[kind]);
     return ranges;
 }
 
@@ -269,7 +269,7 @@ const struct nl_op_works *nl_memo_works(struct nl_memo *memo)
 {
     if (begin_once(&memo->works_once))
         make_works(memo);
-    finish(&memo->works_once);
+    finish_once(&memo->works_once);
     return &memo->works;
 }
 
@@ -277,7 +277,7 @@ const struct nl_device_peaks *nl_memo_peaks(struct nl_memo *memo)
 {
     if (begin_once(&memo->peaks_once))
         memo->peaks = nl_device_peaks_new(memo->trace);
-    finish(&memo->peaks_once);
+    finish_once(&memo->peaks_once);
     return memo->peaks;
 }
 
@@ -290,7 +290,7 @@ const struct nl_work_places *nl_memo_places(struct nl_memo *memo)
         nl_work_places_init(&memo->places, nl_memo_works(memo), &layers->tree, layers->owner,
                             nl_memo_steps(memo));
     }
-    finish(&memo->places_once);
+    finish_once(&memo->places_once);
     return &memo->places;
 }
 
@@ -304,7 +304,7 @@ const struct nl_roofs *nl_memo_roofs(struct nl_memo *memo)
 {
     if (begin_once(&memo->roofs_once))
         make_roofs(memo);
-    finish(&memo->roofs_once);
+    finish_once(&memo->roofs_once);
     return &memo->roofs;
 }
 
@@ -329,6 +329,6 @@ const struct nl_llm_steps *nl_memo_llm_steps(struct nl_memo *memo)
 {
     if (begin_once(&memo->llm_once))
         make_llm_steps(memo);
-    finish(&memo->llm_once);
+    finish_once(&memo->llm_once);
     return &memo->llm;
 }

@@ -19,7 +19,7 @@ static void add_table(struct nl_streamwork *work, const struct nl_places *places
     }
 }
 
-static int compare(int64_t a, int64_t b)
+static int compare_numbers(int64_t a, int64_t b)
 {
     return a < b ? -1 : a > b;
 }
@@ -27,12 +27,12 @@ static int compare(int64_t a, int64_t b)
 static int compare_items(const void *left, const void *right)
 {
     const struct nl_streamwork_item *a = left, *b = right;
-    int order = compare(a->stream, b->stream);
+    int order = compare_numbers(a->stream, b->stream);
     if (!order)
-        order = compare(a->start, b->start);
+        order = compare_numbers(a->start, b->start);
     if (!order)
-        order = compare(a->end, b->end);
-    return order ? order : compare(a->slice, b->slice);
+        order = compare_numbers(a->end, b->end);
+    return order ? order : compare_numbers(a->slice, b->slice);
 }
 
 void nl_streamwork_init(struct nl_streamwork *work, const struct nl_places *places,

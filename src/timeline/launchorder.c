@@ -85,8 +85,8 @@ static void advance(struct runs *runs, const struct nl_trace *trace)
         NL_HEAP_SINK(runs->items, runs->count, a, b, comes_first(a, b));
 }
 
-static void merge(struct nl_launch_order *order, const struct nl_trace *trace,
-                  const uint32_t *numbers, struct runs *all)
+static void merge_runs(struct nl_launch_order *order, const struct nl_trace *trace,
+                       const uint32_t *numbers, struct runs *all)
 {
     struct runs runs = {.items = all->items}; /* the heap grows over those that it takes */
     int64_t busy_until = INT64_MIN;
@@ -121,7 +121,7 @@ void nl_launch_order_init(struct nl_launch_order *order, const struct nl_trace *
     order->name_room = nl_bigarray_take((order->count + 1) * sizeof *order->names);
     order->slices = order->slice_room.memory;
     order->names = order->name_room.memory;
-    merge(order, trace, numbers, &runs);
+    merge_runs(order, trace, numbers, &runs);
     nl_free(runs.items);
     nl_free(numbers);
 }

@@ -19,8 +19,8 @@ static double gpu_bytes(const struct machine_process *process)
     return process->gpu_bytes != UINT64_MAX ? (double)process->gpu_bytes : 0;
 }
 
-static int compare(double one, double other, const struct machine_process *a,
-                   const struct machine_process *b)
+static int compare_processes(double one, double other, const struct machine_process *a,
+                             const struct machine_process *b)
 {
     if (one != other)
         return one > other ? -1 : 1;
@@ -32,13 +32,13 @@ static int compare(double one, double other, const struct machine_process *a,
 static int by_cpu(const void *a, const void *b)
 {
     const struct machine_process *one = *(void *const *)a, *other = *(void *const *)b;
-    return compare(one->processors, other->processors, one, other);
+    return compare_processes(one->processors, other->processors, one, other);
 }
 
 static int by_memory(const void *a, const void *b)
 {
     const struct machine_process *one = *(void *const *)a, *other = *(void *const *)b;
-    return compare((double)one->resident, (double)other->resident, one, other);
+    return compare_processes((double)one->resident, (double)other->resident, one, other);
 }
 
 static int by_gpu(const void *a, const void *b)
@@ -46,7 +46,7 @@ static int by_gpu(const void *a, const void *b)
     const struct machine_process *one = *(void *const *)a, *other = *(void *const *)b;
     if (!one->gpus != !other->gpus)
         return one->gpus ? -1 : 1;
-    return compare(gpu_bytes(one), gpu_bytes(other), one, other);
+    return compare_processes(gpu_bytes(one), gpu_bytes(other), one, other);
 }
 
 static const struct order {

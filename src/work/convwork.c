@@ -65,7 +65,7 @@ static enum work_type type_at(const struct work_call *call, unsigned index)
     return type == WORK_TYPE_UNKNOWN ? call->hint : type;
 }
 
-static bool fits(const struct work_tensor *input, const struct work_tensor *weight)
+static bool shapes_fit(const struct work_tensor *input, const struct work_tensor *weight)
 {
     return input && weight && input->rank == weight->rank && input->rank >= 3 &&
            input->rank <= 2 + MAX_SPACE;
@@ -79,7 +79,7 @@ bool work_convolution(const struct work_call *call, struct work_cost *cost)
     const struct work_tensor *input = work_tensor_at(call->args, (unsigned)at[0], 0);
     const struct work_tensor *weight = work_tensor_at(call->args, (unsigned)at[1], 0);
     struct work_tensor output;
-    if (!fits(input, weight))
+    if (!shapes_fit(input, weight))
         return false;
     if (at[5] == -2 || (at[5] >= 0 && work_true_at(call->args, (unsigned)at[5]))) {
         cost->flops = cost->flops_needed = product(input, weight);
@@ -119,7 +119,7 @@ bool work_convolution_backward(const struct work_call *call, struct work_cost *c
     const struct work_tensor *input = work_tensor_at(call->args, (unsigned)at[1], 0);
     const struct work_tensor *weight = work_tensor_at(call->args, (unsigned)at[2], 0);
     bool told;
-    if (!fits(input, weight) || !fits(gradient, weight))
+    if (!shapes_fit(input, weight) || !shapes_fit(gradient, weight))
         return false;
     double gradients = wanted(call->args, at[4], &told);
     bool transposed = at[3] >= 0 && work_true_at(call->args, (unsigned)at[3]);
@@ -144,7 +144,7 @@ bool work_convolution_part(const struct work_call *call, struct work_cost *cost)
     const struct work_tensor *weight = other;
     if (at[2])
         weight = call->parent ? work_tensor_at(call->parent, (unsigned)at[3], 0) : NULL;
-    if (!fits(gradient, weight) || !other)
+    if (!shapes_fit(gradient, weight) || !other)
         return false;
     cost->flops = cost->flops_needed = product(gradient, weight);
     /* The other side's size is given for only one of the two: the least of both is counted. */

@@ -88,7 +88,7 @@ static const struct symbol symbols[] = {
 
 /* ---- what went wrong ---- */
 
-static bool say(char why[GPU_ROOF_WHY], const char *call, const char *text, int code)
+static bool say_failure(char why[GPU_ROOF_WHY], const char *call, const char *text, int code)
 {
     snprintf(why, GPU_ROOF_WHY, "%s: %s (%d)", call, text ? text : "error", code);
     return false;
@@ -104,7 +104,7 @@ static bool runtime_done(const struct gpu_blas *blas, int code, const char *call
         text = NULL;
     if (blas->calls.hip_error)
         text = blas->calls.hip_error(code);
-    return say(why, call, text, code);
+    return say_failure(why, call, text, code);
 }
 
 static bool blas_done(const struct gpu_blas *blas, int code, const char *call,
@@ -112,7 +112,7 @@ static bool blas_done(const struct gpu_blas *blas, int code, const char *call,
 {
     if (!code)
         return true;
-    return say(why, call, blas->calls.status ? blas->calls.status(code) : NULL, code);
+    return say_failure(why, call, blas->calls.status ? blas->calls.status(code) : NULL, code);
 }
 
 /* ---- libraries ---- */

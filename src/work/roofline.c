@@ -245,7 +245,7 @@ static int compare_steps(const struct nl_roof *x, const struct nl_roof *y)
     return x->step < y->step ? -1 : x->step > y->step;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_roofs(const void *a, const void *b)
 {
     const struct nl_roof *x = a, *y = b;
     if (x->kind != y->kind)
@@ -277,7 +277,7 @@ void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
     for (size_t i = 0; i < roofs->count; i++)
         decide_bound(&roofs->items[i]);
     if (roofs->count)
-        qsort(roofs->items, roofs->count, sizeof *roofs->items, compare);
+        qsort(roofs->items, roofs->count, sizeof *roofs->items, compare_roofs);
     nl_lookup_release(&table.by_key);
 }
 

@@ -15,8 +15,8 @@ static bool read_op(const struct nl_rangetree *ops, uint32_t range, struct work_
 }
 
 /* Batch and channels of the convolution, and no place more than the input has. */
-static bool fits(const struct work_tensor *output, const struct work_tensor *input,
-                 const struct work_tensor *weight)
+static bool shapes_fit(const struct work_tensor *output, const struct work_tensor *input,
+                       const struct work_tensor *weight)
 {
     if (!output || output->rank != input->rank || output->dims[0] != input->dims[0] ||
         output->dims[1] != weight->dims[0])
@@ -50,7 +50,7 @@ bool work_follow(const struct nl_rangetree *ops, uint32_t range, struct work_cos
             continue;
         seen++;
         const struct work_tensor *output = work_tensor_at(&next, 0, 0);
-        if (!fits(output, input, weight))
+        if (!shapes_fit(output, input, weight))
             continue;
         double places = work_elements(output) / (double)output->dims[1];
         cost->flops = cost->flops_needed = 2 * places * work_elements(weight);

@@ -130,7 +130,7 @@ static void tell_cost(struct gpu *gpu)
     gpu_write_fact(gpu->thread, NL_REC_GPU_COST, text);
 }
 
-static void finish(struct gpu *gpu)
+static void finish_cupti(struct gpu *gpu)
 {
     bool fatal = __atomic_load_n(&gpu->fatal, __ATOMIC_ACQUIRE) != 0;
     /* Where nothing was recorded there is nothing to flush; CUPTI may then wait for ever. */
@@ -167,7 +167,7 @@ static void *consume(void *context)
         drain_all(gpu);
         write_totals(gpu);
     }
-    finish(gpu);
+    finish_cupti(gpu);
     agent_leave(gpu->thread);
     sem_post(&gpu->ended);
     return NULL;

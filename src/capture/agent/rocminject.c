@@ -137,7 +137,7 @@ static void on_marker(struct rocm_notice notice, uint64_t *data, void *user)
 
 /* ---- the thread that flushes: a killed process has written all but the last half second ---- */
 
-static void finish(struct rocm *rocm)
+static void finish_rocprofiler(struct rocm *rocm)
 {
     (void)rocm->calls.stop_context(rocm->context);
     bool flushed = rocm->calls.flush_buffer(rocm->buffer) == ROCM_OK;
@@ -168,7 +168,7 @@ static void *flush(void *user)
     pthread_mutex_unlock(&rocm->lock);
     while (!gpu_wait(&rocm->wake, FLUSH_NS))
         (void)rocm->calls.flush_buffer(rocm->buffer);
-    finish(rocm);
+    finish_rocprofiler(rocm);
     sem_post(&rocm->ended);
     return NULL;
 }

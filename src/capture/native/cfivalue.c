@@ -39,7 +39,7 @@ static uint64_t pop(struct dwarf_stack *stack)
     return 0;
 }
 
-static uint64_t known(struct dwarf_stack *stack, uint64_t number)
+static uint64_t register_value(struct dwarf_stack *stack, uint64_t number)
 {
     if (number < CFIVALUE_REGISTERS && stack->state->known[number])
         return stack->state->registers[number];
@@ -47,7 +47,7 @@ static uint64_t known(struct dwarf_stack *stack, uint64_t number)
     return 0;
 }
 
-static void load(struct dwarf_stack *stack)
+static void load_word(struct dwarf_stack *stack)
 {
     uint64_t value = 0;
     if (!cfivalue_memory(stack->state, pop(stack), &value))
@@ -95,7 +95,7 @@ static bool apply_stack_op(struct dwarf_stack *stack, const Dwarf_Op *op)
     case DW_OP_const4s:
     case DW_OP_const8u:
     case DW_OP_const8s: push(stack, op->number); break;
-    case DW_OP_bregx: push(stack, known(stack, op->number) + op->number2); break;
+    case DW_OP_bregx: push(stack, register_value(stack, op->number) + op->number2); break;
     case DW_OP_plus_uconst: push(stack, pop(stack) + op->number); break;
     case DW_OP_call_frame_cfa: push(stack, stack->state->cfa); break;
     case DW_OP_dup:
@@ -104,11 +104,11 @@ static bool apply_stack_op(struct dwarf_stack *stack, const Dwarf_Op *op)
         push(stack, value);
         break;
     case DW_OP_drop: (void)pop(stack); break;
-    case DW_OP_deref: load(stack); break;
+    case DW_OP_deref: load_word(stack); break;
     case DW_OP_nop: break;
     case DW_OP_stack_value: stack->is_value = true; break;
     case DW_OP_regx:
-        push(stack, known(stack, op->number));
+        push(stack, register_value(stack, op->number));
         stack->is_value = true;
         break;
     default: return false;
@@ -122,9 +122,9 @@ static void step(struct dwarf_stack *stack, const Dwarf_Op *op)
     if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) {
         push(stack, atom - DW_OP_lit0);
     } else if (atom >= DW_OP_breg0 && atom <= DW_OP_breg31) {
-        push(stack, known(stack, atom - DW_OP_breg0) + op->number);
+        push(stack, register_value(stack, atom - DW_OP_breg0) + op->number);
     } else if (atom >= DW_OP_reg0 && atom <= DW_OP_reg31) {
-        push(stack, known(stack, atom - DW_OP_reg0));
+        push(stack, register_value(stack, atom - DW_OP_reg0));
         stack->is_value = true;
     } else if (!apply_stack_op(stack, op) && !combine(stack, atom)) {
         stack->failed = true;

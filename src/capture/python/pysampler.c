@@ -199,7 +199,7 @@ static void sample_thread(struct pysampler *sampler, struct pysampler_process *p
     queue_parts(sampler, process, sample, ran, frames.texts);
 }
 
-static void look(struct pysampler_process *process, int64_t now)
+static void look_for_python(struct pysampler_process *process, int64_t now)
 {
     if (process->found == PYFIND_REFUSED || process->found == PYFIND_GONE || now < process->look_ns)
         return;
@@ -215,7 +215,7 @@ static void sample_process(struct pysampler *sampler, struct pysampler_process *
     size_t count;
     int64_t now = ticks_clock_ns(CLOCK_MONOTONIC);
     if (process->found != PYFIND_READY)
-        look(process, now);
+        look_for_python(process, now);
     if (process->found != PYFIND_READY)
         return;
     if (!pystack_list(process->stack, &threads, &count)) {

@@ -93,8 +93,8 @@ static void poll_parts(struct source_run *run)
 
 /* ---- the end of a process ---- */
 
-static void note(struct source_run *run, struct part *part, const char *item, uint64_t count,
-                 const char *detail)
+static void note_count(struct source_run *run, struct part *part, const char *item, uint64_t count,
+                       const char *detail)
 {
     if (count)
         part_note(run->parts, part, item, count, detail);
@@ -106,14 +106,16 @@ static void note_sampler_state(struct source_run *run, struct part *part,
     if (state->found == PYFIND_REFUSED)
         part_note(run->parts, part, "not recorded: Python samples", 1, state->why);
     run->lost += state->dropped;
-    note(run, part, "dropped: Python samples", state->dropped, "sampled faster than recorded");
-    note(run, part, "Python samples whose stack could not be read", state->torn,
-         "the program changed it in each of three readings; they count, without a stack");
-    note(run, part, "Python samples of threads without a number", state->losses.anonymous, NULL);
-    note(run, part, "lost: Python threads that were not sampled", state->losses.unlisted,
-         "more than 4,096");
-    note(run, part, "Python frames without a name", state->losses.overflow,
-         "more than 64 MiB of names");
+    note_count(run, part, "dropped: Python samples", state->dropped,
+               "sampled faster than recorded");
+    note_count(run, part, "Python samples whose stack could not be read", state->torn,
+               "the program changed it in each of three readings; they count, without a stack");
+    note_count(run, part, "Python samples of threads without a number", state->losses.anonymous,
+               NULL);
+    note_count(run, part, "lost: Python threads that were not sampled", state->losses.unlisted,
+               "more than 4,096");
+    note_count(run, part, "Python frames without a name", state->losses.overflow,
+               "more than 64 MiB of names");
 }
 
 static void leave(struct source_run *run, struct part *part)
@@ -146,8 +148,8 @@ static void stop(struct source_run *run)
         leave(run, &part[i]);
     pysampler_stop(samples->sampler, &sums);
     if (count)
-        note(run, part, "lost: Python processes that could not be given a recording",
-             pychildren_refused(samples->children), NULL);
+        note_count(run, part, "lost: Python processes that could not be given a recording",
+                   pychildren_refused(samples->children), NULL);
     pychildren_free(samples->children);
     nl_free(samples);
     run->state = NULL;

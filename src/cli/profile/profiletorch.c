@@ -190,7 +190,8 @@ static struct nl_result *setup_table(const struct measuring *measuring)
     return table;
 }
 
-static bool answer(struct measuring *measuring, const struct nl_trace *trace, struct nl_err *err)
+static bool write_answer(struct measuring *measuring, const struct nl_trace *trace,
+                         struct nl_err *err)
 {
     struct nl_profile_work *work = measuring->work;
     struct nl_profile_latency latency = nl_profile_latency_of(measuring->outcome);
@@ -213,7 +214,7 @@ static bool read_and_answer(struct measuring *measuring, struct nl_err *err)
         nl_ingest(&measuring->profile, 1, &options, measuring->work->call->job, err);
     if (!trace)
         return false;
-    bool done = keep_run(measuring, err) && answer(measuring, trace, err);
+    bool done = keep_run(measuring, err) && write_answer(measuring, trace, err);
     nl_trace_free(trace);
     return done;
 }

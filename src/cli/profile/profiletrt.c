@@ -216,7 +216,8 @@ static struct nl_result *setup_table(const struct measuring *measuring)
     return table;
 }
 
-static bool answer(struct measuring *measuring, const struct nl_trace *trace, struct nl_err *err)
+static bool write_answer(struct measuring *measuring, const struct nl_trace *trace,
+                         struct nl_err *err)
 {
     const struct nl_analyze_options whole = {0};
     struct nl_profile_work *work = measuring->work;
@@ -246,7 +247,7 @@ static bool read_and_answer(struct measuring *measuring, struct nl_err *err)
         return false;
     tell_damage(measuring, trace);
     bool done = take_latency(measuring, trace, err) && keep_run(measuring, err) &&
-                answer(measuring, trace, err);
+                write_answer(measuring, trace, err);
     nl_trace_free(trace);
     return done;
 }

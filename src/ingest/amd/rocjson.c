@@ -225,7 +225,7 @@ static void report_count(struct rocjson *load, const char *item, uint64_t count,
         nl_builder_coverage(load->rows.builder, load->rows.source, item, (int64_t)count, detail);
 }
 
-static bool finish(struct rocjson *load, const struct nl_input *input, struct nl_err *err)
+static bool finish_load(struct rocjson *load, const struct nl_input *input, struct nl_err *err)
 {
     struct jsonpull *reader = &load->reader;
     if (reader->problem)
@@ -255,7 +255,7 @@ static bool rocjson_load(struct nl_reading *reading, struct nl_err *err)
     nl_builder_correlation_per_process(reading->builder, reading->source);
     load->pid = NL_NULL_I64;
     read_document(load);
-    bool done = finish(load, reading->input, err);
+    bool done = finish_load(load, reading->input, err);
     if (failure.code != NL_OK) {
         if (err)
             *err = failure;

@@ -28,7 +28,7 @@ struct pairing {
 
 #define CLOSED UINT32_MAX /* in `open` */
 
-static void note(struct pairing *p, enum chrome_note what)
+static void count_note(struct pairing *p, enum chrome_note what)
 {
     p->first->notes[what]++;
 }
@@ -182,7 +182,7 @@ static void stage_slice(struct pairing *p, const struct chrome_half *begin,
     if (begin->stack)
         stage_stack(p, begin->stack, arg.slice);
     if (end && end != begin && end->stack)
-        note(p, CHROME_NOTE_END_STACK);
+        count_note(p, CHROME_NOTE_END_STACK);
 }
 
 /* A slice that only waited for its call stack. */
@@ -239,12 +239,12 @@ static void close_span(struct pairing *p, size_t i, size_t group_end)
     if (!named && end->name && begin_follows(p, i, group_end))
         return;
     if (open < 0) {
-        note(p, CHROME_NOTE_LONE_END);
+        count_note(p, CHROME_NOTE_LONE_END);
         return;
     }
     const struct chrome_half *begin = &p->halves[p->open[open]];
     if (!named && end->name)
-        note(p, CHROME_NOTE_END_NAME);
+        count_note(p, CHROME_NOTE_END_NAME);
     stage_slice(p, begin, end, NL_KIND_GENERIC, 0);
     p->open_count--;
     for (size_t k = (size_t)open; k < p->open_count; k++)
@@ -259,7 +259,7 @@ static void close_rest(struct pairing *p, enum chrome_note what)
             continue;
         const struct chrome_half *begin = &p->halves[p->open[i]];
         stage_slice(p, begin, NULL, NL_KIND_GENERIC, NL_SLICE_CLAMPED);
-        note(p, begin->phase == 'N' ? CHROME_NOTE_OPEN_OBJECT : what);
+        count_note(p, begin->phase == 'N' ? CHROME_NOTE_OPEN_OBJECT : what);
     }
     p->open_count = 0;
 }
@@ -297,7 +297,7 @@ static void close_async(struct pairing *p, const struct chrome_half *end)
 {
     uint32_t open = nl_idmap_get(&p->innermost, end->name);
     if (open == NL_NO_ROW || !open) {
-        note(p, end->phase == 'D' ? CHROME_NOTE_LONE_OBJECT : CHROME_NOTE_LONE_ASYNC);
+        count_note(p, end->phase == 'D' ? CHROME_NOTE_LONE_OBJECT : CHROME_NOTE_LONE_ASYNC);
         return;
     }
     stage_slice(p, &p->halves[p->open[open - 1]], end, NL_KIND_GENERIC, 0);
@@ -360,11 +360,11 @@ static void pair_group(struct pairing *p, size_t from, size_t to)
         const struct chrome_half *half = at(p, i);
         if (half->phase == 's') {
             if (!ended)
-                note(p, CHROME_NOTE_LONE_FLOW);
+                count_note(p, CHROME_NOTE_LONE_FLOW);
             start = half;
             ended = false;
         } else if (!start) {
-            note(p, CHROME_NOTE_LONE_FLOW);
+            count_note(p, CHROME_NOTE_LONE_FLOW);
         } else {
             stage_flow(p, start, half);
             ended = true;
@@ -373,7 +373,7 @@ static void pair_group(struct pairing *p, size_t from, size_t to)
         }
     }
     if (!ended)
-        note(p, CHROME_NOTE_LONE_FLOW);
+        count_note(p, CHROME_NOTE_LONE_FLOW);
 }
 
 static void pair_flows(struct pairing *p)

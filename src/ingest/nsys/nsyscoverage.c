@@ -45,7 +45,8 @@ static const struct {
                                 "requests and acknowledgements: only from restore to save is kept"},
 };
 
-static void cover(struct nsys_load *load, const char *item, uint64_t count, const char *detail)
+static void report_count(struct nsys_load *load, const char *item, uint64_t count,
+                         const char *detail)
 {
     nl_builder_coverage(load->builder, load->source, item, (int64_t)count, detail);
 }
@@ -78,12 +79,12 @@ static void cover_missing(struct nsys_load *load)
         bool lost = load->db.damage.what && there;
         (void)snprintf(item, sizeof item, "%s: %.*s", lost ? "lost by damage" : "not recorded",
                        (int)strcspn(wanted[i].tables, "|"), wanted[i].tables);
-        cover(load, item, 0, lost ? "its pages cannot be read" : wanted[i].advice);
+        report_count(load, item, 0, lost ? "its pages cannot be read" : wanted[i].advice);
     }
     uint64_t graphs = rows_of(load, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", &there);
     if (graphs > 0)
-        cover(load, "CUDA graphs recorded as a whole", graphs,
-              "their kernels are not in the file: nsys profile --cuda-graph-trace=node");
+        report_count(load, "CUDA graphs recorded as a whole", graphs,
+                     "their kernels are not in the file: nsys profile --cuda-graph-trace=node");
 }
 
 static void cover_unloaded(struct nsys_load *load)
@@ -94,9 +95,10 @@ static void cover_unloaded(struct nsys_load *load)
         char item[160];
         (void)snprintf(item, sizeof item, "not loaded: %.128s", name);
         if (!table)
-            cover(load, item, 0, "its schema cannot be understood");
+            report_count(load, item, 0, "its schema cannot be understood");
         else if (table->rows > 0 && !nsys_table_is_known(table))
-            cover(load, item, table->rows, "rows of a table that this version does not read");
+            report_count(load, item, table->rows,
+                         "rows of a table that this version does not read");
     }
 }
 
@@ -122,13 +124,13 @@ static void diagnostic_row(void *context, const struct sqlitepages_cell *cells)
     if (text.len == 0 || (severity != 2 && severity != 3))
         return;
     if (diagnostics->told++ >= MAX_DIAGNOSTICS) {
-        cover(load, "more warnings of nsys", 1, "only the first are listed");
+        report_count(load, "more warnings of nsys", 1, "only the first are listed");
         return;
     }
     char item[320];
     (void)snprintf(item, sizeof item, "%s: %.*s", severity == 3 ? "nsys error" : "nsys warning",
                    NL_UP_TO(280, text));
-    cover(load, item, 1, "reported by the recording program");
+    report_count(load, item, 1, "reported by the recording program");
 }
 
 /* ---- Damage ---- */
@@ -143,16 +145,16 @@ static void cover_damage(struct nsys_load *load)
                        "the header promises %" PRIu32 " pages of %" PRIu32 " bytes, %" PRIu32
                        " are there: copy or export the file again",
                        pages->promised, pages->page_size, pages->count);
-        cover(load, "file is cut short", pages->promised - pages->count, detail);
+        report_count(load, "file is cut short", pages->promised - pages->count, detail);
     }
     if (!damage->what)
         return;
     (void)snprintf(detail, sizeof detail, "first at byte %" PRIu64 ": %s", damage->offset,
                    damage->what);
     if (damage->pages > 0)
-        cover(load, "damaged pages", damage->pages, detail);
+        report_count(load, "damaged pages", damage->pages, detail);
     if (damage->rows > 0)
-        cover(load, "damaged rows", damage->rows, detail);
+        report_count(load, "damaged rows", damage->rows, detail);
 }
 
 void nsys_coverage_load(struct nsys_load *load)
@@ -168,7 +170,7 @@ void nsys_coverage_load(struct nsys_load *load)
         for (unsigned w = 0; w < load->worker_count; w++)
             count += load->workers[w].odd[kind];
         if (count > 0)
-            cover(load, oddities[kind].item, count, oddities[kind].detail);
+            report_count(load, oddities[kind].item, count, oddities[kind].detail);
     }
     cover_damage(load);
 }

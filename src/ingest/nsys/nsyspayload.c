@@ -91,7 +91,7 @@ static const struct {
 };
 #define TYPES ((int64_t)(sizeof types / sizeof types[0]))
 
-static void note(struct nsys_payload *payload, struct nl_str name, uint64_t value)
+static void keep_payload_field(struct nsys_payload *payload, struct nl_str name, uint64_t value)
 {
     if (nl_str_starts(name, "Message size"))
         payload->bytes = value;
@@ -117,10 +117,10 @@ static void write_field(struct nl_json *json, struct nsys_payload *payload,
         nl_json_f64(json, number);
     } else if (kind == 'i') {
         int64_t number = (int64_t)(value << unused) >> unused;
-        note(payload, field->name, (uint64_t)number);
+        keep_payload_field(payload, field->name, (uint64_t)number);
         nl_json_i64(json, number);
     } else {
-        note(payload, field->name, value);
+        keep_payload_field(payload, field->name, value);
         nl_json_u64(json, value);
     }
 }

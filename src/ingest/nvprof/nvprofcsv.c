@@ -415,7 +415,7 @@ static int64_t pid_in_head(const struct nl_input *input)
     return pid;
 }
 
-static bool finish(struct nvprofcsv *load, enum csvread_status got, struct nl_err *err)
+static bool finish_load(struct nvprofcsv *load, enum csvread_status got, struct nl_err *err)
 {
     const struct {
         const char *item;
@@ -458,7 +458,7 @@ static bool nvprofcsv_load(struct nl_reading *reading, struct nl_err *err)
         if ((load->csv.rows & 4095) == 0 && gpurows_stop(&load->rows))
             break;
     }
-    bool done = finish(load, got, err);
+    bool done = finish_load(load, got, err);
     csvread_release(&load->csv);
     gpurows_map_release(&load->kernels);
     nl_free(load);

@@ -20,7 +20,7 @@ void ort_odd(struct ort_load *load, enum ort_odd odd)
 
 /* ---- Loading ---- */
 
-static bool stop(struct ort_load *load, struct nl_job *job, struct nl_err *err, bool *failed)
+static bool must_stop(struct ort_load *load, struct nl_job *job, struct nl_err *err, bool *failed)
 {
     if (nl_job_cancelled(job)) {
         *failed = true;
@@ -38,7 +38,7 @@ static bool read_events(struct ort_load *load, struct nl_job *job, struct nl_err
     bool failed = false;
     for (;;) {
         while (jsonpull_item(json)) {
-            if (seen % 1024 == 0 && stop(load, job, err, &failed))
+            if (seen % 1024 == 0 && must_stop(load, job, err, &failed))
                 return !failed;
             if (seen++ % UNIT_EVENTS == 0)
                 nl_stage_begin(load->stage, load->source, unit++);

@@ -292,7 +292,7 @@ static const struct {
     [PERFETTO_NOTE_TYPED] = {"not loaded: typed arguments of events", NULL},
 };
 
-static void cover(struct perfetto_load *load)
+static void report_coverage(struct perfetto_load *load)
 {
     for (int i = 0; i < PERFETTO_NOTES; i++)
         if (load->notes[i])
@@ -341,7 +341,7 @@ static bool load_trace(struct perfetto_load *load, const void *bytes, size_t len
         return nl_fail(err, NL_FORMAT, "the trace ends within its first packet");
     if (!load->record_count && !load->profile.samples && load->notes[PERFETTO_NOTE_DAMAGED])
         return nl_fail(err, NL_FORMAT, "the trace is damaged before its first event");
-    cover(load);
+    report_coverage(load);
     return true;
 }
 

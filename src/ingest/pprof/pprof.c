@@ -187,7 +187,7 @@ static void read_facts(struct pprof *p)
     }
 }
 
-static void cover(struct pprof *p)
+static void report_coverage(struct pprof *p)
 {
     struct cpuprofile *profile = &p->profile;
     cpuprofile_no_timeline(profile);
@@ -228,7 +228,7 @@ static void load_message(struct pprof *p)
     each(p, PPROF_PROFILE_FUNCTION, read_function);
     each(p, PPROF_PROFILE_LOCATION, read_location);
     pprof_read_samples(p);
-    cover(p);
+    report_coverage(p);
 }
 
 static bool pprof_load(struct nl_reading *reading, struct nl_err *err)

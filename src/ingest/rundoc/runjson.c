@@ -137,7 +137,7 @@ static void walk(struct runjson *load)
 
 /* ---- the whole ---- */
 
-static void cover(struct runjson *load, const char *item, uint64_t count, const char *detail)
+static void report_count(struct runjson *load, const char *item, uint64_t count, const char *detail)
 {
     if (count)
         nl_builder_coverage(load->builder, load->source, item, (int64_t)count, detail);
@@ -168,12 +168,13 @@ static void read_lists(struct runjson *load)
         nl_builder_clock(load->builder, load->source, "run document", load->epoch);
     runjson_read_lists(load);
     runjson_read_events(load);
-    cover(load, "truncated: JSON", load->problem != NULL, load->problem);
-    cover(load, "skipped: events and steps without a place or a time", load->skipped, NULL);
-    cover(load, "not loaded: further coverage of the document",
-          load->covered > RUNJSON_MAX_COVERAGE ? load->covered - RUNJSON_MAX_COVERAGE : 0, NULL);
-    cover(load, "not understood: members of the document", load->odd,
-          "`neurolens validate` names them");
+    report_count(load, "truncated: JSON", load->problem != NULL, load->problem);
+    report_count(load, "skipped: events and steps without a place or a time", load->skipped, NULL);
+    report_count(load, "not loaded: further coverage of the document",
+                 load->covered > RUNJSON_MAX_COVERAGE ? load->covered - RUNJSON_MAX_COVERAGE : 0,
+                 NULL);
+    report_count(load, "not understood: members of the document", load->odd,
+                 "`neurolens validate` names them");
 }
 
 static bool runjson_load(struct nl_reading *reading, struct nl_err *err)

@@ -83,7 +83,7 @@ void symbols_free(struct symbols *symbols)
     nl_free(symbols);
 }
 
-static char *copy(struct nl_str text)
+static char *copy_text(struct nl_str text)
 {
     char *made = nl_zalloc(text.len + 1);
     memcpy(made, text.ptr, text.len);
@@ -110,7 +110,7 @@ static const struct file *file_of(struct symbols_files *known, struct nl_str pat
     nl_grow(&known->files, &known->cap, known->count + 1);
     known->latest = known->count;
     struct file *file = &known->files[known->count++];
-    *file = (struct file){.path = copy(path), .id = copy(id)};
+    *file = (struct file){.path = copy_text(path), .id = copy_text(id)};
     file->elf = elfsymbols_open(file->path, nl_str(file->id), &file->state);
     return file;
 }

@@ -214,7 +214,7 @@ static void begin_dump(struct dump *dump, const struct nl_input *input)
                         nl_builder_process(builder, dump->source, NL_NULL_I64));
 }
 
-static bool finish(struct dump *dump, struct nl_err *err)
+static bool finish_dump(struct dump *dump, struct nl_err *err)
 {
     static const char *const versions[] = {"version", "nccl_version", "comm_lib_version"};
     bool done = take_rest(dump, err);
@@ -253,7 +253,7 @@ static bool flightrec_load(struct nl_reading *reading, struct nl_err *err)
         begin_dump(dump, reading->input);
         done = pickle_read_watched(&pickle, bytes, len, &watch, reading->job, err);
         pickle.cut |= cut;
-        done = done && finish(dump, err);
+        done = done && finish_dump(dump, err);
         if (!done)
             nl_stage_drop(dump->rows.stage);
         flightrec_rows_release(&dump->rows);

@@ -383,7 +383,7 @@ static const struct flightrec_pattern *pattern_of(struct flightrec_rows *rows)
 }
 
 /* An entry's args are at most so long; most are far below. */
-static bool fits(struct flightrec_rows *rows, const struct flightrec_pattern *pattern)
+static bool pattern_fits(struct flightrec_rows *rows, const struct flightrec_pattern *pattern)
 {
     if (pattern->len > FLIGHTREC_TEXT)
         return false;
@@ -406,7 +406,7 @@ static void keep_rest(struct flightrec_rows *rows, uint32_t slice,
     rows->words[rows->word_count++] = group->description.bits;
     read_shapes(rows, rows->fields[FR_INPUT_SIZES]);
     const struct flightrec_pattern *pattern = pattern_of(rows);
-    if (!fits(rows, pattern))
+    if (!pattern_fits(rows, pattern))
         return;
     struct nl_arg_row arg = nl_arg_row();
     arg.slice = slice;

@@ -456,7 +456,7 @@ static void begin_snapshot(struct snapshot *s)
     s->segments_kind = nl_stage_name(s->stage, nl_str("segments"));
 }
 
-static bool finish(struct snapshot *s, struct nl_err *err)
+static bool finish_snapshot(struct snapshot *s, struct nl_err *err)
 {
     const struct pickle *pickle = s->pickle;
     bool list = pickle_type(pickle->root) == PICKLE_LIST; /* memory_snapshot() alone */
@@ -499,8 +499,8 @@ static bool torchmem_load(struct nl_reading *reading, struct nl_err *err)
     s->pickle = &pickle, s->builder = reading->builder, s->source = reading->source,
     s->job = reading->job;
     begin_snapshot(s);
-    bool done =
-        pickle_read_watched(&pickle, bytes, len, &watch, reading->job, err) && finish(s, err);
+    bool done = pickle_read_watched(&pickle, bytes, len, &watch, reading->job, err) &&
+                finish_snapshot(s, err);
     if (!done)
         nl_stage_drop(s->stage);
     pickle_free(&pickle);

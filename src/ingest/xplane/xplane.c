@@ -168,7 +168,7 @@ static const struct {
     [XPLANE_NOTE_CUT_ARGS] = {"shortened: long arguments", "cut at 4096 bytes"},
 };
 
-static void cover(struct xplane_load *load)
+static void report_coverage(struct xplane_load *load)
 {
     if (load->notes[XPLANE_NOTE_CUT])
         load->notes[XPLANE_NOTE_CUT] = 1; /* every message around the place was cut */
@@ -233,7 +233,7 @@ static bool load_found(struct xplane_load *load, struct xplane_plane *planes, si
     nl_stage_begin(load->stage, load->source, MAX_PLANES);
     xplane_links_join(load);
     xplane_programs_note(load);
-    cover(load);
+    report_coverage(load);
     uint64_t damage = load->notes[XPLANE_NOTE_CUT] + load->notes[XPLANE_NOTE_DAMAGED];
     if (count == 0 || (damage && !load->events))
         return nl_fail(err, NL_FORMAT,
