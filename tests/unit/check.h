@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/wide.h"
 
 #define CHECK_LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
@@ -53,6 +54,17 @@ static struct {
 
 /* The tests/ folder: fixtures are CHECK_FOLDER "/fixtures/…". */
 static const char *const check_folder = CHECK_FOLDER;
+
+/* How many of `whole` draws of a randomised test are made: all of them in `make test`, a quarter
+ * under sanitizers, where each takes five times as long, and in `make check`. */
+static inline int check_draws(int whole)
+{
+#ifdef NL_SANITIZED
+    return whole / 4;
+#else
+    return getenv("CHECK_BRIEF") ? whole / 4 : whole;
+#endif
+}
 
 static inline void check_case(const char *label)
 {

@@ -197,17 +197,7 @@ static void read_all(const struct world *world, struct nl_clockmap *map)
 
 /* Sanitizers look for faults of memory, for which some worlds are enough, and `make check` has a
  * minute for all; 0.999 of all can be judged only where there are many. */
-#define MANY_WORLDS 400
-#define SOME_WORLDS 80
-
-static size_t wanted_worlds(void)
-{
-#ifdef NL_SANITIZED
-    return SOME_WORLDS;
-#else
-    return getenv("CHECK_BRIEF") ? SOME_WORLDS : MANY_WORLDS;
-#endif
-}
+#define WORLDS 400
 
 #define QUESTIONS 60
 
@@ -253,7 +243,7 @@ static void judge(const struct kind *kind, struct tally *tally, size_t worlds)
         printf("%-34s held %.4f %%  p99.9 %.3f  median bound %8.0f  p99.9 error %12.0f  %5.2f\n",
                kind->name, held * 100, part, tally->bound[tally->count / 2], tally->error[high],
                loose);
-    CHECK(held >= (worlds == MANY_WORLDS ? 0.999 : 0.998));
+    CHECK(held >= (worlds == WORLDS ? 0.999 : 0.998));
     CHECK(part > 1. / 3);
     if (kind->even)
         CHECK(loose <= 3);
@@ -261,7 +251,7 @@ static void judge(const struct kind *kind, struct tally *tally, size_t worlds)
 
 static void worlds(void)
 {
-    size_t count = wanted_worlds(), room = count * QUESTIONS;
+    size_t count = (size_t)check_draws(WORLDS), room = count * QUESTIONS;
     struct tally tally = {nl_alloc(room * 8), nl_alloc(room * 8), nl_alloc(room * 8), 0, 0};
     for (size_t k = 0; k < CHECK_LENGTH(kinds); k++) {
         check_case(kinds[k].name);

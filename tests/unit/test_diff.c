@@ -237,7 +237,7 @@ static void shares_among_many(void)
 static void rounds_to_the_sum(void)
 {
     uint64_t state = 42;
-    for (int round = 0; round < 500; round++) {
+    for (int round = 0; round < check_draws(500); round++) {
         struct diff_part parts[20] = {0};
         char names[20][4];
         size_t count = 1 + (size_t)round % 20;
@@ -563,7 +563,7 @@ static void check_mirror(const struct nl_report *there, const struct nl_report *
 
 static void adds_up_at_random(void)
 {
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)check_draws(40); seed++) {
         struct nl_err err = {0};
         struct nl_trace *a = devicetrace(seed, 300, 1000000, &err);
         struct nl_trace *b = devicetrace(seed + 1000, 200 + 10 * (unsigned)seed, 900000, &err);

@@ -72,8 +72,8 @@ static void finds_each_part(void)
 static void finds_what_is_pieced_together(void)
 {
     uint64_t state = 88172645463325252u;
-    size_t found = 0;
-    for (int round = 0; round < 8000; round++) {
+    size_t found = 0, rounds = (size_t)check_draws(8000);
+    for (size_t round = 0; round < rounds; round++) {
         char text[64];
         size_t len = 0;
         while (len < 40) {
@@ -87,7 +87,7 @@ static void finds_what_is_pieced_together(void)
         found += holds(text, len);
         try_text(text, len);
     }
-    CHECK(found > 500 && found < 7500);
+    CHECK(found > rounds / 16 && found < rounds - rounds / 16);
 }
 
 CHECK_MAIN("secretsift", {"finds each part", finds_each_part},

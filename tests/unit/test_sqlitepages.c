@@ -252,7 +252,7 @@ static void survives_cuts_and_flips(void)
     CHECK_INT(before, 431);
     unsigned char *copy = nl_alloc(map.size);
     uint64_t state = 7;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < check_draws(3000); i++) {
         memcpy(copy, map.bytes, map.size);
         state = state * 6364136223846793005u + 1442695040888963407u;
         size_t at = (state >> 20) % map.size;

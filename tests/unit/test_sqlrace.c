@@ -320,7 +320,7 @@ static void race_built(void)
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct nl_trace *trace = devicetrace(seed, seed == 1 ? 20 : 350, 1000000, &err);
         REQUIRE(trace);
-        run_race(trace, seed, seed % 2, 700);
+        run_race(trace, seed, seed % 2, (unsigned)check_draws(700));
         nl_trace_free(trace);
     }
 }
@@ -339,7 +339,7 @@ static void race_mapped(void)
     trace = saved ? nl_trace_open(path, true, 1, &err) : NULL;
     unlink(path);
     REQUIRE(trace);
-    run_race(trace, 6, false, 500);
+    run_race(trace, 6, false, (unsigned)check_draws(500));
     nl_trace_free(trace);
 }
 
