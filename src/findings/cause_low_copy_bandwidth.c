@@ -20,11 +20,6 @@ static bool is_large(const struct nl_trace *trace, uint32_t copy)
            trace->copy.bytes[copy] != NL_NULL_U64 && trace->copy.bytes[copy] >= LARGE_BYTES;
 }
 
-static bool is_large_upload(const struct nl_trace *trace, uint32_t copy)
-{
-    return is_large(trace, copy) && nl_copy_is_htod(trace, copy);
-}
-
 static const struct {
     const char *in_name;
     unsigned generation;
@@ -72,7 +67,7 @@ static enum nl_verdict low_copy_bandwidth_evaluate(struct nl_scene *scene,
     if (nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
-    int64_t once = nl_copy_once(scene, is_large_upload);
+    int64_t once = nl_copy_once(scene, is_large);
     nl_title(scene, finding, "Large copies run at %s, half or less of what %s can do%s",
              nl_say_rate(scene, rate), link,
              nl_copy_promise(scene, finding, nl_sum_near((double)once * lost)));
@@ -107,7 +102,7 @@ const struct nl_cause nl_cause_low_copy_bandwidth = {
     .doc = "Host-device copies of at least 4 MB at less than 50 % of the link's practical rate "
            "(PCIe 3: 12, PCIe 4: 25, PCIe 5: 50 GB/s; by the device's name, PCIe 3 when unknown). "
            "Cost: exposed time × (1 − rate / practical rate). Warning over 2 % of wall. "
-           "Where most of it is uploads in start-up, that part is paid once and no saving.",
+           "Where most of it is in start-up, that part is paid once and no saving.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = low_copy_bandwidth_evaluate,

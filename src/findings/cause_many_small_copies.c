@@ -24,7 +24,7 @@ static bool is_small(const struct nl_trace *trace, uint32_t copy)
 
 struct small {
     struct nl_copy_sums sums;
-    uint64_t once;   /* of them, uploads in start-up */
+    uint64_t once;   /* of them, in start-up */
     double per_step; /* of the others; 0 without steps */
 };
 
@@ -44,7 +44,7 @@ static const char *tell_count(struct nl_scene *scene, const struct small *small)
     const char *says =
         nl_say(scene, "%s host-device copies under 64 KiB", nl_say_count(scene, small->sums.count));
     if (scene->steps > 1 && small->once)
-        return nl_say(scene, "%s, %s of them uploads in start-up, %.0f per step", says,
+        return nl_say(scene, "%s, %s of them in start-up, %.0f per step", says,
                       nl_say_count(scene, small->once), small->per_step);
     return scene->steps > 1 ? nl_say(scene, "%s, %.0f per step", says, small->per_step) : says;
 }
@@ -99,7 +99,7 @@ const struct nl_cause nl_cause_many_small_copies = {
     .doc =
         "Host-device copies under 64 KiB, more than 50 per step (without steps, and of uploads in "
         "start-up: more than 500), at 10 µs each; limited to idle time plus their exposed time. "
-        "Warning over 2 % of wall. Where most of them are uploads in start-up, that part is paid "
+        "Warning over 2 % of wall. Where most of them are in start-up, that part is paid "
         "once and no saving.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,

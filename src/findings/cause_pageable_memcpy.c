@@ -26,8 +26,11 @@ static enum nl_verdict pageable_memcpy_evaluate(struct nl_scene *scene, struct n
     const char *pageable =
         "kind IN ('HtoD', 'DtoH') AND (src_memory = 'pageable' OR dst_memory = 'pageable')";
     nl_find(scene, finding, exposed, CRITICAL_SHARE, 1);
-    const char *once = nl_copy_promise(scene, finding, nl_copy_once(scene, is_upload));
-    finding->remedies = *once ? "h2d_in_critical_path:once" : NULL;
+    const char *once = nl_copy_promise(scene, finding, nl_copy_once(scene, nl_copy_is_pageable));
+    if (*once)
+        finding->remedies = 2 * nl_copy_once(scene, is_upload) > exposed
+                                ? "h2d_in_critical_path:once"
+                                : "d2h_in_critical_path:once";
     nl_title(scene, finding, "Copies from pageable memory hold up %s for %s%s",
              nl_scene_name(scene), nl_say_ns(scene, exposed), once);
     struct nl_evidence *evidence = nl_evidence(
@@ -61,7 +64,7 @@ static enum nl_verdict pageable_memcpy_evaluate(struct nl_scene *scene, struct n
 const struct nl_cause nl_cause_pageable_memcpy = {
     .id = "pageable_memcpy",
     .doc = "Host-device copies with pageable memory on the host side, by the time nothing hides "
-           "them. Warning over 1 % of wall. Where most of it is uploads in start-up, that part is "
+           "them. Warning over 1 % of wall. Where most of it is in start-up, that part is "
            "paid once and no saving.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "src_memory"}},
     .need_count = 2,

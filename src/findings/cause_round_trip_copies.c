@@ -86,11 +86,24 @@ static int64_t claim_copies(const struct nl_scene *scene, const struct trips *tr
     return nl_intervals_length(out);
 }
 
+/* The same of those in start-up, which alone are part of `trips` then. */
+static int64_t once_of(const struct nl_scene *scene, struct trips *trips)
+{
+    struct nl_intervals exposed;
+    nl_intervals_init(&exposed);
+    for (size_t i = 0; i < scene->copy_count; i++)
+        trips->is_part[scene->copies[i]] &= nl_copy_is_once(scene, scene->copies[i]);
+    int64_t ns = claim_copies(scene, trips, &exposed);
+    nl_intervals_release(&exposed);
+    return ns;
+}
+
 static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
                                                   struct nl_finding *finding)
 {
     struct trips trips = find_trips(scene);
     int64_t cost = claim_copies(scene, &trips, &finding->where);
+    int64_t once = once_of(scene, &trips);
     nl_free(trips.is_part);
     if (trips.pairs < MIN_PAIRS || nl_scene_share(scene, cost) <= WARN_SHARE)
         return NL_CAUSE_ABSENT;
@@ -104,9 +117,9 @@ static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
     nl_find(scene, finding, cost, CRITICAL_SHARE, 1);
     nl_title(
         scene, finding,
-        "%s copies to the host come back with the same size: %s there and back, %s exposed on %s",
+        "%s copies to the host come back with the same size: %s there and back, %s exposed on %s%s",
         nl_say_count(scene, trips.pairs), nl_say_bytes(scene, trips.bytes), nl_say_ns(scene, cost),
-        nl_scene_name(scene));
+        nl_scene_name(scene), nl_copy_promise(scene, finding, once));
     nl_evidence(finding,
                 (struct nl_evidence){
                     .metric = "round_trips",
@@ -128,9 +141,11 @@ static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_round_trip_copies = {
     .id = "round_trip_copies",
-    .doc = "Copies of 64 KiB or more to the host that are followed by one of the same size to the "
-           "device: ten pairs at "
-           "least, whose exposed time is over 2 % of wall.",
+    .doc =
+        "Copies of 64 KiB or more to the host that are followed by one of the same size to the "
+        "device: ten pairs at "
+        "least, whose exposed time is over 2 % of wall. Where most of it is in start-up, that part "
+        "is paid once and no saving.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = round_trip_copies_evaluate,

@@ -1,6 +1,7 @@
 /* copycause — see copycause.h. */
 #include "findings/copycause.h"
 #include "base/sum.h"
+#include "tables/scope.h"
 
 #define WARN_SHARE     0.05 /* TraceLens, nsys-ai: exposed copies over 5 % */
 #define CRITICAL_SHARE 0.20 /* XProf: infeed over 20 % */
@@ -175,19 +176,32 @@ static void tell_idle(struct nl_scene *scene, struct nl_finding *finding)
 bool nl_copy_is_once(const struct nl_scene *scene, uint32_t copy)
 {
     const struct nl_trace *trace = scene->trace;
-    return scene->booked && nl_copy_is_htod(trace, copy) &&
+    bool fetched = scene->steps && nl_copy_is_dtoh(trace, copy);
+    return scene->booked && (fetched || nl_copy_is_htod(trace, copy)) &&
            trace->slice.ts[trace->copy.slice[copy]] < scene->booked->startup_end;
 }
 
-int64_t nl_copy_once(const struct nl_scene *scene, nl_copy_test *uploads)
+int64_t nl_copy_once(const struct nl_scene *scene, nl_copy_test *wanted)
 {
-    struct nl_intervals exposed;
-    int64_t ns = 0, over = scene->booked ? scene->booked->startup_end : INT64_MIN;
+    const struct nl_trace *trace = scene->trace;
+    struct nl_intervals all, exposed;
+    struct nl_scope scope;
+    nl_intervals_init(&all);
     nl_intervals_init(&exposed);
-    nl_scene_exposed(scene, uploads, &exposed);
-    for (size_t i = 0; i < exposed.count && exposed.items[i].start < over; i++)
-        nl_sum_add(&ns, (exposed.items[i].end < over ? exposed.items[i].end : over) -
-                            exposed.items[i].start);
+    nl_scope_init(&scope, trace, scene->window);
+    for (size_t i = 0; i < scene->copy_count; i++) {
+        uint32_t copy = scene->copies[i];
+        int64_t start, end;
+        if (wanted(trace, copy) && nl_copy_is_once(scene, copy) &&
+            nl_scope_slice(&scope, trace->copy.slice[copy], &start, &end))
+            nl_intervals_add(&all, start,
+                             end < scene->booked->startup_end ? end : scene->booked->startup_end);
+    }
+    nl_scope_release(&scope);
+    nl_intervals_normalise(&all);
+    nl_intervals_subtract(&all, &scene->hidden, &exposed);
+    int64_t ns = nl_intervals_length(&exposed);
+    nl_intervals_release(&all);
     nl_intervals_release(&exposed);
     return ns;
 }
@@ -217,9 +231,10 @@ enum nl_verdict nl_copy_in_critical_path(struct nl_scene *scene, struct nl_findi
     const char *data =
         nl_say(scene, sums.sized < sums.count ? ", more than %s of %s data" : ", %s of %s data",
                nl_say_bytes(scene, sums.bytes), memory_of(&sums));
-    const char *once =
-        nl_copy_promise(scene, finding, kind[0] == 'H' ? nl_copy_once(scene, wanted) : 0);
-    finding->remedies = *once ? "h2d_in_critical_path:once" : NULL;
+    const char *once = nl_copy_promise(scene, finding, nl_copy_once(scene, wanted));
+    if (*once)
+        finding->remedies =
+            kind[0] == 'H' ? "h2d_in_critical_path:once" : "d2h_in_critical_path:once";
     nl_title(
         scene, finding, "%s copies are exposed (not overlapped with compute): %s of %s on %s%s%s",
         kind[0] == 'H' ? "Host-to-device" : "Device-to-host", nl_say_ns(scene, exposed),

@@ -20,11 +20,12 @@ bool nl_copy_is_htod(const struct nl_trace *trace, uint32_t copy);
 bool nl_copy_is_dtoh(const struct nl_trace *trace, uint32_t copy);
 bool nl_copy_is_pageable(const struct nl_trace *trace, uint32_t copy); /* to or from the device */
 
-/* An upload before the first step, or the first kernel where there are no steps: weights and
- * inputs that are loaded once. */
+/* A copy before the first step: weights and inputs that are loaded once, results of a warm-up.
+ * Where there are no steps, an upload before the first kernel; results that are fetched before it
+ * are those of work before the recording. */
 bool nl_copy_is_once(const struct nl_scene *scene, uint32_t copy);
-/* The time of uploads (copies to the device that pass) in start-up that nothing hides. */
-int64_t nl_copy_once(const struct nl_scene *scene, nl_copy_test *uploads);
+/* The time of copies that pass in start-up and that nothing hides. */
+int64_t nl_copy_once(const struct nl_scene *scene, nl_copy_test *wanted);
 /* What is paid once is no time of a step: faster, or at the time of other start-up work, but not
  * gone. Where that is most of the cost, nothing is promised of it. Returns what titles add. */
 const char *nl_copy_promise(struct nl_scene *scene, struct nl_finding *finding, int64_t once);

@@ -67,7 +67,7 @@ static void knows_phases(void)
     nl_trace_free(trace);
 }
 
-/* What is uploaded once promises nothing, what every round copies does. */
+/* What is copied once promises nothing, what every round copies does. */
 static void promises_per_round(void)
 {
     static const struct {
@@ -75,9 +75,18 @@ static void promises_per_round(void)
         void (*build)(struct gputrace *make);
         bool once;
     } cases[] = {
-        {"pageable_memcpy", weights_pageable, true}, {"pageable_memcpy", pageable_exposed, false},
-        {"low_copy_bandwidth", weights_slow, true},  {"low_copy_bandwidth", copies_slow, false},
-        {"many_small_copies", weights_small, true},  {"many_small_copies", copies_small, false},
+        {"pageable_memcpy", weights_pageable, true},
+        {"pageable_memcpy", pageable_exposed, false},
+        {"low_copy_bandwidth", weights_slow, true},
+        {"low_copy_bandwidth", copies_slow, false},
+        {"many_small_copies", weights_small, true},
+        {"many_small_copies", copies_small, false},
+        {"d2h_in_critical_path", results_pinned, true},
+        {"d2h_in_critical_path", fetches_exposed, false},
+        {"low_copy_bandwidth", results_slow, true},
+        {"pageable_memcpy", results_pageable, true},
+        {"round_trip_copies", results_return, true},
+        {"round_trip_copies", goes_and_comes, false},
     };
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
         struct nl_err err = {0};
