@@ -1,7 +1,7 @@
 /*
  * verdictrates.c — benchmarks of communication (tables of nccl-tests and rccl-tests): how fast
  * one operation is by the size of its message. The best rate is the link's, the time of the
- * smallest message is the latency.
+ * smallest message is the latency: larger ones that take hardly longer are bound by it.
  *
  * Rates are algorithm bandwidth: bytes of the message by the time of one operation, as nccl-tests
  * prints it, and the bus bandwidth, which can be compared with the link whatever the operation and
@@ -12,11 +12,15 @@
 #include "answer/judge.h"
 #include "base/units.h"
 
+#define LATENCY_TIMES 2 /* a message that takes less than this times the smallest one's time */
+#define LATENCY_SIZES 8 /* and is this many times its size: not its bytes take the time */
+
 /* The operations that were measured, one by one; marks of a log have no length. */
 struct rates {
     uint32_t count;
-    uint32_t best, smallest,
-        half; /* rows; half: the smallest message that reaches half of the best rate */
+    /* Rows. half: the smallest message that reaches half of the best rate; late: the largest
+     * that latency bounds */
+    uint32_t best, smallest, half, late;
     double best_rate;
 };
 
@@ -35,10 +39,19 @@ static bool is_measured(const struct nl_trace *trace, uint32_t row)
            trace->collective.bytes[row] > 0;
 }
 
+static bool is_late(const struct nl_trace *trace, const struct rates *rates, uint32_t row)
+{
+    const struct nl_collective_table *table = &trace->collective;
+    int64_t ns = trace->slice.dur[table->slice[row]];
+    return ns / LATENCY_TIMES < trace->slice.dur[table->slice[rates->smallest]] &&
+           table->bytes[row] / LATENCY_SIZES >= table->bytes[rates->smallest];
+}
+
 static struct rates measure_rates(const struct nl_trace *trace)
 {
     const struct nl_collective_table *table = &trace->collective;
-    struct rates rates = {.best = NL_NULL_ROW, .smallest = NL_NULL_ROW, .half = NL_NULL_ROW};
+    struct rates rates = {
+        .best = NL_NULL_ROW, .smallest = NL_NULL_ROW, .half = NL_NULL_ROW, .late = NL_NULL_ROW};
     for (uint32_t row = 0; row < table->rows; row++) {
         if (!is_measured(trace, row))
             continue;
@@ -48,10 +61,16 @@ static struct rates measure_rates(const struct nl_trace *trace)
         if (rates.smallest == NL_NULL_ROW || table->bytes[row] < table->bytes[rates.smallest])
             rates.smallest = row;
     }
-    for (uint32_t row = 0; row < table->rows; row++)
-        if (is_measured(trace, row) && rate_of(trace, row) >= rates.best_rate / 2 &&
+    for (uint32_t row = 0; row < table->rows; row++) {
+        if (!is_measured(trace, row))
+            continue;
+        if (rate_of(trace, row) >= rates.best_rate / 2 &&
             (rates.half == NL_NULL_ROW || table->bytes[row] < table->bytes[rates.half]))
             rates.half = row;
+        if (is_late(trace, &rates, row) &&
+            (rates.late == NL_NULL_ROW || table->bytes[row] > table->bytes[rates.late]))
+            rates.late = row;
+    }
     return rates;
 }
 
@@ -104,7 +123,12 @@ bool nl_judge_rates(struct nl_judged *judged)
         return true;
     out = nl_tell_begin(judged);
     nl_tell_size(out, "Messages of ", trace->collective.bytes[rates.half]);
-    nl_buf_text(out, " and more reach half of that rate; smaller ones are bound by latency.");
+    nl_buf_text(out, " and more reach half of that rate");
+    if (rates.late != NL_NULL_ROW) {
+        nl_tell_size(out, "; up to ", trace->collective.bytes[rates.late]);
+        nl_buf_text(out, " latency is the limit: less than twice the time of the smallest");
+    }
+    nl_buf_char(out, '.');
     nl_tell_note(judged);
     return true;
 }
