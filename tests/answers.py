@@ -726,10 +726,10 @@ def energy(folder):
                        "".join("%s,%s,%s,%s,%s\n" % row for row in rows))
         return path
     text = first_lines(log("zeus.csv", [(100.0, "epoch 1", 10.0, 1000, 500), (120.0, "epoch 2", 5.0, 700, 300)]))
-    check("Energy of 2 measured windows: 2500 J in 15.00 s, 166.7 W on average; least in epoch 2 1000 J in 5.000 s, most in epoch 1 1500 J"
+    check("Energy of 2 measured windows, 2 devices added up: 2500 J in 15.00 s, 166.7 W on average; least in epoch 2 1000 J in 5.000 s, most in epoch 1 1500 J"
           in text and "cut, filtered" not in text, "energies of windows", text[:500])
     text = first_lines(log("nested.csv", [(100.0, "epoch", 10.0, 1000, 500), (102.0, "step", 5.0, 700, 300)]))
-    check("2 measured windows, some inside others; least in step 1000 J" in text and "2500" not in text, "windows inside windows", text[:500])
+    check("2 measured windows, 2 devices added up, some inside others; least in step 1000 J" in text and "2500" not in text, "windows inside windows", text[:500])
     text = first_lines(log("odd.csv", [(100.0, "a", 10.0, "nan", "inf"), (120.0, "b", 10.0, -5, 7)]))
     check("Energy of 1 measured window: 7 J in 10.00 s" in text and "nan" not in text and "inf " not in text, "energies that are none", text[:500])
 

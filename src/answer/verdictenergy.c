@@ -60,6 +60,17 @@ static bool add_energies(const struct nl_trace *trace, struct energies *sums)
     return sums->windows > 0 && isfinite(sums->all);
 }
 
+/* Devices whose energy in that window is known. */
+static uint32_t devices_of(const struct nl_trace *trace, uint32_t slice)
+{
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < trace->metric.rows; row++) {
+        double value = trace->metric.value[row];
+        count += trace->metric.slice[row] == slice && isfinite(value) && value > 0;
+    }
+    return count;
+}
+
 static void put_energy(struct nl_buf *out, const char *before, double joules)
 {
     if (joules >= 1e7)
@@ -90,6 +101,9 @@ bool nl_judge_energy(struct nl_judged *judged)
     if (good) {
         struct nl_buf *out = nl_tell_begin(judged);
         nl_tell_number(out, "Energy of ", sums.windows, "measured window", "measured windows");
+        uint32_t devices = devices_of(trace, sums.most);
+        if (devices > 1)
+            nl_tell_number(out, ", ", devices, "", "devices added up");
         if (sums.overlap) {
             nl_buf_text(out, ", some inside others");
         } else {
