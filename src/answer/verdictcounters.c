@@ -247,7 +247,10 @@ static bool tell_telemetry(struct nl_judged *judged)
         return false;
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_number(out, "Telemetry: ", (int64_t)rows->rows, "counter", "counters");
-    nl_tell_time(out, " over ", trace->last_ts - trace->first_ts);
+    if (trace->last_ts > trace->first_ts)
+        nl_tell_time(out, " over ", trace->last_ts - trace->first_ts);
+    else
+        nl_buf_text(out, " at one moment");
     if (is_unnamed(rows)) {
         nl_buf_text(out, "; the file has no header, so the meaning of its columns is uncertain "
                          "(utilisation, memory, "
