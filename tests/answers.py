@@ -269,6 +269,20 @@ def event_loops(folder):
               "event loop: %s" % os.path.basename(path), text[:300])
 
 
+def helpers_that_wait(folder):
+    """The main thread joins a helper: where that only waits, too, the answer says in what; not where it is for a short time, nor
+    where the helper works."""
+    for name, each, says in (("time.sleep", 900, True), ("select.epoll.poll", 900, True), ("time.sleep", 300, False), ("json.loads", 900, False)):
+        trace = Trace()
+        for turn in range(50):
+            trace.slice("python_function", "_thread.lock.acquire", turn * 1000, 950, tid=1)
+            trace.slice("python_function", "main.py(3): start", turn * 1000 + 950, 50, tid=1)
+            trace.slice("python_function", name, turn * 1000, each, tid=2)
+        text = first_lines(trace.write(folder, "helpers.json"))
+        check(("in _thread.lock.acquire (50 calls), while helper threads are in %s for 45.00 ms (50 calls);" % name in text) == says and
+              "Waiting: " in text and ("helper threads" in text) == says, "helper threads in %s for %d us" % (name, each), text[:400])
+
+
 def threads_that_wait(folder):
     """Samples of the wall clock: all threads are there equally long. Told and booked is the main thread by its name, else one that
     does not mostly wait; names of waiting functions that are also those of work count by their files."""
@@ -1582,6 +1596,7 @@ with tempfile.TemporaryDirectory() as scratch:
     last_gpu(scratch)
     windows_are_named(scratch)
     event_loops(scratch)
+    helpers_that_wait(scratch)
     threads_that_wait(scratch)
     gaps_that_wait(scratch)
     cores_by_maker(scratch)

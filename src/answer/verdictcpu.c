@@ -169,6 +169,28 @@ static bool put_node_types(struct cpu_case *it, struct nl_buf *out)
     return true;
 }
 
+/* Who waits for a lock or a thread waits for what the others do; where that is waiting, too, for
+ * half as long or more: in which call. */
+static void put_helpers(const struct cpu_case *it, struct nl_buf *out, size_t top)
+{
+    int64_t most = nl_lookup_i64(it->rows, top, "self_ns") / 2;
+    size_t best = it->rows->rows;
+    for (size_t row = 0; row < it->rows->rows; row++) {
+        struct nl_str name = nl_lookup_text(it->rows, row, "name");
+        int64_t self = nl_lookup_i64(it->rows, row, "self_ns");
+        if (self > most && !is_shared(it, it->rows, row) && nl_is_wait_name(name) &&
+            !nl_is_lock_name(name)) {
+            most = self;
+            best = row;
+        }
+    }
+    if (best == it->rows->rows || !nl_is_lock_name(nl_lookup_text(it->rows, top, "name")))
+        return;
+    nl_tell_name(out, ", while helper threads are in ", nl_lookup_text(it->rows, best, "name"));
+    nl_tell_time(out, " for ", most);
+    nl_tell_number(out, " (", nl_lookup_i64(it->rows, best, "count"), "call)", "calls)");
+}
+
 static bool judge_waiting(struct cpu_case *it)
 {
     size_t top = top_row(it, it->rows, 0);
@@ -195,6 +217,8 @@ static bool judge_waiting(struct cpu_case *it)
     if (others) {
         nl_tell_time(out, ", while others work for ", busy);
         nl_buf_text(out, " of that");
+    } else {
+        put_helpers(it, out, top);
     }
     size_t next = top_row(it, it->rows, 1);
     if (next < it->rows->rows)
