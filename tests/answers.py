@@ -56,7 +56,10 @@ def core_words(folder):
             for name, length in kernels:
                 trace.launch(1002 + 2 * i, 1, now, length, name)
                 now += length + 2
-        answer = json.loads(run([trace.write(folder, "cores.json")], "--format", "json")[1])["result"]
+        path = trace.write(folder, "cores.json")
+        answer = json.loads(run([path], "--format", "json")[1])["result"]
+        text = " ".join(run([path])[1].split())
+        check("all of their time" in text and "that is 100" not in text, "a share of all is said once: " + title, text[:900])
         found = [f["title"] for f in answer["findings"] if f["cause"] == "tensor_core_unused"]
         words = title[0].lower() + title[1:].split(" on ")[0] + " run without tensor cores"
         check(found and found[0].startswith(title) and words in answer["answer"]["sentence"], title, (found, answer["answer"]["sentence"]))

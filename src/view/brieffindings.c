@@ -125,12 +125,20 @@ static void put_place(struct brief *brief, const struct nl_finding *finding)
                       finding->of_devices, named ? "this one" : finding->place);
 }
 
+/* Whether it is the share of 100 % that the title has in words. */
+static bool says_all(const char *title, const struct nl_evidence *evidence)
+{
+    return evidence->meaning == NL_MEANS_SHARE && evidence->value > 0.9995 &&
+           strstr(title, "all of their time");
+}
+
 /* The first piece of evidence with a number that is not in the title. */
 static void put_evidence(struct brief *brief, const struct nl_finding *finding)
 {
     for (size_t i = 0; i < finding->evidence_count; i++) {
         const struct nl_evidence *evidence = &finding->evidence[i];
-        if (evidence->meaning == NL_MEANS_NS && has_time(finding->title, evidence->value))
+        if ((evidence->meaning == NL_MEANS_NS && has_time(finding->title, evidence->value)) ||
+            says_all(finding->title, evidence))
             continue;
         nl_buf_format(&brief->line, " · %s", evidence->says);
         return;
