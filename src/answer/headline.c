@@ -162,17 +162,17 @@ static void tell_devices(const struct story *story)
 static void tell_how_steps_are_known(const struct story *story, const struct nl_result *steps,
                                      size_t row)
 {
-    int64_t apart = nl_lookup_i64(steps, row, "apart");
+    int64_t excluded = nl_lookup_i64(steps, row, "excluded_steps");
     bool marked = nl_str_is(nl_lookup_text(steps, row, "method"), "marked");
     bool launches = nl_str_is(nl_lookup_text(steps, row, "method"), "launches");
     if (!marked)
         nl_buf_format(story->out, " (from %s, confidence %.2f",
                       launches ? "launches that repeat" : "the text of ranges",
                       nl_lookup_f64(steps, row, "confidence"));
-    if (apart > 0)
+    if (excluded > 0)
         nl_buf_format(story->out, "%s%lld more excluded as warm-up or compile",
-                      marked ? " (" : "; ", (long long)apart);
-    nl_buf_text(story->out, marked && apart <= 0 ? "." : ").");
+                      marked ? " (" : "; ", (long long)excluded);
+    nl_buf_text(story->out, marked && excluded <= 0 ? "." : ").");
 }
 
 static void tell_steps(const struct story *story)

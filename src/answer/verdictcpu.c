@@ -325,10 +325,10 @@ static void tell_outliers(struct cpu_case *it)
         return;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_number(out, "Outliers: ", (int64_t)slow, "step takes", "steps take");
-    bool apart = nl_lookup_i64(summary, 0, "apart") > 0;
+    bool excludes = nl_lookup_i64(summary, 0, "excluded_steps") > 0;
     nl_tell_time(out,
-                 apart ? " more than twice the median after warm-up, "
-                       : " more than twice the median of ",
+                 excludes ? " more than twice the median after warm-up, "
+                          : " more than twice the median of ",
                  nl_sum_near(median));
     nl_buf_format(out, "; the slowest, step %lld",
                   (long long)nl_lookup_i64(steps, slowest, "index"));

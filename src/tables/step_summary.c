@@ -27,20 +27,20 @@
     C(max_ns, "max", NS)                                                                           \
     C(mean_ns, "mean", NS)                                                                         \
     C(stddev_ns, "stddev", NS)                                                                     \
-    C(apart, "excluded", COUNT)                                                                    \
+    C(excluded_steps, "excluded", COUNT)                                                           \
     C(method, NULL, TEXT)                                                                          \
     C(confidence, NULL, NUMBER)
 NL_COLUMNS(COLUMNS);
 
-/* `values`: lengths of the steady steps, reordered here; `apart` others of the window. */
+/* `values`: lengths of the steady steps, reordered here; `excluded`: others of the window. */
 static void step_summary_add_row(struct nl_result *result, const struct nl_step_group *group,
-                                 int64_t *values, size_t count, size_t apart)
+                                 int64_t *values, size_t count, size_t excluded)
 {
     static const unsigned percents[] = {50, 90, 95, 99};
     struct nl_cell *cells = nl_result_row(result);
     cells[AT_rank] = nl_cell_i64(group->rank);
     cells[AT_count] = nl_cell_count(count);
-    cells[AT_apart] = nl_cell_count(apart);
+    cells[AT_excluded_steps] = nl_cell_count(excluded);
     cells[AT_method] = nl_cell_static(nl_step_method_text(group->method));
     cells[AT_confidence] = nl_cell_f64(group->confidence);
     if (count == 0)
@@ -86,7 +86,7 @@ static struct nl_result *step_summary_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("step_summary", NULL, columns);
     for (size_t g = 0; g < found->group_count; g++) {
         const struct nl_step_group *group = &found->groups[g];
-        size_t count = 0, apart = 0;
+        size_t count = 0, excluded = 0;
         for (size_t i = group->first; i < group->first + group->count; i++) {
             const struct nl_found_step *step = &found->items[i];
             if (!nl_step_in_window(group, step, &options->window))
@@ -94,10 +94,10 @@ static struct nl_result *step_summary_run(const struct nl_trace *trace,
             if (nl_step_is_steady(step))
                 values[count++] = step->end - step->start;
             else
-                apart++;
+                excluded++;
         }
-        if (count + apart)
-            step_summary_add_row(result, group, values, count, apart);
+        if (count + excluded)
+            step_summary_add_row(result, group, values, count, excluded);
     }
     nl_step_note(result, found);
     if (result->rows > 1)
