@@ -272,6 +272,21 @@ def event_loops(folder):
               "event loop: %s" % os.path.basename(path), text[:300])
 
 
+def one_wait(folder):
+    """A device that waits for another one in a single collective is a warning, in several it is critical."""
+    for count in (1, 2):
+        trace, now = Trace(), 1000
+        for _ in range(count):
+            for device, length in ((0, 100), (1, 400)):
+                for i in range(10):
+                    trace.launch(now + 2 * i + device, 1, now + 10 + i * length, length, device=device)
+                trace.launch(now + 30 + device, 1, now + 10 + 10 * length, 4300 - 10 * length, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", device=device)
+            now += 4320
+        findings = json.loads(run([trace.write(folder, "skew.json")], "--format", "json")[1])["result"]["findings"]
+        grades = [f["severity"] for f in findings if f["cause"] == "collective_skew"]
+        check(grades == ["warning" if count == 1 else "critical"], "waits in %d collectives" % count, grades)
+
+
 def helpers_that_wait(folder):
     """The main thread joins a helper: where that only waits, too, the answer says in what; not where it is for a short time, nor
     where the helper works."""
@@ -1599,6 +1614,7 @@ with tempfile.TemporaryDirectory() as scratch:
     last_gpu(scratch)
     windows_are_named(scratch)
     event_loops(scratch)
+    one_wait(scratch)
     helpers_that_wait(scratch)
     threads_that_wait(scratch)
     gaps_that_wait(scratch)

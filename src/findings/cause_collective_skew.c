@@ -55,7 +55,9 @@ static void claim_exposed(const struct nl_scene *scene, struct nl_intervals *out
     nl_intervals_subtract(&scene->hidden, &scene->compute, out);
 }
 
-static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *finding, int64_t wait)
+/* `stretches` of waiting: a single one is no pattern. */
+static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *finding, int64_t wait,
+                                   uint64_t stretches)
 {
     struct nl_booked all = nl_booked_sum(scene, is_comm);
     int64_t most;
@@ -66,6 +68,7 @@ static enum nl_verdict judge_ranks(struct nl_scene *scene, struct nl_finding *fi
     claim_exposed(scene, &finding->where);
     nl_find(scene, finding, wait, CRITICAL_SHARE, 1);
     finding->remedies = "collective_skew:ranks";
+    finding->modest = stretches == 1;
     if (scene->late->others &&
         scene->late->net_saving_ns < wait) { /* then another rank is the last */
         finding->saving_ns[1] = scene->late->net_saving_ns;
@@ -169,8 +172,9 @@ static enum nl_verdict collective_skew_evaluate(struct nl_scene *scene, struct n
 {
     struct nl_booked wait = nl_booked_sum(scene, is_wait), all = nl_booked_sum(scene, is_comm);
     if (wait.ns > 0)
-        return nl_scene_share(scene, wait.ns) > WARN_SHARE ? judge_ranks(scene, finding, wait.ns)
-                                                           : NL_CAUSE_ABSENT;
+        return nl_scene_share(scene, wait.ns) > WARN_SHARE
+                   ? judge_ranks(scene, finding, wait.ns, wait.count)
+                   : NL_CAUSE_ABSENT;
     if (!all.ns || scene->trace->collective.rows == 0)
         return NL_CAUSE_ABSENT;
     return judge_alone(scene, finding);
