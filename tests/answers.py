@@ -287,6 +287,19 @@ def one_wait(folder):
         check(grades == ["warning" if count == 1 else "critical"], "waits in %d collectives" % count, grades)
 
 
+def states_alone(folder):
+    """Only states, on lanes of no thread: there is no verdict, but what takes most is named."""
+    trace = Trace()
+    for turn in range(40):
+        for name, begin, length in (("request", 0, 6000), ("request", 1000, 8000), ("flush", 2000, 1000)):
+            for phase, at in (("b", begin), ("e", begin + length)):
+                trace.events.append({"ph": phase, "cat": "r", "name": name, "id": "%d %s %d" % (turn, name, begin), "pid": 1, "tid": 1,
+                                     "ts": turn * 10000 + at})
+    answer = json.loads(run([trace.write(folder, "states.json")], "--format", "json")[1])["result"]["answer"]
+    check(answer["class"] == "none" and "Most time: request 560.0 ms in 80 calls, flush 40.00 ms in 40 calls." in answer["notes"],
+          "states are named without a verdict", answer)
+
+
 def helpers_that_wait(folder):
     """The main thread joins a helper: where that only waits, too, the answer says in what; not where it is for a short time, nor
     where the helper works."""
@@ -1615,6 +1628,7 @@ with tempfile.TemporaryDirectory() as scratch:
     windows_are_named(scratch)
     event_loops(scratch)
     one_wait(scratch)
+    states_alone(scratch)
     helpers_that_wait(scratch)
     threads_that_wait(scratch)
     gaps_that_wait(scratch)

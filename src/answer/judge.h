@@ -28,6 +28,9 @@ nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_
 /* Of a timeline with too few events to judge, asked by the judges of devices and of the CPU. */
 nl_judge nl_judge_few;
 
+/* "Most time: a 5 ms in 3 calls, b 2 ms." of whatever was recorded; nothing without durations. */
+void nl_tell_longest(struct nl_judged *judged, struct nl_buf *out);
+
 /* Of several files: what is to be said first about them, as the first note. */
 void nl_judge_files(struct nl_judged *judged);
 /* Of a recording that took much of the program's processor time, as a note. */

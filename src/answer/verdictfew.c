@@ -51,7 +51,7 @@ static void keep_longest(struct name_time *best, size_t *kept, struct name_time 
         best[at] = name;
 }
 
-static void put_longest(struct nl_judged *judged, struct nl_buf *out)
+void nl_tell_longest(struct nl_judged *judged, struct nl_buf *out)
 {
     static const char *const tables[] = {"nvtx", "ops", "python", "others", "api", "kernels"};
     struct name_time best[MAX_NAMES];
@@ -93,7 +93,7 @@ bool nl_judge_few(struct nl_judged *judged)
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_NONE;
     out = nl_tell_begin(judged);
-    put_longest(judged, out);
+    nl_tell_longest(judged, out);
     nl_tell_note(judged);
     return true;
 }

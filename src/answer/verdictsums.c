@@ -258,6 +258,8 @@ bool nl_judge_nothing(struct nl_judged *judged)
         nl_buf_char(out, '.');
     }
     nl_tell_end(judged, &judged->verdict->sentence);
+    nl_tell_longest(judged, nl_tell_begin(judged));
+    nl_tell_note(judged);
     tell_how(judged);
     return true;
 }
