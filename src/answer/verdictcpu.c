@@ -11,6 +11,7 @@
 #include "tables/leftout.h"
 #include "tables/lookup.h"
 #include "tables/memo.h"
+#include "tables/scope.h"
 #include "timeline/waitname.h"
 
 #define MIN_MAIN_SHARE  0.5
@@ -385,6 +386,56 @@ static void tell_inclusive(struct cpu_case *it)
     nl_tell_note(it->judged);
 }
 
+static bool is_unended(const struct nl_trace *trace, uint32_t row, uint32_t name)
+{
+    return row != NL_NULL_ROW && trace->slice.flags[row] & NL_SLICE_CLAMPED &&
+           trace->slice.name[row] == name;
+}
+
+/* Self time of the calls of that name of which no end was recorded. */
+static int64_t unended_time(const struct cpu_case *it, uint32_t name, int64_t *calls)
+{
+    const struct nl_trace *trace = it->judged->trace;
+    struct nl_scope scope;
+    int64_t sum = 0, start, end;
+    *calls = 0;
+    nl_scope_init(&scope, trace, &it->judged->options->window);
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        bool own = is_unended(trace, row, name);
+        bool inside = is_unended(trace, trace->slice.parent[row], name);
+        if ((!own && !inside) || !nl_scope_slice(&scope, row, &start, &end))
+            continue;
+        *calls += own;
+        nl_sum_add(&sum, (own ? end - start : 0) - (inside ? end - start : 0));
+    }
+    nl_scope_release(&scope);
+    return sum;
+}
+
+/* A call of which no end was recorded counts up to the last moment: it may have ended before. */
+static void tell_unended(const struct cpu_case *it)
+{
+    for (size_t rank = 0; rank < 3; rank++) {
+        size_t row = top_row(it, it->rows, rank);
+        if (row == it->rows->rows)
+            return;
+        struct nl_str name = nl_lookup_text(it->rows, row, "name");
+        int64_t calls, self = nl_lookup_i64(it->rows, row, "self_ns");
+        int64_t ns = unended_time(it, nl_dict_find(&it->judged->trace->names, name), &calls);
+        if (ns <= self / 2)
+            continue;
+        struct nl_buf *out = nl_tell_begin(it->judged);
+        nl_tell_time(out, "Of the ", self);
+        nl_tell_name(out, " of ", name);
+        nl_tell_time(out, " ", ns);
+        nl_tell_number(out, " are in ", calls, "call", "calls");
+        nl_buf_text(out, " without a recorded end, counted up to the last moment");
+        nl_buf_char(out, '.');
+        nl_tell_note(it->judged);
+        return;
+    }
+}
+
 /* Also with what functions call, unless runs of a model say all. */
 static void tell_busy(struct cpu_case *it)
 {
@@ -406,6 +457,7 @@ static void tell_busy(struct cpu_case *it)
     nl_buf_char(out, '.');
     nl_tell_end(it->judged, &it->judged->verdict->sentence);
     it->judged->verdict->class = NL_VERDICT_CPU_ONLY;
+    tell_unended(it);
     tell_inclusive(it);
 }
 
