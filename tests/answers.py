@@ -290,6 +290,18 @@ def calls_without_end(folder):
         check((says in notes) if says else "recorded end" not in notes, "a call that began at %s us has no end" % begin, notes)
 
 
+def imports(folder):
+    """Imports call each other and have little by themselves: what they take together is told where it is much."""
+    for percent, name, says in ((60, "_find_and_load", True), (60, "_find_and_load (<frozen importlib._bootstrap>:1007)", True), (20, "_find_and_load", False),
+                                (60, "_find_and_load_all", False)):
+        path = os.path.join(folder, "imports.folded")
+        with open(path, "w") as file:
+            for i in range(10):
+                file.write("python;main.py;%s;exec_module;%s;load_%d %d\npython;main.py;work_%d %d\n" % (name, name, i, percent, i, 100 - percent))
+        notes = " ".join(json.loads(run([path], "--format", "json")[1])["result"]["answer"]["notes"])
+        check(("Importing modules takes %d %% of it" % percent in notes) == says and ("Importing" in notes) == says, "%d %% in %s" % (percent, name), notes)
+
+
 def one_wait(folder):
     """A device that waits for another one in a single collective is a warning, in several it is critical."""
     for count in (1, 2):
@@ -1646,6 +1658,7 @@ with tempfile.TemporaryDirectory() as scratch:
     windows_are_named(scratch)
     event_loops(scratch)
     calls_without_end(scratch)
+    imports(scratch)
     one_wait(scratch)
     states_alone(scratch)
     helpers_that_wait(scratch)

@@ -16,6 +16,7 @@
 #define MIN_MAIN_SHARE 0.5
 #define MIN_SHARE      0.01
 #define MUCH_NAMELESS  0.25
+#define MUCH_IMPORTS   0.3
 #define FLAT_SHARE     0.05
 #define MAX_DEPTH      256
 #define LOOKED_AT      60 /* functions with most self time */
@@ -259,6 +260,31 @@ static void tell_callers(struct nl_judged *judged, const struct nl_result *rows,
         put_function(out, i ? ", " : "With what they call: ", rows, best[i], "total_share");
     if (told)
         nl_buf_char(out, '.');
+    nl_tell_note(judged);
+}
+
+/* Python's import of a module: what it runs is start-up. */
+static bool is_import(struct nl_str function)
+{
+    static const char import[] = "_find_and_load";
+    size_t len = sizeof import - 1;
+    return nl_str_starts(function, import) && (function.len == len || function.ptr[len] == ' ');
+}
+
+/* Its functions call each other, so that none has much by itself. */
+static void tell_imports(struct nl_judged *judged, const struct nl_result *rows,
+                         struct nl_str event)
+{
+    double most = 0;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (nl_str_eq(nl_lookup_text(rows, row, "event"), event) &&
+            is_import(nl_lookup_text(rows, row, "function")))
+            most = fmax(most, nl_lookup_f64(rows, row, "total_share"));
+    if (most < MUCH_IMPORTS || judged->verdict->class != NL_VERDICT_CPU_ONLY)
+        return;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_share(out, "Importing modules takes ", most);
+    nl_buf_text(out, " of it: start-up, which each process pays once.");
     nl_tell_note(judged);
 }
 
@@ -509,6 +535,7 @@ bool nl_judge_samples(struct nl_judged *judged)
     size_t said = put_most(judged, out, rows, event, apart, &flat);
     nl_buf_text(out, said ? "." : "no frame has a name.");
     nl_tell_end(judged, &judged->verdict->sentence);
+    tell_imports(judged, rows, event);
     tell_callers(judged, rows, event, flat);
     tell_addresses(judged, rows, event);
     return true;
