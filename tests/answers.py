@@ -1438,11 +1438,16 @@ def one_dump(folder):
 
 
 def says_cut():
-    """The line about the profile says where its end is missing, in whatever words the reader counted it; long arguments are no end."""
+    """A note says where the end of a profile is missing, on the page and in JSON, in whatever words the reader counted it; long
+    arguments are no end, nor is a start that was overwritten."""
     for name, cut in (("nsys/cut-in-half.sqlite", True), ("recording/gpu.nlrec", True), ("chrome/cut_in_event.json", True),
-                      ("perfetto/cut.pftrace", True), ("perfetto/arguments.pftrace", False), ("perfetto/counters.pftrace", False)):
-        text = run([os.path.join(TESTS, "corpus", name)])[1]
-        check(("cut: its end is missing" in text) == cut, name + (" is cut" if cut else " is whole"), text[:400])
+                      ("perfetto/cut.pftrace", True), ("perfetto/arguments.pftrace", False), ("perfetto/counters.pftrace", False),
+                      ("viztracer/functions.json", False)):
+        path, says = os.path.join(TESTS, "corpus", name), "Cut: the end of the recording is missing"
+        for page in run([path])[1], run([path], "--full")[1], run([path], "--format", "md")[1]:
+            check((says in page) == cut, name + (" is cut" if cut else " is whole"), page[:400])
+        notes = json.loads(run([path], "--format", "json")[1])["result"]["answer"]["notes"]
+        check(any(note.startswith(says) for note in notes) == cut, name + (" is cut" if cut else " is whole") + ", in JSON", notes)
 
 
 def kernels_missing(folder):

@@ -33,6 +33,8 @@ void nl_tell_longest(struct nl_judged *judged, struct nl_buf *out);
 
 /* Of several files: what is to be said first about them, as the first note. */
 void nl_judge_files(struct nl_judged *judged);
+/* Of a profile whose end is missing, as a note, unless the sentence says so. */
+void nl_judge_cut(struct nl_judged *judged);
 /* Of a recording that took much of the program's processor time, as a note. */
 void nl_judge_recording(struct nl_judged *judged);
 

@@ -75,7 +75,6 @@ struct nl_profile *nl_profile_new(const struct nl_trace *trace, const struct nl_
     profile->last_ns = trace->last_ts;
     profile->duration_ns = trace->last_ts - trace->first_ts;
     profile->slices = nl_trace_timed(trace);
-    profile->cut = nl_trace_is_cut(trace);
     profile->contents = nl_contents_of(trace);
     if (window)
         profile->window = *window;

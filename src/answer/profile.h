@@ -23,7 +23,6 @@ struct nl_profile {
     uint32_t file_count, processes, threads;
     int64_t first_ns, last_ns, duration_ns; /* store time; duration = last - first */
     uint64_t slices;
-    bool cut;                               /* a file ends before the events it describes */
     struct nl_contents contents;            /* what there is most of, for the line about it */
     struct nl_window window;                /* what answers are limited to; zeroed = nothing */
     int64_t window_start_ns, window_end_ns; /* relative to first_ns; only with window.has_time */

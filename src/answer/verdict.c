@@ -35,6 +35,7 @@ void nl_verdict_make(struct nl_report *report, const struct nl_trace *trace,
         if (judges[i](&judged))
             break;
     nl_judge_recording(&judged);
+    nl_judge_cut(&judged);
     nl_judge_files(&judged);
     nl_buf_release(&judged.out);
     if (!verdict->sentence)

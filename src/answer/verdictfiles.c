@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "answer/judge.h"
+#include "answer/unseenwork.h"
 #include "base/mem.h"
 #include "base/sum.h"
 #include "derive/reccost.h"
@@ -171,21 +172,35 @@ void nl_judge_files(struct nl_judged *judged)
     const struct nl_trace *trace = judged->trace;
     if (trace->source.rows < 2)
         return;
-    if (verdict->note_count == NL_VERDICT_NOTES)
-        verdict->note_count--;
-    size_t before = verdict->note_count;
     int64_t copies = coverage_of(trace, "files that look like copies of another");
     struct span *spans = device_spans(trace);
     struct captures these = find_captures(trace, spans);
     int64_t apart = first_moments_apart(trace);
     nl_free(spans);
+    if (copies <= 0 && these.count <= 1 && apart <= HOUR_NS)
+        return;
+    if (verdict->note_count == NL_VERDICT_NOTES)
+        verdict->note_count--;
+    size_t before = verdict->note_count;
     if (copies > 0)
         tell_copies(judged, copies);
     else if (these.count > 1)
         tell_captures(judged, &these);
-    else if (apart > HOUR_NS)
+    else
         tell_apart(judged, apart);
     lead(verdict, before);
+}
+
+void nl_judge_cut(struct nl_judged *judged)
+{
+    struct nl_verdict_words *verdict = judged->verdict;
+    if (!nl_trace_is_cut(judged->trace) || nl_unseen_says_cut(verdict->sentence))
+        return;
+    if (verdict->note_count == NL_VERDICT_NOTES)
+        verdict->note_count--;
+    nl_buf_text(nl_tell_begin(judged),
+                "Cut: the end of the recording is missing, see `neurolens info`.");
+    nl_tell_note(judged);
 }
 
 void nl_judge_recording(struct nl_judged *judged)

@@ -119,8 +119,6 @@ static void put_profile(struct brief *brief)
                       most->count == 1 ? most->one : most->many);
     if (most->span_ns)
         nl_buf_format(line, " · %s", nl_format_ns(text, most->span_ns));
-    if (profile->cut)
-        nl_buf_text(line, " · cut: its end is missing, see `neurolens info`");
     nl_brief_line(brief, DIM, 2);
     nl_profile_put_window(profile, line);
     if (line->len)

@@ -144,8 +144,8 @@ static void take_viztracer(struct chrome_head *head, struct chrome_load *load,
         else if (nl_str_is(key, "baseTimeNanoseconds"))
             take_base(head, load, names, name, &member);
         else if (nl_str_is(key, "overflow") && nl_str_is(chrome_text(&member), "true"))
-            nl_builder_coverage(load->builder, load->source, "truncated: buffer overflow", 1,
-                                "the first events were overwritten; raise --tracer_entries");
+            nl_builder_coverage(load->builder, load->source, "overwritten: the first events", 1,
+                                "the buffer was full; raise --tracer_entries");
     }
     nl_builder_tool(load->builder, load->source, nl_str(tool));
 }
