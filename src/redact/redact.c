@@ -163,7 +163,7 @@ static bool is_secret_value(struct nl_str text, size_t start, size_t end, struct
         return true;
     if (strength == ALWAYS || is_pass_of_somebody(word))
         return !is_plain(word, value);
-    return (strength == LONG && nl_token_is_long(value)) ||
+    return (strength == LONG && nl_token_may_be_secret(value)) ||
            (sounds_secret(word) && nl_token_is_random(value));
 }
 

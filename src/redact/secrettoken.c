@@ -28,14 +28,12 @@ static const struct shape {
 #define MAX_WORD 64 /* no shape below has a longer first word */
 #define MAX_BODY 4096
 
-/* Not isalnum: this is asked of each letter of each text, and must not hang on a locale. */
 bool nl_token_is_word(char c)
 {
-    unsigned char letter = (unsigned char)((unsigned char)c | 0x20), digit = (unsigned char)c;
-    return (unsigned)letter - 'a' < 26 || (unsigned)digit - '0' < 10 || c == '_' || c == '-';
+    return nl_is_word(c) || c == '-';
 }
 
-bool nl_token_is_letter(char c)
+bool nl_token_has_char(char c)
 {
     return nl_token_is_word(c) || c == '.' || c == '/' || c == '+' || c == '=';
 }
@@ -50,7 +48,7 @@ static bool is_of(enum letters letters, char c)
     case DASHED: return nl_is_upper(c) || nl_is_digit(c) || c == '-';
     case WORD: return nl_token_is_word(c);
     case DOTTED: return nl_is_alnum(c) || c == '.';
-    case FULL: return nl_token_is_letter(c) || c == '%';
+    case FULL: return nl_token_has_char(c) || c == '%';
     }
     return false;
 }
@@ -150,7 +148,7 @@ size_t nl_token_length(struct nl_str text, bool name)
 {
     size_t letters = 0; /* of tokens, in all shapes: most words are shorter */
     while (letters < SHORTEST && letters < text.len &&
-           (nl_token_is_letter(text.ptr[letters]) || text.ptr[letters] == '%' ||
+           (nl_token_has_char(text.ptr[letters]) || text.ptr[letters] == '%' ||
             text.ptr[letters] == ':' || text.ptr[letters] == '~'))
         letters++;
     if (letters < SHORTEST)
@@ -173,7 +171,7 @@ bool nl_token_is_random(struct nl_str text)
     size_t len = text.len < 64 ? text.len : 64;
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
-        if (!nl_token_is_letter((char)c) && c != '%' && c != '~')
+        if (!nl_token_has_char((char)c) && c != '%' && c != '~')
             return false;
         seen[c >> 6 & 1] |= (uint64_t)1 << (c & 63);
     }
@@ -182,7 +180,7 @@ bool nl_token_is_random(struct nl_str text)
     return mix.upper && mix.lower && mix.digits && different >= 10 && different * 4 >= len;
 }
 
-bool nl_token_is_long(struct nl_str text)
+bool nl_token_may_be_secret(struct nl_str text)
 {
     return text.len >= 16 && text.ptr[0] != '/' && text.ptr[0] != '.' && text.ptr[0] != '~' &&
            mix_of(text.ptr, text.len).digits > 0;

@@ -8,9 +8,9 @@
 
 #include "base/str.h"
 
-/* Letters of names, and those that tokens may also have. */
+/* Of names; and of tokens, which may have some more. */
 bool nl_token_is_word(char c);
-bool nl_token_is_letter(char c);
+bool nl_token_has_char(char c);
 
 /* Length of the token that `text` begins with, 0 = it begins with none. `name`: text is the name of
  * an event, where some starts of tokens are too common to be looked for. */
@@ -20,7 +20,7 @@ size_t nl_token_length(struct nl_str text, bool name);
  * and a quarter, are different ones. A digest (small letters and digits) or a name is not. */
 bool nl_token_is_random(struct nl_str text);
 
-/* 16 letters of tokens or more with a digit, and no path. */
-bool nl_token_is_long(struct nl_str text);
+/* 16 characters or more with a digit, and no path: a secret where a name before it says so. */
+bool nl_token_may_be_secret(struct nl_str text);
 
 #endif
