@@ -43,7 +43,7 @@ def row(sources, number, item):
         sys.exit("gpus.yaml: %s has a key that is no figure" % item["names"][0])
     text = "makers' data sheets as listed in " + "; ".join(sources[name] for name in item["sources"])
     return "    {names_%d, %d, %s, {%s}, %s, {%s}, %d},\n" % (
-        number, len(item["names"]), item.get("sms", "0"), ", ".join(item.get("chip", ["0"])), json.dumps(text), ", ".join(figures), len(figures))
+        number, len(item["names"]), item.get("sms", "0"), ", ".join(item.get("chip", ["0"] * 4)), json.dumps(text), ", ".join(figures), len(figures))
 
 
 def main():

@@ -103,9 +103,12 @@ static void recognise(struct nl_device_peaks *peaks, struct gpu_peaks *table,
     if (d->sm_count[device] == NL_NULL_U32 || d->memory_bytes[device] == NL_NULL_U64 ||
         d->compute_major[device] == NL_NULL_U32 || d->compute_minor[device] == NL_NULL_U32)
         return;
-    const double chip[4] = {d->compute_major[device], d->compute_minor[device], d->sm_count[device],
-                            (double)d->memory_bytes[device] / (double)(1 << 30)};
-    if (!gpu_peaks_recognise(table, chip, &like))
+    const struct gpu_chip chip = {.major = d->compute_major[device],
+                                  .minor = d->compute_minor[device],
+                                  .multiprocessors = d->sm_count[device],
+                                  .memory_gib =
+                                      (double)d->memory_bytes[device] / (double)(1 << 30)};
+    if (!gpu_peaks_recognise(table, &chip, &like))
         return;
     memcpy(peaks->figures, like.figures, sizeof like.figures);
     peaks->known = true;
@@ -113,7 +116,7 @@ static void recognise(struct nl_device_peaks *peaks, struct gpu_peaks *table,
         peaks->product = nl_arena_text(arena, like.products, strlen(like.products));
     peaks->source = nl_arena_format(
         arena, "recognised as %s by %.0f multiprocessors, capability %.0f.%.0f and %.0f GiB; %s",
-        like.products, chip[2], chip[0], chip[1], chip[3], like.source);
+        like.products, chip.multiprocessors, chip.major, chip.minor, chip.memory_gib, like.source);
 }
 
 static void find_peaks(struct nl_device_peaks *peaks, struct gpu_peaks *table,

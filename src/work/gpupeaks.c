@@ -4,6 +4,8 @@
 #include <math.h>
 #include <strings.h>
 
+#define MEMORY_TOLERANCE 0.04 /* drivers keep some for themselves, and say so in bytes */
+
 const char *const gpu_figure_members[GPU_FIGURES] = {
     [GPU_FP64] = "peak_fp64_flops_per_s",     [GPU_FP32] = "peak_fp32_flops_per_s",
     [GPU_TF32] = "peak_tf32_flops_per_s",     [GPU_FP16] = "peak_fp16_flops_per_s",
@@ -23,18 +25,18 @@ void gpu_peaks_release(struct gpu_peaks *peaks)
     nl_arena_free(&peaks->arena);
 }
 
-static const char *without_maker(const char *name)
+static const char *without_brand(const char *name)
 {
-    static const char *const makers[] = {"NVIDIA ", "AMD ", "Tesla ", "GeForce "};
-    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
-        if (strncasecmp(name, makers[i], strlen(makers[i])) == 0)
-            return without_maker(name + strlen(makers[i]));
+    static const char *const brands[] = {"NVIDIA ", "AMD ", "Tesla ", "GeForce "};
+    for (size_t i = 0; i < sizeof brands / sizeof brands[0]; i++)
+        if (strncasecmp(name, brands[i], strlen(brands[i])) == 0)
+            return without_brand(name + strlen(brands[i]));
     return name;
 }
 
 const struct gpu_peak *gpu_peaks_find(const struct gpu_peaks *peaks, const char *name, double sms)
 {
-    const char *plain = without_maker(name);
+    const char *plain = without_brand(name);
     for (size_t i = 0; i < peaks->count; i++) {
         const struct gpu_peak *peak = &peaks->items[i];
         if (peak->sms > 0 && sms > 0 && sms != peak->sms)
@@ -46,11 +48,11 @@ const struct gpu_peak *gpu_peaks_find(const struct gpu_peaks *peaks, const char 
     return NULL;
 }
 
-/* Drivers keep some of the memory for themselves, and say so in bytes. */
-static bool is_like(const struct gpu_peak *peak, const double chip[4])
+static bool is_like(const struct gpu_chip *row, const struct gpu_chip *chip)
 {
-    return peak->chip[2] > 0 && peak->chip[0] == chip[0] && peak->chip[1] == chip[1] &&
-           peak->chip[2] == chip[2] && fabs(chip[3] - peak->chip[3]) <= 0.04 * peak->chip[3];
+    return row->multiprocessors > 0 && row->major == chip->major && row->minor == chip->minor &&
+           row->multiprocessors == chip->multiprocessors &&
+           fabs(chip->memory_gib - row->memory_gib) <= MEMORY_TOLERANCE * row->memory_gib;
 }
 
 static double figure_of(const struct gpu_peak *peak, size_t figure)
@@ -61,7 +63,8 @@ static double figure_of(const struct gpu_peak *peak, size_t figure)
     return NAN;
 }
 
-bool gpu_peaks_recognise(struct gpu_peaks *peaks, const double chip[4], struct gpu_likeness *like)
+bool gpu_peaks_recognise(struct gpu_peaks *peaks, const struct gpu_chip *chip,
+                         struct gpu_likeness *like)
 {
     const struct gpu_peak *first = NULL;
     struct nl_buf names;
@@ -69,7 +72,7 @@ bool gpu_peaks_recognise(struct gpu_peaks *peaks, const double chip[4], struct g
     nl_buf_init(&names, 4096);
     for (size_t i = 0; i < peaks->count; i++) {
         const struct gpu_peak *peak = &peaks->items[i];
-        if (!is_like(peak, chip))
+        if (!is_like(&peak->chip, chip))
             continue;
         for (size_t k = 0; k < GPU_FIGURES; k++) {
             double value = figure_of(peak, k);

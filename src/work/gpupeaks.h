@@ -25,11 +25,17 @@ enum gpu_figure {
 /* The member of a run document's hardware that holds a figure; NULL where none does. */
 extern const char *const gpu_figure_members[GPU_FIGURES];
 
+/* What a driver says of a device besides its name; 0 = not given. */
+struct gpu_chip {
+    double major, minor; /* compute capability */
+    double multiprocessors, memory_gib;
+};
+
 struct gpu_peak {
     const char *const *names;
     size_t name_count;
-    double sms;     /* 0 = any */
-    double chip[4]; /* capability (major, minor), multiprocessors, GiB of memory; 0 = not given */
+    double sms; /* 0 = any */
+    struct gpu_chip chip;
     const char *source;
     struct {
         enum gpu_figure figure;
@@ -61,7 +67,8 @@ struct gpu_likeness {
     double figures[GPU_FIGURES];
     const char *products, *source;
 };
-__attribute__((warn_unused_result)) bool
-gpu_peaks_recognise(struct gpu_peaks *peaks, const double chip[4], struct gpu_likeness *like);
+__attribute__((warn_unused_result)) bool gpu_peaks_recognise(struct gpu_peaks *peaks,
+                                                             const struct gpu_chip *chip,
+                                                             struct gpu_likeness *like);
 
 #endif
