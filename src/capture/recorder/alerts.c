@@ -2,7 +2,7 @@
 #include "capture/recorder/alerts.h"
 
 #define GIB             (UINT64_C(1) << 30)
-#define TENTH_NS        ((int64_t)10 * 1000000000)
+#define GROWTH_SLOT_NS  ((int64_t)10 * 1000000000)
 #define SLOWING_REASONS UINT64_C(0xf8) /* bits of GPU_THROTTLE: all but the power cap */
 #define POWER_CAP       UINT64_C(0x04)
 #define AT_LIMIT        0.99
@@ -36,18 +36,18 @@ double alert_growth(struct alert_growth *growth, int64_t now_ns, uint64_t bytes)
     uint64_t least = bytes;
     if (growth->began_ns == 0)
         growth->began_ns = now_ns;
-    for (unsigned turns = 0; now_ns - growth->began_ns >= TENTH_NS && turns < ALERT_TENTHS;
-         turns++) {
-        for (unsigned i = ALERT_TENTHS - 1; i > 0; i--)
+    for (unsigned turns = 0;
+         now_ns - growth->began_ns >= GROWTH_SLOT_NS && turns < ALERT_GROWTH_SLOTS; turns++) {
+        for (unsigned i = ALERT_GROWTH_SLOTS - 1; i > 0; i--)
             growth->least[i] = growth->least[i - 1];
         growth->least[0] = 0;
-        growth->began_ns += TENTH_NS;
+        growth->began_ns += GROWTH_SLOT_NS;
     }
-    if (now_ns - growth->began_ns >= TENTH_NS)
+    if (now_ns - growth->began_ns >= GROWTH_SLOT_NS)
         growth->began_ns = now_ns; /* not read for over a minute */
     if (!growth->least[0] || bytes < growth->least[0])
         growth->least[0] = bytes;
-    for (unsigned i = 0; i < ALERT_TENTHS; i++)
+    for (unsigned i = 0; i < ALERT_GROWTH_SLOTS; i++)
         if (growth->least[i] && growth->least[i] < least)
             least = growth->least[i];
     return bytes - least >= GIB && least ? (double)bytes / (double)least : 0;

@@ -45,10 +45,10 @@ struct alerts {
 uint32_t alerts_see(struct alerts *alerts, enum alert_input input, double value);
 
 /* The resident memory of a process over a minute. */
-#define ALERT_TENTHS 6u
+#define ALERT_GROWTH_SLOTS 6u
 struct alert_growth {
-    uint64_t least[ALERT_TENTHS]; /* of ten seconds each, 0 = none yet */
-    int64_t began_ns;             /* of the newest */
+    uint64_t least[ALERT_GROWTH_SLOTS]; /* of ten seconds each, 0 = none yet */
+    int64_t began_ns;                   /* of the newest */
 };
 /* `bytes` now against the least of the last minute: 1.5 = half as much again; 0 = it
  * grew by less than 1 GiB. */
