@@ -56,7 +56,7 @@ static long landlock_version(void)
     return syscall(SYS_landlock_create_ruleset, NULL, 0, WANT_VERSION);
 }
 
-static void allow(int ruleset, const char *path, uint64_t what)
+static void allow_path(int ruleset, const char *path, uint64_t what)
 {
     int fd = open(path, O_PATH | O_CLOEXEC);
     struct stat info;
@@ -95,15 +95,15 @@ static bool confine_files(const struct nl_confine *to)
     if (ruleset < 0)
         return false;
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
-        allow(ruleset, always[i], MAY_READ | MAY_LIST);
+        allow_path(ruleset, always[i], MAY_READ | MAY_LIST);
     for (size_t i = 0; i < to->readable_count; i++)
-        allow(ruleset, to->readable[i], MAY_READ);
+        allow_path(ruleset, to->readable[i], MAY_READ);
     if (to->read_all)
-        allow(ruleset, "/", MAY_READ | MAY_LIST);
+        allow_path(ruleset, "/", MAY_READ | MAY_LIST);
     if (to->folder)
-        allow(ruleset, to->folder,
-              handled.files & (MAY_READ | MAY_LIST | MAY_WRITE | MAY_REMOVE | MAY_REMOVE_FOLDER |
-                               MAY_MAKE | MAY_MAKE_FOLDER | MAY_TRUNCATE));
+        allow_path(ruleset, to->folder,
+                   handled.files & (MAY_READ | MAY_LIST | MAY_WRITE | MAY_REMOVE |
+                                    MAY_REMOVE_FOLDER | MAY_MAKE | MAY_MAKE_FOLDER | MAY_TRUNCATE));
     bool holds = syscall(SYS_landlock_restrict_self, ruleset, 0U) == 0;
     close(ruleset);
     return holds;
@@ -243,7 +243,7 @@ static void end_with(struct program *p, uint32_t action)
 }
 
 /* The number of the call is loaded: ends with `action` when it is one of them. */
-static void each(struct program *p, const int *calls, size_t count, uint32_t action)
+static void end_if_call_is_any(struct program *p, const int *calls, size_t count, uint32_t action)
 {
     for (size_t i = 0; i < count; i++) {
         put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
@@ -253,8 +253,8 @@ static void each(struct program *p, const int *calls, size_t count, uint32_t act
 
 /* A call that is allowed when `mask` of the low half of an argument equals `value`,
  * else fails with `error`. */
-static void one_if(struct program *p, int call, unsigned argument, uint32_t mask, uint32_t value,
-                   uint32_t error)
+static void allow_call_if_argument(struct program *p, int call, unsigned argument, uint32_t mask,
+                                   uint32_t value, uint32_t error)
 {
     put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 5);
     put_load(p, offsetof(struct seccomp_data, args) + 8U * argument);
@@ -273,21 +273,22 @@ static void write_program(struct program *p, bool files_confined, bool sends)
     put_instruction(p, BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 1, 0);
     end_with(p, SECCOMP_RET_KILL_PROCESS);
     put_load(p, offsetof(struct seccomp_data, nr));
-    each(p, allowed, CALLS, SECCOMP_RET_ALLOW);
-    each(p, deadly, sizeof deadly / sizeof *deadly, SECCOMP_RET_KILL_PROCESS);
-    each(p, &clone3, 1, SECCOMP_RET_ERRNO | ENOSYS);
+    end_if_call_is_any(p, allowed, CALLS, SECCOMP_RET_ALLOW);
+    end_if_call_is_any(p, deadly, sizeof deadly / sizeof *deadly, SECCOMP_RET_KILL_PROCESS);
+    end_if_call_is_any(p, &clone3, 1, SECCOMP_RET_ERRNO | ENOSYS);
     if (files_confined)
-        each(p, changes_folders, sizeof changes_folders / sizeof *changes_folders,
-             SECCOMP_RET_ALLOW);
+        end_if_call_is_any(p, changes_folders, sizeof changes_folders / sizeof *changes_folders,
+                           SECCOMP_RET_ALLOW);
     if (sends)
-        each(p, &sendmsg, 1, SECCOMP_RET_ALLOW);
-    one_if(p, SYS_clone, 0, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM, EPERM);
-    one_if(p, SYS_openat, 2, writes, 0, EACCES);
+        end_if_call_is_any(p, &sendmsg, 1, SECCOMP_RET_ALLOW);
+    allow_call_if_argument(p, SYS_clone, 0, CLONE_THREAD | CLONE_VM, CLONE_THREAD | CLONE_VM,
+                           EPERM);
+    allow_call_if_argument(p, SYS_openat, 2, writes, 0, EACCES);
 #ifdef SYS_open
-    one_if(p, SYS_open, 1, writes, 0, EACCES);
+    allow_call_if_argument(p, SYS_open, 1, writes, 0, EACCES);
 #endif
-    one_if(p, SYS_tgkill, 0, ~0U, (uint32_t)getpid(), EPERM); /* abort */
-    one_if(p, SYS_prlimit64, 2, ~0U, 0, EPERM);               /* only asks */
+    allow_call_if_argument(p, SYS_tgkill, 0, ~0U, (uint32_t)getpid(), EPERM); /* abort */
+    allow_call_if_argument(p, SYS_prlimit64, 2, ~0U, 0, EPERM);               /* only asks */
     end_with(p, SECCOMP_RET_ERRNO | EPERM);
 }
 
@@ -326,7 +327,7 @@ unsigned nl_confine_available(void)
     return (landlock_version() >= 1 ? NL_CONFINE_FILES : 0) | (have_calls() ? NL_CONFINE_CALLS : 0);
 }
 
-static void limit(int resource, uint64_t most)
+static void set_limit(int resource, uint64_t most)
 {
     struct rlimit old, now = {most, most};
     if (getrlimit((__rlimit_resource_t)resource, &old) == 0 && old.rlim_max < most)
@@ -337,11 +338,11 @@ static void limit(int resource, uint64_t most)
 unsigned nl_confine(const struct nl_confine *to)
 {
     unsigned holds = 0;
-    limit(RLIMIT_CORE, 0);
+    set_limit(RLIMIT_CORE, 0);
     if (to->memory_bytes)
-        limit(RLIMIT_DATA, to->memory_bytes);
+        set_limit(RLIMIT_DATA, to->memory_bytes);
     if (to->file_bytes)
-        limit(RLIMIT_FSIZE, to->file_bytes);
+        set_limit(RLIMIT_FSIZE, to->file_bytes);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return 0;
     if (confine_files(to))
