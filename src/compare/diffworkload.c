@@ -11,9 +11,10 @@
 #include "base/sort.h"
 #include "rundoc/runfacts.h"
 
-#define SHARE_ALIKE 0.5 /* of the operators with shapes that must differ by one factor */
-#define MIN_OPS     1
-#define NUMBERS     64 /* of one text of shapes */
+/* Share of the operators common to both sides whose shapes must differ by the same factor. */
+#define MIN_SHARE_ALIKE 0.5
+#define MIN_OPS         1
+#define MAX_NUMBERS     64 /* of one text of shapes */
 
 static const struct {
     const char *key, *name;
@@ -110,10 +111,10 @@ static size_t shaped_ops(const struct nl_trace *trace, struct shaped **out)
     return kept;
 }
 
-static size_t numbers_of(struct nl_str text, double values[NUMBERS])
+static size_t numbers_of(struct nl_str text, double values[MAX_NUMBERS])
 {
     size_t count = 0;
-    for (size_t i = 0; i < text.len && count < NUMBERS; i++) {
+    for (size_t i = 0; i < text.len && count < MAX_NUMBERS; i++) {
         if (!nl_is_digit(text.ptr[i]))
             continue;
         double value = 0;
@@ -124,37 +125,36 @@ static size_t numbers_of(struct nl_str text, double values[NUMBERS])
     return count;
 }
 
-/* The one factor by which two shapes differ: 1 = not at all, NaN = otherwise. */
-static double factor_of(struct nl_str a, struct nl_str b, double first[2])
-{
-    double x[NUMBERS], y[NUMBERS], factor = 1;
-    size_t n = numbers_of(a, x), m = numbers_of(b, y);
-    if (n != m)
-        return NAN;
-    for (size_t i = 0; i < n; i++) {
-        if (x[i] == y[i])
-            continue;
-        if (!(x[i] > 0) || !(y[i] > 0) || (factor != 1 && y[i] / x[i] != factor))
-            return NAN;
-        if (factor == 1) {
-            first[0] = x[i];
-            first[1] = y[i];
-        }
-        factor = y[i] / x[i];
-    }
-    return factor;
-}
-
 struct vote {
-    double factor, first[2];
+    double factor;        /* by which two shapes differ: 1 = not at all, NaN = by no single one */
+    double base, changed; /* the first number that differs, of each side */
 };
+
+static struct vote vote_of(struct nl_str base_shapes, struct nl_str changed_shapes)
+{
+    double base[MAX_NUMBERS], changed[MAX_NUMBERS];
+    struct vote vote = {.factor = 1};
+    size_t count = numbers_of(base_shapes, base);
+    if (numbers_of(changed_shapes, changed) != count)
+        return (struct vote){.factor = NAN};
+    for (size_t i = 0; i < count; i++) {
+        if (base[i] == changed[i])
+            continue;
+        double factor = base[i] > 0 && changed[i] > 0 ? changed[i] / base[i] : NAN;
+        if (isnan(factor) || (vote.factor != 1 && factor != vote.factor))
+            return (struct vote){.factor = NAN};
+        if (vote.factor == 1)
+            vote = (struct vote){factor, base[i], changed[i]};
+    }
+    return vote;
+}
 
 static int by_factor(const void *left, const void *right)
 {
     const struct vote *a = left, *b = right;
     if (a->factor != b->factor)
         return a->factor < b->factor ? -1 : 1;
-    return a->first[0] < b->first[0] ? -1 : a->first[0] > b->first[0];
+    return a->base < b->base ? -1 : a->base > b->base;
 }
 
 /* The most frequent factor among those that differ; the first of its votes. */
@@ -177,14 +177,15 @@ static size_t most_frequent(struct vote *votes, size_t count, struct vote *best)
 static void put_shapes(struct diff_workload *w, const struct nl_trace *base,
                        const struct nl_trace *changed)
 {
-    struct shaped *a, *b;
-    size_t n = shaped_ops(base, &a), m = shaped_ops(changed, &b), votes = 0, both = 0, other = 0;
-    struct vote *all = nl_alloc((n + 1) * sizeof *all), best = {0};
-    for (size_t i = 0, j = 0; i < n && j < m;) {
-        int order = nl_str_order(a[i].name, b[j].name);
-        struct vote vote;
+    struct shaped *base_ops, *changed_ops;
+    size_t base_count = shaped_ops(base, &base_ops);
+    size_t changed_count = shaped_ops(changed, &changed_ops);
+    size_t votes = 0, both = 0, other = 0;
+    struct vote *all = nl_alloc((base_count + 1) * sizeof *all), best = {0};
+    for (size_t i = 0, j = 0; i < base_count && j < changed_count;) {
+        int order = nl_str_order(base_ops[i].name, changed_ops[j].name);
         if (!order) {
-            vote.factor = factor_of(a[i].shapes, b[j].shapes, vote.first);
+            struct vote vote = vote_of(base_ops[i].shapes, changed_ops[j].shapes);
             both++;
             other += isnan(vote.factor) || vote.factor != 1;
             if (!isnan(vote.factor) && vote.factor != 1)
@@ -195,9 +196,9 @@ static void put_shapes(struct diff_workload *w, const struct nl_trace *base,
     }
     size_t most = most_frequent(all, votes, &best);
     struct nl_arena *arena = &w->arena;
-    if (most >= MIN_OPS && (double)most >= SHARE_ALIKE * (double)both) {
-        add_fact(w, "batch or length (input shapes)", nl_arena_format(arena, "%.0f", best.first[0]),
-                 nl_arena_format(arena, "%.0f", best.first[1]), DIFF_DECIDES);
+    if (most >= MIN_OPS && (double)most >= MIN_SHARE_ALIKE * (double)both) {
+        add_fact(w, "batch or length (input shapes)", nl_arena_format(arena, "%.0f", best.base),
+                 nl_arena_format(arena, "%.0f", best.changed), DIFF_DECIDES);
     } else if (both) {
         add_fact(w, "input shapes", nl_arena_format(arena, "%zu operators", both),
                  other ? nl_arena_format(arena, "other shapes in %zu of them", other)
@@ -205,26 +206,25 @@ static void put_shapes(struct diff_workload *w, const struct nl_trace *base,
                  DIFF_TOLD);
     }
     nl_free(all);
-    nl_free(a);
-    nl_free(b);
+    nl_free(base_ops);
+    nl_free(changed_ops);
 }
 
 void diff_workload_find(struct diff_workload *w, struct diff_side *base,
-                        const struct nl_diff_input *a, struct diff_side *changed,
-                        const struct nl_diff_input *b)
+                        const struct nl_diff_input *base_input, struct diff_side *changed,
+                        const struct nl_diff_input *changed_input)
 {
     struct doc_schema schema;
     struct run_facts base_facts, changed_facts;
     *w = (struct diff_workload){0};
     nl_arena_init(&w->arena);
     doc_schema_open(&schema);
-    struct diff_side *first = diff_captures(base), *second = diff_captures(changed);
-    find_facts(&base_facts, &schema, first);
-    find_facts(&changed_facts, &schema, second);
+    find_facts(&base_facts, &schema, diff_captures(base));
+    find_facts(&changed_facts, &schema, diff_captures(changed));
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        add_fact(w, facts[i].name, value_of(&base_facts, a, facts[i].key),
-                 value_of(&changed_facts, b, facts[i].key), facts[i].decides);
-    put_shapes(w, first->trace, second->trace);
+        add_fact(w, facts[i].name, value_of(&base_facts, base_input, facts[i].key),
+                 value_of(&changed_facts, changed_input, facts[i].key), facts[i].decides);
+    put_shapes(w, diff_captures(base)->trace, diff_captures(changed)->trace);
     run_facts_release(&base_facts);
     run_facts_release(&changed_facts);
     doc_schema_release(&schema);

@@ -26,10 +26,10 @@ struct diff_workload {
     struct nl_arena arena;
 };
 
-/* `a` and `b` may be NULL: nothing is known besides the profiles. */
+/* The inputs may be NULL: nothing is known besides the profiles. */
 void diff_workload_find(struct diff_workload *workload, struct diff_side *base,
-                        const struct nl_diff_input *a, struct diff_side *changed,
-                        const struct nl_diff_input *b);
+                        const struct nl_diff_input *base_input, struct diff_side *changed,
+                        const struct nl_diff_input *changed_input);
 void diff_workload_release(struct diff_workload *workload);
 
 #endif
