@@ -22,25 +22,38 @@
 #define MIN_LEVEL  4 /* points: fewer are a spike */
 #define NOTHING    "no run of the ledger has this metric; `neurolens show @` lists those of the newest"
 
+struct trend_options {
+    int by;
+    int64_t window;
+    const char *magnitude;
+    bool fail_on_change;
+    const char *alert, *webhook;
+};
+
+static const struct trend_options *trend_own(const struct nl_call *call)
+{
+    return call->own;
+}
+
 enum by { BY_RUN, BY_COMMIT, BY_DAY };
 static const char *const by_names[] = {"run", "commit", "day", NULL};
 static const char *const sections[] = {"changes", "series", NULL};
 
 static const struct nl_option trend_options[] = {
-    {"by", 0, NL_OPTION_CHOICE, NL_OWN(nl_trend_options, by), "WHAT",
+    {"by", 0, NL_OPTION_CHOICE, NL_OWN(trend_options, by), "WHAT",
      "a point for each run (default), commit or day: the median of its runs", by_names},
-    {"window", 0, NL_OPTION_NUMBER, NL_OWN(nl_trend_options, window), "N",
+    {"window", 0, NL_OPTION_NUMBER, NL_OWN(trend_options, window), "N",
      "points searched for a change at once (default 50)", NULL},
-    {"magnitude", 0, NL_OPTION_TEXT, NL_OWN(nl_trend_options, magnitude), "SHARE",
+    {"magnitude", 0, NL_OPTION_TEXT, NL_OWN(trend_options, magnitude), "SHARE",
      "smallest change that counts, such as 2% (default)", NULL},
-    {"fail-on-change", 0, NL_OPTION_FLAG, NL_OWN(nl_trend_options, fail_on_change), NULL,
+    {"fail-on-change", 0, NL_OPTION_FLAG, NL_OWN(trend_options, fail_on_change), NULL,
      "exit with 1 if the metric changed for the worse", NULL},
-    {"alert", 0, NL_OPTION_TEXT, NL_OWN(nl_trend_options, alert), "COMMAND",
+    {"alert", 0, NL_OPTION_TEXT, NL_OWN(trend_options, alert), "COMMAND",
      "run this shell command, with the alert as JSON on its input, when the newest change is for "
      "the "
      "worse; once for each change",
      NULL},
-    {"webhook", 0, NL_OPTION_TEXT, NL_OWN(nl_trend_options, webhook), "URL",
+    {"webhook", 0, NL_OPTION_TEXT, NL_OWN(trend_options, webhook), "URL",
      "the same: send the JSON there by POST (curl does)", NULL},
     {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME", "only this table: changes or series",
      sections},
@@ -361,23 +374,22 @@ static bool find_series(struct trend *trend, struct nl_call *call, struct nl_led
 {
     struct nl_change_options options = NL_CHANGE_DEFAULTS;
     options.least = MIN_LEVEL;
-    if (!read_magnitude(nl_trend_own(call)->magnitude, &options.magnitude, err) ||
+    if (!read_magnitude(trend_own(call)->magnitude, &options.magnitude, err) ||
         !nl_ledger_series(ledger, call->argument[0], (const char *const *)call->argument + 1,
                           (size_t)call->count - 1, &trend->series, err))
         return false;
-    if (nl_trend_own(call)->window && nl_trend_own(call)->window < 5)
+    if (trend_own(call)->window && trend_own(call)->window < 5)
         return nl_fail(err, NL_USAGE, "--window: a change needs 5 points at least");
     if (!trend->series.count && !trend->series.without)
         return nl_fail(err, NL_IO, "the ledger has no runs; `neurolens add PROFILE` puts one in");
     if (!trend->series.count)
         return nl_fail(err, NL_IO, NOTHING);
-    options.window =
-        nl_trend_own(call)->window ? (size_t)nl_trend_own(call)->window : options.window;
-    make_points(trend, (enum by)nl_trend_own(call)->by, (size_t)call->settings.limit);
+    options.window = trend_own(call)->window ? (size_t)trend_own(call)->window : options.window;
+    make_points(trend, (enum by)trend_own(call)->by, (size_t)call->settings.limit);
     trend->word = call->argument[0];
     trend->less_is_worse = less_is_worse(call->argument[0], trend->series.name);
     trend->change_count = nl_change_points(trend->values, trend->count, &options, &trend->changes);
-    for (size_t i = 0; nl_trend_own(call)->fail_on_change && i < trend->change_count; i++)
+    for (size_t i = 0; trend_own(call)->fail_on_change && i < trend->change_count; i++)
         if (is_worse(trend, &trend->changes[i]))
             call->status = 1;
     return true;
@@ -405,7 +417,8 @@ static bool alert_of_change(const struct trend *trend, const struct nl_call *cal
                                    .before = c->before,
                                    .after = c->after,
                                    .unit = unit_of(trend->series.meaning)};
-    bool done = nl_trend_alert_send(&alert, call, err);
+    struct nl_trend_listeners listeners = {trend_own(call)->alert, trend_own(call)->webhook};
+    bool done = nl_trend_alert_send(&alert, &listeners, call, err);
     nl_buf_release(&out);
     return done;
 }
@@ -432,7 +445,7 @@ const struct nl_command nl_command_trend = {
     .usage = "METRIC [FILTER…]",
     .least = 1,
     .most = -1,
-    NL_DEFAULTS(nl_trend_options, 0),
+    NL_DEFAULTS(trend_options, 0),
     .tables = NL_TABLES(trend_options, nl_common_options),
     .help = "Plots METRIC over the runs in the order they were added (FILTERs select them, as in "
             "`ls`)\n"

@@ -102,24 +102,23 @@ static void put_alert(struct nl_buf *out, const struct nl_trend_alert *alert)
     nl_buf_char(out, '\n');
 }
 
-static bool send_all(const struct nl_trend_alert *alert, int text, const struct nl_call *call,
-                     struct nl_err *err)
+static bool send_all(const struct nl_trend_alert *alert, const struct nl_trend_listeners *to,
+                     int text, struct nl_job *job, struct nl_err *err)
 {
-    const struct nl_trend_options *own = nl_trend_own(call);
-    const char *command[] = {"sh", "-c", own->alert, NULL};
+    const char *command[] = {"sh", "-c", to->command, NULL};
     const char *post[] = {"curl",          "--silent", "--fail",
                           "--max-time",    "20",       "--output",
                           "/dev/null",     "--header", "Content-Type: application/json",
                           "--data-binary", "@-",       "--",
-                          own->webhook,    NULL};
-    return (!own->alert || send_by(&(struct sending){command, alert->sentence, text},
-                                   "the command of --alert", call->job, err)) &&
-           (!own->webhook || send_by(&(struct sending){post, alert->sentence, text},
-                                     "curl, for --webhook,", call->job, err));
+                          to->webhook,     NULL};
+    return (!to->command || send_by(&(struct sending){command, alert->sentence, text},
+                                    "the command of --alert", job, err)) &&
+           (!to->webhook || send_by(&(struct sending){post, alert->sentence, text},
+                                    "curl, for --webhook,", job, err));
 }
 
-static bool send_text(const struct nl_trend_alert *alert, const struct nl_call *call,
-                      struct nl_err *err)
+static bool send_text(const struct nl_trend_alert *alert, const struct nl_trend_listeners *to,
+                      struct nl_job *job, struct nl_err *err)
 {
     struct nl_buf out;
     nl_buf_init(&out, MAX_TEXT);
@@ -128,20 +127,20 @@ static bool send_text(const struct nl_trend_alert *alert, const struct nl_call *
     bool done = text >= 0 && write(text, out.ptr, out.len) == (ssize_t)out.len;
     if (!done)
         (void)nl_fail(err, NL_ENVIRONMENT, "no memory for an alert: %s", strerror(errno));
-    done = done && send_all(alert, text, call, err);
+    done = done && send_all(alert, to, text, job, err);
     if (text >= 0)
         close(text);
     nl_buf_release(&out);
     return done;
 }
 
-bool nl_trend_alert_send(const struct nl_trend_alert *alert, const struct nl_call *call,
-                         struct nl_err *err)
+bool nl_trend_alert_send(const struct nl_trend_alert *alert, const struct nl_trend_listeners *to,
+                         const struct nl_call *call, struct nl_err *err)
 {
     char line[MAX_LINE];
-    if (!nl_trend_own(call)->alert && !nl_trend_own(call)->webhook)
+    const char *url = to->webhook;
+    if (!to->command && !url)
         return true;
-    const char *url = nl_trend_own(call)->webhook;
     if (url && strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0)
         return nl_fail(err, NL_USAGE, "--webhook: '%s' does not begin with https:// or http://",
                        url);
@@ -153,7 +152,7 @@ bool nl_trend_alert_send(const struct nl_trend_alert *alert, const struct nl_cal
     const char *path = nl_arena_format(&arena, "%s/" TOLD_FILE, folder);
     alert_line(alert, line);
     bool told = was_told(path, line);
-    bool done = told || (send_text(alert, call, err) && remember(path, line, err));
+    bool done = told || (send_text(alert, to, call->job, err) && remember(path, line, err));
     if (told)
         nl_message_detail(call, "this change was reported before");
     nl_arena_free(&arena);

@@ -12,19 +12,10 @@
 
 #include "cli/command.h"
 
-/* The options of trend. */
-struct nl_trend_options {
-    int by;
-    int64_t window;
-    const char *magnitude;
-    bool fail_on_change;
-    const char *alert, *webhook;
+/* Who gets it; NULL = not asked for. */
+struct nl_trend_listeners {
+    const char *command, *webhook;
 };
-
-static inline const struct nl_trend_options *nl_trend_own(const struct nl_call *call)
-{
-    return call->own;
-}
 
 struct nl_trend_alert {
     const char *metric, *run, *sentence;
@@ -36,6 +27,7 @@ struct nl_trend_alert {
 /* Nothing when neither was asked for, or it was reported before. NL_ENVIRONMENT when the command
  * fails or the address does not answer: then the next call tries again. */
 NL_MUST_CHECK bool nl_trend_alert_send(const struct nl_trend_alert *alert,
+                                       const struct nl_trend_listeners *to,
                                        const struct nl_call *call, struct nl_err *err);
 
 #endif
