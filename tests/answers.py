@@ -1450,6 +1450,22 @@ def says_cut():
         check(any(note.startswith(says) for note in notes) == cut, name + (" is cut" if cut else " is whole") + ", in JSON", notes)
 
 
+def one_of_two_cut(folder):
+    """Of two files one is cut: that is the last of four notes, and stays, for there is nothing to be said about the files."""
+    trace, now = Trace(), 1000
+    for step in range(10):
+        trace.slice("user_annotation", "ProfilerStep#%d" % step, now, 2000)
+        for i in range(18):
+            trace.slice("cpu_op", "aten::conv2d", now + 2 + i * 2, 2)
+            trace.launch(now + 3 + i * 2, 1, now + 50 + i * 100, 100, "implicit_convolve_sgemm")
+        now += 2000
+    paths = [trace.write(folder, "whole.json"), trace.write(folder, "part.json", shift=5)]
+    with open(paths[1], "r+b") as file:
+        file.truncate(os.path.getsize(paths[1]) - 9)
+    notes = json.loads(run(paths, "--format", "json")[1])["result"]["answer"]["notes"]
+    check(len(notes) == 4 and notes[3].startswith("Cut: "), "one of two files is cut", notes)
+
+
 def kernels_missing(folder):
     """Launches without kernels, a cut file, a GPU that is named: no profile of the CPU alone, and the first line says what is missing."""
     launched = "GPU work was launched in 40 calls (cudaLaunchKernel), but its kernels are not in the file"
@@ -1673,6 +1689,7 @@ with tempfile.TemporaryDirectory() as scratch:
     execution_traces(scratch)
     ranks_of_benchmarks(scratch)
     says_cut()
+    one_of_two_cut(scratch)
     core_words(scratch)
     kernels_missing(scratch)
     operators_of_gpus(scratch)
