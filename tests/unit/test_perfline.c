@@ -77,6 +77,7 @@ static void frames(void)
          "/lib/a b.so"},
         {"7f00 work (/tmp/prog (deleted))", "work", "/tmp/prog (deleted)"},
         {"7f00 work", "work", ""},
+        {"7f00 work (inlined)", "work", ""},
         {"7f00 +0x1a (m)", "+0x1a", "m"},
         {"7f00 (m)", "", "m"},
         {"7f00", NULL, NULL},

@@ -202,7 +202,9 @@ bool perfline_frame(struct nl_str line, struct perfline_frame *frame)
     else
         open = 0;
     if (open) {
-        frame->module = (struct nl_str){line.ptr + open, line.len - open - 1};
+        struct nl_str module = {line.ptr + open, line.len - open - 1};
+        if (!nl_str_is(module, "inlined")) /* says how it was called, not from where */
+            frame->module = module;
         line = cut_space((struct nl_str){line.ptr, open - 1});
     }
     frame->symbol = without_offset(line); /* empty where a module follows at once */
