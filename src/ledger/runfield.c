@@ -15,15 +15,15 @@
 static const struct {
     const char *name;
     enum nl_field_kind kind;
-} own[] = {{"id", NL_FIELD_ID},
-           {"name", NL_FIELD_NAME},
-           {"added", NL_FIELD_ADDED},
-           {"tag", NL_FIELD_TAG},
-           {"tags", NL_FIELD_TAG},
-           {"finding", NL_FIELD_FINDING},
-           {"findings", NL_FIELD_FINDING},
-           {"anomaly", NL_FIELD_ANOMALY},
-           {"anomalies", NL_FIELD_ANOMALY}};
+} own_fields[] = {{"id", NL_FIELD_ID},
+                  {"name", NL_FIELD_NAME},
+                  {"added", NL_FIELD_ADDED},
+                  {"tag", NL_FIELD_TAG},
+                  {"tags", NL_FIELD_TAG},
+                  {"finding", NL_FIELD_FINDING},
+                  {"findings", NL_FIELD_FINDING},
+                  {"anomaly", NL_FIELD_ANOMALY},
+                  {"anomalies", NL_FIELD_ANOMALY}};
 
 /* Short words for facts. */
 static const struct {
@@ -121,9 +121,9 @@ bool nl_runfield_find(struct nl_ledger *ledger, const char *name, struct nl_fiel
     size_t count;
     int64_t facts;
     *known = true;
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (strcmp(own[i].name, name) == 0) {
-            *field = (struct nl_field){.kind = own[i].kind, .name = own[i].name};
+    for (size_t i = 0; i < sizeof own_fields / sizeof own_fields[0]; i++)
+        if (strcmp(own_fields[i].name, name) == 0) {
+            *field = (struct nl_field){.kind = own_fields[i].kind, .name = own_fields[i].name};
             return true;
         }
     if (!find_named(ledger, name, some, &count, arena, err))

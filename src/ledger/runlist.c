@@ -13,9 +13,9 @@
 #include "ledger/runhistory.h"
 #include "ledger/runfingerprint.h"
 
-#define MAX_SQL     NL_FILTER_SQL
-#define MAX_COLUMNS 40
-#define COUNTED     10000 /* runs beyond the limit */
+#define MAX_SQL          NL_FILTER_SQL
+#define MAX_COLUMNS      40
+#define MAX_COUNTED_RUNS 10000 /* runs beyond the limit */
 
 /* Shown when nothing else is asked for; columns that no run has a value for
  * are left out of text. */
@@ -138,8 +138,8 @@ static bool fact_cell(struct list *list, struct nl_result *result, int64_t run,
 }
 
 /* Tags, or causes of findings, joined. */
-static bool set_cell(struct list *list, struct nl_result *result, int64_t run,
-                     const struct nl_field *field, struct nl_cell *cell, struct nl_err *err)
+static bool joined_cell(struct list *list, struct nl_result *result, int64_t run,
+                        const struct nl_field *field, struct nl_cell *cell, struct nl_err *err)
 {
     bool ok = true;
     sqlite3_stmt *rows =
@@ -214,7 +214,7 @@ static bool add_run_row(struct list *list, struct nl_result *result, sqlite3_stm
             cells[i] = nl_cell_text(result, nl_str(date));
             break;
         case NL_FIELD_TAG:
-        case NL_FIELD_FINDING: done = set_cell(list, result, run, field, &cells[i], err); break;
+        case NL_FIELD_FINDING: done = joined_cell(list, result, run, field, &cells[i], err); break;
         case NL_FIELD_ANOMALY: done = anomaly_cell(list, result, run, &cells[i], err); break;
         case NL_FIELD_FACT:
             if (list->column_known[i])
@@ -249,7 +249,7 @@ static bool count_rest(struct list *list, struct nl_result *result, struct nl_er
     char count[NL_UNIT_TEXT];
     nl_buf_init(&sql, MAX_SQL);
     nl_buf_format(&sql, "SELECT count(*) FROM (SELECT 1 FROM runs r WHERE %s LIMIT %zu)",
-                  list->filter.where.ptr, result->rows + COUNTED + 1);
+                  list->filter.where.ptr, result->rows + MAX_COUNTED_RUNS + 1);
     sqlite3_stmt *rows = nl_runfilter_prepare(&list->filter, sql.ptr, 0, err);
     bool done = rows && sqlite3_step(rows) == SQLITE_ROW;
     uint64_t rest = done ? (uint64_t)sqlite3_column_int64(rows, 0) - result->rows : 0;
@@ -259,7 +259,8 @@ static bool count_rest(struct list *list, struct nl_result *result, struct nl_er
     if (rest)
         result->note = nl_arena_format(
             &result->arena, "… %s%s more runs; --all or --limit N shows them",
-            rest > COUNTED ? "over " : "", nl_format_count(count, rest > COUNTED ? COUNTED : rest));
+            rest > MAX_COUNTED_RUNS ? "over " : "",
+            nl_format_count(count, rest > MAX_COUNTED_RUNS ? MAX_COUNTED_RUNS : rest));
     return done;
 }
 
