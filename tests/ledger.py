@@ -264,7 +264,7 @@ def sweeping():
     tally.check("gc while others add", adding.returncode == again.returncode == 0 and
                 len(ls(ledger)) == 30 and not wrongs(ledger),
                 "%d; %s\n%s" % (len(ls(ledger)), wrongs(ledger), said))
-    # Into the bin and for good, over and over, while somebody adds it again and again.
+    # Into the trash and for good, over and over, while somebody adds it again and again.
     bad = ""
     for i in range(15):
         neurolens(["rm", "--ledger", ledger, "@", "@~1", "@~2"])
@@ -477,7 +477,7 @@ def fingerprints():
     tally.check("--update makes it anew", nearest(ledger, TRAIN, "--update")[0] == told[0])
     damaged_names(ledger, told)
     neurolens(["rm", "@", "--ledger", ledger])
-    tally.check("what is in the bin is not compared", nearest(ledger, TRAIN)[0] == [
+    tally.check("what is in the trash is not compared", nearest(ledger, TRAIN)[0] == [
         told[0][0], told[0][2]])
     neurolens(["gc", "--ledger", ledger])
     tally.check("and has no fingerprint after gc", len(prints_of(ledger)) == 2)

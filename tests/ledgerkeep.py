@@ -58,7 +58,7 @@ def answer(ledger, *words, status=0):
 
 
 def filled(name):
-    """A ledger of five runs with tags, notes, settings, one of them in the bin."""
+    """A ledger of five runs with tags, notes, settings, one of them in the trash."""
     ledger, files = place(name), copies(place(name + "-files"), 5)
     call(ledger, "add", *files, "--set", "batch_size=32")
     call(ledger, "tag", "@", "baseline", "feature/x")
@@ -160,7 +160,7 @@ def moved_away():
     for word in ("@", "@~1", "@~2", "@~3", "@~4", "@~5"):
         call(ledger, "rm", "@")
     call(ledger, "gc")
-    tally.check("gc empties the bin", artefacts(ledger) == [] and
+    tally.check("gc empties the trash", artefacts(ledger) == [] and
                 not glob.glob(os.path.join(ledger, "runs", "*")), artefacts(ledger))
 
 
@@ -177,7 +177,7 @@ def orphans():
     age(ledger)
     call(ledger, "gc")
     left = {os.path.basename(path) for path in artefacts(ledger)}
-    tally.check("gc removes the bin alone", len(names - left) == 2, names - left)
+    tally.check("gc removes the trash alone", len(names - left) == 2, names - left)
     call(ledger, "gc", "--orphans", "--dry-run")
     tally.check("--dry-run removes nothing",
                 left == {os.path.basename(path) for path in artefacts(ledger)})

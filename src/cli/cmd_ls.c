@@ -8,7 +8,7 @@
 
 struct ls_options {
     const char *sort, *columns;
-    bool bin;
+    bool trash;
 };
 
 static const struct ls_options *ls_own(const struct nl_call *call)
@@ -32,16 +32,16 @@ static bool list(const struct nl_call *call, struct nl_ledger *ledger, struct nl
                                       .sort = ls_own(call)->sort,
                                       .columns = ls_own(call)->columns,
                                       .limit = (uint64_t)call->settings.limit,
-                                      .bin = ls_own(call)->bin,
+                                      .trash = ls_own(call)->trash,
                                       .short_texts = eyes};
     if (!options.limit && eyes && !call->settings.all)
         options.limit = LS_ROWS;
     struct nl_result *result = nl_ledger_list(ledger, &options, err);
     if (!result)
         return false;
-    const char *none = ls_own(call)->bin ? "the trash is empty"
-                       : call->count     ? "no run matches"
-                                         : "no runs; `neurolens add PROFILE` puts one in";
+    const char *none = ls_own(call)->trash ? "the trash is empty"
+                       : call->count       ? "no run matches"
+                                           : "no runs; `neurolens add PROFILE` puts one in";
     bool done = nl_ledgercall_print(call, result, result->rows ? NULL : none, err);
     nl_result_free(result);
     return done;
@@ -96,8 +96,8 @@ static const struct nl_option ls_options[] = {
      "at most N runs (default: 50 in text and md)", NULL},
     {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "every run, and columns without a value",
      NULL},
-    {"trash", 0, NL_OPTION_FLAG, NL_OWN(ls_options, bin), NULL, "the runs in the trash", NULL},
-    {"bin", 0, NL_OPTION_FLAG, NL_OWN(ls_options, bin), NULL, NULL, NULL}, /* its former name */
+    {"trash", 0, NL_OPTION_FLAG, NL_OWN(ls_options, trash), NULL, "the runs in the trash", NULL},
+    {"bin", 0, NL_OPTION_FLAG, NL_OWN(ls_options, trash), NULL, NULL, NULL}, /* its former name */
     NL_OPTIONS_END,
 };
 

@@ -162,7 +162,7 @@ static bool rm_run(struct nl_call *call, struct nl_err *err)
     struct nl_ledger_run *runs = nl_zalloc(count * sizeof *runs);
     struct nl_ledger *ledger = nl_ledgercall_open(call, NL_LEDGER_WRITE, err);
     bool done = ledger && find_all(call, ledger, runs, err) &&
-                nl_ledger_bin(ledger, runs, count, restore, call->line, err);
+                nl_ledger_trash(ledger, runs, count, restore, call->line, err);
     nl_ledger_close(ledger);
     if (done) {
         snprintf(line, sizeof line, "%zu run%s %s the trash%s", count, count == 1 ? "" : "s",

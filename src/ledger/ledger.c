@@ -274,7 +274,7 @@ bool nl_ledger_begins_id(const char *word)
     return word[len] == '\0' && len >= MIN_HEX && len < NL_RUNDOC_ID;
 }
 
-/* Takes the row (run, id, binned) when there is one. */
+/* Takes the row (run, id, in the trash) when there is one. */
 static bool read_run_row(struct nl_ledger *ledger, sqlite3_stmt *rows, struct nl_ledger_run *run,
                          bool *found, struct nl_err *err)
 {
@@ -283,14 +283,14 @@ static bool read_run_row(struct nl_ledger *ledger, sqlite3_stmt *rows, struct nl
     if (*found) {
         run->run = sqlite3_column_int64(rows, 0);
         snprintf(run->id, sizeof run->id, "%s", (const char *)sqlite3_column_text(rows, 1));
-        run->binned = sqlite3_column_int(rows, 2) != 0;
+        run->in_trash = sqlite3_column_int(rows, 2) != 0;
     }
     if (rows)
         sqlite3_reset(rows);
     return ok;
 }
 
-static bool find_by_age(struct nl_ledger *ledger, const char *word, bool binned,
+static bool find_by_age(struct nl_ledger *ledger, const char *word, bool in_trash,
                         struct nl_ledger_run *run, bool *found, struct nl_err *err)
 {
     int64_t back = 0;
@@ -305,11 +305,11 @@ static bool find_by_age(struct nl_ledger *ledger, const char *word, bool binned,
                                         "SELECT run, id, removed_ns IS NOT NULL FROM runs "
                                         "WHERE (removed_ns IS NOT NULL) = ?1 "
                                         "ORDER BY run DESC LIMIT 1 OFFSET ?2",
-                                        "ii", (int64_t)binned, back),
+                                        "ii", (int64_t)in_trash, back),
                         run, found, err);
 }
 
-static bool find_by_tag(struct nl_ledger *ledger, const char *word, bool binned,
+static bool find_by_tag(struct nl_ledger *ledger, const char *word, bool in_trash,
                         struct nl_ledger_run *run, bool *found, struct nl_err *err)
 {
     return read_run_row(ledger,
@@ -318,7 +318,7 @@ static bool find_by_tag(struct nl_ledger *ledger, const char *word, bool binned,
                                         "JOIN tags USING (run) WHERE tag = ?1 "
                                         "AND (removed_ns IS NOT NULL) = ?2 "
                                         "ORDER BY given DESC, run DESC LIMIT 1",
-                                        "ti", word, (int64_t)binned),
+                                        "ti", word, (int64_t)in_trash),
                         run, found, err);
 }
 
@@ -345,7 +345,7 @@ static bool list_candidates(struct nl_ledger *ledger, const char *low, const cha
     return rows && ok;
 }
 
-static bool find_by_id(struct nl_ledger *ledger, const char *word, bool binned,
+static bool find_by_id(struct nl_ledger *ledger, const char *word, bool in_trash,
                        struct nl_ledger_run *run, bool *found, struct nl_err *err)
 {
     char low[NL_RUNDOC_ID], high[NL_RUNDOC_ID + 1];
@@ -357,7 +357,7 @@ static bool find_by_id(struct nl_ledger *ledger, const char *word, bool binned,
     if (!nl_ledgerdb_number(ledger, &count, 0, err,
                             "SELECT count(*) FROM (SELECT 1 FROM runs WHERE id >= ?1 AND id < ?2 "
                             "AND (removed_ns IS NOT NULL) = ?3 LIMIT 2)",
-                            "tti", low, high, (int64_t)binned))
+                            "tti", low, high, (int64_t)in_trash))
         return false;
     if (count > 1) {
         struct nl_buf list;
@@ -372,20 +372,20 @@ static bool find_by_id(struct nl_ledger *ledger, const char *word, bool binned,
         nl_ledgerdb_ask(ledger, err,
                         "SELECT run, id, removed_ns IS NOT NULL FROM runs "
                         "WHERE id >= ?1 AND id < ?2 AND (removed_ns IS NOT NULL) = ?3",
-                        "tti", low, high, (int64_t)binned),
+                        "tti", low, high, (int64_t)in_trash),
         run, found, err);
 }
 
 /* Why nothing was found, with the next step. */
-static bool not_found(struct nl_ledger *ledger, const char *word, bool binned, struct nl_err *err)
+static bool not_found(struct nl_ledger *ledger, const char *word, bool in_trash, struct nl_err *err)
 {
     int64_t count;
     if (!nl_ledgerdb_number(ledger, &count, 0, err,
                             "SELECT count(*) FROM runs WHERE (removed_ns IS NOT NULL) = ?1", "i",
-                            (int64_t)binned))
+                            (int64_t)in_trash))
         return false;
     nl_err_at(err, ledger->folder, -1);
-    if (binned)
+    if (in_trash)
         return nl_fail(err, NL_IO, "no run '%s' in the trash; `neurolens ls --trash` lists it",
                        word);
     if (count == 0)
@@ -401,21 +401,21 @@ static bool not_found(struct nl_ledger *ledger, const char *word, bool binned, s
                    word);
 }
 
-bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool binned,
+bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool in_trash,
                     struct nl_ledger_run *run, struct nl_err *err)
 {
     bool found = false;
     if (word[0] == '@') {
-        if (!find_by_age(ledger, word, binned, run, &found, err))
+        if (!find_by_age(ledger, word, in_trash, run, &found, err))
             return false;
     } else {
-        if (!find_by_tag(ledger, word, binned, run, &found, err))
+        if (!find_by_tag(ledger, word, in_trash, run, &found, err))
             return false;
         if (!found && nl_ledger_begins_id(word) &&
-            !find_by_id(ledger, word, binned, run, &found, err))
+            !find_by_id(ledger, word, in_trash, run, &found, err))
             return false;
     }
-    return found || not_found(ledger, word, binned, err);
+    return found || not_found(ledger, word, in_trash, err);
 }
 
 bool nl_ledger_short_id(struct nl_ledger *ledger, const char *id, char text[NL_RUNDOC_ID],

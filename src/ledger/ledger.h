@@ -52,16 +52,16 @@ NL_MUST_CHECK bool nl_ledger_sync(const char *folder, struct nl_err *err);
 struct nl_ledger_run {
     int64_t run; /* key of its rows */
     char id[NL_RUNDOC_ID];
-    bool binned; /* removed, but not yet for good */
+    bool in_trash; /* removed, but not yet for good */
 };
 
 /*
  * The run that `word` names: `@` the newest, `@~3` three before it, 6 or more hex digits its id
  * begins with, or a tag (of several runs the one that was given it last). Tags win over ids. The
- * bin is looked at only with `binned`, and then nothing else. NL_IO when nothing has that name;
+ * trash is looked at only with `in_trash`, and then nothing else. NL_IO when nothing has that name;
  * NL_USAGE when several ids begin so (they are listed).
  */
-NL_MUST_CHECK bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool binned,
+NL_MUST_CHECK bool nl_ledger_find(struct nl_ledger *ledger, const char *word, bool in_trash,
                                   struct nl_ledger_run *run, struct nl_err *err);
 
 /* Are these hex digits, enough of them, that an id can begin with? */

@@ -1,4 +1,4 @@
-/* The sweep: first the bin, then artefacts by what the rows say. */
+/* The sweep: first the trash, then artefacts by what the rows say. */
 #define _GNU_SOURCE
 #include "ledger/ledgergc.h"
 
@@ -26,7 +26,7 @@ struct broom {
 
 enum standing { NEEDED, RELEASED, ORPHAN };
 
-/* In a dry sweep the bin is still full: what only runs in it need counts as released. */
+/* In a dry sweep the trash is still full: what only runs in it need counts as released. */
 static bool standing_of(struct broom *broom, const char *sha256, enum standing *standing,
                         struct nl_err *err)
 {
@@ -128,9 +128,9 @@ static bool remove_cards(struct nl_ledger *ledger, struct nl_err *err)
     return rows && ok;
 }
 
-/* Remembers what the runs in the bin keep, then lets go of them. Rows go before artefacts: a run
- * that can be taken back from the bin is whole at any moment. */
-static bool empty_bin(struct nl_ledger *ledger, struct nl_err *err)
+/* Remembers what the runs in the trash keep, then lets go of them. Rows go before artefacts: a run
+ * that can be taken back from the trash is whole at any moment. */
+static bool empty_trash(struct nl_ledger *ledger, struct nl_err *err)
 {
     if (!nl_ledgerdb_begin(ledger, err))
         return false;
@@ -146,17 +146,17 @@ static bool empty_bin(struct nl_ledger *ledger, struct nl_err *err)
 bool nl_ledger_sweep(struct nl_ledger *ledger, const struct nl_ledger_sweep_options *options,
                      struct nl_ledger_sweep *sweep, struct nl_err *err)
 {
-    int64_t binned;
+    int64_t runs;
     struct broom broom = {.ledger = ledger,
                           .options = options,
                           .sweep = sweep,
                           .now_s = nl_calendar_ns() / 1000000000};
     *sweep = (struct nl_ledger_sweep){0};
-    if (!nl_ledgerdb_number(ledger, &binned, 0, err,
+    if (!nl_ledgerdb_number(ledger, &runs, 0, err,
                             "SELECT count(*) FROM runs WHERE removed_ns IS NOT NULL", "") ||
-        (!options->dry && !empty_bin(ledger, err)))
+        (!options->dry && !empty_trash(ledger, err)))
         return false;
-    sweep->runs = (uint64_t)binned;
+    sweep->runs = (uint64_t)runs;
     sweep_temporaries(&broom);
     if (options->dry)
         return nl_artefact_walk(ledger->folder, sweep_artefact, &broom, err);

@@ -1,6 +1,6 @@
 /*
- * ledgergc — what the ledger let go of is removed: runs in the bin with their artefacts, documents
- * that a newer one replaced, and temporary files of writers that died.
+ * ledgergc — what the ledger let go of is removed: runs in the trash with their artefacts,
+ * documents that a newer one replaced, and temporary files of writers that died.
  *
  * An artefact that no run needs goes only when the database says that a command let go of it (table
  * `released`). Any other artefact without a run is left alone and counted as an orphan: it may be
@@ -20,7 +20,7 @@
 #define NL_LEDGER_YOUNG_S 600 /* an artefact as young as that may wait for its run */
 
 struct nl_ledger_sweep {
-    uint64_t runs;                      /* emptied from the bin */
+    uint64_t runs;                      /* emptied from the trash */
     uint64_t artefacts, artefact_bytes; /* removed, and their size on the disk */
     uint64_t kept, kept_bytes;
     uint64_t orphans,

@@ -3,7 +3,7 @@
  *
  * Runs that INTO does not have are copied whole: artefacts (checked on the way), rows, tags, notes,
  * settings, findings, provenance, fingerprint. Runs that both have are the same content: INTO's
- * document stays, and it gets the other's tags, notes and provenance. Runs in FROM's bin are left
+ * document stays, and it gets the other's tags, notes and provenance. Runs in FROM's trash are left
  * out. A tag that both use means the run that got it last; FROM's order comes after INTO's. FROM is
  * not changed.
  */

@@ -16,7 +16,7 @@ static const char *const steps[] = {
     "  form TEXT NOT NULL CHECK(form IN ('profile', 'document'))," /* as which it came */
     "  input TEXT NOT NULL," /* SHA-256 over all files of the word that was added */
     "  added_ns INTEGER NOT NULL,"
-    "  removed_ns INTEGER);" /* when it went to the bin; NULL = it did not */
+    "  removed_ns INTEGER);" /* when it went to the trash; NULL = it did not */
     "CREATE INDEX runs_by_input ON runs(input);"
     "CREATE INDEX runs_in_bin ON runs(removed_ns) WHERE removed_ns IS NOT NULL;"
     /* Names of facts are few and facts are many. */

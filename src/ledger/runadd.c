@@ -56,7 +56,7 @@ static void pass_turn(struct adding *adding)
 /* A run that holds this content, and what was said about it. */
 struct there {
     int64_t run; /* 0 = none */
-    bool binned;
+    bool in_trash;
     char id[NL_RUNDOC_ID];
     struct nl_rundoc_setting *settings;
     size_t count, cap;
@@ -90,7 +90,7 @@ static bool find_run(struct nl_ledger *ledger, struct there *there, const char *
     if (rows && nl_ledgerdb_next(err, ledger, rows, &ok)) {
         there->run = sqlite3_column_int64(rows, 0);
         snprintf(there->id, sizeof there->id, "%s", (const char *)sqlite3_column_text(rows, 1));
-        there->binned = sqlite3_column_int(rows, 2) != 0;
+        there->in_trash = sqlite3_column_int(rows, 2) != 0;
         sqlite3_reset(rows);
     }
     return rows && ok && (!there->run || read_settings(ledger, there, err));
@@ -165,8 +165,8 @@ struct one {
     struct nl_add_result *result;
 };
 
-/* Back from the bin, if it is still there: *again when gc was faster. */
-static bool take_from_bin(struct one *one, bool *again, struct nl_err *err)
+/* Back from the trash, if it is still there: *again when gc was faster. */
+static bool take_from_trash(struct one *one, bool *again, struct nl_err *err)
 {
     struct nl_ledger *ledger = one->ledger;
     if (!nl_ledgerdb_begin(ledger, err))
@@ -186,8 +186,8 @@ static bool nothing_new(struct one *one, bool *again, struct nl_err *err)
     one->result->outcome = NL_ADD_THERE;
     snprintf(one->result->id, sizeof one->result->id, "%s", one->there.id);
     wait_turn(one->adding, one->index);
-    if (one->there.binned)
-        return take_from_bin(one, again, err);
+    if (one->there.in_trash)
+        return take_from_trash(one, again, err);
     /* Others may have removed it since we looked. */
     bool done = nl_ledgerdb_number(one->ledger, &count, 0, err,
                                    "SELECT count(*) FROM runs WHERE run = ?1", "i", one->there.run);
@@ -223,7 +223,7 @@ static bool store_run(struct one *one, bool *again, struct nl_err *err)
         done = nl_fail(err, NL_ENVIRONMENT, "another process keeps removing artefacts; try again");
     snprintf(one->result->id, sizeof one->result->id, "%s", one->load.id);
     one->result->outcome = one->there.run ? NL_ADD_UPDATED : NL_ADD_ADDED;
-    one->result->restored = one->there.binned;
+    one->result->restored = one->there.in_trash;
     one->result->settings = one->there.run ? one->news : one->load.setting_count;
     one->result->findings = one->load.findings != NULL;
     return done;

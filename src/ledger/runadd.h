@@ -6,7 +6,7 @@
  * order, each in one transaction after its artefacts are on the disk; nothing is reported before
  * all of it is synced. Small files are read more at a time than there are threads, as they wait for
  * the disk most. What fails does not disturb the others. The same content again is the same run: it
- * is found by its digest without being read again, comes back from the bin if it was there, and
+ * is found by its digest without being read again, comes back from the trash if it was there, and
  * takes what is newly said about it.
  *
  * Metadata: `settings` win over the file, which wins over neurolens.yaml next to it.
@@ -39,7 +39,7 @@ enum nl_add_outcome {
 
 struct nl_add_result {
     enum nl_add_outcome outcome;
-    bool restored; /* came back from the bin */
+    bool restored; /* came back from the trash */
     char id[NL_RUNDOC_ID], short_id[NL_RUNDOC_ID];
     size_t settings;         /* values newly taken from --set and neurolens.yaml */
     bool trace, findings;    /* what was kept in addition to the document */

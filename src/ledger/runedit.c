@@ -1,4 +1,4 @@
-/* Tags, notes and the bin. */
+/* Tags, notes and the trash. */
 #define _GNU_SOURCE
 #include "ledger/runedit.h"
 
@@ -180,8 +180,8 @@ bool nl_ledger_note(struct nl_ledger *ledger, const struct nl_ledger_run *run, c
     return done;
 }
 
-bool nl_ledger_bin(struct nl_ledger *ledger, const struct nl_ledger_run *runs, size_t count,
-                   bool restore, const char *command, struct nl_err *err)
+bool nl_ledger_trash(struct nl_ledger *ledger, const struct nl_ledger_run *runs, size_t count,
+                     bool restore, const char *command, struct nl_err *err)
 {
     if (!nl_ledgerdb_begin(ledger, err))
         return false;

@@ -1,5 +1,5 @@
 /*
- * runedit — what people do with a run that is there: tags, notes, the bin. Each is one
+ * runedit — what people do with a run that is there: tags, notes, the trash. Each is one
  * transaction, with a line of provenance. `command` is the command line; secrets are taken out
  * here, as they are of notes.
  */
@@ -34,9 +34,9 @@ NL_MUST_CHECK bool nl_ledger_note(struct nl_ledger *ledger, const struct nl_ledg
                                   const char *text, int64_t start_ns, int64_t end_ns,
                                   const char *command, struct nl_err *err);
 
-/* Into the bin, or back from it. Runs that are there already are left as they are. */
-NL_MUST_CHECK bool nl_ledger_bin(struct nl_ledger *ledger, const struct nl_ledger_run *runs,
-                                 size_t count, bool restore, const char *command,
-                                 struct nl_err *err);
+/* Into the trash, or back from it. Runs that are there already are left as they are. */
+NL_MUST_CHECK bool nl_ledger_trash(struct nl_ledger *ledger, const struct nl_ledger_run *runs,
+                                   size_t count, bool restore, const char *command,
+                                   struct nl_err *err);
 
 #endif

@@ -340,10 +340,10 @@ void nl_runfilter_release(struct nl_runfilter *filter)
     nl_arena_free(&filter->arena);
 }
 
-bool nl_runfilter_add(struct nl_runfilter *filter, const char *const *words, size_t count, bool bin,
-                      struct nl_err *err)
+bool nl_runfilter_add(struct nl_runfilter *filter, const char *const *words, size_t count,
+                      bool trash, struct nl_err *err)
 {
-    nl_buf_format(&filter->where, "r.removed_ns IS %sNULL", bin ? "NOT " : "");
+    nl_buf_format(&filter->where, "r.removed_ns IS %sNULL", trash ? "NOT " : "");
     if (count > NL_MAX_FILTERS)
         return nl_fail(err, NL_USAGE, "more than %d filters", NL_MAX_FILTERS);
     for (size_t i = 0; i < count; i++)

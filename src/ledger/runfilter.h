@@ -3,7 +3,7 @@
  * condition on `runs r` with values bound to it. Private to ledger/.
  *
  *     nl_runfilter_init(&filter, ledger)
- *     nl_runfilter_add(&filter, words, count, bin, &err)
+ *     nl_runfilter_add(&filter, words, count, trash, &err)
  *     nl_runfilter_prepare(&filter, "SELECT … WHERE " + filter.where, 0, &err)
  *     nl_runfilter_release(&filter)
  */
@@ -44,10 +44,10 @@ struct nl_runfilter {
 void nl_runfilter_init(struct nl_runfilter *filter, struct nl_ledger *ledger);
 void nl_runfilter_release(struct nl_runfilter *filter);
 
-/* All of them hold together; `bin`: of the runs in the bin instead.
+/* All of them hold together; `trash`: of the runs in the trash instead.
  * NL_USAGE for what is no filter. */
 NL_MUST_CHECK bool nl_runfilter_add(struct nl_runfilter *filter, const char *const *words,
-                                    size_t count, bool bin, struct nl_err *err);
+                                    size_t count, bool trash, struct nl_err *err);
 
 /* Compiles a statement with the values from `first` on. */
 sqlite3_stmt *nl_runfilter_prepare(struct nl_runfilter *filter, const char *sql, size_t first,

@@ -5,7 +5,7 @@
  * The same workload: equal name, command, model, phase, precision, batch size, sequence length,
  * backend, devices and host, as far as the ledger knows them (what neither has is equal, too).
  * Where no name, command or model is known, the name of the file without its digits stands for
- * them. Runs in the bin are no history.
+ * them. Runs in the trash are no history.
  *
  *     nl_runhistory_of(ledger, run, &who, &arena, &err)            who a run of the ledger is, or
  *     nl_runhistory_take(&who, "workload.model", "bert")           … said fact by fact

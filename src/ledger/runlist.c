@@ -292,7 +292,7 @@ static bool add_run_rows(struct list *list, struct nl_result *result, struct nl_
 static bool add_filters(struct list *list, struct nl_err *err)
 {
     return nl_runfilter_add(&list->filter, list->options->filters, list->options->filter_count,
-                            list->options->bin, err);
+                            list->options->trash, err);
 }
 
 static struct list *list_new(struct nl_ledger *ledger, const struct nl_list_options *options)

@@ -15,14 +15,14 @@
 
 struct nl_ledger_fingerprint_row; /* ledger/runfingerprint.h */
 
-/* Zeroed = all runs but those in the bin, the newest first, with the usual columns. */
+/* Zeroed = all runs but those in the trash, the newest first, with the usual columns. */
 struct nl_list_options {
     const char *const *filters;
     size_t filter_count;
     const char *sort;    /* name of a field, "-NAME" = the largest first; NULL = the newest first */
     const char *columns; /* names joined with commas; "+NAME,…" beside the usual ones; or NULL */
     uint64_t limit;      /* rows; 0 = all. The note says how many there are besides */
-    bool bin;            /* those in the bin instead */
+    bool trash;          /* those in the trash instead */
     bool short_texts;    /* ids and dates for eyes */
 };
 

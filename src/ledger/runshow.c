@@ -219,7 +219,7 @@ static bool headline(struct nl_ledger *ledger, const struct nl_ledger_run *run,
             &report->arena, "%s  %s  added %s%s%s%s", id,
             (const char *)sqlite3_column_text(rows, 0),
             nl_runfield_date(date, sqlite3_column_int64(rows, 1)), tags ? "  tagged " : "",
-            tags ? tags : "", run->binned ? "  in the trash" : "");
+            tags ? tags : "", run->in_trash ? "  in the trash" : "");
         report->headlines[report->headline_count++] =
             nl_arena_format(&report->arena, "id %s", run->id);
         sqlite3_reset(rows);

@@ -198,7 +198,7 @@ static void finds_runs_by_name(void)
     nl_ledger_close(ledger);
 }
 
-static void the_bin_hides_runs(void)
+static void the_trash_hides_runs(void)
 {
     struct nl_ledger_run run = {0};
     struct nl_ledger_sweep sweep;
@@ -206,13 +206,13 @@ static void the_bin_hides_runs(void)
     REQUIRE(ledger);
     add_run(ledger, "aaaaaa10000000000000000000000000", "base");
     CHECK(nl_ledger_find(ledger, "base", false, &run, &err));
-    CHECK(nl_ledger_bin(ledger, &run, 1, false, "rm", &err));
+    CHECK(nl_ledger_trash(ledger, &run, 1, false, "rm", &err));
     CHECK(!nl_ledger_find(ledger, "base", false, &run, &err));
-    CHECK(nl_ledger_find(ledger, "base", true, &run, &err) && run.binned);
-    CHECK(nl_ledger_bin(ledger, &run, 1, true, "rm --restore", &err));
-    CHECK(nl_ledger_find(ledger, "@", false, &run, &err) && !run.binned);
+    CHECK(nl_ledger_find(ledger, "base", true, &run, &err) && run.in_trash);
+    CHECK(nl_ledger_trash(ledger, &run, 1, true, "rm --restore", &err));
+    CHECK(nl_ledger_find(ledger, "@", false, &run, &err) && !run.in_trash);
     CHECK_INT(number(ledger, "SELECT count(*) FROM provenance"), 2);
-    CHECK(nl_ledger_bin(ledger, &run, 1, false, "rm", &err));
+    CHECK(nl_ledger_trash(ledger, &run, 1, false, "rm", &err));
     CHECK(nl_ledger_sweep(ledger, &(struct nl_ledger_sweep_options){.dry = true}, &sweep, &err));
     CHECK_INT(sweep.runs, 1);
     CHECK_INT(number(ledger, "SELECT count(*) FROM runs"), 1);
@@ -398,7 +398,7 @@ static void tells_of_runs_that_went(void)
     REQUIRE(nl_ledger_find(ledger, "@", false, &run, &err));
     CHECK(nl_ledgerdb_do(ledger, &err, "DELETE FROM runs", ""));
     for (int again = 0; again < 2; again++) {
-        CHECK(!nl_ledger_bin(ledger, &run, 1, false, "test", &err));
+        CHECK(!nl_ledger_trash(ledger, &run, 1, false, "test", &err));
         CHECK_INT(err.code, NL_IO);
         nl_err_clear(&err);
         CHECK(!nl_ledger_tag(ledger, &run, tags, 1, NL_TAG_ADD, "test", &change, &err));
@@ -434,7 +434,7 @@ static int in_a_folder(int argc, char **argv)
         {"a failed step changes nothing", a_failed_step_changes_nothing},
         {"refuses what is newer or foreign", refuses_what_is_newer_or_foreign},
         {"finds runs by name", finds_runs_by_name},
-        {"the bin hides runs", the_bin_hides_runs},
+        {"the trash hides runs", the_trash_hides_runs},
         {"keeps artefacts", keeps_artefacts},
         {"refuses damaged artefacts", refuses_damaged_artefacts},
         {"sweeps old artefacts only", sweeps_old_artefacts_only},
