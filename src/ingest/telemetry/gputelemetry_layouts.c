@@ -14,20 +14,21 @@
 
 /* ---- nvidia-smi --query-gpu ---- */
 
-#define DESCRIBED 64 /* devices whose description is not repeated if it is the same */
+#define MAX_DESCRIBED 64 /* devices whose description is not repeated if it is the same */
+#define MAX_UUIDS     64 /* devices of a file that does not number them */
 
 struct query {
     struct csvread csv;
     int time, device, name, uuid;
     bool header;
     struct nl_arena arena;
-    struct nl_str uuids[64];
+    struct nl_str uuids[MAX_UUIDS];
     size_t uuid_count;
     struct query_column {
         struct nl_str name, unit;
         char room[16]; /* of a name where the file has none */
     } columns[TELEMETRY_COLUMNS];
-    uint64_t described[DESCRIBED]; /* per device: hash of its last description */
+    uint64_t described[MAX_DESCRIBED]; /* per device: hash of its last description */
 };
 
 /* Columns have numbers where the file has no header. */
@@ -77,7 +78,7 @@ static int64_t device_of(struct query *q)
     for (size_t i = 0; i < q->uuid_count; i++)
         if (nl_str_eq(q->uuids[i], uuid))
             return (int64_t)i;
-    if (q->uuid_count == 64)
+    if (q->uuid_count == MAX_UUIDS)
         return NL_NULL_I64;
     q->uuids[q->uuid_count] =
         (struct nl_str){nl_arena_text(&q->arena, uuid.ptr, uuid.len), uuid.len};
@@ -92,9 +93,9 @@ static void describe_device(struct telemetry *t, struct query *q, int64_t device
         return;
     uint64_t told[2] = {nl_hash(name.ptr, name.len), nl_hash(uuid.ptr, uuid.len)};
     uint64_t hash = nl_hash(told, sizeof told);
-    if (device < DESCRIBED && q->described[device] == hash)
+    if (device < MAX_DESCRIBED && q->described[device] == hash)
         return;
-    if (device < DESCRIBED)
+    if (device < MAX_DESCRIBED)
         q->described[device] = hash;
     struct nl_device_row *row =
         nl_builder_device_row(t->builder, nl_builder_device(t->builder, t->source, device, device));
