@@ -241,5 +241,31 @@ static void values(void)
     }
 }
 
+/* Numbers of devices end at the same one in all layouts. */
+static void last_device(void)
+{
+    static const char *const texts[] = {
+        "timestamp, index, utilization.gpu [%]\n"
+        "2024/10/29 19:00:23.000, 4095, 5 %\n2024/10/29 19:00:23.000, 4096, 6 %\n",
+        "# gpu   pwr\n# Idx     W\n 4095 50\n 4096 51\n",
+        "DCGM_FI_DEV_SM_CLOCK{gpu=\"4095\"} 1\nDCGM_FI_DEV_SM_CLOCK{gpu=\"4096\"} 2\n",
+        "I20250810 12:00:10.000002 78 Logger.cpp:52] time = 2025-08-10T12:00:10.250Z data = "
+        "{\"device\":4095,\"gpu_frequency_mhz\":1410}\n"
+        "I20250810 12:00:10.000002 78 Logger.cpp:52] time = 2025-08-10T12:00:10.250Z data = "
+        "{\"device\":4096,\"gpu_frequency_mhz\":1411}\n",
+        "nvbandwidth Version: v0.5\n\nDevice 4095: A\nDevice 4096: B\n\nRunning a.\n"
+        "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n           0\n 0     26.03\n"};
+    for (size_t i = 0; i < CHECK_LENGTH(texts); i++) {
+        struct nl_trace *t = load(texts[i]);
+        int64_t last = -1;
+        check_case(texts[i]);
+        REQUIRE(t);
+        for (uint32_t row = 0; row < t->device.rows; row++)
+            last = t->device.ordinal[row] > last ? t->device.ordinal[row] : last;
+        CHECK_INT(last, TELEMETRY_MAX_DEVICES - 1);
+        nl_trace_free(t);
+    }
+}
+
 CHECK_MAIN("telemetry", {"times", all_times}, {"kinds of files", kinds},
-           {"values of small tables", values})
+           {"values of small tables", values}, {"the last device", last_device})

@@ -12,7 +12,8 @@
 #include "base/stream.h"
 #include "ingest/ingest.h"
 
-#define TELEMETRY_COLUMNS 256
+#define TELEMETRY_COLUMNS     256
+#define TELEMETRY_MAX_DEVICES 4096
 
 struct telemetry {
     struct nl_builder *builder;
@@ -53,6 +54,11 @@ NL_MUST_CHECK bool telemetry_bandwidth(struct telemetry *t, struct nl_stream *st
                                        struct nl_err *err);
 NL_MUST_CHECK bool telemetry_bandwidth_json(struct telemetry *t, struct nl_stream *stream,
                                             struct nl_err *err);
+/* Can a device have that number? */
+static inline bool telemetry_is_device(int64_t number)
+{
+    return number >= 0 && number < TELEMETRY_MAX_DEVICES;
+}
 /* Is a line a sample of dynolog's log? */
 bool telemetry_is_dynolog(struct nl_str line);
 

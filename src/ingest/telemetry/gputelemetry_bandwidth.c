@@ -60,7 +60,7 @@ static void name_device(struct bandwidth *b, int64_t device, struct nl_str name)
         if (name.ptr[i] == ' ' && name.ptr[i + 1] == '(' && name.ptr[name.len - 1] == ')' &&
             memchr(name.ptr + i, ':', name.len - i))
             name.len = i;
-    if (device < 0 || device > 4096)
+    if (!telemetry_is_device(device))
         return;
     struct nl_device_row *row =
         nl_builder_device_row(t->builder, nl_builder_device(t->builder, t->source, device, device));

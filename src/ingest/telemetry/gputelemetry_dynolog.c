@@ -48,12 +48,12 @@ static bool device_in(struct nl_str json, int64_t *device)
     while (object && jsonpull_member(&reader)) {
         bool named = nl_str_is(reader.text, "device");
         (void)jsonpull_next(&reader);
-        if (!named || !jsonpull_i64(&reader, device) || *device < 0 || *device > 4096)
+        if (!named || !jsonpull_i64(&reader, device) || !telemetry_is_device(*device))
             jsonpull_skip(&reader);
     }
     bool whole = object && !reader.problem;
     jsonpull_release(&reader);
-    if (*device < 0 || *device > 4096)
+    if (!telemetry_is_device(*device))
         *device = NL_NULL_I64;
     return whole;
 }

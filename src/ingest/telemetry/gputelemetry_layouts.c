@@ -70,7 +70,7 @@ static void take_header(struct query *q)
 static int64_t device_of(struct query *q)
 {
     int64_t device;
-    if (csvread_i64(csvread_cell(&q->csv, q->device), &device) && device >= 0 && device < 4096)
+    if (csvread_i64(csvread_cell(&q->csv, q->device), &device) && telemetry_is_device(device))
         return device;
     struct nl_str uuid = csvread_trimmed(csvread_cell(&q->csv, q->uuid));
     if (!uuid.len)
@@ -282,8 +282,8 @@ static void dmon_row(struct telemetry *t, struct table *table, struct nl_str lin
     struct nl_str words[TELEMETRY_COLUMNS] = {{0}};
     int count = textlines_words(line, words, TELEMETRY_COLUMNS);
     int64_t device;
-    if (!is_row(table, count) || !csvread_i64(words[table->device], &device) || device < 0 ||
-        device > 4096) {
+    if (!is_row(table, count) || !csvread_i64(words[table->device], &device) ||
+        !telemetry_is_device(device)) {
         t->strange++;
         return;
     }
@@ -389,7 +389,7 @@ static void exporter_line(struct telemetry *t, struct table *table, struct nl_st
     struct nl_str name = {line.ptr, (size_t)(open - line.ptr)};
     struct nl_str value = {close + 1, line.len - (size_t)(close + 1 - line.ptr)};
     struct nl_str words[TELEMETRY_COLUMNS] = {{0}};
-    if (!csvread_i64(label(labels, "gpu"), &device) || device < 0 || device > 4096 ||
+    if (!csvread_i64(label(labels, "gpu"), &device) || !telemetry_is_device(device) ||
         textlines_words(value, words, TELEMETRY_COLUMNS) < 1) {
         t->strange++;
         return;

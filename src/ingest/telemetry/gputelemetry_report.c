@@ -87,7 +87,7 @@ static void begin_device(struct report *r, struct nl_str bus)
         r->t->timeless++;
     }
     r->told = true;
-    r->device = r->devices < 4096 ? r->devices++ : 4095;
+    r->device = r->devices < TELEMETRY_MAX_DEVICES ? r->devices++ : TELEMETRY_MAX_DEVICES - 1;
     r->mig = NL_NULL_I64;
     r->t->process = r->whole;
     struct nl_device_row *row = device_row(r);
