@@ -22,7 +22,8 @@
  * the heaviest thread are booked.
  *
  *     maker = nl_account_begin(trace, window, &steps, &roles);
- *     idle = nl_idle_new_into(trace, window, &roles, nl_account_sink(maker));   (the table of idle time, too)
+ *     idle = nl_idle_new_with_sink(trace, window, &roles, nl_account_sink(maker));
+ *                                                             (the table of idle time, too)
  *     account = nl_account_finish(maker, &owners);                     (frees the maker)
  *
  * or nl_account_new for all of it. A struct nl_account owns its rows.

@@ -347,7 +347,7 @@ struct nl_account *nl_account_new(const struct nl_trace *trace, const struct nl_
     struct nl_api_roles roles;
     nl_api_roles_init(&roles, trace);
     struct nl_account_maker *maker = nl_account_begin(trace, window, &steps, &roles);
-    nl_idle_free(nl_idle_new_into(trace, window, &roles, nl_account_sink(maker)));
+    nl_idle_free(nl_idle_new_with_sink(trace, window, &roles, nl_account_sink(maker)));
     struct nl_owners owners;
     struct nl_rangetree trees[3];
     nl_owners_init(&owners, trace);

@@ -124,8 +124,8 @@ static void make_idle(struct nl_memo *memo)
 {
     memo->maker =
         nl_account_begin(memo->trace, memo->window, nl_memo_steps(memo), nl_memo_roles(memo));
-    memo->idle = nl_idle_new_into(memo->trace, memo->window, nl_memo_roles(memo),
-                                  nl_account_sink(memo->maker));
+    memo->idle = nl_idle_new_with_sink(memo->trace, memo->window, nl_memo_roles(memo),
+                                       nl_account_sink(memo->maker));
 }
 
 const struct nl_idle *nl_memo_idle(struct nl_memo *memo)

@@ -465,13 +465,14 @@ struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window
 {
     struct nl_api_roles roles;
     nl_api_roles_init(&roles, trace);
-    struct nl_idle *idle = nl_idle_new_into(trace, window, &roles, NULL);
+    struct nl_idle *idle = nl_idle_new_with_sink(trace, window, &roles, NULL);
     nl_api_roles_release(&roles);
     return idle;
 }
 
-struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_window *window,
-                                 const struct nl_api_roles *roles, const struct nl_idle_sink *sink)
+struct nl_idle *nl_idle_new_with_sink(const struct nl_trace *trace, const struct nl_window *window,
+                                      const struct nl_api_roles *roles,
+                                      const struct nl_idle_sink *sink)
 {
     struct nl_work_lane *lanes;
     size_t count = nl_work_lanes(trace, window, &lanes);

@@ -113,8 +113,9 @@ struct nl_idle_sink {
                  int64_t *end);
 };
 
-struct nl_idle *nl_idle_new_into(const struct nl_trace *trace, const struct nl_window *window,
-                                 const struct nl_api_roles *roles, const struct nl_idle_sink *sink);
+struct nl_idle *nl_idle_new_with_sink(const struct nl_trace *trace, const struct nl_window *window,
+                                      const struct nl_api_roles *roles,
+                                      const struct nl_idle_sink *sink);
 struct nl_idle *nl_idle_new(const struct nl_trace *trace, const struct nl_window *window);
 void nl_idle_free(struct nl_idle *idle);
 
