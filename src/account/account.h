@@ -60,7 +60,7 @@ struct nl_account_row {
     bool not_program;
     bool inside;      /* in devices with starts_unknown it means nothing */
     bool elsewhere;   /* idle: another thread did that, for which the launching one waited */
-    uint8_t activity; /* enum nl_idle_activity; of device work NL_DID_COUNT */
+    uint8_t activity; /* enum nl_activity; of device work NL_ACTIVITY_COUNT */
     uint8_t class;    /* idle: enum nl_idle_class, else NL_IDLE_CLASSES */
     /* of kernels, copy kernels too: the category; of copies: kind and memories, see
      * nl_account_copykind */

@@ -7,12 +7,12 @@
 static bool is_work(uint8_t activity)
 {
     switch (activity) {
-    case NL_DID_NOTHING:
-    case NL_DID_SYNC:
-    case NL_DID_OFF:
-    case NL_DID_WAITING:
-    case NL_DID_READY:
-    case NL_DID_UNKNOWN: return false;
+    case NL_ACTIVITY_NOTHING:
+    case NL_ACTIVITY_SYNC:
+    case NL_ACTIVITY_OFF:
+    case NL_ACTIVITY_WAITING:
+    case NL_ACTIVITY_READY:
+    case NL_ACTIVITY_UNKNOWN: return false;
     default: return true;
     }
 }

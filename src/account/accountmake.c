@@ -70,13 +70,13 @@ static bool leads(struct nl_account_group *group, const struct nl_trace *trace,
                   const struct nl_did *did)
 {
     switch (did->activity) {
-    case NL_DID_NOTHING:
-    case NL_DID_UNKNOWN:
-    case NL_DID_SYSTEM:
-    case NL_DID_OVERHEAD:
-    case NL_DID_OFF:
-    case NL_DID_WAITING:
-    case NL_DID_READY: break;
+    case NL_ACTIVITY_NOTHING:
+    case NL_ACTIVITY_UNKNOWN:
+    case NL_ACTIVITY_SYSTEM:
+    case NL_ACTIVITY_OVERHEAD:
+    case NL_ACTIVITY_OFF:
+    case NL_ACTIVITY_WAITING:
+    case NL_ACTIVITY_READY: break;
     default:
         if (!nl_in_profiler_call(trace, did->slice) &&
             !nl_is_profiler_call(nl_trace_name(trace, did->name)))

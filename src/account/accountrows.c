@@ -12,7 +12,7 @@ struct nl_account_row nl_account_key(size_t group, enum nl_account_part part)
     return (struct nl_account_row){.device = (uint32_t)group,
                                    .part = (uint8_t)part,
                                    .inside = part != NL_BOOKED_BEFORE && part != NL_BOOKED_AFTER,
-                                   .activity = NL_DID_COUNT,
+                                   .activity = NL_ACTIVITY_COUNT,
                                    .class = NL_IDLE_CLASSES,
                                    .name = NL_NO_NAME,
                                    .op = NL_NO_NAME,

@@ -133,7 +133,7 @@ static void book_function(struct nl_account_maker *maker, size_t group, uint32_t
         stack = table->parent[stack];
     bool idle = is_waiting(maker->trace, event, stack);
     struct nl_account_row key = nl_account_key(group, idle ? NL_BOOKED_IDLE : NL_BOOKED_COMPUTE);
-    key.activity = idle ? NL_DID_WAITING : NL_DID_FUNCTION;
+    key.activity = idle ? NL_ACTIVITY_WAITING : NL_ACTIVITY_FUNCTION;
     key.name = table->name[stack];
     key.phase = NL_STEADY;
     struct nl_account_row *row = nl_account_rows_at(&maker->rows, &key);

@@ -35,8 +35,8 @@ static const char *copy_kind(const struct nl_account_row *row, char room[64])
 const char *nl_account_kind(const struct nl_account_row *row, char room[64])
 {
     const char *category;
-    if (row->activity != NL_DID_COUNT)
-        return nl_idle_activity_name((enum nl_idle_activity)row->activity);
+    if (row->activity != NL_ACTIVITY_COUNT)
+        return nl_activity_name((enum nl_activity)row->activity);
     switch ((enum nl_account_part)row->part) {
     case NL_BOOKED_COPY:
     case NL_BOOKED_MIGRATION:
@@ -93,13 +93,14 @@ static void tell_name(const struct nl_account *account, const struct nl_account_
                       struct nl_buf *out)
 {
     char room[64];
-    if (row->name != NL_NO_NAME && row->activity == NL_DID_COUNT)
+    if (row->name != NL_NO_NAME && row->activity == NL_ACTIVITY_COUNT)
         add_full_name(account, row->name, out);
     else if (row->name != NL_NO_NAME)
         add_name(account, row->name, out);
     else
         nl_buf_text(out, nl_account_kind(row, room));
-    if (row->activity == NL_DID_COPY && row->part == NL_BOOKED_IDLE && !account->trace->copy.rows)
+    if (row->activity == NL_ACTIVITY_COPY && row->part == NL_BOOKED_IDLE &&
+        !account->trace->copy.rows)
         nl_buf_text(out, " (its copies were not recorded)");
 }
 
@@ -139,11 +140,11 @@ void nl_account_culprit(const struct nl_account *account, const struct nl_accoun
     }
     if (row->class == NL_IDLE_SHORT)
         nl_buf_text(out, "gaps under 1 µs");
-    else if (row->activity == NL_DID_QUEUED && row->class == NL_IDLE_DEPENDENCY)
+    else if (row->activity == NL_ACTIVITY_QUEUED && row->class == NL_IDLE_DEPENDENCY)
         nl_buf_text(out, "queued: waits for an event of another stream");
-    else if (row->activity == NL_DID_QUEUED && row->class == NL_IDLE_QUEUED)
+    else if (row->activity == NL_ACTIVITY_QUEUED && row->class == NL_IDLE_QUEUED)
         nl_buf_text(out, "queued: launched but not started");
-    else if (row->activity == NL_DID_QUEUED)
+    else if (row->activity == NL_ACTIVITY_QUEUED)
         nl_buf_text(out, "queued: launch latency");
     else
         tell_name(account, row, out);

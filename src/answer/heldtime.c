@@ -178,7 +178,7 @@ void nl_held_calls(struct nl_judged *judged, const struct nl_idle *idle,
     collect_waiting_calls(&calls, device);
     const struct nl_idle_gap *gap = idle->gaps + gaps->first_gap;
     for (size_t i = 0; calls.count && i < gaps->gaps; i++, gap++)
-        if (gap->activity == NL_DID_QUEUED && gap->activity_ns >= NL_ACCOUNT_LONG_NS)
+        if (gap->activity == NL_ACTIVITY_QUEUED && gap->activity_ns >= NL_ACCOUNT_LONG_NS)
             nl_sum_add(blocked, inside_phase(&calls, &phases, group, phase,
                                              (struct nl_interval){gap->start, gap->end}));
     if (calls.names)

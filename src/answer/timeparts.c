@@ -102,23 +102,23 @@ static enum nl_time_what idle_time_kind(struct division *division, unsigned acti
     if (name && name_says(division, name, SAYS_FETCHING))
         return NL_TIME_INPUT;
     switch (activity) {
-    case NL_DID_NOTHING: return is_long ? NL_TIME_NOTHING : NL_TIME_DISPATCH;
-    case NL_DID_OP:
-    case NL_DID_PYTHON:
-    case NL_DID_LAYER:
-    case NL_DID_RANGE:
-    case NL_DID_OTHER: return is_long ? NL_TIME_HOST : NL_TIME_DISPATCH;
-    case NL_DID_LAUNCH:
-    case NL_DID_COPY:
-    case NL_DID_API:
-    case NL_DID_OVERHEAD: return is_long ? NL_TIME_FIRST : NL_TIME_DISPATCH;
-    case NL_DID_ALLOCATE: return is_long ? NL_TIME_FIRST : NL_TIME_DISPATCH;
-    case NL_DID_MODULE:
-    case NL_DID_GRAPH_BUILD:
-    case NL_DID_COMPILE: return NL_TIME_FIRST;
-    case NL_DID_SYNC: return NL_TIME_SYNC;
-    case NL_DID_QUEUED: return is_long ? NL_TIME_HELD : NL_TIME_QUEUED;
-    case NL_DID_UNKNOWN: return NL_TIME_UNKNOWN;
+    case NL_ACTIVITY_NOTHING: return is_long ? NL_TIME_NOTHING : NL_TIME_DISPATCH;
+    case NL_ACTIVITY_OP:
+    case NL_ACTIVITY_PYTHON:
+    case NL_ACTIVITY_LAYER:
+    case NL_ACTIVITY_RANGE:
+    case NL_ACTIVITY_OTHER: return is_long ? NL_TIME_HOST : NL_TIME_DISPATCH;
+    case NL_ACTIVITY_LAUNCH:
+    case NL_ACTIVITY_COPY:
+    case NL_ACTIVITY_API:
+    case NL_ACTIVITY_OVERHEAD: return is_long ? NL_TIME_FIRST : NL_TIME_DISPATCH;
+    case NL_ACTIVITY_ALLOCATE: return is_long ? NL_TIME_FIRST : NL_TIME_DISPATCH;
+    case NL_ACTIVITY_MODULE:
+    case NL_ACTIVITY_GRAPH_BUILD:
+    case NL_ACTIVITY_COMPILE: return NL_TIME_FIRST;
+    case NL_ACTIVITY_SYNC: return NL_TIME_SYNC;
+    case NL_ACTIVITY_QUEUED: return is_long ? NL_TIME_HELD : NL_TIME_QUEUED;
+    case NL_ACTIVITY_UNKNOWN: return NL_TIME_UNKNOWN;
     default: return NL_TIME_HOST;
     }
 }
@@ -135,9 +135,9 @@ static void add_idle(struct division *division, const struct nl_account_row *row
     add_time(division, what, row, row->ns - row->long_ns, row->count - pauses);
     add_time(division, pause, row, row->long_ns, pauses);
     nl_sum_add(&division->parts->idle, row->ns);
-    if (row->activity == NL_DID_COPY)
+    if (row->activity == NL_ACTIVITY_COPY)
         nl_sum_add(&division->parts->idle_copying, row->ns);
-    if (row->activity == NL_DID_NOTHING)
+    if (row->activity == NL_ACTIVITY_NOTHING)
         nl_sum_add(&division->parts->nothing_long, row->long_ns);
 }
 
@@ -146,26 +146,26 @@ static void add_idle(struct division *division, const struct nl_account_row *row
 static bool is_own_work(const struct nl_account_row *row)
 {
     return row->phase == NL_STEADY &&
-           (row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
-            row->activity == NL_DID_RANGE || row->activity == NL_DID_OTHER ||
-            row->activity == NL_DID_FUNCTION);
+           (row->activity == NL_ACTIVITY_OP || row->activity == NL_ACTIVITY_PYTHON ||
+            row->activity == NL_ACTIVITY_RANGE || row->activity == NL_ACTIVITY_OTHER ||
+            row->activity == NL_ACTIVITY_FUNCTION);
 }
 
 /* Functions and operators, whatever they do; calls of the runtime, compilers
  * and loaders set things up. */
 static bool is_program(const struct nl_account_row *row)
 {
-    return row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
-           row->activity == NL_DID_LAYER || row->activity == NL_DID_RANGE ||
-           row->activity == NL_DID_FUNCTION || row->activity == NL_DID_OTHER ||
-           row->activity == NL_DID_GC;
+    return row->activity == NL_ACTIVITY_OP || row->activity == NL_ACTIVITY_PYTHON ||
+           row->activity == NL_ACTIVITY_LAYER || row->activity == NL_ACTIVITY_RANGE ||
+           row->activity == NL_ACTIVITY_FUNCTION || row->activity == NL_ACTIVITY_OTHER ||
+           row->activity == NL_ACTIVITY_GC;
 }
 
 /* What the thread did before it launched the first work: setting up, or what a step begins with. */
 static void add_before(struct division *division, const struct nl_account_row *row)
 {
     enum nl_time_what what = NL_TIME_FIRST;
-    if (row->activity == NL_DID_NOTHING || row->activity == NL_DID_UNKNOWN)
+    if (row->activity == NL_ACTIVITY_NOTHING || row->activity == NL_ACTIVITY_UNKNOWN)
         what = NL_TIME_NOTHING;
     else if (row->name != NL_NO_NAME && name_says(division, row->name, SAYS_FETCHING))
         what = NL_TIME_INPUT;
@@ -187,14 +187,14 @@ static void add_before(struct division *division, const struct nl_account_row *r
  * device's next work. */
 static bool is_ending(const struct nl_account_row *row)
 {
-    return row->activity == NL_DID_ALLOCATE || row->activity == NL_DID_MODULE ||
-           row->activity == NL_DID_OVERHEAD;
+    return row->activity == NL_ACTIVITY_ALLOCATE || row->activity == NL_ACTIVITY_MODULE ||
+           row->activity == NL_ACTIVITY_OVERHEAD;
 }
 
 static void add_after(struct division *division, const struct nl_account_row *row)
 {
     struct nl_time_parts *parts = division->parts;
-    if (row->activity == NL_DID_NOTHING || row->activity == NL_DID_UNKNOWN)
+    if (row->activity == NL_ACTIVITY_NOTHING || row->activity == NL_ACTIVITY_UNKNOWN)
         return;
     if (is_ending(row)) {
         if (row->ns > division->ending_most && row->name != NL_NO_NAME) {
@@ -220,7 +220,7 @@ static void add_account_ns(struct division *division, const struct nl_account_ro
     case NL_BOOKED_MIGRATION: add_time(division, NL_TIME_COPY, row, row->ns, row->count); return;
     case NL_BOOKED_IDLE: add_idle(division, row); return;
     case NL_BOOKED_BEFORE:
-        if (!row->not_program && row->activity != NL_DID_QUEUED)
+        if (!row->not_program && row->activity != NL_ACTIVITY_QUEUED)
             add_before(division, row);
         return;
     case NL_BOOKED_AFTER:
@@ -260,7 +260,7 @@ static void regard_gaps(struct division *division)
     for (size_t i = 0; i < division->gaps->gaps; i++, gap++) {
         if (!longest || gap->end - gap->start > longest->end - longest->start)
             longest = gap;
-        if (gap->activity == NL_DID_NOTHING && gap->activity_ns >= NL_ACCOUNT_LONG_NS &&
+        if (gap->activity == NL_ACTIVITY_NOTHING && gap->activity_ns >= NL_ACCOUNT_LONG_NS &&
             (!nothing || gap->activity_ns > nothing->activity_ns))
             nothing = gap;
     }

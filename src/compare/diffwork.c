@@ -39,11 +39,11 @@ struct sharing {
     size_t span;         /* the first that ends after now */
     int64_t first, last; /* of the device's work: outside, nothing waits for anything */
     const struct nl_idle_device *idle;
-    size_t gap;                          /* the first that ends after now */
-    uint32_t gap_parts[NL_IDLE_CLASSES]; /* part + 1 */
-    struct nl_idmap late_parts;          /* by name */
-    uint32_t other_late[NL_DID_COUNT];   /* by activity without one */
-    size_t told;                         /* the step whose order of work is kept; SIZE_MAX none */
+    size_t gap;                             /* the first that ends after now */
+    uint32_t gap_parts[NL_IDLE_CLASSES];    /* part + 1 */
+    struct nl_idmap late_parts;             /* by name */
+    uint32_t other_late[NL_ACTIVITY_COUNT]; /* by activity without one */
+    size_t told; /* the step whose order of work is kept; SIZE_MAX none */
     uint32_t edge_part;
 };
 
@@ -117,7 +117,7 @@ static uint32_t part_of_late(struct sharing *s, const struct nl_idle_gap *gap)
     struct nl_str name = nl_gap_activity(trace, gap->activity, gap->name);
     uint32_t id = gap->name;
     int64_t number;
-    bool plain = gap->activity == NL_DID_NOTHING || gap->activity == NL_DID_LAUNCH ||
+    bool plain = gap->activity == NL_ACTIVITY_NOTHING || gap->activity == NL_ACTIVITY_LAUNCH ||
                  nl_step_rule_of(nl_trace_name(trace, id), &number) >= 0;
     if (plain && gap->sync != NL_NULL_ROW) { /* the call that let the device run dry says more */
         id = trace->slice.name[gap->sync];
@@ -126,10 +126,10 @@ static uint32_t part_of_late(struct sharing *s, const struct nl_idle_gap *gap)
     uint32_t part = id ? nl_idmap_get(&s->late_parts, id) : NL_NO_ROW;
     if (part != NL_NO_ROW)
         return part;
-    const char *did = gap->activity == NL_DID_NOTHING ? "no CPU activity recorded"
-                      : gap->activity == NL_DID_QUEUED
+    const char *did = gap->activity == NL_ACTIVITY_NOTHING ? "no CPU activity recorded"
+                      : gap->activity == NL_ACTIVITY_QUEUED
                           ? "launched, not started yet"
-                          : nl_idle_activity_name((enum nl_idle_activity)gap->activity);
+                          : nl_activity_name((enum nl_activity)gap->activity);
     char text[LATE_TEXT];
     if (name.len)
         snprintf(text, sizeof text, "host-bound: %.*s", NL_UP_TO(LATE_TEXT - 32, name));

@@ -101,9 +101,9 @@ bool nl_booked_own_before(const struct nl_account_device *device, const struct n
     if (row->part != NL_BOOKED_BEFORE || row->phase != NL_STEADY || row->not_program ||
         row->name == NL_NO_NAME || !device || !device->steps[NL_STEADY])
         return false;
-    return row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
-           row->activity == NL_DID_LAYER || row->activity == NL_DID_RANGE ||
-           row->activity == NL_DID_FUNCTION || row->activity == NL_DID_OTHER;
+    return row->activity == NL_ACTIVITY_OP || row->activity == NL_ACTIVITY_PYTHON ||
+           row->activity == NL_ACTIVITY_LAYER || row->activity == NL_ACTIVITY_RANGE ||
+           row->activity == NL_ACTIVITY_FUNCTION || row->activity == NL_ACTIVITY_OTHER;
 }
 
 int64_t nl_booked_total(const struct nl_scene *scene)

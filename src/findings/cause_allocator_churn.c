@@ -17,7 +17,7 @@ static bool is_allocation(const struct nl_scene *scene, const struct nl_idle_gap
 {
     bool freed = gap->sync != NL_NULL_ROW &&
                  nl_api_slice_role(scene->roles, scene->trace, gap->sync) == NL_API_ALLOCATE;
-    return gap->class == NL_IDLE_HOST_LATE && (gap->activity == NL_DID_ALLOCATE || freed) &&
+    return gap->class == NL_IDLE_HOST_LATE && (gap->activity == NL_ACTIVITY_ALLOCATE || freed) &&
            gap->start >= scene->device->start_ns + scene->wall_ns / WARM_UP;
 }
 

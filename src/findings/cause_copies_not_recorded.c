@@ -17,7 +17,7 @@
 static bool is_copying(const struct nl_scene *scene, const struct nl_account_row *row)
 {
     (void)scene;
-    return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_COPY;
+    return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_ACTIVITY_COPY;
 }
 
 static enum nl_verdict judge_kernels(struct nl_scene *scene, struct nl_finding *finding)

@@ -13,8 +13,8 @@
 
 static bool is_dispatch(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
-    return nl_launch_is_dispatch_gap(scene, gap) && gap->activity != NL_DID_NOTHING &&
-           gap->activity != NL_DID_LAUNCH && gap->activity != NL_DID_QUEUED;
+    return nl_launch_is_dispatch_gap(scene, gap) && gap->activity != NL_ACTIVITY_NOTHING &&
+           gap->activity != NL_ACTIVITY_LAUNCH && gap->activity != NL_ACTIVITY_QUEUED;
 }
 
 static enum nl_verdict cpu_dispatch_overhead_evaluate(struct nl_scene *scene,

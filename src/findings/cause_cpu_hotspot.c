@@ -51,9 +51,9 @@ static const char *advice(const struct nl_scene *scene, struct nl_str name)
 static bool is_work(const struct nl_scene *scene, const struct nl_account_row *row)
 {
     struct nl_str name = nl_account_name(scene->account, row->name);
-    bool function = row->activity == NL_DID_OP || row->activity == NL_DID_PYTHON ||
-                    row->activity == NL_DID_LAYER || row->activity == NL_DID_FUNCTION ||
-                    (row->activity == NL_DID_RANGE && only_ranges(scene->trace));
+    bool function = row->activity == NL_ACTIVITY_OP || row->activity == NL_ACTIVITY_PYTHON ||
+                    row->activity == NL_ACTIVITY_LAYER || row->activity == NL_ACTIVITY_FUNCTION ||
+                    (row->activity == NL_ACTIVITY_RANGE && only_ranges(scene->trace));
     return row->part == NL_BOOKED_COMPUTE && function && !nl_is_wait_name(name) &&
            !nl_is_file_io(scene->trace, name) && !nl_str_starts(name, "<module>") &&
            !nl_str_is(name, "[unknown]");

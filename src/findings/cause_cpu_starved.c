@@ -12,7 +12,7 @@
 
 static bool is_ready(const struct nl_scene *scene, const struct nl_account_row *row)
 {
-    return row->activity == NL_DID_READY && row->part == NL_BOOKED_IDLE &&
+    return row->activity == NL_ACTIVITY_READY && row->part == NL_BOOKED_IDLE &&
            (scene->cpu || row->inside);
 }
 

@@ -32,7 +32,7 @@ static void class_times(const struct nl_scene *scene, int64_t ns[NL_IDLE_CLASSES
     memcpy(ns, scene->device->class_ns, NL_IDLE_CLASSES * sizeof *ns);
     for (size_t i = 0; i < scene->device->sums; i++) {
         const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
-        if (sum->class != NL_IDLE_HOST_LATE || sum->activity != NL_DID_QUEUED)
+        if (sum->class != NL_IDLE_HOST_LATE || sum->activity != NL_ACTIVITY_QUEUED)
             continue;
         ns[NL_IDLE_HOST_LATE] -= sum->total_ns;
         nl_sum_add(&ns[NL_IDLE_QUEUED], sum->total_ns);
@@ -95,22 +95,22 @@ static void tell_class(struct nl_scene *scene, struct nl_finding *finding)
 
 /* What the CPU does for the largest part of the idle time, and of it the name with most. */
 struct activity {
-    enum nl_idle_activity activity;
+    enum nl_activity activity;
     int64_t ns, longest_ns; /* longest_ns: of one gap */
     struct nl_str name;     /* folded; empty when it has none */
     int64_t name_ns;
 };
 
-static enum nl_idle_activity largest(const struct nl_scene *scene, int64_t *most)
+static enum nl_activity largest(const struct nl_scene *scene, int64_t *most)
 {
-    int64_t ns[NL_DID_COUNT] = {0};
-    enum nl_idle_activity best = NL_DID_UNKNOWN;
+    int64_t ns[NL_ACTIVITY_COUNT] = {0};
+    enum nl_activity best = NL_ACTIVITY_UNKNOWN;
     for (size_t i = 0; i < scene->device->sums; i++) {
         const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
         nl_sum_add(&ns[sum->activity], sum->total_ns);
     }
-    ns[NL_DID_UNKNOWN] = 0;
-    for (enum nl_idle_activity activity = 0; activity < NL_DID_COUNT; activity++)
+    ns[NL_ACTIVITY_UNKNOWN] = 0;
+    for (enum nl_activity activity = 0; activity < NL_ACTIVITY_COUNT; activity++)
         if (ns[activity] > ns[best])
             best = activity;
     *most = ns[best];
@@ -145,29 +145,29 @@ static struct activity main_activity(const struct nl_scene *scene)
     return main;
 }
 
-static const char *const clauses[NL_DID_COUNT] = {
-    [NL_DID_NOTHING] = "nothing is recorded on the thread that launches",
-    [NL_DID_OP] = "the CPU is in operators",
-    [NL_DID_PYTHON] = "the CPU is in Python functions",
-    [NL_DID_LAYER] = "the CPU is in modules",
-    [NL_DID_RANGE] = "the CPU is in ranges in which nothing else is recorded",
-    [NL_DID_LAUNCH] = "the CPU is in launch calls",
-    [NL_DID_SYNC] = "the CPU is in calls that wait for the device",
-    [NL_DID_COPY] = "the CPU is in copy calls",
-    [NL_DID_ALLOCATE] = "the CPU is in allocator calls",
-    [NL_DID_MODULE] = "the CPU loads code",
-    [NL_DID_GRAPH_BUILD] = "the CPU captures or builds graphs",
-    [NL_DID_API] = "the CPU is in other calls of the device's API",
-    [NL_DID_SYSTEM] = "the CPU is in system calls",
-    [NL_DID_GC] = "the CPU collects garbage",
-    [NL_DID_COMPILE] = "the CPU compiles",
-    [NL_DID_OVERHEAD] = "the CPU is in the profiler's own overhead",
-    [NL_DID_OTHER] = "the CPU is in other functions",
-    [NL_DID_OFF] = "the thread that launches is off the processors",
-    [NL_DID_WAITING] = "the thread that launches waits",
-    [NL_DID_READY] = "the thread that launches lacks a processor",
-    [NL_DID_QUEUED] = "the next work is launched and has not started",
-    [NL_DID_UNKNOWN] = "the launching thread is not known",
+static const char *const clauses[NL_ACTIVITY_COUNT] = {
+    [NL_ACTIVITY_NOTHING] = "nothing is recorded on the thread that launches",
+    [NL_ACTIVITY_OP] = "the CPU is in operators",
+    [NL_ACTIVITY_PYTHON] = "the CPU is in Python functions",
+    [NL_ACTIVITY_LAYER] = "the CPU is in modules",
+    [NL_ACTIVITY_RANGE] = "the CPU is in ranges in which nothing else is recorded",
+    [NL_ACTIVITY_LAUNCH] = "the CPU is in launch calls",
+    [NL_ACTIVITY_SYNC] = "the CPU is in calls that wait for the device",
+    [NL_ACTIVITY_COPY] = "the CPU is in copy calls",
+    [NL_ACTIVITY_ALLOCATE] = "the CPU is in allocator calls",
+    [NL_ACTIVITY_MODULE] = "the CPU loads code",
+    [NL_ACTIVITY_GRAPH_BUILD] = "the CPU captures or builds graphs",
+    [NL_ACTIVITY_API] = "the CPU is in other calls of the device's API",
+    [NL_ACTIVITY_SYSTEM] = "the CPU is in system calls",
+    [NL_ACTIVITY_GC] = "the CPU collects garbage",
+    [NL_ACTIVITY_COMPILE] = "the CPU compiles",
+    [NL_ACTIVITY_OVERHEAD] = "the CPU is in the profiler's own overhead",
+    [NL_ACTIVITY_OTHER] = "the CPU is in other functions",
+    [NL_ACTIVITY_OFF] = "the thread that launches is off the processors",
+    [NL_ACTIVITY_WAITING] = "the thread that launches waits",
+    [NL_ACTIVITY_READY] = "the thread that launches lacks a processor",
+    [NL_ACTIVITY_QUEUED] = "the next work is launched and has not started",
+    [NL_ACTIVITY_UNKNOWN] = "the launching thread is not known",
 };
 
 static bool is_mostly(const struct nl_scene *scene, int64_t ns)
@@ -182,7 +182,7 @@ static int64_t held_ns(const struct nl_scene *scene, bool startup)
     int64_t ns = 0;
     for (size_t i = 0; scene->booked && i < scene->booked->rows; i++) {
         const struct nl_account_row *row = &scene->account->rows[scene->booked->first_row + i];
-        if (row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_QUEUED &&
+        if (row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_ACTIVITY_QUEUED &&
             (startup || row->phase != NL_STARTUP))
             nl_sum_add(&ns, row->long_ns);
     }
@@ -199,12 +199,12 @@ static const char *main_place(const struct nl_scene *scene, const struct activit
 {
     if (is_held(scene))
         return ", mostly with work that is launched and does not start";
-    if (!is_mostly(scene, main->ns) || main->activity == NL_DID_QUEUED)
+    if (!is_mostly(scene, main->ns) || main->activity == NL_ACTIVITY_QUEUED)
         return "";
     if (!main->name.len || !is_mostly(scene, main->name_ns))
         return nl_say(scene, ", mostly while %s", clauses[main->activity]);
     return nl_say(scene, ", mostly while the CPU is in %.*s (%s)", NL_UP_TO(60, main->name),
-                  nl_idle_activity_name(main->activity));
+                  nl_activity_name(main->activity));
 }
 
 /* ", above all aten::copy_ (1.2 ms)". */
@@ -219,8 +219,8 @@ static const char *main_name(const struct nl_scene *scene, const struct activity
 static void tell_activity(struct nl_scene *scene, struct nl_finding *finding,
                           const struct activity *main)
 {
-    bool slow = main->activity == NL_DID_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
-    if (main->ns <= 0 || main->activity == NL_DID_QUEUED) /* the class says as much */
+    bool slow = main->activity == NL_ACTIVITY_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
+    if (main->ns <= 0 || main->activity == NL_ACTIVITY_QUEUED) /* the class says as much */
         return;
     nl_evidence(
         finding,
@@ -233,10 +233,9 @@ static void tell_activity(struct nl_scene *scene, struct nl_finding *finding,
                 main_name(scene, main),
                 slow ? "; launch calls that take milliseconds load code or set up a library, once"
                      : ""),
-            .query = nl_say(scene,
-                            "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s",
-                            nl_scene_args(scene), nl_idle_activity_name(main->activity),
-                            nl_scene_place(scene, "")),
+            .query = nl_say(
+                scene, "SELECT sum(total_ns) FROM idle_causes%s WHERE activity = '%s' AND %s",
+                nl_scene_args(scene), nl_activity_name(main->activity), nl_scene_place(scene, "")),
             .meaning = NL_MEANS_NS,
             .value = (double)main->ns});
 }
@@ -351,7 +350,7 @@ static void tell_one_gap(struct nl_scene *scene, struct nl_finding *finding, str
 static bool in_copy_calls(const struct nl_scene *scene, const struct nl_account_row *row)
 {
     (void)scene;
-    return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_DID_COPY &&
+    return row->part == NL_BOOKED_IDLE && row->inside && row->activity == NL_ACTIVITY_COPY &&
            row->class != NL_IDLE_UNKNOWN;
 }
 
@@ -400,7 +399,7 @@ static void promise(const struct nl_scene *scene, struct nl_finding *finding,
     int64_t most = finding->cost_ns - startup - held_ns(scene, false);
     finding->saving_ns[1] = most > 0 ? most : 0;
     finding->saving_ns[0] = finding->saving_ns[1] / 2;
-    bool slow = main->activity == NL_DID_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
+    bool slow = main->activity == NL_ACTIVITY_LAUNCH && main->longest_ns >= SLOW_LAUNCH_NS;
     if (slow || is_mostly(scene, startup))
         finding->remedies = "gpu_idle:warm_up";
     if (is_held(scene))

@@ -29,7 +29,7 @@ static bool is_compile(const struct nl_scene *scene, const struct nl_idle_gap *g
 {
     return gap->class == NL_IDLE_HOST_LATE &&
            gap->start >= scene->device->start_ns + scene->wall_ns / WARM_UP &&
-           (gap->activity == NL_DID_MODULE || gap->activity == NL_DID_COMPILE ||
+           (gap->activity == NL_ACTIVITY_MODULE || gap->activity == NL_ACTIVITY_COMPILE ||
             is_compile_name(nl_trace_name(scene->trace, gap->name)));
 }
 
@@ -38,7 +38,7 @@ static bool has_compiling(const struct nl_scene *scene)
 {
     for (size_t i = 0; i < scene->device->sums; i++) {
         const struct nl_idle_sum *sum = &scene->idle->sums[scene->device->first_sum + i];
-        if (sum->activity == NL_DID_MODULE || sum->activity == NL_DID_COMPILE ||
+        if (sum->activity == NL_ACTIVITY_MODULE || sum->activity == NL_ACTIVITY_COMPILE ||
             is_compile_name(nl_trace_name(scene->trace, sum->name)))
             return true;
     }

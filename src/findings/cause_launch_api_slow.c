@@ -18,7 +18,7 @@
 static bool in_launch(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
     (void)scene;
-    return gap->activity == NL_DID_LAUNCH && gap->activity_ns <= LONGEST_NS;
+    return gap->activity == NL_ACTIVITY_LAUNCH && gap->activity_ns <= LONGEST_NS;
 }
 
 static enum nl_verdict launch_api_slow_evaluate(struct nl_scene *scene, struct nl_finding *finding)

@@ -17,7 +17,7 @@ static bool is_loading(const struct nl_scene *scene, const struct nl_idle_gap *g
 {
     if (gap->class != NL_IDLE_HOST_LATE)
         return false;
-    return gap->activity == NL_DID_MODULE ||
+    return gap->activity == NL_ACTIVITY_MODULE ||
            (gap->launch != NL_NULL_ROW &&
             nl_api_slice_role(scene->roles, scene->trace, gap->launch) == NL_API_LAUNCH &&
             nl_is_cold_launch(scene->trace, gap->launch));

@@ -23,8 +23,8 @@ static bool is_startup(const struct nl_scene *scene, const struct nl_account_row
 static bool is_cpus(const struct nl_scene *scene, const struct nl_account_row *row)
 {
     (void)scene;
-    return row->phase == NL_STARTUP && row->activity != NL_DID_COUNT &&
-           row->activity != NL_DID_NOTHING && row->activity != NL_DID_UNKNOWN &&
+    return row->phase == NL_STARTUP && row->activity != NL_ACTIVITY_COUNT &&
+           row->activity != NL_ACTIVITY_NOTHING && row->activity != NL_ACTIVITY_UNKNOWN &&
            row->name != NL_NO_NAME;
 }
 

@@ -57,12 +57,14 @@ static const struct {
                     0, FIELD_PLACE},
     [ABOUT_WAITS] = {BIT(NL_BOOKED_IDLE), 0, FIELD_WAIT},
     [ABOUT_OPS] = {BIT(NL_BOOKED_IDLE),
-                   BIT(NL_DID_OP) | BIT(NL_DID_PYTHON) | BIT(NL_DID_RANGE) | BIT(NL_DID_LAYER) |
-                       BIT(NL_DID_LAUNCH),
+                   BIT(NL_ACTIVITY_OP) | BIT(NL_ACTIVITY_PYTHON) | BIT(NL_ACTIVITY_RANGE) |
+                       BIT(NL_ACTIVITY_LAYER) | BIT(NL_ACTIVITY_LAUNCH),
                    FIELD_NAME},
-    [ABOUT_ALLOCATION] = {BIT(NL_BOOKED_IDLE), BIT(NL_DID_ALLOCATE), FIELD_NAME},
+    [ABOUT_ALLOCATION] = {BIT(NL_BOOKED_IDLE), BIT(NL_ACTIVITY_ALLOCATE), FIELD_NAME},
     [ABOUT_CODE] = {BIT(NL_BOOKED_IDLE),
-                    BIT(NL_DID_MODULE) | BIT(NL_DID_COMPILE) | BIT(NL_DID_GRAPH_BUILD), FIELD_NAME},
+                    BIT(NL_ACTIVITY_MODULE) | BIT(NL_ACTIVITY_COMPILE) |
+                        BIT(NL_ACTIVITY_GRAPH_BUILD),
+                    FIELD_NAME},
 };
 
 /* The row's name for `about`; 0 if the row does not match. */

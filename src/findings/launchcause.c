@@ -61,10 +61,10 @@ struct nl_launch_facts nl_launch_facts(struct nl_scene *scene)
 
 bool nl_launch_is_dispatch_gap(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
-    static const bool dispatches[NL_DID_COUNT] = {
-        [NL_DID_NOTHING] = true, [NL_DID_OP] = true,     [NL_DID_PYTHON] = true,
-        [NL_DID_LAYER] = true,   [NL_DID_RANGE] = true,  [NL_DID_LAUNCH] = true,
-        [NL_DID_API] = true,     [NL_DID_QUEUED] = true, [NL_DID_COPY] = true,
+    static const bool dispatches[NL_ACTIVITY_COUNT] = {
+        [NL_ACTIVITY_NOTHING] = true, [NL_ACTIVITY_OP] = true,     [NL_ACTIVITY_PYTHON] = true,
+        [NL_ACTIVITY_LAYER] = true,   [NL_ACTIVITY_RANGE] = true,  [NL_ACTIVITY_LAUNCH] = true,
+        [NL_ACTIVITY_API] = true,     [NL_ACTIVITY_QUEUED] = true, [NL_ACTIVITY_COPY] = true,
     };
     (void)scene;
     return gap->class == NL_IDLE_HOST_LATE && gap->sync == NL_NULL_ROW &&

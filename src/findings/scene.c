@@ -437,7 +437,7 @@ void nl_example_slice(const struct nl_scene *scene, struct nl_evidence *evidence
 static const char *gap_text(const struct nl_scene *scene, const struct nl_idle_gap *gap)
 {
     struct nl_str name = nl_trace_name(scene->trace, gap->name);
-    const char *did = nl_idle_activity_name((enum nl_idle_activity)gap->activity);
+    const char *did = nl_activity_name((enum nl_activity)gap->activity);
     if (!name.len)
         return did;
     pthread_mutex_lock(&scene->locks->texts);

@@ -132,7 +132,7 @@ static void more_columns(const struct nl_tf_call *call, const struct nl_account_
                                   : NULL);
         break;
     case ACCOUNT_thread:
-        nl_show_text(context, row->activity != NL_DID_COUNT
+        nl_show_text(context, row->activity != NL_ACTIVITY_COUNT
                                   ? nl_idle_thread_name(row->activity, row->elsewhere)
                                   : NULL);
         break;

@@ -78,7 +78,7 @@ static void gap_column(const struct nl_tf_call *call, size_t row, int column,
         nl_show_text(context, nl_idle_class_name((enum nl_idle_class)gap->class));
         break;
     case GAP_activity:
-        nl_show_text(context, nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+        nl_show_text(context, nl_activity_name((enum nl_activity)gap->activity));
         break;
     case GAP_activity_name: nl_show_name(context, call, gap->name); break;
     case GAP_activity_ns: nl_show_int(context, gap->activity_ns); break;
@@ -118,7 +118,7 @@ static void cause_column(const struct nl_tf_call *call, size_t row, int column,
         nl_show_text(context, nl_idle_class_name((enum nl_idle_class)sum->class));
         break;
     case CAUSE_activity:
-        nl_show_text(context, nl_idle_activity_name((enum nl_idle_activity)sum->activity));
+        nl_show_text(context, nl_activity_name((enum nl_activity)sum->activity));
         break;
     case CAUSE_name: nl_show_name(context, call, sum->name); break;
     case CAUSE_gaps: nl_show_int(context, (int64_t)sum->gaps); break;

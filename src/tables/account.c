@@ -67,7 +67,7 @@ static void add_account_row(struct nl_result *result, const struct nl_account *a
     cells[AT_wait] = name_cell(result, account, row->wait);
     if (row->class < NL_IDLE_CLASSES)
         cells[AT_class] = nl_cell_static(nl_idle_class_name((enum nl_idle_class)row->class));
-    if (row->activity != NL_DID_COUNT)
+    if (row->activity != NL_ACTIVITY_COUNT)
         cells[AT_thread] = nl_cell_static(nl_idle_thread_name(row->activity, row->elsewhere));
     cells[AT_count] = nl_cell_count(row->count);
     cells[AT_bytes] = nl_cell_count(row->bytes);

@@ -77,11 +77,12 @@ static void count_calls(struct tallies *tallies, const struct nl_scope *scope,
     }
 }
 
-static bool is_call(enum nl_idle_activity activity)
+static bool is_call(enum nl_activity activity)
 {
-    return activity == NL_DID_LAUNCH || activity == NL_DID_SYNC || activity == NL_DID_COPY ||
-           activity == NL_DID_ALLOCATE || activity == NL_DID_MODULE ||
-           activity == NL_DID_GRAPH_BUILD || activity == NL_DID_API;
+    return activity == NL_ACTIVITY_LAUNCH || activity == NL_ACTIVITY_SYNC ||
+           activity == NL_ACTIVITY_COPY || activity == NL_ACTIVITY_ALLOCATE ||
+           activity == NL_ACTIVITY_MODULE || activity == NL_ACTIVITY_GRAPH_BUILD ||
+           activity == NL_ACTIVITY_API;
 }
 
 static void count_idle(struct tallies *tallies, const struct nl_trace *trace,
@@ -93,7 +94,7 @@ static void count_idle(struct tallies *tallies, const struct nl_trace *trace,
         nl_sum_add(&tally->wall, device->wall_ns);
         for (size_t j = 0; j < device->sums; j++) {
             const struct nl_idle_sum *sum = &idle->sums[device->first_sum + j];
-            if (is_call((enum nl_idle_activity)sum->activity))
+            if (is_call((enum nl_activity)sum->activity))
                 nl_sum_add(&tally->during[roles->by_name[sum->name] & ~NL_API_BLOCKS],
                            sum->total_ns);
         }

@@ -48,7 +48,7 @@ void nl_gap_name(struct nl_buf *out, const struct nl_trace *trace, uint32_t slic
 struct nl_str nl_gap_activity(const struct nl_trace *trace, unsigned activity, uint32_t name)
 {
     struct nl_str text = nl_trace_name(trace, name);
-    return activity == NL_DID_RANGE ? nl_gap_fold(text) : text;
+    return activity == NL_ACTIVITY_RANGE ? nl_gap_fold(text) : text;
 }
 
 void nl_gap_tell(struct nl_buf *out, const struct nl_trace *trace, const struct nl_idle_gap *gap)
@@ -59,12 +59,12 @@ void nl_gap_tell(struct nl_buf *out, const struct nl_trace *trace, const struct 
     nl_gap_name(out, trace, gap->before, NAME_BYTES);
     nl_buf_text(out, " → ");
     nl_gap_name(out, trace, gap->after, NAME_BYTES);
-    if (gap->activity == NL_DID_UNKNOWN)
+    if (gap->activity == NL_ACTIVITY_UNKNOWN)
         return;
     nl_buf_text(out, " (");
     if (gap->name != NL_NO_NAME)
         put_cut(out, nl_gap_activity(trace, gap->activity, gap->name), NAME_BYTES);
     else
-        nl_buf_text(out, nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+        nl_buf_text(out, nl_activity_name((enum nl_activity)gap->activity));
     nl_buf_text(out, gap->elsewhere ? ", on the thread it waits for)" : ")");
 }

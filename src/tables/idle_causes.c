@@ -84,7 +84,7 @@ static size_t join_equal_causes(struct cause *causes, size_t count)
 /* In text, the thread is appended and has no column. */
 static struct nl_cell activity_cell(struct nl_result *result, const struct cause *cause, bool eyes)
 {
-    const char *name = nl_idle_activity_name((enum nl_idle_activity)cause->activity);
+    const char *name = nl_activity_name((enum nl_activity)cause->activity);
     if (!eyes || !cause->elsewhere)
         return nl_cell_static(name);
     return nl_cell_static(nl_arena_format(&result->arena, "%s, other thread", name));

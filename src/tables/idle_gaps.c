@@ -89,8 +89,7 @@ static void idle_gaps_add_row(struct nl_result *result, const struct nl_trace *t
     cells[AT_start_ns] = nl_cell_i64(gap->start - trace->first_ts);
     cells[AT_dur_ns] = nl_cell_i64(entry->dur);
     cells[AT_class] = nl_cell_static(nl_idle_class_name((enum nl_idle_class)gap->class));
-    cells[AT_activity] =
-        nl_cell_static(nl_idle_activity_name((enum nl_idle_activity)gap->activity));
+    cells[AT_activity] = nl_cell_static(nl_activity_name((enum nl_activity)gap->activity));
     cells[AT_name] = nl_cell_name(result, trace, gap->name);
     cells[AT_activity_ns] = nl_cell_i64(gap->activity_ns);
     cells[AT_before] = name_cell(result, trace, gap->before);
@@ -100,9 +99,8 @@ static void idle_gaps_add_row(struct nl_result *result, const struct nl_trace *t
     if (!eyes)
         cells[AT_thread] = nl_cell_static(nl_idle_thread_name(gap->activity, gap->elsewhere));
     else if (gap->elsewhere)
-        cells[AT_activity] = nl_cell_static(
-            nl_arena_format(&result->arena, "%s, other thread",
-                            nl_idle_activity_name((enum nl_idle_activity)gap->activity)));
+        cells[AT_activity] = nl_cell_static(nl_arena_format(
+            &result->arena, "%s, other thread", nl_activity_name((enum nl_activity)gap->activity)));
 }
 
 static struct nl_result *idle_gaps_run(const struct nl_trace *trace,

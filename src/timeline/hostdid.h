@@ -22,40 +22,40 @@
 #include "timeline/waitfor.h"
 #include "timeline/waitname.h"
 
-/* The names are in nl_idle_activity_name. */
-enum nl_idle_activity {
-    NL_DID_NOTHING, /* nothing was recorded */
-    NL_DID_OP,
-    NL_DID_PYTHON,
-    NL_DID_LAYER,
-    NL_DID_RANGE, /* NVTX or annotation, nothing inside it */
-    NL_DID_LAUNCH,
-    NL_DID_SYNC,
-    NL_DID_COPY,
-    NL_DID_ALLOCATE,
-    NL_DID_MODULE,
-    NL_DID_GRAPH_BUILD,
-    NL_DID_API,
-    NL_DID_SYSTEM,
-    NL_DID_GC,
-    NL_DID_COMPILE,
-    NL_DID_OVERHEAD,
-    NL_DID_FUNCTION, /* a function, by CPU samples or sums */
-    NL_DID_OTHER,
-    NL_DID_OFF,     /* off the processors, why was not recorded */
-    NL_DID_WAITING, /* off the processors, or in a call or function that only waits */
-    NL_DID_READY,   /* off the processors though it could run */
-    NL_DID_QUEUED,  /* the launch had returned: the work was on its way, or waited */
-    NL_DID_UNKNOWN, /* the launch is not known, or the gap is short */
-    NL_DID_COUNT
+/* The names are in nl_activity_name. */
+enum nl_activity {
+    NL_ACTIVITY_NOTHING, /* nothing was recorded */
+    NL_ACTIVITY_OP,
+    NL_ACTIVITY_PYTHON,
+    NL_ACTIVITY_LAYER,
+    NL_ACTIVITY_RANGE, /* NVTX or annotation, nothing inside it */
+    NL_ACTIVITY_LAUNCH,
+    NL_ACTIVITY_SYNC,
+    NL_ACTIVITY_COPY,
+    NL_ACTIVITY_ALLOCATE,
+    NL_ACTIVITY_MODULE,
+    NL_ACTIVITY_GRAPH_BUILD,
+    NL_ACTIVITY_API,
+    NL_ACTIVITY_SYSTEM,
+    NL_ACTIVITY_GC,
+    NL_ACTIVITY_COMPILE,
+    NL_ACTIVITY_OVERHEAD,
+    NL_ACTIVITY_FUNCTION, /* a function, by CPU samples or sums */
+    NL_ACTIVITY_OTHER,
+    NL_ACTIVITY_OFF,     /* off the processors, why was not recorded */
+    NL_ACTIVITY_WAITING, /* off the processors, or in a call or function that only waits */
+    NL_ACTIVITY_READY,   /* off the processors though it could run */
+    NL_ACTIVITY_QUEUED,  /* the launch had returned: the work was on its way, or waited */
+    NL_ACTIVITY_UNKNOWN, /* the launch is not known, or the gap is short */
+    NL_ACTIVITY_COUNT
 };
 
 /* "operator", "launch call". */
-const char *nl_idle_activity_name(enum nl_idle_activity activity);
+const char *nl_activity_name(enum nl_activity activity);
 
 /* What a thread did for a while. */
 struct nl_did {
-    uint8_t activity; /* enum nl_idle_activity */
+    uint8_t activity; /* enum nl_activity */
     bool elsewhere;   /* not the thread itself did that, but one it waited for */
     uint32_t name;    /* dictionary id of the slice, NL_NO_NAME none */
     uint32_t slice;   /* of the thread itself, NL_NULL_ROW nothing recorded */

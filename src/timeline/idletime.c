@@ -42,7 +42,7 @@ struct finder {
     int64_t hidden_start, hidden_end; /* of the gap at hand, what running ahead would have hidden */
     struct nl_lookup sums;            /* of the device */
     size_t *name_sum;                 /* per name: the sum it was last added to */
-    size_t unnamed_sum[NL_IDLE_CLASSES][NL_DID_COUNT];
+    size_t unnamed_sum[NL_IDLE_CLASSES][NL_ACTIVITY_COUNT];
     size_t *touched; /* sums the gap at hand adds to */
     int64_t *touched_ns;
     size_t touched_count, touched_cap, touched_ns_cap;
@@ -66,7 +66,7 @@ int64_t nl_idle_sync_cost(const struct nl_trace *trace, const struct nl_idle_gap
 
 const char *nl_idle_thread_name(uint8_t activity, bool elsewhere)
 {
-    if (activity == NL_DID_QUEUED || activity == NL_DID_UNKNOWN)
+    if (activity == NL_ACTIVITY_QUEUED || activity == NL_ACTIVITY_UNKNOWN)
         return NULL;
     return elsewhere ? "other" : "launching";
 }
@@ -214,7 +214,7 @@ static void set_sync(struct finder *finder, struct nl_idle_gap *gap, uint32_t sl
 }
 
 static const struct nl_did queued = {
-    .activity = NL_DID_QUEUED, .name = NL_NO_NAME, .slice = NL_NULL_ROW, .range = NL_NULL_ROW};
+    .activity = NL_ACTIVITY_QUEUED, .name = NL_NO_NAME, .slice = NL_NULL_ROW, .range = NL_NULL_ROW};
 
 /* Divides a gap by what the thread that feeds the device did, until its launch call returned. */
 static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thread,
@@ -241,8 +241,10 @@ static void divide(struct finder *finder, struct nl_idle_gap *gap, uint32_t thre
     }
 }
 
-static const struct nl_did unknown = {
-    .activity = NL_DID_UNKNOWN, .name = NL_NO_NAME, .slice = NL_NULL_ROW, .range = NL_NULL_ROW};
+static const struct nl_did unknown = {.activity = NL_ACTIVITY_UNKNOWN,
+                                      .name = NL_NO_NAME,
+                                      .slice = NL_NULL_ROW,
+                                      .range = NL_NULL_ROW};
 
 static uint32_t feeder_of(struct finder *finder)
 {
@@ -311,7 +313,7 @@ static void add_gap(struct finder *finder, int64_t start, int64_t end, uint32_t 
                                   .launch =
                                       nl_is_call(finder->trace, launch) ? launch : NL_NULL_ROW,
                                   .sync = NL_NULL_ROW,
-                                  .activity = NL_DID_UNKNOWN};
+                                  .activity = NL_ACTIVITY_UNKNOWN};
         class = add_long(finder, &gap);
     } else {
         add_short(finder, start, end);

@@ -221,7 +221,7 @@ static void check_classes(const struct nl_trace *trace, const struct nl_account 
 {
     struct nl_idle *idle = nl_idle_new(trace, window);
     for (size_t i = 0; i < account->device_count; i++) {
-        int64_t booked[NL_IDLE_CLASSES][NL_DID_COUNT] = {{0}}, gaps[NL_IDLE_CLASSES] = {0};
+        int64_t booked[NL_IDLE_CLASSES][NL_ACTIVITY_COUNT] = {{0}}, gaps[NL_IDLE_CLASSES] = {0};
         const struct nl_account_device *device = &account->devices[i];
         const struct nl_idle_device *same = idle_of(idle, device->device, device->rank);
         if (device->device == NL_NULL_ROW || !same)
@@ -244,7 +244,7 @@ static void check_classes(const struct nl_trace *trace, const struct nl_account 
         for (unsigned class = 0; class < NL_IDLE_CLASSES; class ++) {
             if (class != NL_IDLE_SHORT)
                 CHECK_INT(gaps[class], same->class_ns[class]);
-            for (unsigned activity = 0; activity < NL_DID_COUNT; activity++)
+            for (unsigned activity = 0; activity < NL_ACTIVITY_COUNT; activity++)
                 CHECK_INT(booked[class][activity], 0);
         }
     }

@@ -42,7 +42,7 @@ static struct nl_trace *on_paper(void)
 }
 
 static const struct nl_idle_sum *sum_of(const struct nl_idle *idle, enum nl_idle_class class,
-                                        enum nl_idle_activity activity)
+                                        enum nl_activity activity)
 {
     static const struct nl_idle_sum none;
     for (size_t i = 0; i < idle->sum_count; i++)
@@ -67,17 +67,17 @@ static void explains_gaps(void)
     CHECK_INT(device->class_ns[NL_IDLE_SHORT], 0);
     CHECK_INT(device->sync_ns, 25000); /* from 115, the return, to 140 */
     CHECK_INT(idle->gaps[0].class, NL_IDLE_HOST_LATE);
-    CHECK_INT(idle->gaps[0].activity, NL_DID_OP);
+    CHECK_INT(idle->gaps[0].activity, NL_ACTIVITY_OP);
     CHECK_STR(nl_trace_name(trace, idle->gaps[0].name), "outer");
     CHECK_INT(idle->gaps[0].activity_ns, 13000);
     CHECK(idle->gaps[0].sync == NL_NULL_ROW);
     CHECK(idle->gaps[4].sync != NL_NULL_ROW);
-    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_DID_OP)->total_ns, 13000);
-    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_DID_LAUNCH)->total_ns, 10000);
-    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_DID_QUEUED)->total_ns, 10000);
-    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_DID_SYNC)->total_ns, 5000);
-    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_DID_NOTHING)->total_ns, 17000);
-    CHECK_INT(sum_of(idle, NL_IDLE_DEPENDENCY, NL_DID_QUEUED)->total_ns, 10000);
+    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_ACTIVITY_OP)->total_ns, 13000);
+    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_ACTIVITY_LAUNCH)->total_ns, 10000);
+    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_ACTIVITY_QUEUED)->total_ns, 10000);
+    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_ACTIVITY_SYNC)->total_ns, 5000);
+    CHECK_INT(sum_of(idle, NL_IDLE_HOST_LATE, NL_ACTIVITY_NOTHING)->total_ns, 17000);
+    CHECK_INT(sum_of(idle, NL_IDLE_DEPENDENCY, NL_ACTIVITY_QUEUED)->total_ns, 10000);
     nl_idle_free(idle);
     nl_trace_free(trace);
 }

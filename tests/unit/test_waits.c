@@ -41,7 +41,7 @@ static void numbered_op(struct gputrace *make, const char *name, int64_t us, int
 }
 
 struct want {
-    enum nl_idle_activity activity;
+    enum nl_activity activity;
     bool elsewhere;
     const char *name; /* NULL: none */
     int64_t us;
@@ -61,7 +61,7 @@ static void check_sums(struct gputrace *make, const struct want *want, size_t co
     CHECK_INT(total, idle->devices[0].idle_ns);
     for (size_t i = 0; i < count; i++) {
         int64_t ns = 0;
-        check_case(nl_idle_activity_name(want[i].activity));
+        check_case(nl_activity_name(want[i].activity));
         for (size_t s = 0; s < idle->sum_count; s++) {
             struct nl_str name = nl_trace_name(trace, idle->sums[s].name);
             if (idle->sums[s].activity == want[i].activity &&
@@ -79,11 +79,11 @@ static void check_sums(struct gputrace *make, const struct want *want, size_t co
 /* Gap [20,70); the thread runs [0,30), then waits, runs [40,45), then is ready, runs [55,200). */
 static void sees_switches(void)
 {
-    static const struct want want[] = {{NL_DID_OP, false, "step", 20},
-                                       {NL_DID_WAITING, false, "step", 10},
-                                       {NL_DID_READY, false, "step", 10},
-                                       {NL_DID_LAUNCH, false, "cudaLaunchKernel", 5},
-                                       {NL_DID_QUEUED, false, NULL, 5}};
+    static const struct want want[] = {{NL_ACTIVITY_OP, false, "step", 20},
+                                       {NL_ACTIVITY_WAITING, false, "step", 10},
+                                       {NL_ACTIVITY_READY, false, "step", 10},
+                                       {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 5},
+                                       {NL_ACTIVITY_QUEUED, false, NULL, 5}};
     struct gputrace make;
     gputrace_open(&make);
     gputrace_kernel(&make, 7, "a", 0, 5, 10, 10);
@@ -99,13 +99,13 @@ static void sees_switches(void)
  * call of the device's API says more than that the thread sleeps in it. */
 static void knows_no_more_than_recorded(void)
 {
-    static const struct want want[] = {{NL_DID_NOTHING, false, NULL, 10},
-                                       {NL_DID_OP, false, "step", 5},
-                                       {NL_DID_OFF, false, "step", 5},
-                                       {NL_DID_OFF, false, NULL, 5},
-                                       {NL_DID_SYNC, false, "cudaStreamSynchronize", 10},
-                                       {NL_DID_LAUNCH, false, "cudaLaunchKernel", 5},
-                                       {NL_DID_QUEUED, false, NULL, 10}};
+    static const struct want want[] = {{NL_ACTIVITY_NOTHING, false, NULL, 10},
+                                       {NL_ACTIVITY_OP, false, "step", 5},
+                                       {NL_ACTIVITY_OFF, false, "step", 5},
+                                       {NL_ACTIVITY_OFF, false, NULL, 5},
+                                       {NL_ACTIVITY_SYNC, false, "cudaStreamSynchronize", 10},
+                                       {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 5},
+                                       {NL_ACTIVITY_QUEUED, false, NULL, 10}};
     struct gputrace make;
     gputrace_open(&make);
     gputrace_kernel(&make, 7, "a", 0, 5, 10, 10);
@@ -120,11 +120,11 @@ static void knows_no_more_than_recorded(void)
 /* Without switches only calls that do nothing but wait tell. */
 static void sees_waiting_calls(void)
 {
-    static const struct want want[] = {{NL_DID_WAITING, false, "poll", 10},
-                                       {NL_DID_SYSTEM, false, "write", 10},
-                                       {NL_DID_NOTHING, false, NULL, 20},
-                                       {NL_DID_LAUNCH, false, "cudaLaunchKernel", 5},
-                                       {NL_DID_QUEUED, false, NULL, 5}};
+    static const struct want want[] = {{NL_ACTIVITY_WAITING, false, "poll", 10},
+                                       {NL_ACTIVITY_SYSTEM, false, "write", 10},
+                                       {NL_ACTIVITY_NOTHING, false, NULL, 20},
+                                       {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 5},
+                                       {NL_ACTIVITY_QUEUED, false, NULL, 5}};
     struct gputrace make;
     gputrace_open(&make);
     gputrace_kernel(&make, 7, "a", 0, 5, 10, 10);
@@ -153,14 +153,14 @@ static void plant_signal(struct gputrace *make, bool rival, const char *signal)
 
 static void charges_the_waker(void)
 {
-    static const struct want known[] = {{NL_DID_NOTHING, false, NULL, 10},
-                                        {NL_DID_WAITING, false, "pthread_cond_wait", 6},
-                                        {NL_DID_OP, true, "decode", 18},
-                                        {NL_DID_SYSTEM, true, "pthread_cond_signal", 1},
-                                        {NL_DID_LAUNCH, false, "cudaLaunchKernel", 5}};
-    static const struct want unknown[] = {{NL_DID_NOTHING, false, NULL, 10},
-                                          {NL_DID_WAITING, false, "pthread_cond_wait", 25},
-                                          {NL_DID_LAUNCH, false, "cudaLaunchKernel", 5}};
+    static const struct want known[] = {{NL_ACTIVITY_NOTHING, false, NULL, 10},
+                                        {NL_ACTIVITY_WAITING, false, "pthread_cond_wait", 6},
+                                        {NL_ACTIVITY_OP, true, "decode", 18},
+                                        {NL_ACTIVITY_SYSTEM, true, "pthread_cond_signal", 1},
+                                        {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 5}};
+    static const struct want unknown[] = {{NL_ACTIVITY_NOTHING, false, NULL, 10},
+                                          {NL_ACTIVITY_WAITING, false, "pthread_cond_wait", 25},
+                                          {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 5}};
     struct gputrace make;
     plant_signal(&make, false, "pthread_cond_signal");
     check_sums(&make, known, CHECK_LENGTH(known));
@@ -191,16 +191,16 @@ static void charges_autograd(void)
 {
     /* gap [20,80) is thread 11's, gap [85,160) thread 10's */
     static const struct want paired[] = {
-        {NL_DID_OP, false, "early", 2},    {NL_DID_OP, true, "loss", 20},
-        {NL_DID_OP, false, "Backward", 2}, {NL_DID_LAUNCH, false, "cudaLaunchKernel", 8},
-        {NL_DID_OP, true, "Backward", 15}, {NL_DID_OP, true, "Accumulate", 20},
-        {NL_DID_OP, true, "linear", 10},   {NL_DID_NOTHING, false, NULL, 48},
-        {NL_DID_QUEUED, false, NULL, 10}};
-    static const struct want alone[] = {{NL_DID_OP, false, "early", 2},
-                                        {NL_DID_OP, false, "Backward", 2},
-                                        {NL_DID_LAUNCH, false, "cudaLaunchKernel", 8},
-                                        {NL_DID_NOTHING, false, NULL, 113},
-                                        {NL_DID_QUEUED, false, NULL, 10}};
+        {NL_ACTIVITY_OP, false, "early", 2},    {NL_ACTIVITY_OP, true, "loss", 20},
+        {NL_ACTIVITY_OP, false, "Backward", 2}, {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 8},
+        {NL_ACTIVITY_OP, true, "Backward", 15}, {NL_ACTIVITY_OP, true, "Accumulate", 20},
+        {NL_ACTIVITY_OP, true, "linear", 10},   {NL_ACTIVITY_NOTHING, false, NULL, 48},
+        {NL_ACTIVITY_QUEUED, false, NULL, 10}};
+    static const struct want alone[] = {{NL_ACTIVITY_OP, false, "early", 2},
+                                        {NL_ACTIVITY_OP, false, "Backward", 2},
+                                        {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 8},
+                                        {NL_ACTIVITY_NOTHING, false, NULL, 113},
+                                        {NL_ACTIVITY_QUEUED, false, NULL, 10}};
     struct gputrace make;
     plant_backward(&make, true, false);
     check_sums(&make, paired, CHECK_LENGTH(paired));
@@ -213,10 +213,10 @@ static void charges_autograd(void)
 static void charges_no_surroundings(void)
 {
     static const struct want want[] = {
-        {NL_DID_OP, true, "linear", 10},   {NL_DID_OP, true, "loss", 2},
-        {NL_DID_OP, false, "early", 2},    {NL_DID_OP, false, "Backward", 2},
-        {NL_DID_OP, false, "loss", 65},    {NL_DID_LAUNCH, false, "cudaLaunchKernel", 8},
-        {NL_DID_NOTHING, false, NULL, 36}, {NL_DID_QUEUED, false, NULL, 10}};
+        {NL_ACTIVITY_OP, true, "linear", 10},   {NL_ACTIVITY_OP, true, "loss", 2},
+        {NL_ACTIVITY_OP, false, "early", 2},    {NL_ACTIVITY_OP, false, "Backward", 2},
+        {NL_ACTIVITY_OP, false, "loss", 65},    {NL_ACTIVITY_LAUNCH, false, "cudaLaunchKernel", 8},
+        {NL_ACTIVITY_NOTHING, false, NULL, 36}, {NL_ACTIVITY_QUEUED, false, NULL, 10}};
     struct gputrace make;
     plant_backward(&make, true, true);
     check_sums(&make, want, CHECK_LENGTH(want));
