@@ -59,24 +59,25 @@ static const struct {
               {"nvtx", "ranges"},
               {"others", "slices"}};
 
-/* The profiler's own overhead is no answer. */
-static size_t top_row(const struct cpu_case *it, const struct nl_result *rows, size_t rank)
+/* The row of work that takes the nth most self time, counted from 0; of rows that take equally
+ * long the first in the table comes first. The number of rows where there are not so many. */
+static size_t nth_work_row(const struct cpu_case *it, const struct nl_result *rows, size_t nth)
 {
-    size_t best = rows->rows;
-    int64_t below = 0;
-    for (size_t found = 0; found <= rank; found++) {
-        int64_t most = -1;
+    size_t best = rows->rows, before = rows->rows;
+    for (size_t found = 0; found <= nth; found++) {
+        int64_t most = -1, last = found ? nl_lookup_i64(rows, before, "self_ns") : INT64_MAX;
         best = rows->rows;
         for (size_t row = 0; row < rows->rows; row++) {
             int64_t self = nl_lookup_i64(rows, row, "self_ns");
-            if (self > most && (!found || self < below) && is_work(it, rows, row)) {
+            bool left = !found || self < last || (self == last && row > before);
+            if (self > most && left && is_work(it, rows, row)) {
                 most = self;
                 best = row;
             }
         }
         if (best == rows->rows)
             return best;
-        below = most;
+        before = best;
     }
     return best;
 }
@@ -102,7 +103,7 @@ static bool find_table(struct cpu_case *it)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *rows = nl_judged_part(it->judged, tables[i].part);
         int64_t sum = rows ? nl_lookup_sum(rows, "self_ns") : 0;
-        if (sum <= 0 || sum < most / 10 || top_row(it, rows, 0) == rows->rows)
+        if (sum <= 0 || sum < most / 10 || nth_work_row(it, rows, 0) == rows->rows)
             continue;
         it->rows = rows;
         it->what = tables[i].what;
@@ -160,7 +161,7 @@ static bool put_node_types(struct cpu_case *it, struct nl_buf *out)
         nl_tell_ratio(out, " ", nl_lookup_i64(types, row, "total_ns"), whole);
     }
     nl_tell_time(out, " of ", whole);
-    size_t top = top_row(it, it->rows, 0);
+    size_t top = nth_work_row(it, it->rows, 0);
     if (top < it->rows->rows) {
         nl_tell_name(out, "; the longest operator is ", nl_lookup_text(it->rows, top, "name"));
         nl_tell_ratio(out, " ", nl_lookup_i64(it->rows, top, "self_ns"), whole);
@@ -194,7 +195,7 @@ static void put_helpers(const struct cpu_case *it, struct nl_buf *out, size_t to
 
 static bool judge_waiting(struct cpu_case *it)
 {
-    size_t top = top_row(it, it->rows, 0);
+    size_t top = nth_work_row(it, it->rows, 0);
     struct nl_str name = nl_lookup_text(it->rows, top, "name");
     int64_t self = nl_lookup_i64(it->rows, top, "self_ns");
     if (nl_lookup_text(it->rows, top, "bound").len || !nl_is_wait_name(name) ||
@@ -221,7 +222,7 @@ static bool judge_waiting(struct cpu_case *it)
     } else {
         put_helpers(it, out, top);
     }
-    size_t next = top_row(it, it->rows, 1);
+    size_t next = nth_work_row(it, it->rows, 1);
     if (next < it->rows->rows)
         put_row(it, out, others ? ", most in " : "; of the rest most in ", next);
     nl_buf_char(out, '.');
@@ -257,8 +258,8 @@ static bool judge_messages(struct cpu_case *it)
     nl_tell_time(out, " of ", it->whole);
     nl_tell_ratio(out, " (", sum, it->whole);
     nl_buf_text(out, ") in messages to other processes: ");
-    for (size_t rank = 0, said = 0; rank < 8 && said < 2; rank++) {
-        size_t row = top_row(it, it->rows, rank);
+    for (size_t nth = 0, said = 0; nth < 8 && said < 2; nth++) {
+        size_t row = nth_work_row(it, it->rows, nth);
         if (row == it->rows->rows)
             break;
         if (!is_message(nl_lookup_text(it->rows, row, "name")))
@@ -415,8 +416,8 @@ static int64_t unended_time(const struct cpu_case *it, uint32_t name, int64_t *c
 /* A call of which no end was recorded counts up to the last moment: it may have ended before. */
 static void tell_unended(const struct cpu_case *it)
 {
-    for (size_t rank = 0; rank < 3; rank++) {
-        size_t row = top_row(it, it->rows, rank);
+    for (size_t nth = 0; nth < 3; nth++) {
+        size_t row = nth_work_row(it, it->rows, nth);
         if (row == it->rows->rows)
             return;
         struct nl_str name = nl_lookup_text(it->rows, row, "name");
@@ -443,15 +444,15 @@ static void tell_busy(struct cpu_case *it)
     put_head(it, out);
     if (nl_judge_runs(it->judged, out, it->span))
         return;
-    size_t top = top_row(it, it->rows, 0);
+    size_t top = nth_work_row(it, it->rows, 0);
     it->judged->verdict->culprit = nl_keep_name(it->judged, nl_lookup_text(it->rows, top, "name"));
     if (!put_node_types(it, out)) {
         nl_buf_format(out, "; of the self time of %s%s: ", it->what,
                       leaves_out(it) ? " in which a thread works" : "");
-        for (size_t i = 0; i < 3; i++) {
-            size_t row = top_row(it, it->rows, i);
+        for (size_t nth = 0; nth < 3; nth++) {
+            size_t row = nth_work_row(it, it->rows, nth);
             if (row < it->rows->rows)
-                put_row(it, out, i ? ", " : "", row);
+                put_row(it, out, nth ? ", " : "", row);
         }
     }
     nl_buf_char(out, '.');

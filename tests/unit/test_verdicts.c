@@ -237,6 +237,30 @@ static void lists_few(void)
     nl_buf_release(&page);
 }
 
+/* Ten rounds of operators, the last three of which take 20 ms each. */
+static void alike(struct gputrace *make, int64_t x, const char *arg)
+{
+    static const struct {
+        const char *name;
+        int64_t us;
+    } ops[] = {{"aten::short", 8000}, {"aten::a", 20000}, {"aten::b", 20000}, {"aten::c", 20000}};
+    (void)x;
+    (void)arg;
+    for (int64_t at = 0, i = 0; i < 40; at += ops[i % 4].us, i++)
+        gputrace_op(make, ops[i % 4].name, at, ops[i % 4].us);
+}
+
+/* What takes equally long is named as well. */
+static void names_equals(void)
+{
+    static const char said[] = "operators: aten::a 200.0 ms (29 %, 10\n  calls), aten::b 200.0 ms "
+                               "(29 %, 10 calls), aten::c 200.0 ms (29 %, 10 calls).\n";
+    struct nl_buf page;
+    make_page(&page, alike, 0, "");
+    CHECK(strstr(page.ptr, said));
+    nl_buf_release(&page);
+}
+
 /* Two calls of 1 ms, the second of that name. */
 static void two_calls(struct gputrace *make, int64_t x, const char *name)
 {
@@ -316,6 +340,7 @@ CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_l
            {"work of a device is any sort of it", knows_every_sort_of_work},
            {"a program without a processor is said to be one", tells_starving},
            {"few events are listed by their time", lists_few},
+           {"what takes equally long is named as well", names_equals},
            {"device work is missing where it was asked for", misses_what_was_asked},
            {"what is fetched before the first work is waiting for input",
             counts_what_is_fetched_first})
