@@ -317,12 +317,13 @@ static struct nl_cell per_step(uint64_t value, uint64_t steps)
                                           : nl_cell_f64((double)value / (double)steps);
 }
 
-static int by_changed(const void *left, const void *right)
+/* Where a row stands: yes, unknown, no. */
+static int place_of(const struct nl_cell *cells)
 {
-    const struct nl_cell *a = left, *b = right;
-    struct nl_str x = a[6].type == NL_CELL_TEXT ? a[6].text : nl_str("yes, or unknown");
-    struct nl_str y = b[6].type == NL_CELL_TEXT ? b[6].text : nl_str("yes, or unknown");
-    return -nl_str_order(x, y); /* yes, unknown, no */
+    const struct nl_cell *changed = &cells[COUNT_changed];
+    if (changed->type != NL_CELL_TEXT)
+        return 1;
+    return nl_str_is(changed->text, "yes") ? 0 : 2;
 }
 
 static void add_count_row(struct nl_result *result, const struct count *item,
@@ -359,8 +360,8 @@ struct nl_result *diff_counts(struct diff_side *base, struct diff_side *changed)
     struct nl_cell *cells = result->cells;
     size_t width = result->column_count * sizeof *cells;
     for (size_t i = 1; i < result->rows; i++) /* few rows; stable, as qsort is not */
-        for (size_t j = i; j && by_changed(cells + (j - 1) * result->column_count,
-                                           cells + j * result->column_count) > 0;
+        for (size_t j = i; j && place_of(cells + (j - 1) * result->column_count) >
+                                    place_of(cells + j * result->column_count);
              j--) {
             struct nl_cell swap[sizeof columns / sizeof columns[0]];
             memcpy(swap, cells + j * result->column_count, width);
