@@ -25,7 +25,12 @@
     C(memsets, NULL, COUNT)
 NL_COLUMNS(COLUMNS);
 
-#define COPY_COLUMN 9
+static void put_part(struct nl_cell *cell, struct nl_cell *share, int64_t part, int64_t wall)
+{
+    *cell = nl_cell_i64(part);
+    if (part != NL_NULL_I64 && wall != NL_NULL_I64)
+        *share = nl_cell_share(part, wall);
+}
 
 static void time_breakdown_add_row(struct nl_result *result, const struct nl_trace *trace,
                                    const struct nl_device_breakdown *row)
@@ -39,13 +44,12 @@ static void time_breakdown_add_row(struct nl_result *result, const struct nl_tra
     cells[AT_device_name] = nl_cell_name(result, trace, name);
     cells[AT_start_ns] = nl_cell_i64(device->start_ns - trace->first_ts);
     cells[AT_wall_ns] = nl_cell_i64(wall);
-    const int64_t parts[] = {device->compute_ns, device->exposed_comm_ns, device->exposed_copy_ns,
-                             device->idle_ns};
-    for (size_t i = 0; i < 4; i++) {
-        cells[5 + 2 * i] = nl_cell_i64(parts[i]);
-        if (parts[i] != NL_NULL_I64 && wall != NL_NULL_I64)
-            cells[6 + 2 * i] = nl_cell_share(parts[i], wall);
-    }
+    put_part(&cells[AT_compute_ns], &cells[AT_compute_share], device->compute_ns, wall);
+    put_part(&cells[AT_exposed_comm_ns], &cells[AT_exposed_comm_share], device->exposed_comm_ns,
+             wall);
+    put_part(&cells[AT_exposed_copy_ns], &cells[AT_exposed_copy_share], device->exposed_copy_ns,
+             wall);
+    put_part(&cells[AT_idle_ns], &cells[AT_idle_share], device->idle_ns, wall);
     cells[AT_kernels] = nl_cell_count(device->kernels);
     cells[AT_copies] = nl_cell_count(device->copies);
     cells[AT_memsets] = nl_cell_count(device->memsets);
@@ -62,7 +66,7 @@ static struct nl_result *time_breakdown_run(const struct nl_trace *trace,
     struct nl_result *result = NL_ANSWER_NEW("breakdown", NULL, columns);
     for (size_t i = 0; i < count; i++)
         time_breakdown_add_row(result, trace, &devices[i]);
-    result->columns[COPY_COLUMN].head = nl_exposed_copy_word(result);
+    result->columns[AT_exposed_copy_ns].head = nl_exposed_copy_word(result);
     return result;
 }
 
