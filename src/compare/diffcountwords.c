@@ -38,18 +38,14 @@ void diff_put_memory(const struct diff_doc *doc, struct nl_buf *text,
     nl_buf_format(text, " are allocated at once%s.", a != b ? "" : " on both sides");
 }
 
-/* Counts whose change explains something, in this order. */
+/* Counts whose change explains something; the sentence has them in the order of the table. */
 static bool is_telling(struct nl_str what)
 {
-    static const char *const starts[] = {"most memory",
-                                         "kernels",
-                                         "copies",
-                                         "collective",
-                                         "calls that synchronise",
-                                         "calls that block",
-                                         "calls that allocate",
-                                         "compilations",
-                                         "operators"};
+    static const char *const starts[] = {"kernels",          "copies",
+                                         "collective",       "calls that synchronise",
+                                         "calls that block", "calls that allocate",
+                                         "compilations",     "operators",
+                                         "most memory"};
     for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
         if (nl_str_starts(what, starts[i]))
             return !nl_str_is(what, "kernels of graphs");
