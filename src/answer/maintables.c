@@ -1,4 +1,4 @@
-/* maintables — which tables an answer is about (nl_report_main_tables, see report.h). */
+/* Which tables an answer of each class is about: see maintables.h. */
 #include "answer/maintables.h"
 
 #include <string.h>

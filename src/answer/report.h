@@ -57,7 +57,4 @@ const struct nl_result *nl_report_result(const struct nl_report *report, const c
 /* The same; NULL also when it has no rows. */
 const struct nl_result *nl_report_part(const struct nl_report *report, const char *name);
 
-/* Which tables an answer of a class is about: names, the likeliest first, NULL-terminated. */
-const char *const *nl_main_table_names(enum nl_verdict_class class);
-
 #endif
