@@ -77,7 +77,7 @@ function idleShare(answer: Answer | null): HTMLElement | null {
   const sum = (column: string): number => rows.reduce((total, row) => total + (typeof row[column] === "number" ? (row[column] as number) : 0), 0);
   const wall = sum("wall_ns");
   if (!(wall > 0)) return null;
-  const every: [string, string, string][] = [["compute", "compute", "compute_ns"], ["exposed communication", "comm", "exposed_comm_ns"], ["exposed copies", "copy", "exposed_copy_ns"], ["exposed memsets", "memset", "exposed_memset_ns"], ["idle", "idle", "idle_ns"]];
+  const every: [string, string, string][] = [["compute", "compute", "compute_ns"], ["exposed communication", "comm", "exposed_comm_ns"], ["exposed copies", "copy", "exposed_copy_ns"], ["idle", "idle", "idle_ns"]];
   const tiles = every.filter(([, ink, column]) => ink === "compute" || ink === "idle" || sum(column) / wall >= 0.0005); // what would not read 0.0 %
   return h("div", { class: "tiles" }, ...tiles.map(([name, ink, column]) => h("div", { class: `tile t-${ink}` }, h("div", { class: "tile-value" }, share(sum(column) / wall)), h("div", { class: "tile-name" }, name))));
 }

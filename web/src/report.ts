@@ -21,7 +21,6 @@ const PARTS = [
   { column: "compute_ns", name: "compute", ink: "compute" },
   { column: "exposed_comm_ns", name: "exposed communication", ink: "comm" },
   { column: "exposed_copy_ns", name: "exposed copies", ink: "copy" },
-  { column: "exposed_memset_ns", name: "exposed memsets", ink: "memset" },
   { column: "idle_ns", name: "idle", ink: "idle" },
 ];
 const MOST_DEVICES = 32;
