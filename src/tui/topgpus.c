@@ -109,11 +109,9 @@ static void text_state(const struct machine_gpu *gpu, char out[TEXT])
 {
     char words[TEXT / 2 - 1], reasons[TEXT / 2 - 1]; /* both, a blank and brackets fit */
     top_alert_words(&gpu->latest.alerts, words, sizeof words);
-    gpu_throttle_words(nl_whole_u64(gpu_latest(&gpu->latest, GPU_THROTTLE)), reasons,
-                       sizeof reasons);
-    const char *idle = nl_whole_u64(gpu_latest(&gpu->latest, GPU_THROTTLE)) & 1u ? "idle"
-                       : *words                                                  ? ""
-                                                                                 : "ok";
+    uint64_t bits = nl_whole_u64(gpu_latest(&gpu->latest, GPU_THROTTLE));
+    gpu_throttle_words(bits, reasons, sizeof reasons);
+    const char *idle = bits & GPU_THROTTLE_IDLE ? "idle" : *words ? "" : "ok";
     if (!has(gpu, GPU_THROTTLE) && !*words)
         idle = UNKNOWN;
     if (*reasons)

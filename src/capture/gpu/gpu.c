@@ -12,12 +12,15 @@ const struct gpu_metric_row gpu_metrics[GPU_METRICS] = {
 
 const struct gpu_vendor *const gpu_vendors[] = {&gpu_nvml, &gpu_amd, NULL};
 
-/* Bits as in nvmlClocksEventReasons of nvml.h. */
 static const struct {
-    uint64_t bit;
+    enum gpu_throttle bit;
     const char *word;
-} throttles[] = {{0x04, "power cap"}, {0x08, "hardware slowdown"}, {0x10, "sync boost"},
-                 {0x20, "thermal"},   {0x40, "hardware thermal"},  {0x80, "power brake"}};
+} throttles[] = {{GPU_THROTTLE_POWER_CAP, "power cap"},
+                 {GPU_THROTTLE_SLOWDOWN, "hardware slowdown"},
+                 {GPU_THROTTLE_SYNC_BOOST, "sync boost"},
+                 {GPU_THROTTLE_THERMAL, "thermal"},
+                 {GPU_THROTTLE_HARDWARE_THERMAL, "hardware thermal"},
+                 {GPU_THROTTLE_POWER_BRAKE, "power brake"}};
 
 void gpu_throttle_words(uint64_t bits, char *out, size_t room)
 {

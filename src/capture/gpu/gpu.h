@@ -95,9 +95,19 @@ struct gpu_vendor {
 extern const struct gpu_vendor gpu_nvml, gpu_amd;
 extern const struct gpu_vendor *const gpu_vendors[]; /* NULL-terminated */
 
+/* Bits of GPU_THROTTLE, as in nvmlClocksEventReasons of nvml.h. */
+enum gpu_throttle {
+    GPU_THROTTLE_IDLE = 0x01,
+    GPU_THROTTLE_POWER_CAP = 0x04,
+    GPU_THROTTLE_SLOWDOWN = 0x08, /* of the hardware, for whatever reason */
+    GPU_THROTTLE_SYNC_BOOST = 0x10,
+    GPU_THROTTLE_THERMAL = 0x20,
+    GPU_THROTTLE_HARDWARE_THERMAL = 0x40,
+    GPU_THROTTLE_POWER_BRAKE = 0x80
+};
+
 /* Words for the bits of GPU_THROTTLE that slow work down: "power cap, thermal"; "" = none. */
 void gpu_throttle_words(uint64_t bits, char *out, size_t room);
-#define GPU_THROTTLE_SLOW UINT64_C(0xfc) /* without idle, set clocks, display */
 
 /* When a call that is made every `period_ms` is made: `next` is its state. A call took `spent_ns`;
  * it may take a tenth of the time, no more. */

@@ -1,11 +1,11 @@
 /* Thresholds. */
 #include "capture/recorder/alerts.h"
 
-#define GIB             (UINT64_C(1) << 30)
-#define GROWTH_SLOT_NS  ((int64_t)10 * 1000000000)
-#define SLOWING_REASONS UINT64_C(0xf8) /* bits of GPU_THROTTLE: all but the power cap */
-#define POWER_CAP       UINT64_C(0x04)
-#define AT_LIMIT        0.99
+#include "capture/gpu/gpu.h"
+
+#define GIB            (UINT64_C(1) << 30)
+#define GROWTH_SLOT_NS ((int64_t)10 * 1000000000)
+#define AT_LIMIT       0.99
 
 const struct alert_row alert_rows[ALERT_ROWS] = {
 #define NL_ALERT(identifier, word, text, input, raise, clear)                                      \
@@ -55,10 +55,11 @@ double alert_growth(struct alert_growth *growth, int64_t now_ns, uint64_t bytes)
 
 bool alert_is_slowed(uint64_t throttle_bits)
 {
-    return throttle_bits & SLOWING_REASONS;
+    return throttle_bits & (GPU_THROTTLE_SLOWDOWN | GPU_THROTTLE_SYNC_BOOST | GPU_THROTTLE_THERMAL |
+                            GPU_THROTTLE_HARDWARE_THERMAL | GPU_THROTTLE_POWER_BRAKE);
 }
 
 bool alert_is_capped(uint64_t throttle_bits, double power, double limit)
 {
-    return throttle_bits & POWER_CAP || (limit > 0 && power >= limit * AT_LIMIT);
+    return throttle_bits & GPU_THROTTLE_POWER_CAP || (limit > 0 && power >= limit * AT_LIMIT);
 }
