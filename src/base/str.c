@@ -106,7 +106,7 @@ void nl_buf_shell_word(struct nl_buf *buf, struct nl_str word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                 "@%+=:,./-_~";
-    bool quoted = false;
+    bool quoted = !word.len || *word.ptr == '~'; /* a home folder */
     for (size_t i = 0; i < word.len && !quoted; i++)
         quoted = !memchr(plain, word.ptr[i], sizeof plain - 1);
     nl_buf_text(buf, quoted ? "'" : "");

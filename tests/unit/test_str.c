@@ -40,6 +40,30 @@ static void characters_have_kinds(void)
     }
 }
 
+/* As a shell reads it: an empty word is one, and ~ is a folder only where it begins a word. */
+static void quotes_for_a_shell(void)
+{
+    static const char *const cases[][2] = {
+        {"train.py", "train.py"},
+        {"", "''"},
+        {"~", "'~'"},
+        {"~/x", "'~/x'"},
+        {"a~", "a~"},
+        {"--x=1,2:@%+", "--x=1,2:@%+"},
+        {"a b", "'a b'"},
+        {"it's", "'it'\\''s'"},
+        {"$HOME", "'$HOME'"},
+    };
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_buf word;
+        check_case(cases[i][0]);
+        nl_buf_init(&word, 100);
+        nl_buf_shell_word(&word, nl_str(cases[i][0]));
+        CHECK_TEXT(word.ptr ? word.ptr : "", cases[i][1]);
+        nl_buf_release(&word);
+    }
+}
+
 static void finds_without_case(void)
 {
     static const struct {
@@ -213,8 +237,9 @@ static void reads_hexadecimal(void)
 
 CHECK_MAIN("str", {"views compare", views_compare},
            {"characters have kinds", characters_have_kinds},
-           {"finds without case", finds_without_case}, {"starts without case", starts_without_case},
-           {"builder appends", builder_appends}, {"builder is bounded", builder_is_bounded},
-           {"hashes differ", hashes_differ}, {"cuts between characters", cuts_between_characters},
+           {"quotes for a shell", quotes_for_a_shell}, {"finds without case", finds_without_case},
+           {"starts without case", starts_without_case}, {"builder appends", builder_appends},
+           {"builder is bounded", builder_is_bounded}, {"hashes differ", hashes_differ},
+           {"cuts between characters", cuts_between_characters},
            {"puts characters", puts_characters}, {"reads hexadecimal", reads_hexadecimal},
            {"arena keeps texts", arena_keeps_texts}, {"arrays grow", grows})

@@ -46,21 +46,11 @@ static void put_fact(FILE *out, const char *key, const char *value)
 /* Words as a shell would take them. */
 static void put_command(FILE *out, char *const *argv, int count)
 {
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
     struct nl_buf line;
     nl_buf_init(&line, (size_t)1 << 16);
     for (int i = 0; i < count; i++) {
-        bool bare = argv[i][0] && argv[i][strspn(argv[i], plain)] == '\0';
         nl_buf_text(&line, i ? " " : "");
-        if (bare) {
-            nl_buf_text(&line, argv[i]);
-            continue;
-        }
-        nl_buf_char(&line, '\'');
-        for (const char *c = argv[i]; *c; c++)
-            *c == '\'' ? nl_buf_text(&line, "'\\''") : nl_buf_char(&line, *c);
-        nl_buf_char(&line, '\'');
+        nl_buf_shell_word(&line, nl_str(argv[i]));
     }
     put_fact(out, "run.command", line.ptr);
     nl_buf_release(&line);
