@@ -68,6 +68,7 @@ PLANTED = {
     "described": [("schema/run.schema.json", ('"properties": {', '"properties": {"planted": {"type": "string"},'), "planted")],
     "schema_enums": [("src/store/enums.def", 'NL_ENUM(category, PLANTED, "planted_category")\n', "not as category in src/store/enums.def: planted_category"),
                      ("src/store/copykind.def", ('NL_COPYKIND(PTOP, "PtoP"', 'NL_COPYKIND(PTOP, "planted_copy"'), "PtoP, planted_copy")],
+    "judged_mutants": [("tools/mutants.tsv", "src/base/mem.c\tplanted_line();\tplanted();\tnone\n", "planted_line")],
     "peaks_of_gpus": [("data/gpus.yaml", "    planted_gbytes: 3\n", "planted_gbytes"), ("data/gpus.yaml", "    sources: [nowhere]\n", "nowhere")],
     "exit_statuses": [("src/base/errors.def", 'NL_ERROR(PLANTED, 99, "planted")\n', "99")],
     "thresholds": [("src/findings/cause_planted.c", "#define PLANTED_SHARE 0.3\n", "PLANTED_SHARE")],

@@ -609,8 +609,18 @@ def page_kinds():
     return breaches
 
 
+def judged_mutants():
+    """what tools/mutants.tsv gives reasons for is a line of the program"""
+    breaches = []
+    for number, row in enumerate(read("tools/mutants.tsv").splitlines(), 1):
+        path, line = row.split("\t")[:2] if row[:1] != "#" else ("", "")
+        if path and line not in (read(path) if os.path.exists(path) else ""):
+            breaches.append("tools/mutants.tsv:%d: %s has no line %s" % (number, path, line))
+    return breaches
+
+
 RULES = [file_sizes, functions, staticnames.rule(sources, without_macros), file_names, layers, inner_walls, builders_inside, chrome_parser, memory, printing, must_check, no_constructors,
-         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, schema_enums, peaks_of_gpus, exit_statuses, thresholds, page_kinds, wide_comments, formatted]
+         no_state, wide_is_static, bounds, fields, cells, casts, characters, notes, machine_paths, references, called, own_headers, pages, wide_pages, words, habits, described, schema_enums, peaks_of_gpus, exit_statuses, thresholds, page_kinds, judged_mutants, wide_comments, formatted]
 
 
 def main():
