@@ -64,6 +64,8 @@ def is_only_room(plain, match):
         return True  # every element of an array has one size
     if re.match(r"\s+[\w ]+ \*?\w+\[\w+ \+ $", before) and after.startswith("];"):
         return True
+    if re.search(r"\bnl_grow\([^;]* \+ $", before) and after.startswith(");"):
+        return True
     return bool(re.search(r"alloc\([^;]*\((?:\(\w+\))?\w[\w.>-]*(?:\[\w+\])? \+ $", before) and re.match(r"\) \* sizeof", after))
 
 

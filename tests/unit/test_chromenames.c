@@ -3,6 +3,7 @@
  * decodes each sequence and asks what it may not be (RFC 3629: overlong, a surrogate, beyond
  * U+10FFFF); nothing behind the name is looked at.
  */
+#include "base/mem.h"
 #include "check.h"
 
 #include "ingest/chrome/chrome_work.h"
@@ -84,6 +85,50 @@ static void all_sequences(void)
     }
 }
 
+/* Escapes by RFC 8259; a surrogate without its partner becomes U+FFFD, what is no escape stays. */
+static void escapes(void)
+{
+    static const struct {
+        const char *raw, *decoded;
+    } cases[] = {
+        {"\\u0041", "A"},
+        {"\\u00e9|", "\xC3\xA9|"},
+        {"\\u00E9", "\xC3\xA9"},
+        {"\\u007f\\u0080", "\x7F\xC2\x80"},
+        {"\\u07ff\\u0800", "\xDF\xBF\xE0\xA0\x80"},
+        {"\\ud7ff\\ue000", "\xED\x9F\xBF\xEE\x80\x80"},
+        {"\\ud83d\\ude00", "\xF0\x9F\x98\x80"},
+        {"\\ud83d\\ude00.", "\xF0\x9F\x98\x80."},
+        {"\\uD800\\uDC00", "\xF0\x90\x80\x80"},
+        {"\\udbff\\udfff", "\xF4\x8F\xBF\xBF"},
+        {"\\ud83d", "\xEF\xBF\xBD"},
+        {"\\ude00", "\xEF\xBF\xBD"},
+        {"\\ud83d\\ude0", "\xEF\xBF\xBD\\ude0"},
+        {"\\ud83d\\ud83d\\ude00", "\xEF\xBF\xBD\xF0\x9F\x98\x80"},
+        {"\\ude00\\ud83d", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\\ud83d\\ue000", "\xEF\xBF\xBD\xEE\x80\x80"},
+        {"\\ud83d\\n12345", "\xEF\xBF\xBD\n12345"},
+        {"\\ud83dude00", "\xEF\xBF\xBDude00"},
+        {"\\u004", "\\u004"},
+        {"\\u00g1", "\\u00g1"},
+        {"\\u", "\\u"},
+        {"\\", "\\"},
+        {"\\x", "\\x"},
+        {"\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\b\f\n\r\t"},
+    };
+    struct chrome_names names;
+    chrome_names_init(&names, NULL, NULL);
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        size_t len = strlen(cases[i].raw);
+        char *raw = nl_alloc(len); /* so that sanitizers see what reads on */
+        memcpy(raw, cases[i].raw, len);
+        check_case(cases[i].raw);
+        CHECK_STR(chrome_names_decode(&names, (struct nl_str){raw, len}, true), cases[i].decoded);
+        nl_free(raw);
+    }
+    chrome_names_release(&names);
+}
+
 /* A text keeps its slot until another one takes it; what was seen before that has
  * the same id all the same. */
 static void slots_are_taken(void)
@@ -122,5 +167,5 @@ static void slots_are_taken(void)
     nl_builder_free(builder);
 }
 
-CHECK_MAIN("chromenames", {"all sequences of UTF-8", all_sequences},
+CHECK_MAIN("chromenames", {"all sequences of UTF-8", all_sequences}, {"escapes", escapes},
            {"slots are taken", slots_are_taken})
