@@ -4,7 +4,7 @@
 #include "timeline/feeder.h"
 
 /* Whether a thread works while it does that; else it waits, or nothing is known. */
-static bool is_work(uint8_t activity)
+static bool is_work_of_thread(uint8_t activity)
 {
     switch (activity) {
     case NL_ACTIVITY_NOTHING:
@@ -37,8 +37,8 @@ static void book_thread(struct nl_account_maker *maker, struct nl_hostdid *host,
     for (int64_t until; now < end; now = until) {
         struct nl_did did = nl_hostdid_at(host, thread, now, &until);
         until = until < end ? until : end;
-        struct nl_account_row key =
-            nl_account_key(group, is_work(did.activity) ? NL_BOOKED_COMPUTE : NL_BOOKED_IDLE);
+        struct nl_account_row key = nl_account_key(
+            group, is_work_of_thread(did.activity) ? NL_BOOKED_COMPUTE : NL_BOOKED_IDLE);
         key.activity = did.activity;
         key.elsewhere = did.elsewhere;
         key.name = nl_account_plain(maker, did.name);

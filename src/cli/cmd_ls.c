@@ -110,12 +110,12 @@ const struct nl_command nl_command_ls = {
     .most = -1,
     NL_DEFAULTS(ls_options, 0),
     .tables = NL_TABLES(ls_options, nl_common_options),
-    .help =
-        "Lists the runs, the newest first. FILTER is KEY=VALUE, or with != > >= < <= or ~\n"
-        "(contains); all of them must hold. KEY is id, name, added, tag, finding, or a name\n"
-        "that `neurolens show` lists, of which the last part is enough: batch_size=32. A value\n"
-        "with * is a pattern; numbers take units: 'mean_step_ns>200ms'; 'a|b' is one of several,\n"
-        "16..64 a range; `added` takes today and -7d. Quote > < and |.",
+    .help = "Lists the runs, the newest first. FILTER is KEY=VALUE, or with != > >= < <= or ~\n"
+            "(contains); all of them must hold. KEY is id, name, added, tag, finding, anomaly (a\n"
+            "metric that was unusual in the run), or a name that `neurolens show` lists, of which\n"
+            "the last part is enough: batch_size=32. A value with * is a pattern; numbers take\n"
+            "units: 'mean_step_ns>200ms'; 'a|b' is one of several, 16..64 a range; `added` takes\n"
+            "today and -7d. Quote > < and |.",
     .examples = "neurolens ls tag=nightly 'added>-7d' git_branch=main\n"
                 "neurolens ls 'model=llama*|qwen*' batch_size=16..64\n"
                 "neurolens ls 'device_name=*H100*' 'mean_step_ns>200ms' --sort -mean_step_ns\n"

@@ -1,4 +1,4 @@
-/* Steps of warm-up and compilation, per rank, as spans that are searched by halves. */
+/* The steps that fingerprints leave out (warm-up, compilation), per rank, as sorted spans. */
 #include "fingerprint/fingerprint_steady.h"
 
 #include "base/mem.h"
@@ -12,8 +12,8 @@ static bool has_steady(const struct nl_found_step *steps, size_t count)
     return false;
 }
 
-/* Of launches the last period ends with its last kernel: its length is no
- * step's, its work is whole. */
+/* Steps that were found by launches: the last one ends with its last kernel, so that its length is
+ * not comparable, but all of its work is there. */
 static bool is_counted(enum nl_step_phase phase)
 {
     return phase == NL_STEP_STEADY || phase == NL_STEP_LAST;

@@ -1,9 +1,9 @@
 /*
  * ingest — any profile in, one trace out.
  *
- * formats[] (ingest.c) has a row per format; a format is one file NAME.c with a sniff and a load
- * function. Recognition is by content: each sniff sees the first 64 KiB (decompressed) and gives a
- * score. Nothing above this room knows formats.
+ * formats.def has a row per format: a sniff and a load function in a file of the format's folder.
+ * Recognition is by content: each sniff sees the first 64 KiB (decompressed) and gives a score.
+ * Nothing above this room knows formats.
  */
 #ifndef NL_INGEST_H
 #define NL_INGEST_H

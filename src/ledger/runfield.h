@@ -1,7 +1,7 @@
 /*
  * runfield — what a name means that a person uses in filters, columns and orders of `ls`: something
- * about the run itself (id, name, added, tag, finding), or a fact by its dotted name or by its last
- * part where that is enough ("batch_size"). Private to ledger/.
+ * about the run itself (id, name, added, tag, finding, anomaly), or a fact by its dotted name or by
+ * its last part where that is enough ("batch_size"). Private to ledger/.
  */
 #ifndef NL_RUNFIELD_H
 #define NL_RUNFIELD_H

@@ -28,7 +28,7 @@ struct nl_filter_inner {
     const char *table, *sql;
     bool without;  /* the run has no such row */
     size_t mark;   /* where it belongs in the whole */
-    int64_t count; /* rows that match, at most BROAD */
+    int64_t count; /* rows that match, at most MIN_WALKED_ROWS */
 };
 
 struct nl_runfilter {

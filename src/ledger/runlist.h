@@ -5,7 +5,7 @@
  * several, a|b, of which one must hold, or a range of numbers or dates, 16..64. A text with * or ?
  * is a pattern as of file names, whatever the case of its letters; numbers take the units of their
  * field ("2ms", "4GiB", "40%", a date of `added`). A run that does not have KEY matches no filter
- * on it. What KEY may be is reported in runfield.h.
+ * on it. runfield.h says what KEY may be.
  */
 #ifndef NL_RUNLIST_H
 #define NL_RUNLIST_H
@@ -30,7 +30,7 @@ struct nl_list_options {
 struct nl_result *nl_ledger_list(struct nl_ledger *ledger, const struct nl_list_options *options,
                                  struct nl_err *err);
 
-/* Calls `see` for every run that the filters let through (runlist.h), the newest first,
+/* Calls `see` for every run that the filters let through, the newest first,
  * until it says false with err. */
 typedef bool nl_ledger_fingerprint_see(void *context, const struct nl_ledger_fingerprint_row *row,
                                        struct nl_err *err);

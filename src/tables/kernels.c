@@ -81,7 +81,7 @@ static uint32_t *examples_of(const struct nl_trace *trace)
     return examples;
 }
 
-/* Statistics are of whole kernels; what of them a window cuts off is reported. */
+/* Statistics are of whole kernels; the note says how much of their time is outside the window. */
 static const char *tell_window(struct nl_result *result, const struct nl_trace *trace,
                                const struct nl_window *window)
 {

@@ -1,4 +1,4 @@
-/* Work with samples, and without. */
+/* What a sample of the kernel's costs here: the same loop with samples and without. */
 #define _GNU_SOURCE
 #include "capture/native/perfcost.h"
 
@@ -99,8 +99,8 @@ static void put_sorted(uint64_t *list, size_t count, uint64_t value)
 }
 
 /* The time of each round beyond the slower of the adjacent rounds without samples: a loop that is
- * slower for a while is no cost. The least but one of the rounds: a single slow one without samples
- * does not decide, and to say too much all others but one would have to be disturbed. */
+ * slower for a while is no cost. Of these the second smallest: one slow round without samples makes
+ * its own difference too small, and does not decide. */
 static uint64_t measure_sample_cost(const struct bench *bench)
 {
     uint64_t each[ROUNDS];

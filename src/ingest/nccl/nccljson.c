@@ -1,8 +1,8 @@
 /*
- * A line is an object with a few objects inside; the members that matter are picked out by a table
- * of (object, key) and kept as text until the line is whole, because the one that says what the
- * line is may come last. Lines are written when an event ends, and event addresses are used again,
- * so nothing is joined by them.
+ * The JSON lines of NCCL's inspector. A line is an object with a few objects inside; the members
+ * that matter are picked out by a table of (object, key) and kept as text until the line is whole,
+ * because the one that says what the line is may come last. Lines are written when an event ends,
+ * and event addresses are used again, so nothing is joined by them.
  */
 
 #include <stdio.h>

@@ -1,13 +1,12 @@
 /*
- * nsys — inside the reader of Nsight Systems exports; other rooms see only the rows of formats[]
- * (ingest.h).
+ * nsys — inside the reader of Nsight Systems exports; other rooms see only its row of formats.def.
  *
- * How a load goes: dbfile opens the database; nsysinfo reads what describes the recording
- * (strings, enums, devices, domains, metadata) in one thread; nsystables lists which table is
- * loaded by which handler and runs the handlers over units of leaf pages on all threads;
- * nsysnames gives names to the processes, threads and streams that turned up and writes coverage.
- * Handlers live in nsysgpu (device work), nsyshost (calls of the CPU), nsysnvtx (ranges) and
- * nsysseries (counters, memory, scheduling, samples).
+ * How a load goes: dbfile opens the database; nsysinfo reads what describes the recording (strings,
+ * enums, devices, domains, metadata) in one thread; nsystables lists which table is loaded by which
+ * handler and runs the handlers over units of leaf pages on all threads; nsysnames gives names to
+ * the processes, threads and streams that turned up; nsyscoverage says what the file lacks.
+ * Handlers live in nsysgpu (device work), nsyscontexts (which context has a GPU), nsyshost (calls
+ * of the CPU), nsyscpu (scheduling, samples), nsysnvtx (ranges) and nsysseries (counters, memory).
  *
  * Nothing depends on the release that wrote the file: a table or column that is not there reads as
  * unknown.
@@ -21,7 +20,7 @@
 #include "ingest/lib/gpurows.h"
 #include "ingest/nsys/nsysids.h"
 
-/* ---- Data anomalies: counted per worker, reported once (messages in nsysnames.c) ---- */
+/* ---- Data anomalies: counted per worker, reported once (messages in nsyscoverage.c) ---- */
 
 enum nsys_odd {
     NSYS_ODD_NO_START,
@@ -127,9 +126,11 @@ struct nsys_table_def {
     const char *domain;    /* of their lanes, or NULL */
 };
 
-/* ---- nsysids.c ---- */
+/* ---- nsysenums.c ---- */
 
 void nsys_enums_load(struct nsys_load *load);
+
+/* ---- nsysinfo.c ---- */
 
 /* Device row of a GPU of the machine. */
 uint32_t nsys_gpu(struct nsys_load *load, int64_t gpu);
@@ -137,9 +138,11 @@ uint32_t nsys_gpu(struct nsys_load *load, int64_t gpu);
 /* Lane of the GPU that a type of GPU_METRICS is about. */
 uint32_t nsys_metric_lane(struct nsys_load *load, int64_t type, uint32_t domain);
 
-/* ---- nsysinfo.c: before; nsysnames.c: after ---- */
-
+/* Before the events are read. */
 void nsys_info_load(struct nsys_load *load);
+
+/* ---- nsysnames.c, nsyscoverage.c: after them ---- */
+
 void nsys_names_load(struct nsys_load *load);
 void nsys_coverage_load(struct nsys_load *load);
 
@@ -166,7 +169,7 @@ bool nsys_table_is_known(const struct dbfile_table *table);
 
 /* ---- nsys.c ---- */
 
-/* What nsys_load does, with a choice of way; for tests. */
+/* Loads an export, with a choice of the way its pages are read; for tests. */
 NL_MUST_CHECK bool nsys_load_way(const struct nl_reading *reading, enum dbfile_way way,
                                  struct nl_err *err);
 /* Loads a plain file that stands for `input` (a converted or decompressed copy of it). */

@@ -1,6 +1,6 @@
 /*
- * nsysrows — the handlers of event tables, for the table of tables in nsystables.c. Each is
- * reported in nsys.h what it gets; each says in its .c file which tables it is made for.
+ * nsysrows — the handlers of event tables, for the table of tables in nsystables.c. nsys.h says
+ * what each gets; each says in its .c file which tables it is made for.
  */
 #ifndef NSYSROWS_H
 #define NSYSROWS_H
