@@ -3,7 +3,7 @@
  * units are, how often the L2 cache has what is asked for, what is read from memory and written,
  * how long its waves wait.
  *
- *     nl_tell_amd_counters(out, trace, kernel);   ": L2 hits 33.4 %, 25.2 MB read from memory (551 GB/s)"
+ *     nl_tell_amd_counters(out, trace, kernel);   ": L2 hits 33 %, 24.03 MiB read from memory (551 GB/s)"
  *
  * Formulas: AMD's counter definitions (metrics.xml of rocprofiler: FETCH_SIZE, WRITE_SIZE,
  * L2CacheHit); counters of several passes are those of different runs of the dispatch.
