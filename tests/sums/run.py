@@ -179,6 +179,32 @@ def of_mixed(folder):
             before[kind] = path
 
 
+SERVED = ["execute_context_1(512)_generation_0(0)", "execute_context_0(0)_generation_8(8)", "execute_context_1(64)_generation_4(4)", "execute_context_0(0)_generation_2(2)"]
+
+
+def of_windows(folder):
+    """Windows that begin and end exactly where something does: it belongs to the window that it begins in, and to no other."""
+    events, number = [], 0
+    for step in range(8):
+        at = 1000.0 * step
+        events.append({"ph": "X", "cat": "user_annotation", "name": SERVED[step % 4], "pid": 1, "tid": 1, "ts": at, "dur": 900, "args": {}})
+        for k in range(3):
+            number += 1
+            events.append(work.op("aten::mm", at + 200 * k, 50, [[8, 512], [512, 512]], ["c10::Half"] * 2))
+            events += work.launched("gemm", at + 200 * k + 100, number, 100 + 10 * step, at + 200 * k + 20)
+    served = work.write(folder, "served.json", work.trace_of(events, work.H100))
+    for window in "[0ms:1ms]", "[1ms:2ms]", "[1ms:4ms]", "[1900us:3900us]", "[1100us:3500us]", "[7ms:8ms]":
+        yield "served %s" % window, ANALYZE + [served + window]
+    for seed in range(2, 26, 4):
+        path = mixedtraces.write(folder, "mixed %d.json" % seed, seed)
+        with open(path, encoding="utf-8") as file:
+            found = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X" and event.get("dur")]
+        begin = min(event["ts"] for event in found)
+        starts, ends = sorted({event["ts"] - begin for event in found}), sorted({event["ts"] + event["dur"] - begin for event in found})
+        for bounds in (starts[len(starts) // 4], starts[3 * len(starts) // 4]), (ends[len(ends) // 4], ends[3 * len(ends) // 4]):
+            yield "mixed %d from start to start, or end to end: %g us" % (seed, bounds[0]), ANALYZE + [path + "[%dns:%dns]" % tuple(round(1000 * each) for each in bounds)]
+
+
 def of_categories(folder):
     """A file of two events of one category of Kineto, and nothing else."""
     for category in mixedtraces.CATEGORIES:
@@ -327,12 +353,12 @@ def of_corpus(_):
             yield "analyze all of " + name, ANALYZE + files[:6]
 
 
-GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares, "mixed": of_mixed, "names": of_names, "categories": of_categories,
+GROUPS = {"answers": of_answers, "work": of_work, "operators": of_operators, "fixtures": of_fixtures, "formats": of_formats, "changes": of_changes, "compares": of_compares, "mixed": of_mixed, "windows": of_windows, "names": of_names, "categories": of_categories,
           "corpus": of_corpus}
 
 
 SLOW = {"compares"}
-BRIEF = {"work", "corpus", "mixed"}
+BRIEF = {"work", "corpus", "mixed", "windows"}
 
 
 def said(words, folder, brief):
