@@ -133,14 +133,12 @@ static struct nl_str file_of(const struct nl_trace *trace, uint32_t frame)
     return file.len ? file : nl_trace_name(trace, trace->stack.module[frame]);
 }
 
-static struct nl_str base_name(struct nl_str file)
+/* "train.py" of "src/train.py:12". */
+static struct nl_str without_folder_and_line(struct nl_str file)
 {
     while (file.len && (nl_is_digit(file.ptr[file.len - 1]) || file.ptr[file.len - 1] == ':'))
         file.len--;
-    size_t at = file.len;
-    while (at && file.ptr[at - 1] != '/' && file.ptr[at - 1] != '\\')
-        at--;
-    return (struct nl_str){file.ptr + at, file.len - at};
+    return nl_str_file_name(file);
 }
 
 /* Frames of the allocator and of what unwinds stacks. */
@@ -197,7 +195,7 @@ static void own_by_stack(struct snapshot *it, uint32_t row, int64_t bytes)
     }
     uint32_t frame = own_frame(it->trace, stack);
     struct nl_str name = nl_trace_name(it->trace, it->trace->stack.name[frame]);
-    struct nl_str file = base_name(file_of(it->trace, frame));
+    struct nl_str file = without_folder_and_line(file_of(it->trace, frame));
     if (nl_str_starts(name, "void "))
         name = (struct nl_str){name.ptr + 5, name.len - 5};
     size_t open = 0; /* without template and parameters of native functions */

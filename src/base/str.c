@@ -26,6 +26,14 @@ bool nl_str_contains(struct nl_str text, const char *part)
     return text.len && memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
+struct nl_str nl_str_file_name(struct nl_str path)
+{
+    for (size_t i = path.len; i > 0; i--)
+        if (path.ptr[i - 1] == '/' || path.ptr[i - 1] == '\\')
+            return (struct nl_str){path.ptr + i, path.len - i};
+    return path;
+}
+
 bool nl_str_starts_nocase(struct nl_str text, const char *prefix)
 {
     size_t i = 0;

@@ -47,6 +47,8 @@ bool nl_str_contains(struct nl_str text, const char *part);
 bool nl_str_starts_nocase(struct nl_str text, const char *prefix); /* ASCII case ignored */
 /* Like strcasestr on a view: position of `part` (ASCII case ignored), or -1. */
 ptrdiff_t nl_str_find_nocase(struct nl_str text, const char *part);
+/* What follows the last slash or backslash of a path of whatever system; else all of it. */
+struct nl_str nl_str_file_name(struct nl_str path);
 
 struct nl_buf {
     char *ptr;

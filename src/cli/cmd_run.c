@@ -73,7 +73,7 @@ static char *find_library(struct nl_arena *arena)
 }
 
 /* "python3 train.py" is called train, "./a.out" a.out. */
-static char *base_name(struct nl_arena *arena, char *const *argv, int count)
+static char *recording_name(struct nl_arena *arena, char *const *argv, int count)
 {
     const char *word = argv[0], *slash = strrchr(word, '/');
     size_t len = count > 1 ? strlen(argv[1]) : 0;
@@ -104,7 +104,7 @@ static const char *output_path(const struct nl_call *call, struct nl_arena *aren
         (void)strftime(date, sizeof date, "%Y%m%d-%H%M%S", &fields);
     const char *name = nl_run_own(call)->pid
                            ? nl_arena_format(arena, "pid%" PRId64, nl_run_own(call)->pid)
-                           : base_name(arena, call->argument, call->count);
+                           : recording_name(arena, call->argument, call->count);
     char *path = nl_arena_format(arena, "%s-%s.nlt", name, date);
     for (unsigned i = 2; is_taken(arena, path) && i < 1000; i++)
         path = nl_arena_format(arena, "%s-%s-%u.nlt", name, date, i);

@@ -5,7 +5,8 @@
 
 #define MIN_COMMON 4 /* letters that all names have; fewer say nothing */
 
-static struct nl_str base_name(const struct nl_result *files, size_t row)
+/* Of paths of this system, in which a backslash is a character of a name. */
+static struct nl_str file_name_of(const struct nl_result *files, size_t row)
 {
     const struct nl_cell *cell = nl_result_cell(files, row, 0);
     struct nl_str name = cell->type == NL_CELL_TEXT ? cell->text : nl_str("");
@@ -18,10 +19,10 @@ static struct nl_str base_name(const struct nl_result *files, size_t row)
 /* Lengths of the longest beginning and end that all names have; whole characters of UTF-8. */
 static void find_common(const struct nl_result *files, size_t *head, size_t *tail)
 {
-    struct nl_str first = base_name(files, 0);
+    struct nl_str first = file_name_of(files, 0);
     *head = *tail = first.len;
     for (size_t row = 1; row < files->rows; row++) {
-        struct nl_str name = base_name(files, row);
+        struct nl_str name = file_name_of(files, row);
         size_t same = 0;
         while (same < *head && same < name.len && name.ptr[same] == first.ptr[same])
             same++;
@@ -42,9 +43,9 @@ const char *nl_page_title(const struct nl_profile *profile, struct nl_arena *are
 {
     const struct nl_result *files = profile->files;
     const char *word = nl_profile_files_word(profile);
-    if (!files->rows || !base_name(files, 0).len)
+    if (!files->rows || !file_name_of(files, 0).len)
         return nl_arena_format(arena, "%u %s", profile->file_count, word);
-    struct nl_str name = base_name(files, 0);
+    struct nl_str name = file_name_of(files, 0);
     if (profile->file_count == 1)
         return nl_arena_text(arena, name.ptr, name.len);
     size_t head, tail;

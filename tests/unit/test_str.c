@@ -64,6 +64,17 @@ static void quotes_for_a_shell(void)
     }
 }
 
+static void finds_file_names(void)
+{
+    static const char *const cases[][2] = {
+        {"", ""},        {"a.py", "a.py"}, {"/a/b.py", "b.py"}, {"C:\\a\\b.exe", "b.exe"},
+        {"a\\b/c", "c"}, {"a/", ""}};
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        check_case(cases[i][0]);
+        CHECK(nl_str_is(nl_str_file_name(nl_str(cases[i][0])), cases[i][1]));
+    }
+}
+
 static void finds_without_case(void)
 {
     static const struct {
@@ -237,9 +248,9 @@ static void reads_hexadecimal(void)
 
 CHECK_MAIN("str", {"views compare", views_compare},
            {"characters have kinds", characters_have_kinds},
-           {"quotes for a shell", quotes_for_a_shell}, {"finds without case", finds_without_case},
-           {"starts without case", starts_without_case}, {"builder appends", builder_appends},
-           {"builder is bounded", builder_is_bounded}, {"hashes differ", hashes_differ},
-           {"cuts between characters", cuts_between_characters},
+           {"quotes for a shell", quotes_for_a_shell}, {"finds file names", finds_file_names},
+           {"finds without case", finds_without_case}, {"starts without case", starts_without_case},
+           {"builder appends", builder_appends}, {"builder is bounded", builder_is_bounded},
+           {"hashes differ", hashes_differ}, {"cuts between characters", cuts_between_characters},
            {"puts characters", puts_characters}, {"reads hexadecimal", reads_hexadecimal},
            {"arena keeps texts", arena_keeps_texts}, {"arrays grow", grows})

@@ -115,14 +115,6 @@ static bool take_size(struct rep *rep, uint64_t *size)
     return false;
 }
 
-static struct nl_str base_name(struct nl_str path)
-{
-    for (size_t i = path.len; i > 0; i--)
-        if (path.ptr[i - 1] == '/' || path.ptr[i - 1] == '\\')
-            return (struct nl_str){path.ptr + i, path.len - i};
-    return path;
-}
-
 static void read_strings(struct rep *rep, const struct wire_field *from)
 {
     struct wire table = wire_inside(from);
@@ -381,7 +373,7 @@ static void read_process(struct rep *rep, const struct wire_field *from)
         if (field.number == PROCESS_PROCESS_ID && wire_is_varint(&field))
             rep->pid = wire_i64(&field);
         if (field.number == PROCESS_PROCESS_NAME && field.len) {
-            struct nl_str name = base_name(wire_str(&field));
+            struct nl_str name = nl_str_file_name(wire_str(&field));
             if (!nl_str_eq(rep->process_name, name))
                 rep->process_name =
                     (struct nl_str){nl_arena_text(&rep->arena, name.ptr, name.len), name.len};

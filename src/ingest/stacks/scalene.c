@@ -63,20 +63,10 @@ struct line_facts {
     bool memory, gpu;
 };
 
-static const char *base_name(struct nl_str path, size_t *len)
-{
-    size_t at = path.len;
-    while (at && path.ptr[at - 1] != '/' && path.ptr[at - 1] != '\\')
-        at--;
-    *len = path.len - at;
-    return path.ptr + at;
-}
-
 static void gather_line(struct scalene *load, uint32_t parent, struct nl_str path,
                         const struct line_facts *facts)
 {
-    size_t len;
-    const char *base = base_name(path, &len);
+    struct nl_str file = nl_str_file_name(path);
     struct nl_buf text;
     load->line_count++;
     load->memory += facts->memory;
@@ -86,7 +76,7 @@ static void gather_line(struct scalene *load, uint32_t parent, struct nl_str pat
         return;
     struct nl_stack_row row = nl_stack_row();
     nl_buf_init(&text, 128);
-    nl_buf_add(&text, base, nl_utf8_cut(base, len, 100));
+    nl_buf_add(&text, file.ptr, nl_utf8_cut(file.ptr, file.len, 100));
     if (facts->number >= 0 && facts->number < NL_NULL_U32) {
         row.line = (uint32_t)facts->number;
         nl_buf_format(&text, ":%u", row.line);

@@ -227,14 +227,6 @@ static bool take_head(struct report *r, enum meaning meaning, struct nl_str valu
     return meaning == TIME || meaning == DRIVER || meaning == CUDA;
 }
 
-static struct nl_str base_name(struct nl_str path)
-{
-    for (size_t i = path.len; i > 0; i--)
-        if (path.ptr[i - 1] == '/' || path.ptr[i - 1] == '\\')
-            return (struct nl_str){path.ptr + i, path.len - i};
-    return path;
-}
-
 static void take_value(struct report *r, struct nl_str key, struct nl_str value)
 {
     struct telemetry *t = r->t;
@@ -256,7 +248,7 @@ static void take_value(struct report *r, struct nl_str key, struct nl_str value)
         return;
     case PROCESS:
         if (t->process != r->whole)
-            nl_builder_process_name(t->builder, t->process, base_name(value));
+            nl_builder_process_name(t->builder, t->process, nl_str_file_name(value));
         return;
     case MIG_INDEX: r->mig = csvread_i64(value, &number) ? number : NL_NULL_I64; return;
     case MEMORY:
