@@ -52,6 +52,12 @@ static void copy_agreed(char *room, size_t size, const struct agreed *agreed)
     snprintf(room, size, "%.*s", told ? (int)agreed->text.len : 0, told ? agreed->text.ptr : "");
 }
 
+struct nl_str nl_host_without_port(struct nl_str host)
+{
+    const char *colon = host.len ? memchr(host.ptr, ':', host.len) : NULL;
+    return (struct nl_str){host.ptr, colon ? (size_t)(colon - host.ptr) : host.len};
+}
+
 struct nl_host_roofs nl_host_meta(const struct nl_trace *trace)
 {
     struct nl_host_roofs host = {.count = 0};
@@ -61,9 +67,8 @@ struct nl_host_roofs nl_host_meta(const struct nl_trace *trace)
         bool has_port;
         enum wanted k = wanted_of(nl_trace_name(trace, trace->meta.key[row]), &has_port);
         struct nl_str value = nl_trace_name(trace, trace->meta.value[row]);
-        const char *colon = has_port && value.len ? memchr(value.ptr, ':', value.len) : NULL;
-        if (colon)
-            value.len = (size_t)(colon - value.ptr);
+        if (has_port)
+            value = nl_host_without_port(value);
         if (k != WANTED && value.len)
             agree(&found[k], value);
     }

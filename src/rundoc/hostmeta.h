@@ -10,4 +10,7 @@
  * files of the profile give different ones. */
 struct nl_host_roofs nl_host_meta(const struct nl_trace *trace);
 
+/* "gpu01" of "gpu01:8080". */
+struct nl_str nl_host_without_port(struct nl_str host);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/chars.h"
 #include "base/utf8.h"
 #include "work/gpupeaks.h"
+#include "rundoc/hostmeta.h"
 #include "rundoc/runsettings.h"
 #include "redact/redact.h"
 
@@ -125,10 +126,7 @@ static void take_cuda(const struct find *find, const char *key, struct nl_str va
 
 static void take_host(const struct find *find, const char *key, struct nl_str value)
 {
-    const char *colon = memchr(value.ptr, ':', value.len);
-    if (colon)
-        value.len = (size_t)(colon - value.ptr);
-    set(find, key, value);
+    set(find, key, nl_host_without_port(value));
 }
 
 static const struct {
