@@ -413,9 +413,19 @@ static int64_t unended_time(const struct cpu_case *it, uint32_t name, int64_t *c
     return sum;
 }
 
+static bool has_unended(const struct nl_trace *trace)
+{
+    for (uint32_t row = 0; row < trace->slice.rows; row++)
+        if (trace->slice.flags[row] & NL_SLICE_CLAMPED)
+            return true;
+    return false;
+}
+
 /* A call of which no end was recorded counts up to the last moment: it may have ended before. */
 static void tell_unended(const struct cpu_case *it)
 {
+    if (!has_unended(it->judged->trace))
+        return;
     for (size_t nth = 0; nth < 3; nth++) {
         size_t row = nth_work_row(it, it->rows, nth);
         if (row == it->rows->rows)

@@ -12,10 +12,10 @@
 #include "tables/nodes.h"
 #include "timeline/quantile.h"
 
-#define LAYER_NAMES   64
-#define MUCH_REFORMAT 0.03
-#define MUCH_FP32     0.5
-#define LAUNCH_NS     10000 /* a launch takes 2 to 10 µs of the CPU */
+#define LAYER_NAMES        64
+#define MIN_REFORMAT_SHARE 0.03
+#define MIN_FP32_SHARE     0.5
+#define LAUNCH_NS          10000 /* a launch takes 2 to 10 µs of the CPU */
 
 struct layers {
     const struct nl_result *rows;
@@ -96,13 +96,13 @@ static void tell_build(struct nl_judged *judged, const struct layers *layers)
     struct nl_buf *out = nl_tell_begin(judged);
     double whole = (double)layers->whole;
     const char *before = "";
-    if (layers->typed && (double)layers->fp32 > MUCH_FP32 * whole) {
+    if (layers->typed && (double)layers->fp32 > MIN_FP32_SHARE * whole) {
         nl_tell_ratio(out, "Layers in FP32 take ", layers->fp32, layers->whole);
         nl_buf_text(out, ": convert the model to 16 bits (python -m modelopt.onnx.autocast; before "
                          "TensorRT 11 also trtexec --fp16) or quantise it.");
         before = " ";
     }
-    if ((double)layers->reformat > MUCH_REFORMAT * whole) {
+    if ((double)layers->reformat > MIN_REFORMAT_SHARE * whole) {
         nl_buf_text(out, before);
         nl_tell_ratio(out, "Reformatting of tensors takes ", layers->reformat, layers->whole);
         nl_buf_text(out, "; where it is an input or output of the engine, give it the engine's "

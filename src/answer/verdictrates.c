@@ -12,8 +12,8 @@
 #include "answer/judge.h"
 #include "base/units.h"
 
-#define LATENCY_TIMES 2 /* a message that takes less than this times the smallest one's time */
-#define LATENCY_SIZES 8 /* and is this many times its size: not its bytes take the time */
+#define MAX_LATE_TIMES 2 /* a message that takes less than this times the smallest one's time */
+#define MIN_LATE_SIZES 8 /* and is this many times its size: not its bytes take the time */
 
 /* The operations that were measured, one by one; marks of a log have no length. */
 struct rates {
@@ -43,8 +43,8 @@ static bool is_late(const struct nl_trace *trace, const struct rates *rates, uin
 {
     const struct nl_collective_table *table = &trace->collective;
     int64_t ns = trace->slice.dur[table->slice[row]];
-    return ns / LATENCY_TIMES < trace->slice.dur[table->slice[rates->smallest]] &&
-           table->bytes[row] / LATENCY_SIZES >= table->bytes[rates->smallest];
+    return ns / MAX_LATE_TIMES < trace->slice.dur[table->slice[rates->smallest]] &&
+           table->bytes[row] / MIN_LATE_SIZES >= table->bytes[rates->smallest];
 }
 
 static struct rates measure_rates(const struct nl_trace *trace)

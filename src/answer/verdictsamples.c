@@ -13,18 +13,18 @@
 #include "timeline/feeder.h"
 #include "timeline/waitname.h"
 
-#define MIN_MAIN_SHARE 0.5
-#define MIN_SHARE      0.01
-#define MUCH_NAMELESS  0.25
-#define MUCH_IMPORTS   0.3
-#define FLAT_SHARE     0.05
-#define MAX_DEPTH      256
-#define LOOKED_AT      60 /* functions with most self time */
-#define CALLERS        4
-#define LINES          3
-#define NEARLY_ALL     0.95
-#define OTHERS         2
-#define MIN_OTHERS     0.25 /* of what the main thread waits: what other threads work meanwhile */
+#define MIN_MAIN_SHARE     0.5
+#define MIN_SHARE          0.01
+#define MIN_NAMELESS_SHARE 0.25
+#define MIN_IMPORT_SHARE   0.3
+#define FLAT_SHARE         0.05
+#define MAX_DEPTH          256
+#define LOOKED_AT          60 /* functions with most self time */
+#define CALLERS            4
+#define LINES              3
+#define NEARLY_ALL         0.95
+#define OTHERS             2
+#define MIN_OTHERS         0.25 /* of what the main thread waits: what other threads work meanwhile */
 
 /* Weight per function of the innermost frames of one lane. */
 struct leaves {
@@ -280,7 +280,7 @@ static void tell_imports(struct nl_judged *judged, const struct nl_result *rows,
         if (nl_str_eq(nl_lookup_text(rows, row, "event"), event) &&
             is_import(nl_lookup_text(rows, row, "function")))
             most = fmax(most, nl_lookup_f64(rows, row, "total_share"));
-    if (most < MUCH_IMPORTS || judged->verdict->class != NL_VERDICT_CPU_ONLY)
+    if (most < MIN_IMPORT_SHARE || judged->verdict->class != NL_VERDICT_CPU_ONLY)
         return;
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_share(out, "Importing modules takes ", most);
@@ -345,7 +345,7 @@ static void put_nameless(struct nl_buf *out, const struct nl_result *rows, struc
         struct nl_str place = nl_lookup_text(rows, row, "place");
         double share = nl_lookup_f64(rows, row, "share");
         if (!nl_str_eq(nl_lookup_text(rows, row, "event"), event) || !says_nothing(name) ||
-            !(share >= MUCH_NAMELESS))
+            !(share >= MIN_NAMELESS_SHARE))
             continue;
         nl_tell_share(out, "", share);
         if (nl_str_is(name, "(idle)"))
@@ -497,7 +497,7 @@ static void tell_addresses(struct nl_judged *judged, const struct nl_result *row
         if (nl_str_eq(nl_lookup_text(rows, row, "event"), event) &&
             is_address(nl_lookup_text(rows, row, "function")))
             bare += nl_lookup_f64(rows, row, "share");
-    if (bare < MUCH_NAMELESS)
+    if (bare < MIN_NAMELESS_SHARE)
         return;
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_share(out, "Names are missing: ", bare);
@@ -525,7 +525,7 @@ bool nl_judge_samples(struct nl_judged *judged)
     struct nl_str event = told_event(rows);
     put_kind(judged, out, rows, event);
     double idle = share_of_swapper(judged, event);
-    if (idle >= MUCH_NAMELESS) {
+    if (idle >= MIN_NAMELESS_SHARE) {
         nl_tell_share(out, "the CPUs are idle in ", idle);
         nl_buf_text(out, " of them (process swapper); ");
     } else {
