@@ -27,6 +27,8 @@ def frame_of(text):
     at = (" " + text).rfind(" (", 0, end + 1)
     if text.endswith(")") and at >= 0:
         symbol, module = text[:at].rstrip(), text[at + 1:-1]
+        if module == "inlined":  # perf writes that in the place of a module
+            module = None
     return re.sub(r"\+0x[0-9a-f]+$", "", symbol) or None, module or None
 
 
