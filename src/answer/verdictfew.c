@@ -51,6 +51,13 @@ static void keep_longest(struct name_time *best, size_t *kept, struct name_time 
         best[at] = name;
 }
 
+/* The profiler's own work is not the program's. */
+static bool has_time(const struct nl_result *rows, size_t row)
+{
+    return nl_lookup_i64(rows, row, "total_ns") > 0 &&
+           !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
+}
+
 void nl_tell_longest(struct nl_judged *judged, struct nl_buf *out)
 {
     static const char *const tables[] = {"nvtx", "ops", "python", "others", "api", "kernels"};
@@ -59,7 +66,7 @@ void nl_tell_longest(struct nl_judged *judged, struct nl_buf *out)
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         const struct nl_result *rows = nl_judged_part(judged, tables[i]);
         for (size_t row = 0; rows && row < rows->rows; row++)
-            if (nl_lookup_i64(rows, row, "total_ns") > 0)
+            if (has_time(rows, row))
                 keep_longest(best, &kept,
                              (struct name_time){nl_lookup_text(rows, row, "name"),
                                                 nl_lookup_i64(rows, row, "total_ns"),

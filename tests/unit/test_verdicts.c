@@ -237,6 +237,26 @@ static void lists_few(void)
     nl_buf_release(&page);
 }
 
+/* Calls that launch nothing, and longer work of the profiler. */
+static void overheads(struct gputrace *make, int64_t x, const char *arg)
+{
+    (void)arg;
+    gputrace_slice(make, NL_KIND_OVERHEAD, make->calls, "set up tracing", 0, 900);
+    for (int64_t i = 0; i < x; i++)
+        gputrace_call(make, "cuDeviceGet", 1000 + 10 * i, 5);
+}
+
+static void leaves_overhead_out(void)
+{
+    struct nl_buf page;
+    make_page(&page, overheads, 40, "");
+    CHECK(strstr(page.ptr, "\nMost time: cuDeviceGet 200.0 µs in 40 calls.\n"));
+    nl_buf_release(&page);
+    make_page(&page, overheads, 0, "");
+    CHECK(!strstr(page.ptr, "Most time"));
+    nl_buf_release(&page);
+}
+
 /* Ten rounds of operators, the last three of which take 20 ms each. */
 static void alike(struct gputrace *make, int64_t x, const char *arg)
 {
@@ -340,6 +360,7 @@ CHECK_MAIN("verdicts", {"the first sentence changes at its limits", changes_at_l
            {"work of a device is any sort of it", knows_every_sort_of_work},
            {"a program without a processor is said to be one", tells_starving},
            {"few events are listed by their time", lists_few},
+           {"the profiler's work is not the program's", leaves_overhead_out},
            {"what takes equally long is named as well", names_equals},
            {"device work is missing where it was asked for", misses_what_was_asked},
            {"what is fetched before the first work is waiting for input",
