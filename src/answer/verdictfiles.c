@@ -9,10 +9,11 @@
 #include "answer/unseenwork.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "base/units.h"
 #include "derive/reccost.h"
 #include "tables/scope.h"
 
-#define HOUR_NS         ((int64_t)3600 * 1000000000)
+#define HOUR_NS         (3600 * NL_SECOND_NS)
 #define RECORDING_SHARE 0.05 /* of the program's processor time */
 
 struct span {

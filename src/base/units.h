@@ -14,13 +14,16 @@
  * powers of 1024 (KiB, MiB, GiB), rates of links and memories in powers of 1000
  * (GB/s), as vendors quote them. */
 
+#define NL_SECOND_NS INT64_C(1000000000)
+#define NL_DAY_NS    (86400 * NL_SECOND_NS)
+
 #define NL_UNIT_TEXT 32 /* room that every nl_format_* needs */
 
-/* "1.234 ms", "12 ns", "3.21 s"; at most 4 significant digits, never loses the unit. INT64_MIN
- * (unknown) gives "-". Returns `out`. */
 /* The shortest of 15 to 17 digits that reads back as the same number, which is
  * finite: "0.1", "1e+300". */
 const char *nl_format_shortest(char out[NL_UNIT_TEXT], double value);
+/* "1.234 ms", "12 ns", "3.21 s"; at most 4 significant digits, never loses the unit. INT64_MIN
+ * (unknown) gives "-". Returns `out`. */
 const char *nl_format_ns(char out[NL_UNIT_TEXT], int64_t ns);
 const char *nl_format_bytes(char out[NL_UNIT_TEXT], uint64_t bytes);    /* "1.50 MiB" */
 const char *nl_format_count(char out[NL_UNIT_TEXT], uint64_t count);    /* "12,345,678" */

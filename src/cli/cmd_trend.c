@@ -85,7 +85,7 @@ static bool same_point(enum by by, const struct nl_series_run *a, const struct n
 {
     if (by == BY_COMMIT)
         return a->commit && b->commit && strcmp(a->commit, b->commit) == 0;
-    return by == BY_DAY && a->added_ns / 86400000000000 == b->added_ns / 86400000000000;
+    return by == BY_DAY && a->added_ns / NL_DAY_NS == b->added_ns / NL_DAY_NS;
 }
 
 static void make_points(struct trend *trend, enum by by, size_t newest)

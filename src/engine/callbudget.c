@@ -12,7 +12,6 @@
 #define FILL_BYTES_PER_MS ((uint64_t)4 << 20)
 #define LONGEST_MS        200
 #define MS_NS             ((int64_t)1000 * 1000)
-#define S_NS              ((int64_t)1000 * 1000 * 1000)
 
 /* Looks once; the time in ms until it must look again. */
 static uint64_t check_memory(struct engine_budget *budget)
@@ -33,7 +32,7 @@ static struct timespec in_ms(uint64_t ms)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     int64_t ns = time.tv_nsec + (int64_t)ms * MS_NS;
-    return (struct timespec){time.tv_sec + ns / S_NS, ns % S_NS};
+    return (struct timespec){time.tv_sec + ns / NL_SECOND_NS, ns % NL_SECOND_NS};
 }
 
 static void *watch(void *context)

@@ -39,7 +39,6 @@ bool nl_runfield_number(const struct nl_field *field, const char *text, double *
                         int64_t *whole, bool *is_whole);
 
 /* Does it name a whole day of `added`: 2026-11-20, today, yesterday? */
-#define NL_DAY_NS INT64_C(86400000000000)
 bool nl_runfield_is_day(const struct nl_field *field, const char *text);
 
 /* What a fact's numbers mean: by the unit that came with it (may be NULL),

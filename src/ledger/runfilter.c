@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
+
 #define MAX_SQL         NL_FILTER_SQL
 #define MAX_LISTED_ROWS 2000  /* up to this many matching rows, always list them */
 #define MIN_WALKED_ROWS 30000 /* rows over which listing costs more than walking the runs */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "store/build.h"
 
 struct order_context {
@@ -123,11 +124,10 @@ void nl_entities_order(struct nl_builder *b, struct nl_remaps *remaps,
  * without events. */
 static void tell_days(struct nl_builder *b, int64_t earliest, int64_t latest)
 {
-    const int64_t day = 86400000000000;
     int64_t apart;
-    if (latest <= earliest || __builtin_sub_overflow(latest, earliest, &apart) || apart < day)
+    if (latest <= earliest || __builtin_sub_overflow(latest, earliest, &apart) || apart < NL_DAY_NS)
         return;
-    nl_builder_coverage(b, NL_NULL_ROW, "days between the first events of files", apart / day,
+    nl_builder_coverage(b, NL_NULL_ROW, "days between the first events of files", apart / NL_DAY_NS,
                         "they are hardly from one run, and the time between them counts as "
                         "recorded; give the files of one run");
 }

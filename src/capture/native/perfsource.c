@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "capture/native/perfframes.h"
 #include "capture/native/perfheld.h"
 #include "capture/native/perfthreads.h"
@@ -25,7 +26,6 @@
 /* A switch costs the program about 1 µs: 5,000 a second of a processor are
  * half a percent of its time. */
 #define MAX_SWITCHES 10000u /* records a second of a processor; a switch has two */
-#define SECOND_NS    ((int64_t)1000000000)
 
 struct sampler {
     struct source_run *run;
@@ -131,10 +131,10 @@ static void watch_switches(struct sampler *sampler, int64_t now)
 {
     int64_t passed = now - sampler->second_began;
     if (sampler->run->options->switches != NL_SWITCHES_AUTO || sampler->switches_ended ||
-        passed < SECOND_NS / 2)
+        passed < NL_SECOND_NS / 2)
         return;
     uint64_t most = (uint64_t)MAX_SWITCHES * sampler->processors / 2;
-    if (sampler->switches > most * (uint64_t)passed / (SECOND_NS / 2)) {
+    if (sampler->switches > most * (uint64_t)passed / (NL_SECOND_NS / 2)) {
         perfring_no_switches(sampler->ring);
         sampler->switches_ended = now;
     }
@@ -308,7 +308,7 @@ static void look_again(struct sampler *sampler)
             perfmaps_look(sampler->maps, &process[i]);
     }
     sampler->lost_seen = sampler->lost;
-    sampler->next_look = sampler->run->now_ns + SECOND_NS;
+    sampler->next_look = sampler->run->now_ns + NL_SECOND_NS;
 }
 
 static void drain(struct sampler *sampler, bool last)
@@ -426,7 +426,7 @@ static void stop(struct source_run *run)
     run->lost = sampler->lost;
     run->samples = sampler->samples;
     run->sample_ps = perfring_sample_ps(sampler->ring);
-    run->sample_ns = run->options->cpu_hz ? SECOND_NS / (int64_t)run->options->cpu_hz : 0;
+    run->sample_ns = run->options->cpu_hz ? NL_SECOND_NS / (int64_t)run->options->cpu_hz : 0;
     struct perfmaps_process *process = perfmaps_first(sampler->maps, &count);
     for (size_t i = 0; i < count; i++)
         perfheld_free(process[i].owner);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "capture/python/pystack.h"
 #include "capture/recorder/heldprogram.h"
 #include "capture/recorder/startcost.h"
@@ -22,10 +23,9 @@
 #include "capture/recorder/partadopt.h"
 #include "capture/recorder/partvalues.h"
 
-#define ROUND_MS  20
-#define CLOCK_NS  ((int64_t)1000000000)
-#define RATE_NS   ((int64_t)5000000) /* between the two readings that give the first rate */
-#define SECOND_NS ((int64_t)1000000000)
+#define ROUND_MS 20
+#define CLOCK_NS ((int64_t)1000000000)
+#define RATE_NS  ((int64_t)5000000) /* between the two readings that give the first rate */
 
 extern char **environ;
 
@@ -151,7 +151,7 @@ static int64_t processor_ns(int whose)
     struct rusage usage;
     if (getrusage(whose, &usage) != 0)
         return 0;
-    return ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND_NS +
+    return ((int64_t)usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NL_SECOND_NS +
            ((int64_t)usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
 }
 

@@ -6,17 +6,17 @@
 #define NL_PROFILEWORK_H
 
 #include "cli/command.h"
+#include "base/units.h"
 #include "ledger/runadd.h"
 #include "tables/result.h"
 #include "view/view.h"
 
 /* What the ways of running a model take when nothing else is asked for; times in ns. */
-#define SECOND           ((int64_t)1000000000)
 #define DEFAULT_WARM_UP  10
 #define DEFAULT_RUNS     10000
 #define DEFAULT_PROFILE  50
-#define DEFAULT_TIME     (20 * SECOND)
-#define DEFAULT_PATIENCE (600 * SECOND)
+#define DEFAULT_TIME     (20 * NL_SECOND_NS)
+#define DEFAULT_PATIENCE (600 * NL_SECOND_NS)
 
 /* In the order of the names that --backend takes. */
 enum nl_profile_backend { NL_PROFILE_ONNXRUNTIME, NL_PROFILE_TENSORRT, NL_PROFILE_TORCH };

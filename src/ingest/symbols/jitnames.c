@@ -12,9 +12,9 @@
 #include "base/hex.h"
 #include "base/mem.h"
 #include "base/search.h"
+#include "base/units.h"
 
 #define MAX_BYTES ((size_t)256 << 20)
-#define SECOND_NS ((int64_t)1000000000)
 
 struct function {
     uint64_t begin, bytes;
@@ -36,8 +36,8 @@ static char *read_file(const char *path, int64_t begin, int64_t end, size_t *len
     if (file < 0)
         return NULL;
     if (fstat(file, &info) == 0 && S_ISREG(info.st_mode) && (size_t)info.st_size <= MAX_BYTES) {
-        int64_t written = (int64_t)info.st_mtim.tv_sec * SECOND_NS + info.st_mtim.tv_nsec;
-        if (written >= begin - SECOND_NS && written <= end + SECOND_NS) {
+        int64_t written = (int64_t)info.st_mtim.tv_sec * NL_SECOND_NS + info.st_mtim.tv_nsec;
+        if (written >= begin - NL_SECOND_NS && written <= end + NL_SECOND_NS) {
             text = nl_alloc((size_t)info.st_size + 1);
             ssize_t got = pread(file, text, (size_t)info.st_size, 0);
             *len = got > 0 ? (size_t)got : 0;

@@ -7,9 +7,9 @@
 
 #include "base/chars.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "parse/csvread.h"
 
-#define SECOND     INT64_C(1000000000)
 #define MAX_SERIES 65536u
 
 /* A number of `len` digits at text[*at]; false when they are no digits. */
@@ -46,7 +46,7 @@ static int64_t days_from(int64_t year, int64_t month, int64_t day)
 /* ".123" → ns; what is not there is 0. */
 static int64_t fraction(struct nl_str text, size_t *at)
 {
-    int64_t ns = 0, unit = SECOND / 10;
+    int64_t ns = 0, unit = NL_SECOND_NS / 10;
     if (!one_of(text, at, ".,"))
         return 0;
     for (; *at < text.len && nl_is_digit(text.ptr[*at]); (*at)++, unit /= 10)
@@ -93,14 +93,14 @@ bool telemetry_time(struct telemetry *t, struct nl_str text, int64_t *ns)
         int64_t seconds =
             days_from(part[0], part[1], part[2]) * 86400 + part[3] * 3600 + part[4] * 60 + part[5];
         int64_t below = fraction(text, &at);
-        *ns = (seconds - zone(t, text, &at)) * SECOND + below;
+        *ns = (seconds - zone(t, text, &at)) * NL_SECOND_NS + below;
         t->dated = true;
         return true;
     }
     if (!csvread_scaled(text, 9, ns) || *ns < 0)
         return false;
     t->dated = true;
-    t->zoned = t->zoned || *ns > INT64_C(600000000) * SECOND; /* after 1989: an epoch */
+    t->zoned = t->zoned || *ns > INT64_C(600000000) * NL_SECOND_NS; /* after 1989: an epoch */
     return true;
 }
 

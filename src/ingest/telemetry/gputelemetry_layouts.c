@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "parse/csvread.h"
 #include "ingest/telemetry/gputelemetry.h"
@@ -222,20 +223,19 @@ static int64_t day_of(struct nl_str date)
 static int64_t row_time(struct telemetry *t, struct table *table, const struct nl_str *words,
                         int64_t device)
 {
-    const int64_t day = INT64_C(86400000000000);
     int hour, minute, second;
     char text[16];
     if (table->time >= 0) {
         struct nl_str clock = words[table->time];
         snprintf(text, sizeof text, "%.*s", NL_UP_TO(15, clock));
         if (sscanf(text, "%2d:%2d:%2d", &hour, &minute, &second) == 3) {
-            int64_t ns = ((hour * INT64_C(60) + minute) * 60 + second) * INT64_C(1000000000);
+            int64_t ns = ((hour * INT64_C(60) + minute) * 60 + second) * NL_SECOND_NS;
             if (table->date >= 0) {
                 t->dated = true;
                 return day_of(words[table->date]) + ns;
             }
-            if (table->last_time != NL_NULL_I64 && ns < table->last_time - day / 2)
-                table->day += day;
+            if (table->last_time != NL_NULL_I64 && ns < table->last_time - NL_DAY_NS / 2)
+                table->day += NL_DAY_NS;
             table->last_time = ns;
             return table->day + ns;
         }
