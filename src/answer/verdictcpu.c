@@ -29,8 +29,9 @@ struct cpu_case {
     int64_t span;
 };
 
-/* What has no share is no work (timeline/nowork.h), but for functions whose calls were left out. */
-static bool is_shared(const struct cpu_case *it, const struct nl_result *rows, size_t row)
+/* Whether a row has a share: states and waits have none, as no thread works in them
+ * (timeline/nowork.h). Rows of functions of which calls were left out are judged by their name. */
+static bool has_share(const struct cpu_case *it, const struct nl_result *rows, size_t row)
 {
     const struct nl_trace *trace = it->judged->trace;
     if (!nl_lookup_text(rows, row, "bound").len)
@@ -42,7 +43,7 @@ static bool is_shared(const struct cpu_case *it, const struct nl_result *rows, s
 /* Nor is the profiler's overhead, though it has a share. */
 static bool is_work(const struct cpu_case *it, const struct nl_result *rows, size_t row)
 {
-    return is_shared(it, rows, row) && !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
+    return has_share(it, rows, row) && !nl_str_is(nl_lookup_text(rows, row, "kind"), "overhead");
 }
 
 /* Whether some of the table has no share. */
@@ -86,7 +87,7 @@ static int64_t shared_time(const struct cpu_case *it, const struct nl_result *ro
 {
     int64_t sum = 0;
     for (size_t row = 0; row < rows->rows; row++)
-        if (is_shared(it, rows, row))
+        if (has_share(it, rows, row))
             nl_sum_add(&sum, nl_lookup_i64(rows, row, "self_ns"));
     return sum;
 }
@@ -180,7 +181,7 @@ static void put_helpers(const struct cpu_case *it, struct nl_buf *out, size_t to
     for (size_t row = 0; row < it->rows->rows; row++) {
         struct nl_str name = nl_lookup_text(it->rows, row, "name");
         int64_t self = nl_lookup_i64(it->rows, row, "self_ns");
-        if (self > most && !is_shared(it, it->rows, row) && nl_is_wait_name(name) &&
+        if (self > most && !has_share(it, it->rows, row) && nl_is_wait_name(name) &&
             !nl_is_lock_name(name)) {
             most = self;
             best = row;
