@@ -10,10 +10,14 @@ variants.py says which changes: members of JSON gone or of another type, words t
 there, fields of messages, lines, tokens, bytes. Thousands of files are read by one program (unit/readeach.c), which takes under a millisecond for each. One of four is analysed,
 too: the tables of `analyze --all` and the short page.
 
+Two families are about answers: `times` changes the times of whole profiles (times.py) and compares what comes out with what was there,
+too; `words` calls everything in small programs by each word that the source asks names for (words.py), a checksum each.
+
 A change after which nothing differs has no line. A line of tests/altered/FAMILY.txt is the file, the change, and after two colons the columns in which something differs: how many values they have now,
 the least and the greatest (of texts the first), up to three of them, how many more, and a checksum of all that differs. That a reader is right
 is proved elsewhere; here none changes its mind about an odd file without anyone noticing.
 """
+import itertools
 import os
 import subprocess
 import sys
@@ -24,13 +28,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 from harness import PROGRAM, TESTS, Tally, accepting, environment, is_brief, meant, scratch  # noqa: E402
 import packed  # noqa: E402
+import times  # noqa: E402
+import words  # noqa: E402
 from variants import variants  # noqa: E402
 
 READ = os.path.join(os.path.dirname(PROGRAM), "tests", "unit", "readeach")
 MAX_BYTES = 150000  # of a file that is changed
 ANALYZED = 4  # of so many changes one is analysed, too
+WORDS = 20  # in a line of words.txt
 ASKED_BRIEFLY = 4  # of so many changes one is tried with --brief
-WHOLE = {"chrome"}  # the largest reader: all changes; of others half of them
+WHOLE = {"chrome", "times"}  # the largest reader, and what is not about readers: all changes; of others half of them
 
 
 def corpus():
@@ -44,13 +51,13 @@ def corpus():
 
 
 def read_all(files, folder):
-    """What is said of each (name, bytes, whether it is analysed) of an iterator, in order; and what went wrong."""
+    """What is said of each (name, bytes, what is asked about it, in readeach.c's word) of an iterator, in order; and what went wrong."""
     with open(os.path.join(folder, "told"), "wb+") as told, open(os.path.join(folder, "errors"), "wb+") as errors:
         reader = subprocess.Popen([READ], cwd=folder, env=environment(scratch()), stdin=subprocess.PIPE, stdout=told, stderr=errors)
         given = 0
         try:
-            for name, data, analyze in files:
-                reader.stdin.write(b"%s %d%s\n" % (name.encode(), len(data), b" analyze" if analyze else b"") + data)
+            for name, data, asked in files:
+                reader.stdin.write(b"%s %d %s\n" % (name.encode(), len(data), asked) + data)
                 given += 1
             reader.stdin.close()
         except BrokenPipeError:
@@ -100,7 +107,7 @@ def is_tried(label, brief):
 
 
 def changes(paths, family, labels, brief):
-    """(name, bytes, whether it is analysed) of each file and each change of it that is tried; `labels` gets (place of the file as it is, what is changed)."""
+    """(name, bytes, what is asked) of each file and each change of it that is tried; `labels` gets (place of the file as it is, what is changed)."""
     seen = set()
     for path in paths:
         name = os.path.basename(path)
@@ -108,12 +115,25 @@ def changes(paths, family, labels, brief):
             data = file.read()
         base = len(labels)
         labels.append(None)
-        yield name, data, True
-        for what, changed in variants(family, data, seen):
+        yield name, data, b"first" if family == "times" else b"analyze"
+        for what, changed in times.retimed(name, data) if family == "times" else variants(family, data, seen):
             label = "%s, %s" % (name, what)
             if changed is not None and changed != data and (family in WHOLE or number_of(what) & 1 == 0) and is_tried(label, brief):
                 labels.append((base, label))
-                yield name, changed, number_of(what[::-1]) % ANALYZED == 0
+                yield name, changed, b"beside" if family == "times" else b"analyze" if number_of(what[::-1]) % ANALYZED == 0 else b"read"
+
+
+def word_lines(folder, brief):
+    """As lines(), of programs with a word each; a line is a checksum of all that is said of WORDS of them."""
+    batches = [words.listed()[at:at + WORDS] for at in range(0, len(words.listed()), WORDS)]
+    batches = [batch for batch in batches if is_tried(word_label(batch), brief)]
+    answers, bad = read_all((("word.json", program(word), b"analyze") for batch in batches for word in batch for program in (words.program, words.hosted)), folder)
+    sums = iter("%03x" % (zlib.crc32("".join(pair).encode()) & 0xfff) for pair in zip(answers[::2], answers[1::2]))
+    return ["%s :: %s" % (word_label(batch), " ".join(itertools.islice(sums, len(batch)))) for batch in batches], len(answers), bad
+
+
+def word_label(batch):
+    return "%s … %s" % (batch[0], batch[-1])
 
 
 def lines(paths, family, folder, brief):
@@ -129,11 +149,13 @@ def main():
     accept = accepting(__doc__, only=only)
     tally = Tally("altered")
     made = tempfile.TemporaryDirectory(prefix="neurolens-packed-")
-    for family, paths in [*corpus(), ("archives", packed.write(made.name))]:
+    for family, paths in [*corpus(), ("archives", packed.write(made.name)), ("times", times.write(made.name)), ("words", [])]:
         if accept is not None and accept not in family or only and not any(word in family for word in only):
             continue
+        if accept is not None and family == "words":
+            words.gather()
         with tempfile.TemporaryDirectory(prefix="neurolens-altered-") as folder:
-            now, count, bad = lines(paths, family, folder, brief)
+            now, count, bad = word_lines(folder, brief) if family == "words" else lines(paths, family, folder, brief)
         kept = os.path.join(HERE, family + ".txt")
         if accept is not None:
             with open(kept, "w", encoding="utf-8") as file:

@@ -10,6 +10,8 @@
  *     WRONG: TEXT                   what may not be in a trace (tracecheck.h)
  *     answers.TABLE ROWS ~CHECKSUM  of the line "NAME BYTES analyze": of every table of `analyze --all`,
  *     answers.page FIRST LINE ~CHECKSUM                 and the short page
+ *     answers.evidence FINDINGS ~CHECKSUM    of "NAME BYTES first" and "NAME BYTES beside", besides: all that is said of causes,
+ *     beside.TABLE ROWS ~CHECKSUM            and of the latter what `diff`, `fingerprint` and `rank` say of it and the first
  *
  * tests/altered/run.py says which files.
  */
@@ -19,6 +21,10 @@
 #include <unistd.h>
 
 #include "answersums.h"
+#include "compare/diff.h"
+#include "compare/rank.h"
+#include "findingsums.h"
+#include "fingerprint/fingerprint.h"
 #include "ingest/ingest.h"
 #include "store/tracecheck.h"
 
@@ -143,8 +149,48 @@ static void tell(const struct nl_trace *trace)
     }
 }
 
+enum asked { READ, ANALYZE, FIRST, BESIDE };
+
+static void tell_evidence(const struct nl_findings *findings)
+{
+    struct nl_buf text;
+    nl_buf_init(&text, (size_t)1 << 24);
+    for (size_t i = 0; i < findings->count; i++)
+        add_finding(&text, &findings->items[i]);
+    printf("answers.evidence %zu ~%08x\n", findings->count, nl_crc32c(text.ptr, text.len));
+    nl_buf_release(&text);
+}
+
+/* Frees the report; NULL: nothing is told. */
+static void tell_beside(struct nl_report *report)
+{
+    for (size_t i = 0; report && i < report->result_count; i++) {
+        struct table_sum sum = table_sum(report->results[i]);
+        if (sum.rows)
+            printf("beside.%s %zu ~%08x\n", report->results[i]->name, sum.rows, sum.sum);
+    }
+    for (size_t i = 0; report && i < report->headline_count; i++)
+        printf("beside.headline %zu ~%08x\n", i + 1,
+               nl_crc32c(report->headlines[i], strlen(report->headlines[i])));
+    nl_report_free(report);
+}
+
+static void tell_comparisons(const struct nl_trace *first, const struct nl_trace *trace)
+{
+    struct nl_err err = {0};
+    bool comparable;
+    const struct nl_diff_input inputs[] = {{.trace = first, .word = "a"},
+                                           {.trace = trace, .word = "b"}};
+    tell_beside(nl_diff_new(&inputs[0], &inputs[1], NULL, &comparable, NULL, &err));
+    tell_beside(nl_rank_new(inputs, 2, &(struct nl_rank_options){0}, &comparable, NULL, &err));
+    struct nl_runfingerprint *print =
+        nl_runfingerprint_new(trace, &(struct nl_window){0}, NULL, &err);
+    tell_beside(print ? nl_runfingerprint_report(print) : NULL);
+    nl_runfingerprint_free(print);
+}
+
 /* All tables but that of what could be recorded, whose words have tests of their own. */
-static void tell_answers(const struct nl_trace *trace)
+static void tell_answers(const struct nl_trace *trace, enum asked asked)
 {
     const struct nl_analyze_options options = {.all = true, .fold = true};
     struct nl_err err;
@@ -159,6 +205,8 @@ static void tell_answers(const struct nl_trace *trace)
     if (report) {
         printf("answers.page ");
         tell_page(profile, report);
+        if (asked >= FIRST && report->findings)
+            tell_evidence(report->findings);
     } else {
         printf("answers.none %s\n", err.text);
     }
@@ -166,8 +214,11 @@ static void tell_answers(const struct nl_trace *trace)
     nl_profile_free(profile);
 }
 
+static const char *const asked_words[] = {
+    [READ] = "", [ANALYZE] = " analyze", [FIRST] = " first", [BESIDE] = " beside"};
+
 /* The next file of standard input, written to the current folder under its name. */
-static bool next_file(char name[1024], bool *analyze)
+static bool next_file(char name[1024], enum asked *asked)
 {
     static char before[1024];
     char what[16] = "";
@@ -178,7 +229,10 @@ static bool next_file(char name[1024], bool *analyze)
     while ((end = getchar()) != '\n' && end != EOF)
         if (strlen(what) + 1 < sizeof what)
             strncat(what, &(char){(char)end}, 1);
-    *analyze = strcmp(what, " analyze") == 0;
+    *asked = READ;
+    for (enum asked i = ANALYZE; i <= BESIDE; i++)
+        if (strcmp(what, asked_words[i]) == 0)
+            *asked = i;
     char *bytes = nl_alloc(size + 1);
     bool whole = fread(bytes, 1, size, stdin) == size;
     if (*before && strcmp(before, name) != 0)
@@ -194,8 +248,9 @@ static bool next_file(char name[1024], bool *analyze)
 int main(void)
 {
     char name[1024];
-    bool analyze;
-    while (next_file(name, &analyze)) {
+    enum asked asked;
+    struct nl_trace *first = NULL;
+    while (next_file(name, &asked)) {
         const struct nl_ingest_options options = {.rank = NL_NULL_I64};
         const char *const paths[] = {name};
         struct nl_err err;
@@ -206,10 +261,18 @@ int main(void)
             tell(trace);
         else
             printf("refused %s: %s\n", nl_err_name(err.code), err.text);
-        if (trace && analyze)
-            tell_answers(trace);
-        nl_trace_free(trace);
+        if (trace && asked != READ)
+            tell_answers(trace, asked);
+        if (trace && first && asked == BESIDE)
+            tell_comparisons(first, trace);
         fflush(stdout);
+        if (asked == FIRST) {
+            nl_trace_free(first);
+            first = trace;
+        } else {
+            nl_trace_free(trace);
+        }
     }
+    nl_trace_free(first);
     return 0;
 }
