@@ -9,6 +9,7 @@
 #include "ingest/chrome/chrome_rows.h"
 #include "store/copykind.h"
 #include "ingest/chrome/chrome_value.h"
+#include "ingest/lib/torchtypes.h"
 
 /* "External id" of device work; how often it repeats the correlation id shows the file's era. */
 static int64_t device_external_id(struct chrome_worker *worker, uint64_t correlation)
@@ -224,43 +225,6 @@ void chrome_row_range(struct chrome_worker *worker, const struct chrome_cat *cat
 
 /* ---- Collectives: NCCL's arguments on kernels and on record_param_comms. ---- */
 
-static const struct {
-    const char *text;
-    unsigned bytes;
-} element_types[] = {
-    {"Float", 4},
-    {"Half", 2},
-    {"BFloat16", 2},
-    {"Double", 8},
-    {"Int", 4},
-    {"Long", 8},
-    {"Short", 2},
-    {"Byte", 1},
-    {"Char", 1},
-    {"Bool", 1},
-    {"ComplexHalf", 4},
-    {"ComplexFloat", 8},
-    {"ComplexDouble", 16},
-    {"Float8_e4m3fn", 1},
-    {"Float8_e5m2", 1},
-    {"Float8_e4m3fnuz", 1},
-    {"Float8_e5m2fnuz", 1},
-    {"UInt16", 2},
-    {"UInt32", 4},
-    {"UInt64", 8},
-    {"Float8_e8m0fnu", 1},
-};
-
-static unsigned element_bytes(struct nl_str type)
-{
-    if (nl_str_starts(type, "c10::"))
-        type = (struct nl_str){type.ptr + 5, type.len - 5};
-    for (size_t i = 0; i < sizeof element_types / sizeof element_types[0]; i++)
-        if (nl_str_is(type, element_types[i].text))
-            return element_types[i].bytes;
-    return 0;
-}
-
 /* The usual word for a recorded operation ("allreduce" → "all_reduce"), else as recorded. */
 static uint32_t operation_name(struct chrome_worker *worker)
 {
@@ -299,7 +263,7 @@ void chrome_collective(struct chrome_worker *worker, uint32_t slice)
     row.sequence = chrome_arg_integer(worker, CHROME_ARG_COMM_SEQUENCE);
     row.peer = peer_rank(worker);
     const struct chrome_value *type = chrome_arg(&worker->event, CHROME_ARG_DTYPE);
-    unsigned size = type ? element_bytes(chrome_text(type)) : 0;
+    unsigned size = type ? torchtypes_bytes(chrome_text(type)) : 0;
     uint64_t in = row.in_elements == NL_NULL_U64 ? 0 : row.in_elements;
     uint64_t out = row.out_elements == NL_NULL_U64 ? 0 : row.out_elements;
     bool known = row.in_elements != NL_NULL_U64 || row.out_elements != NL_NULL_U64;

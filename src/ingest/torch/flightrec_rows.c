@@ -7,8 +7,9 @@
 #include "base/chars.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "ingest/torch/flightrec_rows.h"
 #include "base/utf8.h"
+#include "ingest/lib/torchtypes.h"
+#include "ingest/torch/flightrec_rows.h"
 #include "store/filled.h"
 
 #define TEXT(text)                                                                                 \
@@ -74,30 +75,12 @@ static inline struct pickle_value item_of(struct run run, uint32_t i)
     return i < run.count ? run.values[(size_t)i * run.step] : (struct pickle_value){PICKLE_NONE};
 }
 
-/* ---- sizes ---- */
-
-static unsigned element_bytes(struct nl_str dtype)
-{
-    static const struct {
-        const char *name;
-        unsigned bytes;
-    } sizes[] = {{"Float8", 1},      {"Float4", 0},        {"Float", 4},  {"BFloat16", 2},
-                 {"Half", 2},        {"Double", 8},        {"Long", 8},   {"Int", 4},
-                 {"Short", 2},       {"Char", 1},          {"Byte", 1},   {"Bool", 1},
-                 {"UInt16", 2},      {"UInt32", 4},        {"UInt64", 8}, {"ComplexFloat", 8},
-                 {"ComplexHalf", 4}, {"ComplexDouble", 16}};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (nl_str_starts(dtype, sizes[i].name))
-            return sizes[i].bytes;
-    return 0;
-}
-
 static void read_dtype(struct flightrec_rows *rows, struct pickle_value value,
                        struct flightrec_dtype *dtype)
 {
     struct nl_str text = pickle_text(rows->pickle, value);
-    *dtype =
-        (struct flightrec_dtype){value.bits, nl_stage_name(rows->stage, text), element_bytes(text)};
+    *dtype = (struct flightrec_dtype){value.bits, nl_stage_name(rows->stage, text),
+                                      torchtypes_bytes(text)};
 }
 
 static inline const struct flightrec_dtype *dtype_of(struct flightrec_rows *rows,
