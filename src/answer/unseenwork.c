@@ -34,15 +34,6 @@ bool nl_unseen_unasked(const struct nl_trace *trace)
     return !asked;
 }
 
-/* Parts of the sentence that say of a CPU-only answer that the end is missing. */
-#define END_OF_FILE "The end of the file is missing"
-#define END_OF_THEM "of which the end is missing"
-
-bool nl_unseen_says_cut(const char *sentence)
-{
-    return strstr(sentence, END_OF_FILE) || strstr(sentence, END_OF_THEM);
-}
-
 bool nl_unseen_launched(const struct nl_judged *judged, struct nl_buf *out)
 {
     const struct nl_trace *trace = judged->trace;
@@ -52,9 +43,10 @@ bool nl_unseen_launched(const struct nl_judged *judged, struct nl_buf *out)
         return false;
     nl_tell_number(out, "GPU work was launched in ", (int64_t)count, "call", "calls");
     nl_tell_name(out, " (", nl_trace_name(trace, most));
+    judged->verdict->says_cut = nl_trace_is_cut(trace);
     nl_buf_format(out, "), but its kernels are not in the %s%s. ",
                   trace->source.rows > 1 ? "files" : "file",
-                  nl_trace_is_cut(trace) ? ", " END_OF_THEM : "");
+                  judged->verdict->says_cut ? ", of which the end is missing" : "");
     return true;
 }
 
@@ -63,8 +55,10 @@ void nl_unseen_put_head(const struct nl_judged *judged, struct nl_buf *out)
     const struct nl_trace *trace = judged->trace;
     bool none = !nl_has_device_work(trace);
     struct nl_str name = none ? nl_gpu_name(trace) : (struct nl_str){0};
-    if (none && nl_trace_is_cut(trace) && (name.len || names_gpu(trace) || is_kineto(trace)))
-        nl_buf_text(out, END_OF_FILE ", and GPU work with it if there was any: ");
+    judged->verdict->says_cut =
+        none && nl_trace_is_cut(trace) && (name.len || names_gpu(trace) || is_kineto(trace));
+    if (judged->verdict->says_cut)
+        nl_buf_text(out, "The end of the file is missing, and GPU work with it if there was any: ");
     else if (name.len)
         nl_tell_name(out, "No GPU work was recorded, but a GPU was used (", name);
     else

@@ -16,9 +16,6 @@ bool nl_unseen_launched(const struct nl_judged *judged, struct nl_buf *out);
  * missing. (HSA launches without a call.) */
 bool nl_unseen_unasked(const struct nl_trace *trace);
 
-/* Whether a sentence that one of these began says that the end of the profile is missing. */
-bool nl_unseen_says_cut(const char *sentence);
-
 /* How a sentence about the CPU of a profile that launches nothing begins: "CPU-only
  * profile, ", or what is missing. */
 void nl_unseen_put_head(const struct nl_judged *judged, struct nl_buf *out);

@@ -63,6 +63,7 @@ struct nl_verdict_bar {
 struct nl_verdict_words {
     enum nl_verdict_class class;
     const char *sentence; /* the answer; never NULL once it was made */
+    bool says_cut;        /* it says that the end of the recording is missing */
     const char *culprit;  /* name of what it is about, or NULL */
     const char *phase; /* startup, warmup, steady, tail, outlier; NULL where there are no phases */
     int64_t saving_ns; /* at most, over the profile; NL_NULL_I64 unknown */

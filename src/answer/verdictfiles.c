@@ -195,7 +195,7 @@ void nl_judge_files(struct nl_judged *judged)
 void nl_judge_cut(struct nl_judged *judged)
 {
     struct nl_verdict_words *verdict = judged->verdict;
-    if (!nl_trace_is_cut(judged->trace) || nl_unseen_says_cut(verdict->sentence))
+    if (!nl_trace_is_cut(judged->trace) || verdict->says_cut)
         return;
     if (verdict->note_count == NL_VERDICT_NOTES)
         verdict->note_count--;
