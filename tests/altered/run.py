@@ -10,7 +10,8 @@ variants.py says which changes: members of JSON gone or of another type, words t
 there, fields of messages, lines, tokens, bytes. Thousands of files are read by one program (unit/readeach.c), which takes under a millisecond for each. One of four is analysed,
 too: the tables of `analyze --all` and the short page.
 
-Two families are about answers: `times` changes the times of whole profiles (times.py) and compares what comes out with what was there,
+One family, `nibbled`, is more changes of every file, of bytes and tokens all over it (nibbled.py), a checksum each.
+Two are about answers: `times` changes the times of whole profiles (times.py) and compares what comes out with what was there,
 too; `words` calls everything in small programs by each word that the source asks names for (words.py), a checksum each.
 
 A change after which nothing differs has no line. A line of tests/altered/FAMILY.txt is the file, the change, and after two colons the columns in which something differs: how many values they have now,
@@ -27,6 +28,7 @@ import zlib
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), HERE]
 from harness import PROGRAM, TESTS, Tally, accepting, environment, is_brief, meant, scratch  # noqa: E402
+import nibbled  # noqa: E402
 import packed  # noqa: E402
 import times  # noqa: E402
 import words  # noqa: E402
@@ -123,17 +125,40 @@ def changes(paths, family, labels, brief):
                 yield name, changed, b"beside" if family == "times" else b"analyze" if number_of(what[::-1]) % ANALYZED == 0 else b"read"
 
 
+def short_sum(text):
+    return "%03x" % (zlib.crc32(text.encode("utf-8", "replace")) & 0xfff)
+
+
+def nibbled_lines(folder, brief):
+    """As lines(), of nibbled.py's changes of the corpus; a line is a checksum of each of a file."""
+    given, labels = [], []
+    for family, paths in corpus():
+        for label, path in (("%s/%s" % (family, os.path.basename(path)), path) for path in paths):
+            if is_tried(label, brief):
+                with open(path, "rb") as file:
+                    changed = list(nibbled.nibbled(label, file.read()))
+                labels.append((label, len(changed)))
+                given.append((os.path.basename(path).encode(), changed))
+    answers, bad = read_all(((name.decode(), data, b"read") for name, changed in given for data in changed), folder)
+    bad += "".join("%s\n" % line for answer in answers for line in answer.splitlines() if line.startswith("WRONG"))
+    sums = iter(map(short_sum, answers))
+    return ["%s :: %s" % (label, "".join(itertools.islice(sums, count))) for label, count in labels], len(answers), bad
+
+
 def word_lines(folder, brief):
     """As lines(), of programs with a word each; a line is a checksum of all that is said of WORDS of them."""
     batches = [words.listed()[at:at + WORDS] for at in range(0, len(words.listed()), WORDS)]
     batches = [batch for batch in batches if is_tried(word_label(batch), brief)]
     answers, bad = read_all((("word.json", program(word), b"analyze") for batch in batches for word in batch for program in (words.program, words.hosted)), folder)
-    sums = iter("%03x" % (zlib.crc32("".join(pair).encode()) & 0xfff) for pair in zip(answers[::2], answers[1::2]))
+    sums = map(short_sum, map("".join, zip(answers[::2], answers[1::2])))
     return ["%s :: %s" % (word_label(batch), " ".join(itertools.islice(sums, len(batch)))) for batch in batches], len(answers), bad
 
 
 def word_label(batch):
     return "%s … %s" % (batch[0], batch[-1])
+
+
+OWN_LINES = {"nibbled": nibbled_lines, "words": word_lines}
 
 
 def lines(paths, family, folder, brief):
@@ -149,13 +174,13 @@ def main():
     accept = accepting(__doc__, only=only)
     tally = Tally("altered")
     made = tempfile.TemporaryDirectory(prefix="neurolens-packed-")
-    for family, paths in [*corpus(), ("archives", packed.write(made.name)), ("times", times.write(made.name)), ("words", [])]:
+    for family, paths in [*corpus(), ("archives", packed.write(made.name)), ("times", times.write(made.name)), *((family, []) for family in OWN_LINES)]:
         if accept is not None and accept not in family or only and not any(word in family for word in only):
             continue
         if accept is not None and family == "words":
             words.gather()
         with tempfile.TemporaryDirectory(prefix="neurolens-altered-") as folder:
-            now, count, bad = word_lines(folder, brief) if family == "words" else lines(paths, family, folder, brief)
+            now, count, bad = OWN_LINES[family](folder, brief) if family in OWN_LINES else lines(paths, family, folder, brief)
         kept = os.path.join(HERE, family + ".txt")
         if accept is not None:
             with open(kept, "w", encoding="utf-8") as file:
@@ -166,7 +191,7 @@ def main():
             with open(kept, encoding="utf-8") as file:
                 before = [line for line in file.read().split("\n")[:-1] if is_tried(line.partition(" :: ")[0], brief)]
         differs = ["- " + line for line in before if line not in set(now)][:15] + ["+ " + line for line in now if line not in set(before)][:15]
-        tally.check("%s: %d changes of %d files" % (family, count, len(paths)), now == before and not bad,
+        tally.check("%s: %d changes%s" % (family, count, " of %d files" % len(paths) if paths else ""), now == before and not bad,
                     bad + meant("tests/altered/run.py --accept " + family, "\n".join(differs)))
     if accept is None:
         tally.finish()
