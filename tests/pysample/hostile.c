@@ -1,7 +1,7 @@
 /*
  * A program that looks like a Python interpreter from outside, and whose structures are rubbish
- * that changes all the time: pointers into themselves, lengths without bounds, cycles. Argument:
- * version as PY_VERSION_HEX.
+ * that changes all the time: pointers into themselves, lengths without bounds, cycles. Arguments:
+ * version as PY_VERSION_HEX, milliseconds to live.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -48,7 +48,8 @@ static void make(void)
 int main(int argc, char **argv)
 {
     static const uint64_t told[] = {0, 0, 632, 0, 0}; /* where the first interpreter is */
-    struct timespec now, end;
+    struct timespec now, begin;
+    long long milliseconds = argc > 2 ? atoll(argv[2]) : 1000;
     Py_Version = strtoul(argc > 1 ? argv[1] : "0x030b07f0", NULL, 0);
     for (unsigned i = 0; i < 128; i++)
         _PyRuntime[i] = (uint64_t)(uintptr_t)pool;
@@ -62,10 +63,11 @@ int main(int argc, char **argv)
         _PyRuntime[45] = _PyRuntime[51] = 8;
         _PyRuntime[Py_Version < 0x030e0000 ? 32 : 35] = 248; /* size of a frame */
     }
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
     do {
         make();
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (now.tv_sec < end.tv_sec + 2);
+    } while ((now.tv_sec - begin.tv_sec) * 1000LL + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+             milliseconds);
     return 9;
 }

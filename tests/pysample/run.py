@@ -163,7 +163,7 @@ def lines(python):
 # ---- what samples say ----
 
 def shares(python):
-    path, done = record([python, program("shares.py"), "3"], ["--sample-rate", "1000"])
+    path, done = record([python, program("shares.py"), "2"], ["--sample-rate", "2000"])
     if done.status != 0:
         return done.describe()
     return share_problem(path, json.loads(done.stdout.splitlines()[-1]))
@@ -171,7 +171,7 @@ def shares(python):
 
 def crowded(python):
     """A program that has half a processor: running samples weigh its processor time, not the time that it wanted one."""
-    path, done = record([python, program("crowded.py"), "2"], ["--sample-rate", "400"])
+    path, done = record([python, program("crowded.py"), "1"], ["--sample-rate", "800"])
     if done.status != 0:
         return done.describe()
     took = json.loads(done.stdout.splitlines()[-1])
@@ -188,8 +188,8 @@ def crowded(python):
 
 
 def kinds(python, version):
-    part = 0.4
-    path, done = record([python, program("kinds.py"), str(part)], ["--sample-rate", "400"])
+    part = 0.2
+    path, done = record([python, program("kinds.py"), str(part)], ["--sample-rate", "800"])
     if done.status != 0:
         return done.describe()
     qualified = version >= (3, 11)
@@ -223,7 +223,7 @@ def kinds(python, version):
 
 
 def deep(python):
-    path, done = record([python, program("deep.py"), "900", "0.5"], ["--sample-rate", "200"])
+    path, done = record([python, program("deep.py"), "900", "0.25"], ["--sample-rate", "400"])
     if done.status != 0:
         return done.describe()
     depth = ("WITH RECURSIVE d(node, depth) AS (SELECT id, 1 FROM stacks WHERE parent IS NULL UNION ALL SELECT k.id, "
@@ -232,7 +232,7 @@ def deep(python):
     got = int(sql(path, depth)[0][0])
     if not 901 <= got <= 910 or any(item.startswith("cut") for item in coverage(path)):
         return "900 calls: depth %d, coverage %s" % (got, coverage(path))
-    path, done = record([python, program("deep.py"), "3000", "0.5"], ["--sample-rate", "200"])
+    path, done = record([python, program("deep.py"), "3000", "0.25"], ["--sample-rate", "400"])
     cut = [count for item, count in coverage(path).items() if item.startswith("cut: call stacks")]
     got = int(sql(path, depth)[0][0])
     if done.status != 0 or got != 1000 or not cut or int(cut[0]) > 400:
@@ -242,7 +242,7 @@ def deep(python):
 
 def churn(python):
     """Frames are never put together from two code objects."""
-    path, done = record([python, program("churn.py"), "2"], ["--sample-rate", "1000"])
+    path, done = record([python, program("churn.py"), "1.25"], ["--sample-rate", "2000"])
     if done.status != 0:
         return done.describe()
     rows = sql(path, "SELECT name, file, line FROM stacks WHERE name LIKE '%made_%' OR file LIKE '<file%'")
@@ -263,7 +263,7 @@ def churn(python):
 
 def reuse(python):
     """Code that lies where other code was a moment ago is not taken for it."""
-    path, done = record([python, program("reuse.py"), "3"], ["--sample-rate", "1000"])
+    path, done = record([python, program("reuse.py"), "2"], ["--sample-rate", "2000"])
     if done.status != 0:
         return done.describe()
     return share_problem(path, json.loads(done.stdout.splitlines()[-1]))
@@ -301,19 +301,21 @@ def overhead(python):
                               stdout=subprocess.PIPE)
         _, done = record([python, program("untouched.py"), "400000"], ["--python", "sample"])
         ratios.append(json.loads(done.stdout)["took"] / json.loads(bare.stdout)["took"])
+        if min(ratios) < 1.05 and sum(ratio < 1.2 for ratio in ratios) > rounds // 2:
+            break  # the median of all is below, too, whatever the others are
     middle = statistics.median(ratios)
     print("    processor time, sampled to bare: median %.3f, least %.3f, most %.3f of %d rounds"
-          % (middle, min(ratios), max(ratios), rounds))
+          % (middle, min(ratios), max(ratios), len(ratios)))
     return None if min(ratios) < 1.05 and middle < 1.2 else Noise("ratios %s" % ratios)
 
 
 def attach(python):
-    target = subprocess.Popen([python, program("shares.py"), "4"], env=environment(scratch()), stdout=subprocess.PIPE)
+    target = subprocess.Popen([python, program("shares.py"), "2.3"], env=environment(scratch()), stdout=subprocess.PIPE)
     target.stdout.readline()
     path = os.path.join(scratch(), "attach.nlt")
     if os.path.exists(path):
         os.remove(path)
-    done = neurolens(["run", "-o", path, "--sample-rate", "1000", "--pid", str(target.pid)], timeout=60)
+    done = neurolens(["run", "-o", path, "--sample-rate", "2000", "--pid", str(target.pid)], timeout=60)
     took = json.loads(target.stdout.read())
     if done.status != 0 or target.wait() != 0:
         return done.describe()
@@ -338,16 +340,16 @@ def attach_ends():
 
         def took():
             before = time.monotonic()
-            results.append(run_attached(target.pid, ["--duration", "1s"]))
+            results.append(run_attached(target.pid, ["--duration", "500ms"]))
             return time.monotonic() - before
         soonest = least(took, 20)
-        if any(done.status != 0 or not os.path.exists(path) for path, done in results) or not 0.9 < soonest < 20:
+        if any(done.status != 0 or not os.path.exists(path) for path, done in results) or not 0.45 < soonest < 20:
             return "%.1f s, %s" % (soonest, results[-1][1].describe())
         folder = tempfile.mkdtemp(dir=scratch())
         path = os.path.join(folder, "b.nlt")
         mine = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--pid", str(target.pid)], env=environment(scratch()))
         wait_until(lambda: catches(mine.pid, signal.SIGINT) or mine.poll() is not None)
-        time.sleep(1)
+        time.sleep(0.4)
         mine.send_signal(signal.SIGINT)
         if mine.wait(timeout=30) != 0 or not os.path.exists(path):
             return "SIGINT: status %s" % mine.returncode
@@ -371,7 +373,7 @@ def container():
             return "unshare: status %s" % outer.wait()
         with open("/proc/%d/task/%d/children" % (outer.pid, outer.pid), encoding="ascii") as file:
             target = int(file.read().split()[0])
-        path, done = run_attached(target, ["--duration", "1s"])
+        path, done = run_attached(target, ["--duration", "500ms"])
         if done.status != 0:
             return done.describe()
         threads = sql(path, "SELECT DISTINCT t.tid FROM samples s JOIN lanes l ON l.id = s.lane JOIN threads t ON t.id = l.thread")
@@ -454,11 +456,11 @@ def hostile():
     built = os.path.join(scratch(), "hostile")
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-rdynamic", program("hostile.c"), "-o", built], check=True)
     for version in ("0x030b07f0", "0x030c01f0", "0x030d00f0", "0x030e00f0", "0x030f00f0", "0x030c00a1", "0"):
-        path, done = record([built, version], ["--sample-rate", "2000"])
+        known = version[:6] in ("0x030b", "0x030c", "0x030d", "0x030e") and version[-2] == "f"
+        path, done = record([built, version, "750" if known else "150"], ["--sample-rate", "4000"])
         if done.status != 9 or not os.path.exists(path):
             return "%s: %s" % (version, done.describe())
         refused = [row[0] for row in sql(path, "SELECT detail FROM coverage WHERE item = 'not recorded: Python samples'")]
-        known = version[:6] in ("0x030b", "0x030c", "0x030d", "0x030e") and version[-2] == "f"
         print("    %s: %s samples, %s" % (version, sql(path, "SELECT count(*) FROM samples")[0][0], refused or coverage(path)))
         if not known and not any("is not known" in text or "version for tests" in text for text in refused):
             return "%s: %s" % (version, refused)
@@ -467,11 +469,11 @@ def hostile():
 
 def window(python):
     """--delay and --duration hold for samples."""
-    path, done = record([python, program("shares.py"), "2.5"], ["--delay", "500ms", "--duration", "1s"])
+    path, done = record([python, program("shares.py"), "1.25"], ["--delay", "250ms", "--duration", "500ms"])
     first, last, weight = (int(value) for value in sql(path, "SELECT min(ts), max(ts), sum(weight) FROM samples "
                                                        "WHERE event = 'python'")[0])
     begin = int(sql(path, "SELECT min(ts) FROM counters")[0][0])
-    good = done.status == 0 and last - first < 1.3e9 and weight < 1.5e9 and first >= begin - 0.1e9
+    good = done.status == 0 and last - first < 0.7e9 and weight < 0.75e9 and first >= begin - 0.1e9
     return None if good else Noise("from %d to %d, weight %d, %s" % (first - begin, last - begin, weight, done.describe()))
 
 
@@ -502,13 +504,13 @@ def native_works():
 
 def modes(python):
     """--python, --native and --sample-rate: which kinds of samples there are."""
-    spin = "import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass"  # on a busy machine, too
+    spin = "import time\nend = time.process_time() + 0.25\nwhile time.process_time() < end: pass"  # on a busy machine, too
     of_native = native_works()
     for options, of_python, native in (([], True, True), (["--python", "sample"], True, True), (["--python", "trace"], False, True),
                                        (["--python", "off"], False, True), (["--sample-rate", "0"], False, False),
                                        (["--native", "off"], True, False), (["--native", "off", "--python", "off"], False, False),
-                                       (["--python", "trace", "--sample-rate", "50"], True, True),
-                                       (["--python", "trace", "--sample-rate", "50", "--native", "off"], True, False)):
+                                       (["--python", "trace", "--sample-rate", "80"], True, True),
+                                       (["--python", "trace", "--sample-rate", "80", "--native", "off"], True, False)):
         path, done = record([python, "-c", spin], options, quiet=())
         counts = {True: 0, False: 0}
         for event, count in sql(path, "SELECT event, count(*) FROM samples GROUP BY event"):
