@@ -5,6 +5,7 @@ PyTorch is tested with $TORCH_PYTHON, or build/venv-frameworks (tools/test_frame
 and JAX with $KERAS_PYTHON or likewise, TensorFlow below Keras with $TENSORFLOW_PYTHON.
 """
 import csv
+import functools
 import glob
 import io
 import json
@@ -23,6 +24,7 @@ PACKAGE = os.path.join(BUILD, "python", "nlens")
 tally = Tally("python")
 
 
+@functools.cache
 def interpreters():
     """{version: executable} of those that the one extension serves."""
     try:
@@ -297,18 +299,29 @@ def bounds(python, path):
     return None
 
 
+MODES = (["on"], ["trace"], ["trace-c"], ["on", "--python-heap", "--shapes"], ["off"])
+FLAGS = ([], ["-W", "error"], ["-S"], ["-I"], ["-E"], ["-X", "utf8"])
+
+
+def modes_of(flags, python):
+    """Where our hooks run and warnings may end them: all with each interpreter. Else each with two of the interpreters."""
+    pythons = sorted(interpreters().values())
+    at, count = pythons.index(python), len(pythons)
+    return MODES if flags in FLAGS[:2] else [mode for number, mode in enumerate(MODES) if at in (number % count, (number + 1) % count)]
+
+
 def same(python):
     """The program's output and status do not change, whatever is recorded."""
     place = os.path.join(scratch(), "site")
     os.makedirs(place, exist_ok=True)
     with open(os.path.join(place, "sitecustomize.py"), "w") as file:
         file.write("import os\nMINE = True\nos.environ['SITE_TOLD'] = 'yes'\n")
-    for flags in ([], ["-S"], ["-I"], ["-E"], ["-X", "utf8"], ["-W", "error"]):
+    for flags in FLAGS:
         words = [python] + flags + [program("surroundings.py"), "a b"]
         variables = environment(scratch())
         variables["PYTHONPATH"] = place
         plain = subprocess.run(words, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for mode in (["on"], ["trace"], ["trace-c"], ["on", "--python-heap", "--shapes"], ["off"]):
+        for mode in modes_of(flags, python):
             path, done = record(words, ["-q", "--python"] + mode, extra={"PYTHONPATH": place})
             if (done.status, done.stdout, done.stderr) != (plain.returncode, plain.stdout.decode(),
                                                            plain.stderr.decode()):
