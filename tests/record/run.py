@@ -3,6 +3,7 @@
 did, to the event, whatever happens to them or to the recorder."""
 import csv
 import io
+import itertools
 import json
 import os
 import random
@@ -14,9 +15,10 @@ import struct
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import PROGRAM, ROOT, TESTS, Noise, Tally, calmly, environment, least, neurolens, scratch  # noqa: E402
+from harness import PROGRAM, ROOT, TESTS, Noise, Tally, calmly, environment, forked, least, neurolens, scratch  # noqa: E402
 
 FLAGS = {"static.c": ["-static"], "plugin.c": ["-shared", "-fPIC"],
          "nvmlmock.c": ["-shared", "-fPIC"]}
@@ -43,7 +45,7 @@ def program(name):
 
 
 def sql(path, query, timeout=60):
-    done = neurolens(["sql", "--no-cache", "--absolute", "--format", "csv", path, query], timeout=timeout)
+    done = forked(["sql", "--no-cache", "--absolute", "--format", "csv", path, query], timeout=timeout)
     if done.status != 0:
         raise AssertionError(done.describe())
     return list(csv.reader(io.StringIO(done.stdout)))[1:]
@@ -69,11 +71,10 @@ UNSURE = "SELECT count(*) FROM coverage WHERE item NOT LIKE 'machine code %' AND
 
 class Run:
     """One `neurolens run`, its recording at .path."""
-    count = 0
+    numbers = itertools.count(1)
 
     def __init__(self, words, options=(), timeout=120, **more):
-        Run.count += 1
-        self.path = os.path.join(scratch(), "r%d.nlt" % Run.count)
+        self.path = os.path.join(scratch(), "r%d.nlt" % next(Run.numbers))
         self.done = neurolens(["run", "-o", self.path] + list(options) + ["--"] + list(words),
                               timeout=timeout, **more)
 
@@ -399,18 +400,18 @@ def program_pays():
     """What the report says the program pays for its events, against the program's own processor time with and without recording, in turns."""
     bare, recorded, told, total = [], [], [], []
     for _ in range(5):
-        bare.append(float(subprocess.run([program("spend"), "2000000"], capture_output=True, check=True, timeout=60).stdout))
-        run = Run([program("spend"), "2000000"], ["--format", "json"])
+        bare.append(float(subprocess.run([program("spend"), "1000000"], capture_output=True, check=True, timeout=60).stdout))
+        run = Run([program("spend"), "1000000"], ["--format", "json"])
         result = json.loads(run.done.stderr)["result"]
         recorded.append(float(run.done.stdout))
         told.append(result["overhead_ns"] / 1e9)
         total.append(result["program_cpu_ns"] / 1e9)
-        if not recorded[-1] <= total[-1] + 0.005 or total[-1] > 1.05 * recorded[-1] + 0.05:
+        if not recorded[-1] <= total[-1] + 0.005 or total[-1] > 1.05 * recorded[-1] + 0.03:
             return Noise("the program says %.3f s, the report %.3f s" % (recorded[-1], total[-1]))
     more = min(recorded) - min(bare)
     print("    %.3f s bare, %.3f s more recorded, %.3f s told" % (min(bare), more, min(told)))
     # Nothing of it is hidden: twice what is told, and 5 % of the bare time for what noise there is.
-    return None if more <= 2 * min(told) + 0.05 * min(bare) + 0.02 else Noise("%.3f s more, %.3f s told" % (more, min(told)))
+    return None if more <= 2 * min(told) + 0.05 * min(bare) + 0.01 else Noise("%.3f s more, %.3f s told" % (more, min(told)))
 
 
 def handlers():
@@ -506,8 +507,8 @@ def samples_pay():
     """What the report says of the kernel's samples, against the program's own processor time with many and without any, in turns."""
     bare, sampled, told = [], [], []
     for _ in range(5):
-        bare.append(float(Run([program("spend"), "2000000"], ["--sample-rate", "0"]).done.stdout))
-        run = Run([program("spend"), "2000000"], ["--sample-rate", "5000", "--format", "json"])
+        bare.append(float(Run([program("spend"), "1000000"], ["--sample-rate", "0"]).done.stdout))
+        run = Run([program("spend"), "1000000"], ["--sample-rate", "5000", "--format", "json"])
         result = json.loads(run.done.stderr)["result"]
         cpu = [source for source in result["sources"] if source["source"] == "CPU samples"][0]
         if not cpu["available"]:
@@ -529,7 +530,7 @@ def samples_pay():
     more = min(sampled) - min(bare)
     print("    %.3f s without samples, %.3f s more with, %.3f s told" % (min(bare), more, min(told)))
     # The least is told, not more than there is; 5 % of the bare time for what noise there is.
-    return None if min(told) <= 2 * more + 0.05 * min(bare) + 0.02 else Noise("%.3f s more, %.3f s told" % (more, min(told)))
+    return None if min(told) <= 2 * more + 0.05 * min(bare) + 0.01 else Noise("%.3f s more, %.3f s told" % (more, min(told)))
 
 
 # What each line of the report in words tells, and where the report as JSON has it.
@@ -687,35 +688,43 @@ def gpu_alerts():
     return wrong
 
 
-def gpu_faults():
-    """Whatever the driver does there is a recording, and what is missing is told."""
-    for mock, values, item in (("noinit", 0, ""), ("mismatch", 0, ""), ("nodevices", 0, ""), ("badcount", 0, ""),
-                               ("errors", 1, "lost: calls of the GPU driver that failed"),
-                               ("lost", 1, "lost: calls of the GPU driver that failed"),
-                               ("unsupported", 1, "GPU values that the device or its driver does not have"),
-                               ("newer", 1, "GPU values that the device or its driver does not have"),
-                               ("many", 1, "lost: processes on GPUs"),
-                               ("slow", 1, "slow calls of the GPU driver"),
-                               ("zero", 1, "lost: samples of the GPU driver"),
-                               ("future", 1, "lost: samples of the GPU driver"),
-                               ("backwards", 1, "lost: samples of the GPU driver"),
-                               ("overfull", 1, "lost: samples of the GPU driver"),
-                               ("small", 1, "lost: samples of the GPU driver"),
-                               ("failing", 1, "lost: calls of the GPU driver that failed"),
-                               ("hang", 0, "lost: calls of the GPU driver that never came back")):
-        # With calls of 60 ms the first readings come after most of a second, on a busy machine later.
-        run = watched(mock, ("4000",) if mock == "slow" else ("1000",))
-        got, cover = number(run.path, GPU_VALUES), coverage(run.path)
-        said = "not recorded: GPUs: " in run.done.stderr
-        wrong = expect(run, marks=(NAMED % "mark", 1))
-        run.remove()
-        if wrong:
-            return "%s: %s" % (mock, wrong)
-        if bool(got) != bool(values) or (item and not cover.get(item)) or said == bool(item):
-            return "%s: %d values, coverage %s, %s" % (mock, got, cover, run.done.stderr)
-        if item.startswith("lost") and "readings are missing" not in run.done.stderr:
-            return "%s: %s" % (mock, run.done.stderr)
+# What a driver does, whether there are values, and what the coverage says.
+FAULTY_DRIVERS = (("noinit", 0, ""), ("mismatch", 0, ""), ("nodevices", 0, ""), ("badcount", 0, ""),
+                  ("errors", 1, "lost: calls of the GPU driver that failed"),
+                  ("lost", 1, "lost: calls of the GPU driver that failed"),
+                  ("unsupported", 1, "GPU values that the device or its driver does not have"),
+                  ("newer", 1, "GPU values that the device or its driver does not have"),
+                  ("many", 1, "lost: processes on GPUs"),
+                  ("slow", 1, "slow calls of the GPU driver"),
+                  ("zero", 1, "lost: samples of the GPU driver"),
+                  ("future", 1, "lost: samples of the GPU driver"),
+                  ("backwards", 1, "lost: samples of the GPU driver"),
+                  ("overfull", 1, "lost: samples of the GPU driver"),
+                  ("small", 1, "lost: samples of the GPU driver"),
+                  ("failing", 1, "lost: calls of the GPU driver that failed"),
+                  ("hang", 0, "lost: calls of the GPU driver that never came back"))
+
+
+def gpu_fault(mock, values, item):
+    # With calls of 60 ms the first readings come after most of a second, on a busy machine later.
+    run = watched(mock, ("4000",) if mock == "slow" else ("1000",))
+    got, cover = number(run.path, GPU_VALUES), coverage(run.path)
+    said = "not recorded: GPUs: " in run.done.stderr
+    wrong = expect(run, marks=(NAMED % "mark", 1))
+    run.remove()
+    if wrong:
+        return "%s: %s" % (mock, wrong)
+    if bool(got) != bool(values) or (item and not cover.get(item)) or said == bool(item):
+        return "%s: %d values, coverage %s, %s" % (mock, got, cover, run.done.stderr)
+    if item.startswith("lost") and "readings are missing" not in run.done.stderr:
+        return "%s: %s" % (mock, run.done.stderr)
     return None
+
+
+def gpu_faults():
+    """Whatever the driver does there is a recording, and what is missing is told. Such runs wait nearly all of their time: four at once."""
+    with ThreadPoolExecutor(4) as pool:
+        return next(filter(None, pool.map(lambda fault: gpu_fault(*fault), FAULTY_DRIVERS)), None)
 
 
 def gpu_window():
@@ -800,20 +809,26 @@ def read_count(path):
 
 def verify_killed(path, made, joined):
     """The numbers found and lost are those made; the one being made may be there or not."""
-    count, most, distinct = (int(float(v or 0)) for v in sql(
-        path, "SELECT count(*), max(value), count(DISTINCT value) FROM counters WHERE name = 'number'")[0])
-    lost = dropped(path)
+    rows = sql(path, "SELECT 'numbers', count(*), count(DISTINCT value) FROM counters WHERE name = 'number' UNION ALL "
+                     "SELECT 'item ' || item, sum(count), 0 FROM coverage GROUP BY item")
+    (_, count, distinct), *items = [(name, int(number), int(other)) for name, number, other in rows]
+    lost = sum(number for item, number, _ in items if item.startswith("item dropped: events"))
     if count != distinct:
         return "%d numbers, %d different ones" % (count, distinct)
     if count + lost not in (made, made + 1):
         return "%d found + %d dropped of %d made" % (count, lost, made)
-    if not joined and not any(item.startswith("recording not closed") for item in coverage(path)):
+    if not joined and not any(item.startswith("item recording not closed") for item, _, _ in items):
         return "the recording does not say that it was cut short"
     return None
 
 
-def kill_at_random(whom):
-    """One kill -9 after a random time; returns a problem or None."""
+# The recorder relieves a program of its full blocks every 20 ms; a block is full after a fraction of one. So all that happens has
+# happened twice in this time, and numbers are few enough to be read soon.
+KILL_WITHIN_S = 0.044
+
+
+def kill_after(seconds, whom):
+    """One kill -9 after so many seconds of numbers; returns a problem or None."""
     path = os.path.join(scratch(), "killed.nlt")
     state = os.path.join(scratch(), "made")
     for old in (path, state):
@@ -824,7 +839,7 @@ def kill_at_random(whom):
                                 env=environment(scratch()), stderr=subprocess.DEVNULL)
     while not os.path.exists(state) or os.path.getsize(state) < 8 or read_count(state) == 0:
         time.sleep(0.001)
-    time.sleep(random.random() * 0.08)
+    time.sleep(seconds)
     with open("/proc/%d/task/%d/children" % (recorder.pid, recorder.pid)) as file:
         child = int(file.read().split()[0])
     if whom == "program":
@@ -842,9 +857,10 @@ def kill_at_random(whom):
 
 
 def kills(whom, times):
+    """At moments by chance, one in each of as many parts of the time."""
     def test():
         for i in range(times):
-            wrong = kill_at_random(whom)
+            wrong = kill_after((i + random.random()) / times * KILL_WITHIN_S, whom)
             if wrong:
                 return "time %d: %s" % (i, wrong)
         return None
