@@ -3,7 +3,7 @@
 file as it is, a line for each change.
 
     tests/altered/run.py [WORD...]        all, or the families whose name contains a WORD
-    tests/altered/run.py --brief          one change of four: what `make check` asks for
+    tests/altered/run.py --brief          one change of four, one of 16 where each costs more: what `make check` asks for
     tests/altered/run.py --accept WORD    write what is read now into the files whose name contains WORD
 
 variants.py says which changes: members of JSON gone or of another type, words that nobody knows, columns and tables that are not
@@ -39,6 +39,7 @@ MAX_BYTES = 150000  # of a file that is changed
 ANALYZED = 4  # of so many changes one is analysed, too
 WORDS = 20  # in a line of words.txt
 ASKED_BRIEFLY = 4  # of so many changes one is tried with --brief
+WHOLE_BRIEFLY = 16  # of so many that cost more each: lines of many changes, whole answers
 WHOLE = {"chrome", "times"}  # the largest reader, and what is not about readers: all changes; of others half of them
 
 
@@ -104,8 +105,12 @@ def number_of(what):
     return zlib.crc32(what.encode("utf-8", "replace"))
 
 
-def is_tried(label, brief):
-    return not brief or number_of(label[::-1]) // ANALYZED % ASKED_BRIEFLY == 0
+def briefly(family):
+    return WHOLE_BRIEFLY if family in ("times", *OWN_LINES) else ASKED_BRIEFLY
+
+
+def is_tried(label, brief, asked_of=ASKED_BRIEFLY):
+    return not brief or number_of(label[::-1]) // ANALYZED % asked_of == 0
 
 
 def changes(paths, family, labels, brief):
@@ -120,7 +125,7 @@ def changes(paths, family, labels, brief):
         yield name, data, b"first" if family == "times" else b"analyze"
         for what, changed in times.retimed(name, data) if family == "times" else variants(family, data, seen):
             label = "%s, %s" % (name, what)
-            if changed is not None and changed != data and (family in WHOLE or number_of(what) & 1 == 0) and is_tried(label, brief):
+            if changed is not None and changed != data and (family in WHOLE or number_of(what) & 1 == 0) and is_tried(label, brief, briefly(family)):
                 labels.append((base, label))
                 yield name, changed, b"beside" if family == "times" else b"analyze" if number_of(what[::-1]) % ANALYZED == 0 else b"read"
 
@@ -134,7 +139,7 @@ def nibbled_lines(folder, brief):
     given, labels = [], []
     for family, paths in corpus():
         for label, path in (("%s/%s" % (family, os.path.basename(path)), path) for path in paths):
-            if is_tried(label, brief):
+            if is_tried(label, brief, WHOLE_BRIEFLY):
                 with open(path, "rb") as file:
                     changed = list(nibbled.nibbled(label, file.read()))
                 labels.append((label, len(changed)))
@@ -148,7 +153,7 @@ def nibbled_lines(folder, brief):
 def word_lines(folder, brief):
     """As lines(), of programs with a word each; a line is a checksum of all that is said of WORDS of them."""
     batches = [words.listed()[at:at + WORDS] for at in range(0, len(words.listed()), WORDS)]
-    batches = [batch for batch in batches if is_tried(word_label(batch), brief)]
+    batches = [batch for batch in batches if is_tried(word_label(batch), brief, WHOLE_BRIEFLY)]
     answers, bad = read_all((("word.json", program(word), b"analyze") for batch in batches for word in batch for program in (words.program, words.hosted)), folder)
     sums = map(short_sum, map("".join, zip(answers[::2], answers[1::2])))
     return ["%s :: %s" % (word_label(batch), " ".join(itertools.islice(sums, len(batch)))) for batch in batches], len(answers), bad
@@ -189,7 +194,7 @@ def main():
         before = []
         if os.path.exists(kept):
             with open(kept, encoding="utf-8") as file:
-                before = [line for line in file.read().split("\n")[:-1] if is_tried(line.partition(" :: ")[0], brief)]
+                before = [line for line in file.read().split("\n")[:-1] if is_tried(line.partition(" :: ")[0], brief, briefly(family))]
         differs = ["- " + line for line in before if line not in set(now)][:15] + ["+ " + line for line in now if line not in set(before)][:15]
         tally.check("%s: %d changes%s" % (family, count, " of %d files" % len(paths) if paths else ""), now == before and not bad,
                     bad + meant("tests/altered/run.py --accept " + family, "\n".join(differs)))
