@@ -239,6 +239,12 @@ def simulation(tally, folder):
     tally.check("false alarms at the noise of a baseline of 3 %", rows[0]["fail_share"] <= 0.015, rows[0])
 
 
+def write_layers(folder, name, ms):
+    """TensorRT's means of a model of one layer."""
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+        json.dump([{"count": 10}, {"name": "conv", "timeMs": 10 * ms, "averageMs": ms, "medianMs": ms, "percentage": 100}], file)
+
+
 def one_measurement(tally, folder):
     """Under 4 steps of one capture a side nothing shows how much they vary: diff, check and rank say so alike."""
     write(os.path.join(folder, "few0.json"), Plant(steps=3, seed=1))
@@ -247,7 +253,13 @@ def one_measurement(tally, folder):
     tally.check("one measurement a side is inconclusive", result.status == 3 and
                 result.stdout.startswith("Inconclusive: step.p50 +") and "one measurement a side" in result.stdout, result.describe())
     said = " ".join(neurolens(["diff", "few0.json", "few1.json"], cwd=folder).stdout.split())
-    tally.check("diff says the same", said.startswith("Inconclusive: ") and "too few for an interval" in said, said[:300])
+    tally.check("diff says the same", "but not certain: " in said and "too few for an interval" in said, said[:300])
+    write_layers(folder, "layers 1.0.json", 1.0)
+    for ms, words in ((1.251, "Slower by 25.1 %, but not certain: "), (1.249, "Inconclusive: +24.9 %: "), (0.799, "Faster by 20.1 %, but not certain: "),
+                      (0.801, "Inconclusive: -19.9 %: ")):
+        write_layers(folder, "layers.json", ms)
+        said = " ".join(neurolens(["diff", "layers 1.0.json", "layers.json"], cwd=folder).stdout.split())
+        tally.check("what is far apart is said to be faster or slower: %s" % ms, said.startswith(words) and "one measurement a side" in said, said[:300])
     said = neurolens(["rank", "few0.json", "few1.json"], cwd=folder).stdout
     words = " ".join(said.split())
     tally.check("rank recommends nothing by it", "times as long, by one measurement each" in words and "Recommendation: none yet" in words and

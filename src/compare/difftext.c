@@ -17,6 +17,7 @@
 
 #define MEAN_APART 0.05 /* of the typical step: the mean says something else */
 #define MIN_KEPT   0.01
+#define FAR_APART  0.25  /* more than captures of one program differ, but for other clocks */
 #define MEAN_SAME  0.002 /* of the typical step: the mean need not be reported as well */
 
 /* ---- numbers ---- */
@@ -243,6 +244,31 @@ static void say_work_besides(const struct diff_doc *doc, struct nl_buf *text)
     nl_buf_char(text, '.');
 }
 
+/* Far apart, though it is unknown how much it varies. How much was sampled
+ * says nothing of speed. */
+static bool is_far_apart(const struct diff_doc *doc)
+{
+    const struct diff_sureness *s = &doc->sureness;
+    return s->verdict == DIFF_UNKNOWN && doc->base.unit != DIFF_BY_FUNCTION &&
+           isnan(mean_apart(doc)) && fabs(log(s->ratio)) >= log1p(FAR_APART);
+}
+
+/* No verdict, or that nothing changed. */
+static void say_open(const struct diff_doc *doc, struct nl_buf *text)
+{
+    const struct diff_sureness *s = &doc->sureness;
+    char share[NL_UNIT_TEXT];
+    if (is_far_apart(doc)) {
+        nl_buf_format(text, "%s by %s, but not certain", s->ratio > 1 ? "Slower" : "Faster",
+                      nl_format_percent(share, fabs(s->ratio - 1)));
+        return;
+    }
+    nl_buf_text(text, s->verdict == DIFF_NO_CHANGE ? "No significant change: " : "Inconclusive: ");
+    if (!isnan(mean_apart(doc)))
+        nl_buf_format(text, "the typical %s ", doc->base.plain_count ? "run" : "step");
+    diff_put_percent(text, s->ratio - 1);
+}
+
 static void say_verdict(struct diff_doc *doc, struct nl_buf *text, const struct nl_result *counts)
 {
     const struct diff_sureness *s = &doc->sureness;
@@ -263,11 +289,7 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text, const struct 
         nl_buf_text(text, "Inconclusive without steps: ");
         say_other_work(doc, text);
     } else {
-        nl_buf_text(text,
-                    s->verdict == DIFF_NO_CHANGE ? "No significant change: " : "Inconclusive: ");
-        if (!isnan(mean_apart(doc)))
-            nl_buf_format(text, "the typical %s ", doc->base.plain_count ? "run" : "step");
-        diff_put_percent(text, s->ratio - 1);
+        say_open(doc, text);
         if (!isnan(s->low))
             put_interval(text, s->low, s->high);
         double told = put_mean_apart(doc, text, "the mean ");
