@@ -287,6 +287,8 @@ static void repairs(void)
          "truncated: the file ends inside an event"},
         {"not closed", "{\"traceEvents\":[" NAMED("\"a\"") ",", "a",
          "truncated: the list of events is not closed"},
+        {"a bare list, not closed", "[" NAMED("\"a\"") ",\n", "a",
+         "list of events without its closing bracket"},
         {"unknown phase", "[" NAMED("\"a\"") ",{\"ph\":\"?\",\"ts\":1}]", "a",
          "skipped: event of an unknown phase"},
         {"memory dump of all", "[" NAMED("\"a\"") ",{\"ph\":\"V\",\"ts\":1}]", "a",

@@ -45,7 +45,8 @@ struct reader {
     unsigned count; /* of workers */
     uint64_t unit;  /* number of the next unit of rows */
     unsigned documents, lists;
-    bool unclosed;
+    bool unclosed; /* the last list of events */
+    bool bare;     /* which stands in no object */
     struct nl_err *err;
 };
 
@@ -334,6 +335,7 @@ static bool read_documents(struct reader *r)
                 return false;
         } else if (c == '{' || c == '[') {
             r->documents++;
+            r->bare = c == '[';
             chrome_feed_use(&r->feed, r->feed.at + 1);
             if (!(c == '{' ? read_object(r) : read_list(r, false)))
                 return false;
@@ -403,8 +405,9 @@ static void finish_load(struct reader *r)
         note_here(r, CHROME_NOTE_DOCUMENTS);
     if (r->head.several_bases)
         note_here(r, CHROME_NOTE_BASES);
-    if (r->unclosed)
-        note_here(r, CHROME_NOTE_UNCLOSED);
+    if (r->unclosed) /* PyTorch writes objects, and closes them */
+        note_here(r, r->bare && !load->kineto && !r->head.kineto ? CHROME_NOTE_OPEN_LIST
+                                                                 : CHROME_NOTE_UNCLOSED);
     chrome_report(load, r->workers, r->count);
     chrome_head_settle(&r->head, load, r->workers, r->count);
     settle_clock(r);
