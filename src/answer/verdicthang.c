@@ -31,11 +31,11 @@ struct hang {
     struct entry *entries; /* collectives by (group, sequence, rank) */
     size_t count, cap, open;
     uint8_t *dumped; /* per rank: its dump is here */
-    uint32_t *missing, *stuck, *pending;
+    /* per rank: the earliest that it is missing from, or that it is stuck in; NULL: it is not */
+    const struct entry **missing, **stuck;
+    uint32_t *pending;
     int64_t ranks; /* highest rank of a dump + 1 */
     size_t dumps;
-    const struct entry *first;  /* the earliest that a rank is missing from, or that is stuck */
-    const struct entry **where; /* the same of each rank; NULL without one */
     size_t mismatches;
     const struct entry *mismatch;
     struct entry transfer; /* the first open send or receive; of no rank without one */
@@ -117,7 +117,7 @@ static struct nl_str members_of(const struct nl_trace *trace, uint32_t group)
     return (struct nl_str){NULL, 0};
 }
 
-/* The next number of the list from *at on; -1 at its end. */
+/* The next number of the list from *at on, at most MAX_RANKS; -1 at its end. */
 static int64_t next_member(struct nl_str list, size_t *at)
 {
     while (*at < list.len && !nl_is_digit(list.ptr[*at]))
@@ -125,18 +125,17 @@ static int64_t next_member(struct nl_str list, size_t *at)
     if (*at >= list.len)
         return -1;
     int64_t rank = 0;
-    for (; *at < list.len && nl_is_digit(list.ptr[*at]) && rank < MAX_RANKS; ++*at)
+    for (; *at < list.len && nl_is_digit(list.ptr[*at]); ++*at) {
         rank = rank * 10 + (list.ptr[*at] - '0');
-    return rank < MAX_RANKS ? rank : 0;
+        rank = rank < MAX_RANKS ? rank : MAX_RANKS;
+    }
+    return rank;
 }
 
-static void blame(struct hang *hang, uint32_t *count, int64_t rank, const struct entry *entry)
+static void blame(const struct entry **where, const struct entry *entry)
 {
-    ++*count;
-    if (!hang->where[rank] || entry->ts < hang->where[rank]->ts)
-        hang->where[rank] = entry;
-    if (!hang->first || entry->ts < hang->first->ts)
-        hang->first = entry;
+    if (!*where || entry->ts < (*where)->ts)
+        *where = entry;
 }
 
 /* Ranks of the group without an entry where others wait. Only the first such place of a group
@@ -151,12 +150,12 @@ static bool find_missing(struct hang *hang, const struct entry *run, size_t coun
         int64_t rank = next_member(list, &at);
         if (rank < 0)
             break;
-        bool here = !hang->dumped[rank];
+        bool here = rank == MAX_RANKS || !hang->dumped[rank];
         for (size_t i = 0; i < count && !here; i++)
             here = run[i].rank == rank;
         if (here)
             continue;
-        blame(hang, &hang->missing[rank], rank, run);
+        blame(&hang->missing[rank], run);
         found = true;
     }
     return found;
@@ -177,7 +176,7 @@ static void find_stuck(struct hang *hang, const struct entry *group, size_t coun
                 same++;
             if (same < count)
                 continue;
-            blame(hang, &hang->stuck[group[i].rank], group[i].rank, &group[i]);
+            blame(&hang->stuck[group[i].rank], &group[i]);
             break;
         }
     }
@@ -244,16 +243,23 @@ static void put_entry(const struct hang *hang, struct nl_buf *out, const struct 
     nl_buf_release(&room);
 }
 
+/* `idle_only`: not those that have something left to do. */
+static bool is_told(const struct hang *hang, const struct entry **blamed, int64_t rank,
+                    bool idle_only)
+{
+    return blamed[rank] && (!idle_only || !hang->pending[rank]);
+}
+
 /* "rank 10", "ranks 10 and 15". */
-static size_t put_ranks(const struct hang *hang, struct nl_buf *out, const uint32_t *blamed,
+static size_t put_ranks(const struct hang *hang, struct nl_buf *out, const struct entry **blamed,
                         bool idle_only)
 {
     size_t count = 0, said = 0;
     for (int64_t rank = 0; rank < hang->ranks; rank++)
-        count += blamed[rank] && (!idle_only || !hang->pending[rank]);
+        count += is_told(hang, blamed, rank, idle_only);
     nl_buf_text(out, count == 1 ? "rank " : "ranks ");
     for (int64_t rank = 0; rank < hang->ranks && said < MAX_NAMED; rank++) {
-        if (!blamed[rank] || (idle_only && hang->pending[rank]))
+        if (!is_told(hang, blamed, rank, idle_only))
             continue;
         nl_buf_format(out, "%s%lld",
                       !said               ? ""
@@ -269,20 +275,23 @@ static size_t put_ranks(const struct hang *hang, struct nl_buf *out, const uint3
 
 /* The first operation; of the blamed ranks that another one is about, that one: "all_to_all 7 of
  * EP_GROUP 73 (rank 15: of EP_GROUP 74)". */
-static void put_places(const struct hang *hang, struct nl_buf *out, const uint32_t *blamed,
+static void put_places(const struct hang *hang, struct nl_buf *out, const struct entry **blamed,
                        bool idle_only)
 {
     struct nl_buf room;
     size_t said = 0;
+    const struct entry *first = NULL;
+    for (int64_t rank = 0; rank < hang->ranks; rank++)
+        if (is_told(hang, blamed, rank, idle_only))
+            blame(&first, blamed[rank]);
     nl_buf_init(&room, 400);
-    put_entry(hang, out, hang->first);
+    put_entry(hang, out, first);
     for (int64_t rank = 0; rank < hang->ranks && said < MAX_NAMED; rank++) {
-        const struct entry *where = hang->where[rank];
-        if (!blamed[rank] || (idle_only && hang->pending[rank]) || !where ||
-            where->group == hang->first->group)
+        const struct entry *where = blamed[rank];
+        if (!is_told(hang, blamed, rank, idle_only) || where->group == first->group)
             continue;
         nl_buf_format(out, "%srank %lld: ", said++ ? "; " : " (", (long long)rank);
-        if (where->operation != hang->first->operation || where->sequence != hang->first->sequence)
+        if (where->operation != first->operation || where->sequence != first->sequence)
             put_entry(hang, out, where);
         else
             nl_buf_format(out, "of %s", description(hang, where->group, &room));
@@ -291,15 +300,15 @@ static void put_places(const struct hang *hang, struct nl_buf *out, const uint32
     nl_buf_release(&room);
 }
 
-static size_t count_of(const struct hang *hang, const uint32_t *blamed, bool idle_only)
+static size_t count_of(const struct hang *hang, const struct entry **blamed, bool idle_only)
 {
     size_t count = 0;
     for (int64_t rank = 0; rank < hang->ranks; rank++)
-        count += blamed[rank] && (!idle_only || !hang->pending[rank]);
+        count += is_told(hang, blamed, rank, idle_only);
     return count;
 }
 
-static void keep_culprit(struct hang *hang, const uint32_t *blamed, bool idle_only)
+static void keep_culprit(struct hang *hang, const struct entry **blamed, bool idle_only)
 {
     struct nl_buf text;
     nl_buf_init(&text, 400);
@@ -330,7 +339,7 @@ static void tell_stopped(struct hang *hang)
 }
 
 /* What to look at next: where it stopped on the CPU, or on the device. */
-static void tell_where_to_look(struct hang *hang, const uint32_t *blamed)
+static void tell_where_to_look(struct hang *hang, const struct entry **blamed)
 {
     struct nl_buf *out = nl_tell_begin(hang->judged);
     bool cpu = blamed == hang->missing;
@@ -347,14 +356,14 @@ static void tell_where_to_look(struct hang *hang, const uint32_t *blamed)
 static void tell_stuck(struct hang *hang)
 {
     bool both = false;
-    uint32_t *first = nl_zalloc((size_t)hang->ranks * sizeof *first);
+    const struct entry **first = nl_zalloc((size_t)hang->ranks * sizeof *first);
     for (int64_t rank = 0; rank < hang->ranks; rank++) {
-        first[rank] = hang->stuck[rank] && hang->missing[rank];
-        both |= first[rank] != 0;
+        first[rank] = hang->missing[rank] ? hang->stuck[rank] : NULL;
+        both |= first[rank] != NULL;
     }
-    const uint32_t *blamed = both                                 ? first
-                             : count_of(hang, hang->stuck, false) ? hang->stuck
-                                                                  : hang->missing;
+    const struct entry **blamed = both                                 ? first
+                                  : count_of(hang, hang->stuck, false) ? hang->stuck
+                                                                       : hang->missing;
     struct nl_buf *out = nl_tell_begin(hang->judged);
     nl_buf_text(out, "Hang: ");
     size_t count = put_ranks(hang, out, blamed, false);
@@ -373,7 +382,7 @@ static void tell_stuck(struct hang *hang)
     tell_where_to_look(hang, blamed);
     if (both && count_of(hang, hang->stuck, false) > count) {
         for (int64_t rank = 0; rank < hang->ranks; rank++)
-            first[rank] = hang->stuck[rank] && !hang->missing[rank];
+            first[rank] = hang->missing[rank] ? NULL : hang->stuck[rank];
         out = nl_tell_begin(hang->judged);
         nl_buf_text(out, "Next suspect: ");
         put_ranks(hang, out, first, false);
@@ -495,12 +504,10 @@ bool nl_judge_hang(struct nl_judged *judged)
     if (!is_flight(judged->trace))
         return false;
     struct hang hang = {.judged = judged, .transfer = {.rank = -1}};
-    uint32_t *counts = nl_zalloc(3 * MAX_RANKS * sizeof *counts);
     hang.dumped = nl_zalloc(MAX_RANKS);
-    hang.where = nl_zalloc(MAX_RANKS * sizeof *hang.where);
-    hang.missing = counts;
-    hang.stuck = counts + MAX_RANKS;
-    hang.pending = counts + 2 * MAX_RANKS;
+    hang.missing = nl_zalloc(MAX_RANKS * sizeof *hang.missing);
+    hang.stuck = nl_zalloc(MAX_RANKS * sizeof *hang.stuck);
+    hang.pending = nl_zalloc(MAX_RANKS * sizeof *hang.pending);
     gather_collectives(&hang);
     find_dumps(&hang);
     regard(&hang);
@@ -517,7 +524,8 @@ bool nl_judge_hang(struct nl_judged *judged)
         tell_more(&hang);
     nl_free(hang.entries);
     nl_free(hang.dumped);
-    nl_free(hang.where);
-    nl_free(counts);
+    nl_free(hang.missing);
+    nl_free(hang.stuck);
+    nl_free(hang.pending);
     return true;
 }
