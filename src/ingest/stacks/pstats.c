@@ -45,7 +45,7 @@ struct pstats {
     size_t shared_count, shared_cap;
     uint32_t builtin; /* the name that stands for a file where there is none */
     uint32_t own_name[OWN_NAMES], own[OWN_NAMES]; /* functions by number; NL_NULL_ROW = not met */
-    uint64_t functions, callers, odd_callers, odd_times, own_calls;
+    uint64_t functions, odd_callers, odd_times, own_calls;
 };
 
 static int pstats_sniff(const struct nl_input *input, const char **why)
@@ -267,7 +267,6 @@ static void read_callers(struct pstats *load, uint32_t function)
         call.caller = read_function(load, key);
         if (marshal->problem || !read_caller(load, &call))
             return;
-        load->callers++;
         add_call_row(load, &call);
     }
 }
