@@ -287,7 +287,8 @@ static void stuck_on_a_device(void)
                                   "3 g1 2 all_reduce 8 10 open\n",
                        .ranks = {"", "[2, 3]"}},
         "hang: Hang: rank 2 stopped first: it is still in all_reduce 7 of group g0, which its peer "
-        "has completed, and is missing from later collectives.\n…");
+        "has completed, and is missing from later collectives.\nculprit: rank 2\nLook at the logs "
+        "of rank 2" LOGS "3 ranks, 3 operations not completed" WAIT);
 }
 
 /* A dump has what collectives do; sends and receives where nothing else can be said. */
@@ -300,6 +301,9 @@ static void sends_and_receives(void)
     says("from whom", (struct dumps){.entries = "7 g0 3 recv 8 20 open 0\n", .ranks = {ranks[0]}},
          "hang: Hang: 1 operation has not completed; the first is recv 3 of group g0, from rank 4."
          "\n…");
+    says("to rank 0", (struct dumps){.entries = "4 g0 3 send 8 20 open 0\n", .ranks = {"[0, 4]"}},
+         "hang: Hang: 1 operation has not completed; the first is send 3 of group g0, to rank 0.\n"
+         "…");
     says("of no member",
          (struct dumps){.entries = "7 g0 3 Recv 8 20 open 2\n", .ranks = {ranks[0]}},
          "hang: Hang: 1 operation has not completed; the first is Recv 3 of group g0.\n…");

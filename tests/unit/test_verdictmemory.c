@@ -162,6 +162,9 @@ static void names_owners(void)
                  "d (d.py) 1.000 KiB.\nculprit: a (a.py)\n…");
     says("a hundredth", "1 1 99 alloc a|a.py\n2 2 1 alloc b|b.py\n",
          AT_PEAK "100.0 KiB are live: a (a.py) 99.00 KiB, b (b.py) 1.000 KiB.\n…");
+    says("less than that, though all that is left at the end",
+         "1 1 100 alloc a|a.py\n2 2 0.5 alloc b|b.py\n3 1 -100 free\n",
+         AT_PEAK "100.5 KiB are live: a (a.py) 100.0 KiB.\n…");
     says("less than that", "1 1 100 alloc a|a.py\n2 2 1 alloc b|b.py\n",
          AT_PEAK "101.0 KiB are live: a (a.py) 100.0 KiB.\n…");
 }
