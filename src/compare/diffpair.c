@@ -164,9 +164,9 @@ static void split(const struct pairing *pairing, struct diff_row *row)
     row->by_count = row->by_time = NL_NULL_I64;
     if (row->group == DIFF_IDLE) /* one long wait is no more calls and no slower ones than two */
         return;
-    if ((row->base.ptr && a == NL_NULL_U64) || (row->changed.ptr && b == NL_NULL_U64))
+    if (a == NL_NULL_U64 || b == NL_NULL_U64)
         return;
-    if (!row->base.ptr || !row->changed.ptr || !a || !b) {
+    if (!a || !b) {         /* what is on one side only has none on the other */
         bool none = a == b; /* neither began any in the time compared */
         row->by_count = none ? 0 : change;
         row->by_time = none ? change : 0;

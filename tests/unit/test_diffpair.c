@@ -100,6 +100,7 @@ static void ways_to_pair(void)
          APART,
          "f(int)",
          "f(long)"},
+        {"signatures that are empty", {{.name = "void "}}, {{.name = ""}}, APART, "void ", ""},
         {"several of one signature",
          {{.name = "f(int)"}, {.name = "f(char)"}},
          {{.name = "f(long)"}},
