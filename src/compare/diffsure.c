@@ -283,7 +283,7 @@ static void put_pieces(struct judging *judging, const struct diff_side *base,
 {
     struct nl_arena *arena = &judging->sureness->facts->arena;
     double a = pieces_of(base, base_parts), b = pieces_of(changed, changed_parts);
-    double ratio = a < b ? a / b : b > 0 ? b / a : 1;
+    double ratio = a == b ? 1 : a < b ? a / b : b / a;
     bool device = base->unit <= DIFF_BY_WORK, step = base->by_step;
     bool several = base->device_count + changed->device_count > 2;
     put_fact(judging,

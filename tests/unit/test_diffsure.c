@@ -183,6 +183,7 @@ static void amounts(void)
         {100, 49, 1, 2, "100", "24.5", "no", "yes"},
         {0, 0, 1, 1, "0", "0", "yes", "yes"},
         {0, 1, 1, 1, "0", "1", "no", "yes"},
+        {1, 0, 1, 1, "1", "0", "no", "yes"},
         {NL_NULL_U64, 10, 1, 1, NULL, "10", "unknown", "no"},
         {10, NL_NULL_U64, 1, 1, "10", NULL, "unknown", "no"},
     };
