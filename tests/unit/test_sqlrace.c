@@ -3,6 +3,7 @@
  * and have to give the same answers, cell for cell.
  */
 #define _GNU_SOURCE
+#include <float.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -325,6 +326,33 @@ static void race_built(void)
     }
 }
 
+/* The least and the greatest values that are known, in some rows of a column that is
+ * stored and refers to no row. */
+static void stretch_column(const struct nl_trace *trace, const struct nl_column_def *def)
+{
+    bool own = def->hop == NL_HOP_NONE && def->table != NL_T_slice && def->table != NL_T_lane;
+    void *cells = own ? (void *)(uintptr_t)nl_trace_column(trace, def) : NULL;
+    for (uint32_t row = 3; cells && row < nl_trace_rows(trace, def->table); row += 7)
+        switch (def->type) {
+        case NL_TYPE_I64: ((int64_t *)cells)[row] = row % 2 ? NL_NULL_I64 + 1 : INT64_MAX; break;
+        case NL_TYPE_U64: ((uint64_t *)cells)[row] = row % 2 ? INT64_MAX : 0; break;
+        case NL_TYPE_U32: ((uint32_t *)cells)[row] = row % 2 ? NL_NULL_U32 - 1 : 0; break;
+        case NL_TYPE_F64: ((double *)cells)[row] = row % 2 ? -DBL_MAX : DBL_MAX; break;
+        default: break;
+        }
+}
+
+static void race_extreme(void)
+{
+    struct nl_trace *trace = devicetrace(7, 300, 1000000, &err);
+    REQUIRE(trace);
+    for (int table = 0; table < NL_TABLE_COUNT; table++)
+        for (unsigned i = 0; i < nl_tables[table].count; i++)
+            stretch_column(trace, &nl_columns[nl_tables[table].first + i]);
+    run_race(trace, 7, false, (unsigned)check_draws(700));
+    nl_trace_free(trace);
+}
+
 /* The dictionary of a trace file has no hash table: names are found by other means. */
 static void race_mapped(void)
 {
@@ -343,4 +371,5 @@ static void race_mapped(void)
     nl_trace_free(trace);
 }
 
-CHECK_MAIN("sqlrace", {"race with real tables", race_built}, {"race on a trace file", race_mapped})
+CHECK_MAIN("sqlrace", {"race with real tables", race_built}, {"race on a trace file", race_mapped},
+           {"race at the ends of the numbers", race_extreme})
