@@ -38,7 +38,8 @@ static const char *compare(const struct nl_trace *trace, const char *plan,
     whole.limit = 0;
     const char *wrong = NULL;
     struct nl_report *made = nl_report_new(trace, plan, &whole, NULL, err), *read = NULL;
-    struct nl_report *cut = nl_report_new(trace, plan, options, NULL, err);
+    struct nl_report *few = options->limit ? nl_report_new(trace, plan, options, NULL, err) : NULL;
+    struct nl_report *cut = options->limit ? few : made;
     struct nl_profile *profile = nl_profile_new(trace, &options->window), *facts = NULL;
     if (!made || !cut || !nl_report_save(made, profile, asked, path, err))
         wrong = "cannot be made or saved";
@@ -54,7 +55,7 @@ static const char *compare(const struct nl_trace *trace, const char *plan,
     nl_profile_free(profile);
     nl_profile_free(facts);
     nl_report_free(made);
-    nl_report_free(cut);
+    nl_report_free(few);
     nl_report_free(read);
     nl_buf_release(&question);
     reports++;

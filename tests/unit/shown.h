@@ -5,6 +5,7 @@
 #ifndef SHOWN_H
 #define SHOWN_H
 
+#include <stdio_ext.h>
 #include <stdlib.h>
 
 #include "view/view.h"
@@ -15,6 +16,7 @@ static inline char *shown(const struct nl_profile *profile, const struct nl_repo
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
+    __fsetlocking(out, FSETLOCKING_BYCALLER); /* no other thread has it */
     struct nl_err err;
     nl_err_clear(&err);
     for (size_t i = 0; nl_views[i]; i++)
