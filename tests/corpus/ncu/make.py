@@ -171,6 +171,9 @@ def main():
     write(HERE, "raw.csv", RAW)
     write(HERE, "details-in-log.csv", DETAILS)
     write(HERE, "details-2020.csv", OLD)
+    write(HERE, "longest-times.csv", OLD.splitlines()[0] + "\n" + "".join(
+        '"%d","5","a.out","127.0.0.1","k%d","2020-Mar-01 10:00:00","1","7","GPU Speed Of Light","Duration","second","2,000,000,000"\n'
+        % (i, i) for i in range(3)))
     write(HERE, "excel.csv", "\ufeff" + RAW.replace('"', "").replace("(int, float)", "").replace(
         "(128, 1, 1)", "128").replace("(4, 2, 1)", "8").replace("(1, 1, 1)", "1").replace("1,234", "1234"))
     write(REJECT, "magic-only.ncu-rep", b"NVR\0")
