@@ -11,6 +11,7 @@
 #define GPUTRACE_H
 
 #include <math.h>
+#include <stdio.h>
 
 #include "derive/derive.h"
 #include "store/builder.h"
