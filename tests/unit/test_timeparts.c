@@ -2,42 +2,10 @@
  * device is idle, in short pieces and in long ones, before the first work and after the last; by
  * hand. Times in us. */
 #include "answer/timeparts.h"
+#include "hostdoing.h"
 #include "judging.h"
 
 #define PERIOD 10000
-
-/* Does `what` for that time: the first letter says how, a name may follow. */
-static void does(struct gputrace *make, const char *what, int64_t at, int64_t us)
-{
-    enum nl_kind kind = NL_KIND_GENERIC;
-    switch (*what) {
-    case '-': return;
-    case 'o': gputrace_op(make, what + 2, at, us); return;
-    case 'a': gputrace_call(make, what + 2, at, us); return;
-    case 'p': kind = NL_KIND_PYTHON; break;
-    case 'l': kind = NL_KIND_LAYER; break;
-    case 'n': kind = NL_KIND_NVTX; break;
-    case 's': kind = NL_KIND_OSRT; break;
-    case 'g': kind = NL_KIND_GC; break;
-    case 'c': kind = NL_KIND_COMPILE; break;
-    case 'v': kind = NL_KIND_OVERHEAD; break;
-    default: break;
-    }
-    uint32_t slice = gputrace_slice(make, kind, make->calls, what + 2, at, us);
-    if (kind == NL_KIND_PYTHON) {
-        struct nl_python_row row = nl_python_row();
-        row.slice = slice;
-        nl_stage_python(make->stage, &row);
-    } else if (kind == NL_KIND_LAYER) {
-        struct nl_layer_row row = nl_layer_row();
-        row.slice = slice;
-        nl_stage_layer(make->stage, &row);
-    } else if (kind == NL_KIND_NVTX) {
-        struct nl_nvtx_row row = nl_nvtx_row();
-        row.slice = slice;
-        nl_stage_nvtx(make->stage, &row);
-    }
-}
 
 /* Kernels every 10 ms, each launched as it begins; before each but the first a gap. */
 static void gaps(struct gputrace *make, const char *what, int count, int64_t gap)
@@ -48,7 +16,7 @@ static void gaps(struct gputrace *make, const char *what, int count, int64_t gap
             if (*what == 'q')
                 call = at - gap - 10;
             else if (*what != 'u')
-                does(make, what, at - gap, gap);
+                hostdoing(make, what, at - gap, gap);
         }
         gputrace_kernel(make, 7, "gemm", call, 1, at, i < count ? PERIOD - gap : PERIOD);
     }
@@ -232,7 +200,7 @@ static void outside(void)
             gputrace_open(&make);
             for (int64_t k = 0; k <= 10; k++)
                 gputrace_kernel(&make, 7, "gemm", 4000 + k * PERIOD, 1, 4000 + k * PERIOD, PERIOD);
-            does(&make, cases[i].what, after ? end : 0, 4000);
+            hostdoing(&make, cases[i].what, after ? end : 0, 4000);
             find(&it, &make);
             REQUIRE(it.is);
             bool input = !after && cases[i].before == NL_TIME_INPUT;
@@ -269,7 +237,7 @@ static void nothing_outside(void)
         gputrace_open(&make);
         for (int64_t k = 0; k <= 10; k++)
             gputrace_kernel(&make, 7, "gemm", 4000 + k * PERIOD, 1, 4000 + k * PERIOD, PERIOD);
-        does(&make, "o aten::add", after ? end + 2000 : 0, 2000);
+        hostdoing(&make, "o aten::add", after ? end + 2000 : 0, 2000);
         find(&it, &make);
         REQUIRE(it.is);
         CHECK_INT(us_of(&it, NL_TIME_FIRST), after ? 0 : 2000);
@@ -325,7 +293,7 @@ static void names(void)
     for (int64_t i = 0; i < (int64_t)CHECK_LENGTH(does_it); i++) {
         int64_t at = i * PERIOD, gap = at + PERIOD - does_it[i].us;
         gputrace_kernel(&make, 7, "gemm", at, 1, at, PERIOD - does_it[i].us);
-        does(&make, does_it[i].what, gap, does_it[i].us);
+        hostdoing(&make, does_it[i].what, gap, does_it[i].us);
         if (does_it[i].around) {
             struct nl_nvtx_row row = nl_nvtx_row();
             row.slice = gputrace_slice(&make, NL_KIND_NVTX, ranges, does_it[i].around, gap - 10,
