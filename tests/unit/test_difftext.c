@@ -374,6 +374,27 @@ static void next_step(void)
     difftext_release(&made);
 }
 
+/* Tables that one side has and the other has not. */
+static void lacks(void)
+{
+    struct difftext made;
+    struct gputrace make;
+    gputrace_open(&make);
+    gputrace_op(&make, "aten::mm", 0, 5);
+    gputrace_wait(&make, 7, 10, 5);
+    struct nl_trace *other = gputrace_close(&make);
+    REQUIRE(other && difftext_make(&made));
+    made.doc.changed.trace = other;
+    CHECK_TEXT(sentence(&made, "Not"), "Not in A: syncs, ops. Not in B: kernels, api.");
+    made.doc.changed.trace = made.trace;
+    CHECK_TEXT(sentence(&made, "Not"), "");
+    made.doc.base.trace = other;
+    CHECK_TEXT(sentence(&made, "Not"), "Not in A: kernels, api. Not in B: syncs, ops.");
+    made.doc.base.trace = made.trace;
+    difftext_release(&made);
+    nl_trace_free(other);
+}
+
 /* Samples of a clock are sums that grow with the recording. */
 static void samples(void)
 {
@@ -409,4 +430,4 @@ static void samples(void)
 CHECK_MAIN("difftext", {"typical step", typical_step}, {"other verdicts", other_verdicts},
            {"far apart", far_apart}, {"no difference", no_difference}, {"noise", noise},
            {"other work", other_work}, {"parts", parts}, {"clocks", clocks}, {"rows", rows},
-           {"renamed", renamed}, {"next step", next_step}, {"samples", samples})
+           {"renamed", renamed}, {"next step", next_step}, {"lacks", lacks}, {"samples", samples})
