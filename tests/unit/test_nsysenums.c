@@ -302,6 +302,30 @@ static void others(void)
     }
 }
 
+/* A file's own label stands in the name of a copy, up to 127 characters of that. */
+static void long_labels(void)
+{
+    for (int length = 112; length <= 115; length++) {
+        struct nl_buf sql;
+        char label[120] = "", shown[140];
+        memset(label, 'x', (size_t)length);
+        begin(&sql, "ENUM_CUDA_MEMCPY_OPER", 1);
+        nl_buf_format(&sql,
+                      "INSERT INTO ENUM_CUDA_MEMCPY_OPER VALUES(1,'CUDA_MEMCPY_KIND_HTOD','%s');"
+                      "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY(start, \"end\", deviceId, contextId,"
+                      " streamId, correlationId, globalPid, bytes, copyKind, srcKind, dstKind);"
+                      "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES(0,5,0,1,7,1," P5
+                      ",4096,1,1,2);",
+                      label);
+        struct nl_trace *t = load_sql(&sql);
+        REQUIRE(t && t->copy.rows == 1);
+        snprintf(shown, sizeof shown, length <= 113 ? "[CUDA memcpy %s]" : "%s", label);
+        CHECK_STR(nl_trace_name(t, t->slice.name[t->copy.slice[0]]), shown);
+        CHECK_INT(t->copy.kind[0], NL_COPY_HTOD);
+        nl_trace_free(t);
+    }
+}
+
 /* Numbers are kept up to 254; 255 and more have no name. */
 static void numbers_at_the_limit(void)
 {
@@ -327,4 +351,5 @@ static void numbers_at_the_limit(void)
 }
 
 CHECK_MAIN("nsysenums", {"types of NVTX rows", event_rows}, {"overhead, memory, contexts", others},
-           {"states of threads", states_of_threads}, {"numbers at the limit", numbers_at_the_limit})
+           {"states of threads", states_of_threads}, {"long labels", long_labels},
+           {"numbers at the limit", numbers_at_the_limit})

@@ -57,17 +57,20 @@ static const struct known {
     {NSYS_EVENT_TYPE, 98, NSYS_NVTX_IGNORED, "NvtxNameCudaContext", ""},
     {NSYS_EVENT_TYPE, 99, NSYS_NVTX_IGNORED, "NvtxNameCudaStream", ""},
 
-    {NSYS_OVERHEAD_TYPE, 0, 0, "OVERHEAD_UNDEFINED", "Undefined"},
-    {NSYS_OVERHEAD_TYPE, 1, 1, "OVERHEAD_UNKNOWN", "Unknown"},
-    {NSYS_OVERHEAD_TYPE, 2, 2, "OVERHEAD_DRIVER_COMPILER", "Driver JIT compiler (CUDA)"},
-    {NSYS_OVERHEAD_TYPE, 3, 3, "OVERHEAD_CUPTI_BUFFER_FLUSH", "Buffer flush (Profiler)"},
-    {NSYS_OVERHEAD_TYPE, 4, 4, "OVERHEAD_CUPTI_INSTRUMENTATION", "Instrumentation (Profiler)"},
-    {NSYS_OVERHEAD_TYPE, 5, 5, "OVERHEAD_CUPTI_RESOURCE",
-     "Resource creation/destruction (Profiler)"},
-    {NSYS_OVERHEAD_TYPE, 6, 6, "OVERHEAD_RUNTIME_TRIGGERED_MODULE_LOADING",
-     "Runtime module loading (CUDA)"},
-    {NSYS_OVERHEAD_TYPE, 7, 7, "OVERHEAD_LAZY_FUNCTION_LOADING", "Lazy function loading (CUDA)"},
-    {NSYS_OVERHEAD_TYPE, 8, 8, "OVERHEAD_COMMAND_BUFFER_FULL", "Command buffer full (CUDA)"},
+/* Of these the name alone is shown. */
+#define OVERHEAD(number, symbol, label)                                                            \
+    {                                                                                              \
+        NSYS_OVERHEAD_TYPE, number, 0, "OVERHEAD_" symbol, label                                   \
+    }
+    OVERHEAD(0, "UNDEFINED", "Undefined"),
+    OVERHEAD(1, "UNKNOWN", "Unknown"),
+    OVERHEAD(2, "DRIVER_COMPILER", "Driver JIT compiler (CUDA)"),
+    OVERHEAD(3, "CUPTI_BUFFER_FLUSH", "Buffer flush (Profiler)"),
+    OVERHEAD(4, "CUPTI_INSTRUMENTATION", "Instrumentation (Profiler)"),
+    OVERHEAD(5, "CUPTI_RESOURCE", "Resource creation/destruction (Profiler)"),
+    OVERHEAD(6, "RUNTIME_TRIGGERED_MODULE_LOADING", "Runtime module loading (CUDA)"),
+    OVERHEAD(7, "LAZY_FUNCTION_LOADING", "Lazy function loading (CUDA)"),
+    OVERHEAD(8, "COMMAND_BUFFER_FULL", "Command buffer full (CUDA)"),
 
     {NSYS_MEMORY_OPERATION, 0, NSYS_MEMORY_ALLOCATE, "CUDA_DEV_MEM_EVENT_OPR_ALLOCATION", ""},
     {NSYS_MEMORY_OPERATION, 1, NSYS_MEMORY_FREE, "CUDA_DEV_MEM_EVENT_OPR_DEALLOCATION", ""},
