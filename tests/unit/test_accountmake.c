@@ -333,7 +333,36 @@ static void owners_of_kernels(void)
     }
 }
 
+/* Where a file says that no kernel of it has a start time, its device says so; of fewer than it has
+ * that says nothing. */
+static void starts_that_are_unknown(void)
+{
+    for (int said = 0; said < 4; said++)
+        for (int64_t missing = 0; missing < 2; missing++) {
+            struct gputrace make;
+            gputrace_open(&make);
+            for (int64_t rank = 0; rank < 2; rank++) {
+                if (rank)
+                    gputrace_rank(&make, rank);
+                gputrace_kernel(&make, 7, "gemm", 10, 2, 20, 10);
+                gputrace_kernel(&make, 7, "gemm", 15, 2, 30, 10);
+                if (said & 1 << rank)
+                    nl_builder_coverage(make.builder, make.source, NL_COVERS_NO_STARTS, 2 - missing,
+                                        "");
+            }
+            struct nl_trace *trace = gputrace_close(&make);
+            REQUIRE(trace);
+            struct nl_account *account = nl_account_new(trace, NULL);
+            REQUIRE(account->device_count == 2);
+            for (int rank = 0; rank < 2; rank++)
+                CHECK_INT(account->devices[rank].starts_unknown, !missing && said & 1 << rank);
+            nl_account_free(account);
+            nl_trace_free(trace);
+        }
+}
+
 CHECK_MAIN("accountmake", {"devices in order", devices_in_order}, {"rows in order", rows_in_order},
            {"before and after", before_and_after}, {"within the profiler", within_the_profiler},
            {"operator around a call", operator_around_a_call}, {"ranges around", ranges_around},
-           {"owners of kernels", owners_of_kernels})
+           {"owners of kernels", owners_of_kernels},
+           {"starts that are unknown", starts_that_are_unknown})

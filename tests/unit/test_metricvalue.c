@@ -128,6 +128,24 @@ static void lengths_of_steps(void)
     release(&made);
 }
 
+/* Between the only two. */
+static void lengths_of_two_steps(void)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    for (int64_t i = 0; i < 2; i++) {
+        gputrace_step(&make, 1000 * i, 100 + 10 * i);
+        gputrace_kernel(&make, 7, "gemm_long", 1000 * i + 1, 2, 1000 * i + 10, 60);
+    }
+    struct made made;
+    REQUIRE(measure(&made, gputrace_close(&make), DIFF_BY_STEP));
+    CHECK_NEAR(value_of(&made, "step.min", NULL).value, 100000, 1e-6);
+    CHECK_NEAR(value_of(&made, "step.p50", NULL).value, 105000, 1e-6);
+    CHECK_NEAR(value_of(&made, "step.p95", NULL).value, 109500, 1e-6);
+    CHECK_NEAR(value_of(&made, "step.max", NULL).value, 110000, 1e-6);
+    release(&made);
+}
+
 /* In a step: 65 + 5 us of computing, 3 and 4 us of communication and copies, 28 of nothing. */
 static void parts_of_steps(void)
 {
@@ -334,7 +352,8 @@ static void of_the_document(void)
 }
 
 CHECK_MAIN("metricvalue", {"lengths of steps", lengths_of_steps},
-           {"parts of steps", parts_of_steps}, {"counts of steps", counts_of_steps},
+           {"lengths of two steps", lengths_of_two_steps}, {"parts of steps", parts_of_steps},
+           {"counts of steps", counts_of_steps},
            {"without what others took", without_what_others_took}, {"without steps", without_steps},
            {"what could have been seen", what_could_have_been_seen}, {"tables", tables},
            {"of the document", of_the_document})

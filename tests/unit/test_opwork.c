@@ -284,7 +284,7 @@ static void counted(void)
     struct gputrace make;
     struct made made;
     gputrace_open(&make);
-    op(&make, "aten::mm", MM, FLOATS, 0, 20);
+    op(&make, "aten::mm", MM, HALVES, 0, 20);
     counted_kernel(&make, "gemm", 0, 1, 100, 30); /* 50e9 a second: 1.5e6 */
     gputrace_kernel(&make, 7, "plain", 5, 1, 130, 7);
     counted_kernel(&make, "gemm", 0, 8, 140, 10);
@@ -298,6 +298,7 @@ static void counted(void)
     REQUIRE(mm && mine);
     check_flops(mm, 1024);
     CHECK(!mm->measured);
+    CHECK_INT(mm->type, WORK_FP16); /* as its inputs are */
     CHECK_INT(mm->family, WORK_GEMM);
     CHECK_NEAR(mm->counted_flops, 2e6, 1e-3);
     CHECK_NEAR(mm->counted_bytes, 8e4, 1e-3);
