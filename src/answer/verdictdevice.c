@@ -357,10 +357,14 @@ static void put_saving(struct nl_device_case *it, int64_t ns)
     verdict->saving_ns = ns;
     bool counted =
         it->in_steps || (it->steps >= 3 && it->steady[NL_PART_WALL] > it->parts.total / 2);
+    /* Of all there is, warm-up included, the steady steps' share. */
+    bool all = it->in_steps || it->steady[NL_PART_WALL] >= it->parts.total;
+    double steady = all ? 1 : (double)it->steady[NL_PART_WALL] / (double)it->parts.total;
+    int64_t a_step = counted ? (int64_t)((double)ns * steady) / it->steps : 0;
     /* If the device runs later than the marks, a step's share may exceed the step. */
-    bool fits = counted && ns / it->steps < it->step_ns;
+    bool fits = counted && a_step < it->step_ns;
     verdict->saving_ns_per_step =
-        fits && verdict->class != NL_VERDICT_STARTUP ? ns / it->steps : NL_NULL_I64;
+        fits && verdict->class != NL_VERDICT_STARTUP ? a_step : NL_NULL_I64;
 }
 
 /* The saving that can be promised, or NL_NULL_I64 for none: time without any record, work that does
