@@ -93,11 +93,17 @@ def scaled(events, percent, wanted):
             event.end = event.start + (event.end - event.start) * percent // 100
 
 
+def for_seventy_years(events):
+    for event in events[::7]:
+        event.end = event.start + 2200000000000000000
+
+
 CHANGES = [("on a grid of the median", lambda events: on_grid(events, .5)), ("on a grid of the longest tenth", lambda events: on_grid(events, .9)),
            ("touching", touching), ("ending together", ending_together), ("every third of no length", of_no_length),
            ("work begins with its launch", lambda events: begun_with_launch(events, False)),
            ("work begins when its launch ends", lambda events: begun_with_launch(events, True)), ("apart by one", apart_by_one),
            ("all at a tenth", lambda events: scaled(events, 10, None)), ("all ten times", lambda events: scaled(events, 1000, None)),
+           ("all a million times", lambda events: scaled(events, 10 ** 8, None)), ("every seventh for seventy years", for_seventy_years),
            ("device work half as long", lambda events: scaled(events, 50, True)), ("device work a tenth as long", lambda events: scaled(events, 10, True)),
            ("device work half as long again", lambda events: scaled(events, 150, True)), ("host calls half as long", lambda events: scaled(events, 50, False)),
            ("host calls a tenth as long", lambda events: scaled(events, 10, False))]
