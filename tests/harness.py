@@ -187,6 +187,11 @@ class ForkServer:
 
     def run(self, request, stdin, timeout):
         """What came of a request, as a Result."""
+        status, out, err, late = self.run_raw(request, stdin, timeout)
+        return Result(status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"), late)
+
+    def run_raw(self, request, stdin, timeout):
+        """What came of a request: its status, None when it was late; bytes of its outputs; whether it was late."""
         (ours_out, out), (ours_err, err) = os.pipe(), os.pipe()
         into = os.open(os.devnull, os.O_RDONLY) if stdin is None else self.filled(stdin)
         socket.send_fds(self.link, [request], [into, out, err])
@@ -210,8 +215,7 @@ class ForkServer:
                         waiting.unregister(key.fd)
                         os.close(key.fd)
         status = os.waitstatus_to_exitcode(self.number())
-        said = [bytes(texts[each]).decode("utf-8", "replace") for each in (ours_out, ours_err)]
-        return Result(None if late else status, said[0], said[1], late)
+        return None if late else status, bytes(texts[ours_out]), bytes(texts[ours_err]), late
 
     @staticmethod
     def filled(stdin):
@@ -228,14 +232,25 @@ def forked(arguments, timeout=60, cwd=None, stdin=None, extra=None):
     """As neurolens(), for scripts that ask much of small files: each run is a fork of one process. Not for what is measured: its time and
     memory count as this script's children's only in the end. Where the server is not built (another machine's program), as neurolens()."""
     home = scratch()
-    words = [PROGRAM] + list(arguments)
-    texts = [cwd or home] + words + ["%s=%s" % each for each in dict(environment(home), **(extra or {})).items()]
-    request = len(words).to_bytes(4, sys.byteorder) + b"".join(os.fsencode(text) + b"\0" for text in texts)
-    if max(len(request), len(stdin or b"")) > ForkServer.MAX_BYTES or not os.path.exists(ForkServer.SHIM) or any(name.endswith("_OPTIONS") or name.startswith("LD_") for name in extra or {}):
+    request = fork_request(arguments, cwd or home, dict(environment(home), **(extra or {})), stdin)
+    if not request or any(name.endswith("_OPTIONS") or name.startswith("LD_") for name in extra or {}):
         return neurolens(arguments, timeout, cwd, stdin, extra)
+    return fork_server().run(request, stdin, timeout)
+
+
+def fork_request(arguments, cwd, env, stdin=None):
+    """What a ForkServer is asked with; None when that cannot be."""
+    words = [PROGRAM] + list(arguments)
+    texts = [cwd] + words + ["%s=%s" % each for each in env.items()]
+    request = len(words).to_bytes(4, sys.byteorder) + b"".join(os.fsencode(text) + b"\0" for text in texts)
+    return None if max(len(request), len(stdin or b"")) > ForkServer.MAX_BYTES or not os.path.exists(ForkServer.SHIM) else request
+
+
+def fork_server():
+    """This thread's."""
     if not hasattr(_servers, "mine"):
         _servers.mine = ForkServer()
-    return _servers.mine.run(request, stdin, timeout)
+    return _servers.mine
 
 
 def least(measure, bound, times=5):

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from harness import PROGRAM, ROOT, Tally, environment, has_terminal, neurolens, scratch, status_of, wait_until
+from harness import PROGRAM, ROOT, Tally, environment, forked, has_terminal, neurolens, scratch, status_of, wait_until
 
 KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
 OTHER = 65534
@@ -235,7 +235,7 @@ def rows():
             finally:
                 db.close()
             for words in dice.sample(COMMANDS, 3):
-                got = neurolens(words, cwd=proj, timeout=20)
+                got = forked(words, cwd=proj, timeout=20)
                 if got.status not in (0, 1, 2, 3, 4, 5) or not whole(place):
                     said.append("%s.%s = %r, %s: %s" % (table, column, value if not isinstance(value, str) else value[:20],
                                                         words, got.describe()[:600]))
