@@ -48,7 +48,7 @@ VERBOSE = "--verbose" in sys.argv
 QUICK_S = 15.0
 MIN_AFTER_BUILD_S = 8.0  # that a quick run has left for tests
 SUMS = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$")
-NO_PARTS = {"harness.py", "growthtables.py", "hta_read.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py",
+NO_PARTS = {"harness.py", "growthtables.py", "publicschema.py", "hta_read.py", "onnxmodel.py", "vt.py", "mock_torch.py", "profile_oracle.py", "races.py", "plantedsteps.py", "parquetread.py", "arrowread.py",
             "jsonsums.py", "answertraces.py", "mixedtraces.py"}
 NO_ORACLES = {"oracle.py", "protowire.py"}
 

@@ -11,17 +11,16 @@ Without ../shared: the fixtures. With it: small samples of every kind, too.
 - A document with all events, read as a profile, gives the breakdown and kernel summary of the
   profile it was made from; a cut one says so in its coverage.
 """
-import copy
 import json
 import math
 import os
+import pickle
 import random
-import subprocess
 import sys
 import tempfile
-import warnings
 
 import oracle
+from publicschema import Draft202012Validator, validators
 
 ROOT = oracle.ROOT
 TESTS = os.path.join(ROOT, "tests")
@@ -34,40 +33,6 @@ FIXTURES = ["fixtures/torch_cpu_train.json.gz", "fixtures/ort_cpu_mlp.json.gz",
 LARGEST = 2 << 20  # bytes of a sample
 QUANTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99))
 
-try:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from jsonschema import Draft202012Validator
-        from jsonschema.validators import extend
-except ImportError:
-    Draft202012Validator = None
-
-
-def asking_once():
-    """The public validator, which is asked once what it says of a small value under a schema: where it found no fault with null, a
-    word or a small number, it finds none the next time. Documents hold the same few values a great many times."""
-    sound = set()  # (schema by its identity, type, value)
-
-    def properties(validator, properties, instance, schema):
-        if not validator.is_type(instance, "object"):
-            return
-        for name, wanted in properties.items():
-            if name not in instance:
-                continue
-            value = instance[name]
-            small = value is None or isinstance(value, str) or isinstance(value, int) and abs(value) < 1 << 16
-            key = (id(wanted), type(value), value) if small else None
-            if key in sound:
-                continue
-            good = True
-            for error in validator.descend(value, wanted, path=name, schema_path=name):
-                good = False
-                yield error
-            if good and small:
-                sound.add(key)
-    return extend(Draft202012Validator, {"properties": properties})
-
-
 def pointer(path):
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
@@ -79,17 +44,14 @@ class Documents:
         self.program = program
         self.folder = tempfile.TemporaryDirectory(prefix="neurolens-rundoc-")
         self.schemas = [json.loads(self.call("schema", name)[1]) for name in ("run", "run-3", "run-2", "run-1")]
-        public = asking_once() if Draft202012Validator else None
-        self.validators = {schema["properties"]["schema"]["const"]: public(schema) for schema in self.schemas} if public else None
+        self.validators = validators(self.schemas) if Draft202012Validator else None
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
     def call(self, *words):
-        done = subprocess.run([self.program.program, *words], capture_output=True,
-                              env={"PATH": os.environ["PATH"], "HOME": self.program.home.name,
-                                   "LC_ALL": "C.UTF-8"})
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
+        status, out, errors = self.program.answer(*words)
+        return status, out.decode(), errors.decode()
 
     def export(self, profile, *more, name="run.json"):
         status, _, errors = self.call("export", profile, "--to", "run.json", "-o", self.path(name),
@@ -156,11 +118,11 @@ MUTATIONS = [  # (name, what becomes of a value; None = it does not apply to it)
 def mutants(document, seed, count):
     """(name, broken document): each mutation at places of its own, some twice in one document."""
     chance = random.Random(seed)
-    places = [path for path, _ in objects(document)]
+    places, kept = [path for path, _ in objects(document)], pickle.dumps(document)
     made = 0
     while made < count:
         name, change = MUTATIONS[made % len(MUTATIONS)]
-        broken, done = copy.deepcopy(document), []
+        broken, done = pickle.loads(kept), []
         for _ in range(1 + made % 3):
             for _ in range(200):
                 path = chance.choice(places)
