@@ -318,6 +318,17 @@ def places(tally, folder):
         tally.check("called by their place: %s" % family, not bad, "\n".join(bad))
 
 
+def other_kinds(tally, folder):
+    """Models, arrays, documents and programs are ZIP archives, too: whatever else they hold, the name of their first file says so."""
+    path = os.path.join(folder, "other.zip")
+    for first in ("model/data.pkl", "model/.format_version", "model/byteorder", "arr_0.npy", "word/document.xml", "mimetype", "META-INF/", "a.MF", "x/archive_format"):
+        for name, is_other in (first, True), (first + "x", False):
+            zipped(path, [(name, b"" if first.endswith("/") else b"hello"), ("rank0.json", kernel_trace(0, 1000))], zipfile.ZIP_STORED)
+            result = forked(["info", "--no-cache", path], timeout=20)
+            tally.check("another kind of archive: %s" % name, result.status == (4 if is_other else 0) and (not is_other or "ZIP archive that is damaged or holds no profiles" in result.stderr),
+                        result.describe())
+
+
 def main():
     tally = Tally("archives")
     with tempfile.TemporaryDirectory(prefix="neurolens-archives-") as folder:
@@ -325,6 +336,7 @@ def main():
         commands(tally, folder)
         hostile(tally, folder)
         places(tally, folder)
+        other_kinds(tally, folder)
         cost(tally, folder)
     tally.finish()
 
