@@ -203,7 +203,7 @@ static bool are_copies_most(struct nl_memo *memo)
         copies += (double)devices[i].exposed_copy_ns;
         wall += (double)devices[i].wall_ns;
     }
-    return copies * 2 > wall;
+    return copies > wall - copies;
 }
 
 /* What the answer will ask for, as far as that is known before the findings are: while they divide

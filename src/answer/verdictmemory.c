@@ -271,7 +271,7 @@ static int by_bytes(const void *left, const void *right)
 static void put_owners(struct snapshot *it, struct nl_buf *out, const char *before, int64_t whole)
 {
     for (size_t i = 0, said = 0; i < it->owner_count && said < NAMED; i++) {
-        if (it->owners[i].bytes * 100 < whole)
+        if ((double)it->owners[i].bytes * 100 < (double)whole)
             break;
         nl_buf_format(out, "%s%s", said++ ? ", " : before, it->owners[i].name);
         nl_tell_size(out, " ", (uint64_t)it->owners[i].bytes);
@@ -304,7 +304,7 @@ static void say_memory(struct snapshot *it)
     nl_buf_char(out, '.');
     nl_tell_end(it->judged, &verdict->sentence);
     verdict->class = NL_VERDICT_MEMORY_SNAPSHOT;
-    if (base * 2 > peak)
+    if (base > peak - base)
         verdict->culprit = "weights and other memory from before the recording";
     else
         verdict->culprit = it->owner_count ? it->owners[0].name : NULL;

@@ -85,7 +85,8 @@ static enum nl_verdict attention_not_fused_evaluate(struct nl_scene *scene,
     struct nl_evidence longest = {0};
     struct found found = find_attention(scene, &finding->where, &longest);
     struct nl_work_sum products = nl_work_add_up(scene, is_product, NULL, NULL);
-    if (nl_scene_share(scene, found.between) < MIN_SHARE || found.softmax * 2 < found.all_softmax)
+    if (nl_scene_share(scene, found.between) < MIN_SHARE ||
+        found.softmax < found.all_softmax - found.softmax)
         return NL_CAUSE_ABSENT;
     nl_find(scene, finding, found.between, CRITICAL_SHARE, 1);
     nl_title(

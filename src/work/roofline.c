@@ -190,7 +190,7 @@ static void add_work(struct table *table, size_t index, double target)
                           .peak_bytes = own ? own->figures[GPU_MEMORY] : NL_NULL_F64};
     if (own)
         key.peak_flops = nl_peak_flops(own, (enum work_type)work->type, work->matrix);
-    if (work->comm_ns > 0 && work->comm_ns * 2 > work->kernel_ns)
+    if (work->comm_ns > 0 && work->comm_ns > work->kernel_ns / 2)
         key.bound = NL_BOUND_COMMUNICATION;
     add_call(group(table, &key), work, cost, target);
     key = family_of(key);
