@@ -162,8 +162,8 @@ def script_parts():
 def sanitizer_parts():
     env = {"NEUROLENS": os.path.join(ROOT, "build-asan", "neurolens")}
     # All of the corpus in one program; of its formats those with most tables by the commands, too.
-    words = {"corpus": ["chrome", "nsys"], "robust": ["--flips", "100", "--cuts", "4"]}
-    for name, limit in (("corpus_in_one", 300), ("corpus", 600), ("recordings", 300), ("robust", 600)):
+    words = {"corpus": ["chrome", "nsys"], "robust": ["--flips", "100", "--cuts", "4"], "altered": ["times", "nibbled", "--brief"]}
+    for name, limit in (("corpus_in_one", 300), ("corpus", 600), ("altered", 600), ("recordings", 300), ("robust", 600)):
         path = ROWS.get(name, {}).get("path", "tests/%s.py" % name)
         yield Part("sanitizers: " + name, [PYTHON, path] + words.get(name, []), needs="build-asan", limit=limit,
                    env=dict(env, ROBUST_LIMIT_S="20"))

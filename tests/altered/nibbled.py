@@ -1,7 +1,8 @@
 """Files with a byte or a token gone, twice, another, or cut off behind it, at places all over them: more of what variants.py does, for which one
 checksum of what is read is kept each.
 
-    nibbled(name, bytes)   EACH changed files, the same ones in every run; of texts also NUMBERS with a number at the end of what fits
+    nibbled(name, bytes)   (changed bytes, whether they are analysed) of EACH changed files, the same ones in every run; of texts
+                           also NUMBERS with a number at the end of what fits
 """
 import re
 import zlib
@@ -58,6 +59,6 @@ def nibbled(name, data):
     for k in range(EACH):
         # Spread evenly over the file, from another place in each; every change meets every part of it.
         a, b = places[(first + k * len(places) // EACH + k % 5) % len(places)]
-        yield CHANGES[(first + k) % len(CHANGES)](data, a, b)
+        yield CHANGES[(first + k) % len(CHANGES)](data, a, b), False
     if is_text(data):
-        yield from at_ends(name, data, places)
+        yield from ((changed, k % 4 == 0) for k, changed in enumerate(at_ends(name, data, places)))

@@ -144,7 +144,7 @@ def nibbled_lines(folder, brief):
                     changed = list(nibbled.nibbled(label, file.read()))
                 labels.append((label, len(changed)))
                 given.append((os.path.basename(path).encode(), changed))
-    answers, bad = read_all(((name.decode(), data, b"read") for name, changed in given for data in changed), folder)
+    answers, bad = read_all(((name.decode(), data, b"analyze" if analyze else b"read") for name, changed in given for data, analyze in changed), folder)
     bad += "".join("%s\n" % line for answer in answers for line in answer.splitlines() if line.startswith("WRONG"))
     sums = iter(map(short_sum, answers))
     return ["%s :: %s" % (label, "".join(itertools.islice(sums, count))) for label, count in labels], len(answers), bad
