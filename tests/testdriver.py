@@ -55,7 +55,7 @@ NEAR = [
     (["src/ingest/stacks/collapsed.c"], ["unit test_collapsed", "corpus of collapsed", "recordings", "query", "sums"]),
     (["src/ingest/lib/gpurows.c"], ["unit test_gpurows", "recordings", "sums"]),
     (["src/compare/diff.c"], ["unit test_diff", "check", "query", "sums"]),
-    (["src/answer/verdictdevice.c"], ["unit test_verdicts", "sums of edges", "lategpus", "query", "sums"]),
+    (["src/answer/verdictdevice.c"], ["unit test_verdictdevice", "unit test_verdicts", "sums of edges", "lategpus", "query", "sums"]),
     (["src/findings/cause_gc_pause.c"], ["sums of edges", "lategpus", "query", "sums"]),
     (["tests/unit/test_redact.c"], ["unit test_redact", "query", "sums"]),
     (["tests/query/steps.test"], ["query", "corpus", "sums"]),
