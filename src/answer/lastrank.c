@@ -95,6 +95,8 @@ void nl_lastrank_put(struct nl_judged *judged, struct nl_buf *out, const char *b
     if (least == rows->rows)
         return;
     int64_t own = nl_lookup_i64(rows, least, "comm_ns"), sum = nl_lookup_sum(rows, "comm_ns");
+    if (own == NL_NULL_I64)
+        return;
     int64_t rank = nl_lookup_i64(rows, least, "rank");
     int64_t device = nl_lookup_i64(rows, least, "device");
     int64_t others = (sum - own) / (int64_t)(rows->rows - 1);

@@ -82,6 +82,7 @@ static void of_ranks(void)
     says("devices without ranks that nothing is known of",
          "rank device comm_ns\n- 0 100000\n- 1 10000\n", "");
     says("one device without a rank twice", "rank device comm_ns\n- 0 100000\n- 0 10000\n", "");
+    says("one not known", "rank device comm_ns\n0 0 100000\n1 0 -\n2 0 10000\n", "");
     says("nothing known", "rank device comm_ns\n- 0 -\n- 1 -\n", "");
 }
 
