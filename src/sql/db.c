@@ -19,21 +19,44 @@ static bool exec(struct nl_db *db, const char *sql, struct nl_err *err)
     return nl_fail(err, NL_INTERNAL, "SQL set-up failed: %s", sqlite3_errmsg(db->sqlite));
 }
 
-/* The columns are in the statement, so that sqlite_schema.sql shows them. */
-static bool make_table(struct nl_db *db, enum nl_table_id id, struct nl_err *err)
+/* What makes a table, with its columns, so that sqlite_schema.sql shows them. */
+static void describe_table(struct nl_buf *sql, enum nl_table_id id)
 {
     const struct nl_table_def *table = &nl_tables[id];
-    struct nl_buf sql;
-    nl_buf_init(&sql, 1 << 16);
-    nl_buf_format(&sql, "CREATE VIRTUAL TABLE %s USING %s(", table->sql, table->sql);
+    nl_buf_format(sql, "CREATE VIRTUAL TABLE %s USING %s(", table->sql, table->sql);
     if (nl_table_has_id(id))
-        nl_buf_text(&sql, "id INTEGER, ");
+        nl_buf_text(sql, "id INTEGER, ");
     for (unsigned i = 0; i < table->count; i++) {
         const struct nl_column_def *column = &nl_columns[table->first + i];
-        nl_buf_format(&sql, "%s\"%s\" %s", i ? ", " : "", column->name, nl_column_sql_type(column));
+        nl_buf_format(sql, "%s\"%s\" %s", i ? ", " : "", column->name, nl_column_sql_type(column));
     }
-    nl_buf_char(&sql, ')');
-    bool done = exec(db, sql.ptr, err);
+    nl_buf_char(sql, ')');
+}
+
+/* Into the schema, as SQLite writes it there for a CREATE VIRTUAL TABLE. */
+static bool list_table(sqlite3_stmt *insert, const char *name, const struct nl_buf *sql)
+{
+    return sqlite3_bind_text(insert, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
+           sqlite3_bind_text(insert, 2, sql->ptr, (int)sql->len, SQLITE_STATIC) == SQLITE_OK &&
+           sqlite3_step(insert) == SQLITE_DONE && sqlite3_reset(insert) == SQLITE_OK;
+}
+
+static bool list_tables(sqlite3_stmt *insert)
+{
+    struct nl_buf sql;
+    bool done = true;
+    nl_buf_init(&sql, 1 << 16);
+    for (unsigned i = 0; i < NL_TABLE_COUNT && done; i++) {
+        nl_buf_clear(&sql);
+        describe_table(&sql, (enum nl_table_id)i);
+        done = list_table(insert, nl_tables[i].sql, &sql);
+    }
+    for (size_t i = 0; nl_table_functions[i] && done; i++) {
+        const struct nl_table_function *function = nl_table_functions[i];
+        nl_buf_clear(&sql);
+        nl_buf_format(&sql, "CREATE VIRTUAL TABLE %s USING %s", function->name, function->name);
+        done = !function->listed || list_table(insert, function->name, &sql);
+    }
     nl_buf_release(&sql);
     return done;
 }
@@ -54,21 +77,23 @@ static bool declare_builtins(struct nl_db *db, struct nl_err *err)
     return true;
 }
 
+/* Writes the schema and lets SQLite read it as that of a database which is opened: it then declares
+ * a table where a statement names it. To create them declares all, which takes most of the time of
+ * a question about a small profile. */
 static bool make_tables(struct nl_db *db, struct nl_err *err)
 {
-    for (unsigned i = 0; i < NL_TABLE_COUNT; i++)
-        if (!make_table(db, (enum nl_table_id)i, err))
-            return false;
-    for (size_t i = 0; nl_table_functions[i]; i++) {
-        char sql[160];
-        if (!nl_table_functions[i]->listed)
-            continue;
-        sqlite3_snprintf(sizeof sql, sql, "CREATE VIRTUAL TABLE %s USING %s",
-                         nl_table_functions[i]->name, nl_table_functions[i]->name);
-        if (!exec(db, sql, err))
-            return false;
-    }
-    return true;
+    sqlite3_stmt *insert = NULL;
+    if (!exec(db, "PRAGMA writable_schema = ON; BEGIN", err))
+        return false;
+    bool done = sqlite3_prepare_v2(db->sqlite,
+                                   "INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql)"
+                                   " VALUES ('table', ?1, ?1, 0, ?2)",
+                                   -1, &insert, NULL) == SQLITE_OK &&
+                list_tables(insert);
+    if (!done)
+        (void)nl_fail(err, NL_INTERNAL, "SQL set-up failed: %s", sqlite3_errmsg(db->sqlite));
+    sqlite3_finalize(insert);
+    return done && exec(db, "COMMIT; PRAGMA writable_schema = RESET", err);
 }
 
 struct nl_db *nl_db_open(const struct nl_trace *trace, const struct nl_db_options *options,
