@@ -12,6 +12,7 @@
 #include "tables/lookup.h"
 #include "tables/memo.h"
 #include "tables/scope.h"
+#include "timeline/nowork.h"
 #include "timeline/waitname.h"
 
 #define MIN_MAIN_SHARE  0.5
@@ -40,6 +41,14 @@ static bool has_share(const struct cpu_case *it, const struct nl_result *rows, s
     return name >= trace->names.count || !nl_memo_no_work(it->judged->options->memo)[name];
 }
 
+/* The thread waits there, as the scheduler's switches show. */
+static bool is_off(const struct cpu_case *it, const struct nl_result *rows, size_t row)
+{
+    uint32_t name = nl_dict_find(&it->judged->trace->names, nl_lookup_text(rows, row, "name"));
+    return name < it->judged->trace->names.count &&
+           nl_memo_no_work(it->judged->options->memo)[name] == NL_OFF_CPU;
+}
+
 /* Nor is the profiler's overhead, though it has a share. */
 static bool is_work(const struct cpu_case *it, const struct nl_result *rows, size_t row)
 {
@@ -60,9 +69,13 @@ static const struct {
               {"nvtx", "ranges"},
               {"others", "slices"}};
 
-/* The row of work that takes the nth most self time, counted from 0; of rows that take equally
- * long the first in the table comes first. The number of rows where there are not so many. */
-static size_t nth_work_row(const struct cpu_case *it, const struct nl_result *rows, size_t nth)
+typedef bool cpu_filter(const struct cpu_case *it, const struct nl_result *rows, size_t row);
+
+/* Of the rows that pass, that with the nth most self time, counted from 0; of rows that take
+ * equally long the first in the table comes first. The number of rows where there are not so
+ * many. */
+static size_t nth_row(const struct cpu_case *it, const struct nl_result *rows, size_t nth,
+                      cpu_filter *passes)
 {
     size_t best = rows->rows, before = rows->rows;
     for (size_t found = 0; found <= nth; found++) {
@@ -71,7 +84,7 @@ static size_t nth_work_row(const struct cpu_case *it, const struct nl_result *ro
         for (size_t row = 0; row < rows->rows; row++) {
             int64_t self = nl_lookup_i64(rows, row, "self_ns");
             bool left = !found || self < last || (self == last && row > before);
-            if (self > most && left && is_work(it, rows, row)) {
+            if (self > most && left && passes(it, rows, row)) {
                 most = self;
                 best = row;
             }
@@ -81,6 +94,11 @@ static size_t nth_work_row(const struct cpu_case *it, const struct nl_result *ro
         before = best;
     }
     return best;
+}
+
+static size_t nth_work_row(const struct cpu_case *it, const struct nl_result *rows, size_t nth)
+{
+    return nth_row(it, rows, nth, is_work);
 }
 
 static int64_t shared_time(const struct cpu_case *it, const struct nl_result *rows)
@@ -448,6 +466,29 @@ static void tell_unended(const struct cpu_case *it)
     }
 }
 
+/* Slices longer than those of work in which threads wait, by the scheduler: the program may wait
+ * there, and what calls them holds that time. */
+static bool tell_off(const struct cpu_case *it)
+{
+    size_t top = nth_row(it, it->rows, 0, is_off), next = nth_row(it, it->rows, 1, is_off);
+    if (top == it->rows->rows ||
+        nl_lookup_i64(it->rows, top, "self_ns") <
+            nl_lookup_i64(it->rows, nth_work_row(it, it->rows, 0), "self_ns"))
+        return false;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    for (size_t row = top; row < it->rows->rows; row = row == top ? next : it->rows->rows) {
+        nl_tell_name(out,
+                     row == top ? "Waiting off the processors, as the scheduler's switches show: "
+                                : ", ",
+                     nl_lookup_text(it->rows, row, "name"));
+        nl_tell_time(out, " ", nl_lookup_i64(it->rows, row, "self_ns"));
+        nl_tell_number(out, " (", nl_lookup_i64(it->rows, row, "count"), "call)", "calls)");
+    }
+    nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+    return true;
+}
+
 /* Also with what functions call, unless runs of a model say all. */
 static void tell_busy(struct cpu_case *it)
 {
@@ -470,7 +511,8 @@ static void tell_busy(struct cpu_case *it)
     nl_tell_end(it->judged, &it->judged->verdict->sentence);
     it->judged->verdict->class = NL_VERDICT_CPU_ONLY;
     tell_unended(it);
-    tell_inclusive(it);
+    if (!tell_off(it))
+        tell_inclusive(it);
 }
 
 /* Samples without slices of the program's own, unless nearly all of them are of a

@@ -71,5 +71,6 @@ const struct nl_analysis nl_analysis_others = {
            "traces, library calls, garbage collection, compilation, overhead, GPU annotations): "
            "count, total and self time, share, statistics of the total. The share is of the self "
            "time in which a thread works: states (of a process, asynchronous events) and waits of "
-           "helper threads have none.",
+           "helper threads have none, nor have generic slices of which the scheduler's switches "
+           "show the thread off the processors for 90 % of their self time or more.",
 };

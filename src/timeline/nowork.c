@@ -2,6 +2,7 @@
 #include "timeline/nowork.h"
 
 #include "base/mem.h"
+#include "timeline/offnames.h"
 #include "timeline/waitname.h"
 
 /* A thread has several lanes where its slices overlap; a lane of no known
@@ -53,7 +54,8 @@ uint8_t *nl_names_without_work(const struct nl_trace *trace)
     for (uint32_t name = 1; name < trace->names.count; name++) {
         bool helper = seen[name] && !(seen[name] & SEEN_BUSIEST) &&
                       nl_is_wait_name(nl_trace_name(trace, name));
-        seen[name] = seen[name] == SEEN_ASYNC || helper;
+        seen[name] = seen[name] == SEEN_ASYNC || helper ? NL_NOBODY_WORKS : 0;
     }
+    nl_mark_off_names(trace, seen, NL_OFF_CPU);
     return seen;
 }

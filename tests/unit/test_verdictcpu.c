@@ -385,7 +385,50 @@ static void without_end(void)
     check_case(NULL);
 }
 
+/* 100 slices, then 180 ms in m and 20 ms in n, in which the thread is off the processors. */
+static struct nl_trace *sleeper(void)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    uint32_t runs = gputrace_lane(&make, NL_LANE_SCHED, -1);
+    for (int64_t i = 0; i < 100; i++)
+        gputrace_slice(&make, NL_KIND_GENERIC, make.calls, "x", 1000 * i, 1000);
+    gputrace_slice(&make, NL_KIND_GENERIC, make.calls, "m", 100000, 180000);
+    gputrace_slice(&make, NL_KIND_GENERIC, make.calls, "n", 280000, 20000);
+    gputrace_slice(&make, NL_KIND_SCHED, runs, "CPU 0", 0, 100000);
+    gputrace_slice(&make, NL_KIND_SCHED, runs, "CPU 0", 300000, 1000);
+    return gputrace_close(&make);
+}
+
+/* What the scheduler shows to be waiting is no work, and named where it is longer. */
+static void off_the_processors(void)
+{
+#define WORKS                                                                                      \
+    "cpu-only: CPU-only profile, 301.0 ms; of the self time of slices in which a thread works: "
+    says_of("two that wait, the longer first", sleeper(),
+            TABLES({"others", ROWS "n generic 20000000 20000000 1 - -\n"
+                                   "m generic 180000000 180000000 1 - -\n"
+                                   "y generic 90000000 100000000 2 0.5 -\n"
+                                   "x generic 10000000 95000000 2 0.5 -\n"}),
+            WORKS "y 90.00 ms (90 %, 2 calls), x 10.00 ms (10 %, 2 calls).\nculprit: y\n"
+                  "Waiting off the processors, as the scheduler's switches show: m 180.0 ms (1 "
+                  "call), n 20.00 ms (1 call).\n");
+    says_of("one", sleeper(),
+            TABLES({"others", ROWS "m generic 180000000 180000000 3 - -\n"
+                                   "x generic 180000000 180000000 2 0.5 -\n"}),
+            WORKS "x 180.0 ms (100 %, 2 calls).\nculprit: x\n"
+                  "Waiting off the processors, as the scheduler's switches show: m 180.0 ms (3 "
+                  "calls).\n");
+    says_of("shorter than what works: what calls it is said", sleeper(),
+            TABLES({"others", ROWS "m generic 180000000 180000000 3 - -\n"
+                                   "y generic 180000001 180000001 2 0.5 -\n"
+                                   "x generic 10000000 95000000 2 0.5 -\n"}),
+            WORKS "y 180.0 ms (95 %, 2 calls), x 10.00 ms (5.3 %, 2 calls).\nculprit: y\n"
+                  "With what they call: x 53 %.\n");
+}
+
 CHECK_MAIN("verdictcpu", {"what takes longest", longest}, {"which table", which_table},
            {"kinds of operators", node_types}, {"waiting", waiting}, {"messages", messages},
            {"start-up", startup}, {"outliers", outliers}, {"with what they call", inclusive},
-           {"samples instead", samples_instead}, {"calls without an end", without_end})
+           {"samples instead", samples_instead}, {"calls without an end", without_end},
+           {"off the processors", off_the_processors})
