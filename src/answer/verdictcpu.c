@@ -445,25 +445,25 @@ static void tell_unended(const struct cpu_case *it)
 {
     if (!has_unended(it->judged->trace))
         return;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    size_t said = 0;
     for (size_t nth = 0; nth < 3; nth++) {
         size_t row = nth_work_row(it, it->rows, nth);
         if (row == it->rows->rows)
-            return;
+            break;
         struct nl_str name = nl_lookup_text(it->rows, row, "name");
         int64_t calls, self = nl_lookup_i64(it->rows, row, "self_ns");
         int64_t ns = unended_time(it, nl_dict_find(&it->judged->trace->names, name), &calls);
         if (ns <= self / 2)
             continue;
-        struct nl_buf *out = nl_tell_begin(it->judged);
-        nl_tell_time(out, "Of the ", self);
+        nl_tell_time(out,
+                     said++ ? ", " : "Counted up to the last moment, as no end was recorded: ", ns);
         nl_tell_name(out, " of ", name);
-        nl_tell_time(out, " ", ns);
-        nl_tell_number(out, " are in ", calls, "call", "calls");
-        nl_buf_text(out, " without a recorded end, counted up to the last moment");
-        nl_buf_char(out, '.');
-        nl_tell_note(it->judged);
-        return;
+        nl_tell_number(out, " (", calls, "call)", "calls)");
     }
+    if (said)
+        nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
 }
 
 /* Slices longer than those of work in which threads wait, by the scheduler: the program may wait

@@ -332,21 +332,21 @@ static void samples_instead(void)
 }
 
 /* 98 ms of others, then two calls of a, the second in the first, of 2 ms and 1 ms, and b in that
- * for 0.5 ms; a has no end. By itself it takes 1.5 ms. */
+ * for 0.5 ms, and c in b for 0.2 ms; a and c have no end. By itself a takes 1.5 ms. */
 static struct nl_trace *unended(void)
 {
     struct gputrace make;
     gputrace_open(&make);
     for (int64_t i = 0; i < 98; i++)
         gputrace_op(&make, "aten::x", 1000 * i, 1000);
-    for (int64_t i = 0; i < 2; i++) {
+    for (int64_t i = 0; i < 3; i++) {
         struct nl_op_row op = nl_op_row();
         struct nl_slice_row row = nl_slice_row();
         row.kind = NL_KIND_OP;
         row.lane = make.calls;
-        row.name = nl_stage_name(make.stage, nl_str("a"));
-        row.ts = 98000000 + i * 1000000;
-        row.dur = 2000000 - i * 1000000;
+        row.name = nl_stage_name(make.stage, nl_str(i < 2 ? "a" : "c"));
+        row.ts = i < 2 ? 98000000 + i * 1000000 : 99800000;
+        row.dur = i < 2 ? 2000000 - i * 1000000 : 200000;
         row.flags = NL_SLICE_CLAMPED;
         op.slice = nl_stage_slice(make.stage, &row);
         nl_stage_op(make.stage, &op);
@@ -363,11 +363,12 @@ static void without_end(void)
     } cases[] = {
         {"a op 3000000 0 2 0.5 -\n", ""},
         {"a op 2999998 0 2 0.5 -\n",
-         "Of the 3.000 ms of a 1.500 ms are in 2 calls without a recorded "
-         "end, counted up to the last moment.\n"},
+         "Counted up to the last moment, as no end was recorded: 1.500 ms of a (2 calls).\n"},
         {"x op 5 0 2 0.5 -\ny op 4 0 2 0.5 -\na op 3 0 2 0.5 -\n",
-         "Of the 3 ns of a 1.500 ms are in 2 calls without a recorded end, counted up to the last "
-         "moment.\n"},
+         "Counted up to the last moment, as no end was recorded: 1.500 ms of a (2 calls).\n"},
+        {"c op 5 0 1 0.5 -\ny op 4 0 2 0.5 -\na op 3 0 2 0.5 -\n",
+         "Counted up to the last moment, as no end was recorded: 200.0 µs of c (1 call), 1.500 ms "
+         "of a (2 calls).\n"},
         {"x op 5 0 2 0.5 -\ny op 4 0 2 0.5 -\nz op 4 0 2 0.5 -\na op 3 0 2 0.5 -\n", ""},
         {"b op 5 0 2 0.5 -\n", ""},
     };
@@ -377,7 +378,7 @@ static void without_end(void)
         snprintf(rows, sizeof rows, ROWS "%s", cases[i].rows);
         nl_buf_init(&out, 1 << 16);
         tell(&out, unended(), TABLES({"ops", rows}));
-        const char *found = strstr(out.ptr, "Of the ");
+        const char *found = strstr(out.ptr, "Counted up");
         check_case(cases[i].rows);
         CHECK_TEXT(found ? found : "", cases[i].said);
         nl_buf_release(&out);
