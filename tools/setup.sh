@@ -26,8 +26,7 @@ need() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 library() { has pkg-config && pkg-config --exists "$1"; }
-c_library() { has gcc && echo '#include <stdio.h>' | gcc -E -x c - ; }
-cplusplus_library() { has gcc && [ -e "$(gcc -print-file-name=libstdc++.so)" ]; }
+c_header() { has gcc && echo "#include <$1>" | gcc -E -x c - ; }
 # Where meson is still missing, it brings Python along.
 python_headers() {
     if has /usr/bin/python3; then
@@ -44,7 +43,7 @@ clang_runtime() {
 }
 
 need build gcc has gcc
-need build libc6-dev c_library
+need build libc6-dev c_header stdio.h
 need build meson has meson
 need build ninja-build has ninja
 need build pkg-config has pkg-config
@@ -59,7 +58,7 @@ need build libyaml-dev library yaml-0.1
 need build zlib1g-dev library zlib
 need build libelf-dev library libelf
 need build libdw-dev library libdw
-need build g++ cplusplus_library
+need build libiberty-dev c_header libiberty/demangle.h
 need build python3-dev python_headers
 need test clang has clang
 need test python3 has python3

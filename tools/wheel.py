@@ -37,7 +37,7 @@ READS = {"neurolens": None, "src/engine/libneurolens.so." + dist_info.version():
 INSIDE = [("elfutils", "libelf-dev", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
           ("isa-l", "libisal-dev", "BSD-3-Clause"), ("jansson", "libjansson-dev", "MIT"), ("libbsd", "libbsd-dev", "BSD-3-Clause"),
           ("libedit", "libedit-dev", "BSD-3-Clause"), ("libmd", "libmd-dev", "BSD-3-Clause"), ("libyaml", "libyaml-dev", "MIT"),
-          ("libstdc++", "libstdc++-12-dev", "GPL-3.0-or-later WITH GCC-exception-3.1"), ("ncurses", "libncurses-dev", "MIT-open-group"),
+          ("libiberty", "libiberty-dev", "LGPL-2.1-or-later AND GPL-2.0-or-later WITH GCC-exception-2.0"), ("ncurses", "libncurses-dev", "MIT-open-group"),
           ("OpenSSL", "libssl-dev", "Apache-2.0"), ("SQLite", "libsqlite3-dev", "blessing"), ("zlib", "zlib1g-dev", "Zlib"),
          ("zstd", "libzstd-dev", "BSD-3-Clause")]
 

@@ -14,10 +14,10 @@ from wheel_libraries import fetched, run, say, unpacked
 
 # Debian's name of each machine; only these two have a tag of manylinux_2_28 that people use.
 DEBIAN_NAMES = {"x86_64": "amd64", "aarch64": "arm64"}
-COMPILER = ["gcc-12-%(triple)s", "cpp-12-%(triple)s", "binutils-%(triple)s", "libgcc-12-dev-%(debian)s-cross", "libstdc++-12-dev-%(debian)s-cross"]
-LIBRARIES = ["libbsd-dev", "libc6", "libc6-dev", "libcrypt-dev", "libdw-dev", "libedit-dev", "libelf-dev", "libgcc-12-dev", "libgcc-s1", "libisal-dev",
+COMPILER = ["gcc-12-%(triple)s", "cpp-12-%(triple)s", "binutils-%(triple)s", "libgcc-12-dev-%(debian)s-cross"]
+LIBRARIES = ["libbsd-dev", "libc6", "libc6-dev", "libcrypt-dev", "libdw-dev", "libedit-dev", "libelf-dev", "libgcc-12-dev", "libgcc-s1", "libiberty-dev", "libisal-dev",
              "libisal2", "libjansson-dev", "libmd-dev", "libncurses-dev", "libncursesw6", "libpython3.11-dev", "libsqlite3-dev", "libssl-dev",
-             "libstdc++-12-dev", "libtinfo6", "libyaml-dev", "libzstd-dev", "libzstd1", "linux-libc-dev", "zlib1g-dev"]
+             "libtinfo6", "libyaml-dev", "libzstd-dev", "libzstd1", "linux-libc-dev", "zlib1g-dev"]
 CROSS_FILE = """[binaries]
 c = %(cc)r
 ar = %(ar)r

@@ -2,6 +2,7 @@
 #include "answer/judge.h"
 
 #include "base/chars.h"
+#include "base/demangle.h"
 #include "base/units.h"
 #include "tables/readname.h"
 #include "tables/shortname.h"
@@ -87,7 +88,7 @@ void nl_tell_size(struct nl_buf *out, const char *before, uint64_t bytes)
 void nl_tell_name(struct nl_buf *out, const char *before, struct nl_str name)
 {
     struct nl_buf plain;
-    nl_buf_init(&plain, name.len + 1);
+    nl_buf_init(&plain, name.len + 1 > NL_MAX_DEMANGLED ? name.len + 1 : NL_MAX_DEMANGLED);
     nl_plain_name(&plain, name);
     nl_buf_text(out, before);
     nl_elide_name(out, plain.len ? (struct nl_str){plain.ptr, plain.len} : nl_str("(unnamed)"),

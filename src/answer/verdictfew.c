@@ -38,6 +38,7 @@ static bool is_piece(const struct nl_judged *judged)
 struct name_time {
     struct nl_str name;
     int64_t ns, count;
+    bool kernel;
 };
 
 /* Keeps the names that take most, the longest first; of equal ones the first. */
@@ -70,10 +71,12 @@ void nl_tell_longest(struct nl_judged *judged, struct nl_buf *out)
                 keep_longest(best, &kept,
                              (struct name_time){nl_lookup_text(rows, row, "name"),
                                                 nl_lookup_i64(rows, row, "total_ns"),
-                                                nl_lookup_i64(rows, row, "count")});
+                                                nl_lookup_i64(rows, row, "count"),
+                                                strcmp(tables[i], "kernels") == 0});
     }
     for (size_t i = 0; i < kept; i++) {
-        nl_tell_name(out, i ? ", " : "Most time: ", best[i].name);
+        (best[i].kernel ? nl_tell_kernel : nl_tell_name)(out,
+                                                         i ? ", " : "Most time: ", best[i].name);
         nl_tell_time(out, " ", best[i].ns);
         if (best[i].count > 1)
             nl_tell_number(out, " in ", best[i].count, "call", "calls");

@@ -9,6 +9,7 @@
 #include "base/chars.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "tables/shortname.h"
 #include "tables/lookup.h"
 #include "timeline/feeder.h"
 #include "timeline/waitname.h"
@@ -82,6 +83,12 @@ static bool is_library(struct nl_str file)
            nl_str_contains(file, "cpython") || nl_str_contains(file, "<frozen") || !file.len;
 }
 
+/* In a sentence parameters would hide the name. */
+static void tell_function(struct nl_buf *out, const char *before, struct nl_str name)
+{
+    nl_tell_name(out, before, nl_short_kernel(name));
+}
+
 /* Frames on the way out: the call that waits for something, and the program's own function. */
 static void put_callers(const struct nl_trace *trace, struct nl_buf *out, uint32_t stack)
 {
@@ -92,8 +99,8 @@ static void put_callers(const struct nl_trace *trace, struct nl_buf *out, uint32
         bool own = !is_library(file.len ? file : nl_trace_name(trace, trace->stack.module[frame]));
         if (said >= 1 && !own)
             continue;
-        nl_tell_name(out, said++ ? ", from " : ", called by ",
-                     nl_trace_name(trace, trace->stack.name[frame]));
+        tell_function(out, said++ ? ", from " : ", called by ",
+                      nl_trace_name(trace, trace->stack.name[frame]));
         if (own)
             return;
     }
@@ -140,8 +147,8 @@ static void note_others(struct nl_judged *judged, const struct leaves *leaves)
     struct nl_buf *out = nl_tell_begin(judged);
     if (names[most[0]] && (double)whole >= MIN_OTHERS * (double)leaves->most) {
         for (size_t i = 0; i < OTHERS && names[most[i]]; i++) {
-            nl_tell_name(out, i ? ", " : "Meanwhile other threads are in ",
-                         nl_trace_name(trace, most[i]));
+            tell_function(out, i ? ", " : "Meanwhile other threads are in ",
+                          nl_trace_name(trace, most[i]));
             nl_tell_ratio(out, " ", names[most[i]], whole);
         }
         nl_buf_char(out, '.');
@@ -163,7 +170,7 @@ static bool judge_waiting(struct nl_judged *judged)
         return false; /* a helper, as far as one knows */
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_ratio(out, "Waiting: the main thread spends ", leaves.most, leaves.whole);
-    nl_tell_name(out, " of its samples in ", nl_trace_name(trace, leaves.name));
+    tell_function(out, " of its samples in ", nl_trace_name(trace, leaves.name));
     put_callers(trace, out, leaves.stack);
     nl_buf_text(out, ": what it waits for is not in this thread.");
     nl_tell_end(judged, &judged->verdict->sentence);
@@ -186,7 +193,7 @@ static void put_function(struct nl_buf *out, const char *before, const struct nl
 {
     const char *column = nl_lookup_column(rows, "function") >= 0 ? "function" : "name";
     struct nl_str file = file_of(nl_lookup_text(rows, row, "place"));
-    nl_tell_name(out, before, nl_lookup_text(rows, row, column));
+    tell_function(out, before, nl_lookup_text(rows, row, column));
     if (file.len)
         nl_tell_name(out, " in ", file);
     nl_tell_share(out, " ", nl_lookup_f64(rows, row, share));
@@ -448,7 +455,7 @@ static bool put_waiting(struct nl_buf *out, const struct nl_result *rows, struct
     if (!(share >= MIN_SHARE) || share > NEARLY_ALL)
         return false;
     nl_tell_share(out, "", share);
-    nl_tell_name(out, " waiting (mostly ", nl_lookup_text(rows, first, "function"));
+    tell_function(out, " waiting (mostly ", nl_lookup_text(rows, first, "function"));
     nl_buf_text(out, "); ");
     return true;
 }

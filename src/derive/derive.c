@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "derive/clockcheck.h"
+#include "derive/sourcenames.h"
 #include "derive/graphjoin.h"
 #include "derive/kernelrows.h"
 #include "derive/link.h"
@@ -60,6 +61,7 @@ static bool derive(struct nl_finish *f, struct nl_err *err)
     unsigned threads = nl_job_threads(f->b->job);
     struct joining joining = {.f = f, .err = err};
     nl_join_nodes(f->trace);
+    nl_name_by_source(f->trace);
     nl_forget_external_ids(f->trace, f->b->forget_ids);
     nl_parallel(f->slices < NL_FEW_ROWS ? 1 : threads, 2, join_or_class, &joining);
     if (!joining.classed)

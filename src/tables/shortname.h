@@ -15,10 +15,9 @@ struct nl_str nl_short_kernel(struct nl_str name);
  * UTF-8 sequence. */
 void nl_elide_name(struct nl_buf *out, struct nl_str name, size_t width);
 
-/* A function's name without the address of an object in it (" at 0x7f…"), and a
- * mangled one of C++ or Rust as a scope when it begins with nothing but plain
- * names: "_ZN4core3ptr4read17h0123456789abcdefE" → "core::ptr::read". Others as
- * they are. Appended to `out`. */
+/* A function's name without the address of an object in it (" at 0x7f…"), and one of C++ or Rust as
+ * its source has it, without parameters: "_ZN4core3ptr4read17h0123456789abcdefE" →
+ * "core::ptr::read". Others as they are. Appended to `out`. */
 void nl_plain_name(struct nl_buf *out, struct nl_str name);
 
 #endif

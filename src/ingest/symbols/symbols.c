@@ -14,9 +14,6 @@
 #define MAX_SHARED 128u  /* that stay open from recording to recording */
 #define FILES_TEXT 200u
 
-/* Of libstdc++, with C names: the ABI that all C++ compilers on Linux share. */
-extern char *__cxa_demangle(const char *name, char *room, size_t *bytes, int *status);
-
 struct file {
     char *path, *id;
     struct elfsymbols *elf; /* NULL: see state */
@@ -33,7 +30,6 @@ struct symbols {
     struct symbols_files *files, *own; /* own: to be freed with it */
     struct jitnames *jit;
     bool jit_asked;
-    char *demangled;
     uint64_t nameless[SYMBOLS_REASONS];
     char named[SYMBOLS_REASONS][FILES_TEXT]; /* files without names */
 };
@@ -78,7 +74,6 @@ void symbols_free(struct symbols *symbols)
     if (!symbols)
         return;
     symbols_files_free(symbols->own);
-    nl_free(symbols->demangled);
     jitnames_close(symbols->jit);
     nl_free(symbols);
 }
@@ -131,18 +126,6 @@ static void count(struct symbols *symbols, enum symbols_reason reason, struct nl
                    path.ptr);
 }
 
-static struct nl_str demangle(struct symbols *symbols, const char *name)
-{
-    int status = 0;
-    nl_free(symbols->demangled);
-    symbols->demangled = NULL;
-    if (name[0] == '_' && name[1] == 'Z')
-        symbols->demangled = __cxa_demangle(name, NULL, NULL, &status);
-    if (symbols->demangled)
-        return nl_str(symbols->demangled);
-    return (struct nl_str){name, strcspn(name, "@")}; /* versions follow an @ */
-}
-
 /* Code outside files; its offset is an address. */
 static bool find_jit(struct symbols *symbols, struct nl_str path, uint64_t address,
                      struct symbols_place *place)
@@ -176,7 +159,8 @@ bool symbols_find(struct symbols *symbols, struct nl_str path, struct nl_str id,
     if (file->elf) {
         elfsymbols_find(file->elf, offset, &found);
         if (found.function)
-            place->function = demangle(symbols, found.function);
+            place->function = (struct nl_str){
+                found.function, strcspn(found.function, "@")}; /* versions follow an @ */
         if (found.file) {
             place->file = nl_str(found.file);
             place->line = found.line;

@@ -19,9 +19,8 @@ struct symbols_process {
 };
 
 struct symbols_place {
-    struct nl_str function,
-        file;      /* .len 0 = not known; C++ names demangled; valid until the next call */
-    uint32_t line; /* 0 = not known */
+    struct nl_str function, file; /* .len 0 = not known; valid until the next call */
+    uint32_t line;                /* 0 = not known */
 };
 
 /* Files that several recordings refer to, opened once; for one recording at a time. */
