@@ -6,6 +6,7 @@ the limits of the page; and, where ../shared is there, the verdicts that experts
     tests/answers.py [build/neurolens]
 """
 import atexit
+import functools
 import glob
 import json
 import marshal
@@ -20,11 +21,12 @@ import tempfile
 import unicodedata
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
 from answertraces import (EDITS, PLANTED, Program, Trace, captures, compute_bound, held, kinds, launch_bound, launched, loader_stall, prepared,  # noqa: E402
                           preprocessed, slow_host)
 
 TESTS = os.path.dirname(os.path.abspath(__file__))
-PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else os.path.join(TESTS, "..", "build", "neurolens")
+PROGRAM = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else harness.PROGRAM
 SHARED = os.path.join(TESTS, "..", "..", "shared")
 LEDGERS = tempfile.mkdtemp(prefix="neurolens-answers-")  # an empty one for each run
 atexit.register(shutil.rmtree, LEDGERS, True)
@@ -38,11 +40,26 @@ def check(good, what, detail=""):
     return good
 
 
-def run(paths, *words, columns=100):
-    env = dict(os.environ, COLUMNS=str(columns), NO_COLOR="1", NEUROLENS_LEDGER=tempfile.mkdtemp(dir=LEDGERS))
-    done = subprocess.run([PROGRAM, "analyze", "-q", "--no-cache", *words, *paths], capture_output=True, env=env,
-                          timeout=120)
+def output_of(command, *words, columns=100):
+    """Status and output of a command, with an empty ledger. Forked from a program that is loaded already, where that is the one under test."""
+    variables = {"COLUMNS": str(columns), "NO_COLOR": "1", "NEUROLENS_LEDGER": tempfile.mkdtemp(dir=LEDGERS)}
+    if harness.PROGRAM == PROGRAM:
+        done = harness.forked([command, "-q", "--no-cache", *words], timeout=120, cwd=os.getcwd(), extra=variables)
+        if done.timed_out:
+            raise SystemExit("%s: %s" % (words, done.describe()))
+        return done.status, done.stdout
+    done = subprocess.run([PROGRAM, command, "-q", "--no-cache", *words], capture_output=True, env=dict(os.environ, **variables), timeout=120)
     return done.returncode, done.stdout.decode("utf-8", "replace")
+
+
+def run(paths, *words, columns=100):
+    return output_of("analyze", *words, *paths, columns=columns)
+
+
+@functools.lru_cache(maxsize=None)
+def page(path):
+    """As run([path]), of a sample: what several look at is asked for once."""
+    return run([path])
 
 
 def core_words(folder):
@@ -401,9 +418,7 @@ def gaps_that_wait(folder):
             now = launched(trace, 4, 60, 55, begin=now + 5010)
         path = trace.write(folder, "waits.json")
         sentence = json.loads(run([path], "--format", "json")[1])["result"]["answer"]["sentence"]
-        rows = subprocess.run([PROGRAM, "sql", "-q", "--no-cache", "--format", "json", path,
-                               "SELECT activity, sum(dur) AS ns FROM idle_gaps GROUP BY 1 ORDER BY 2 DESC LIMIT 1"],
-                              capture_output=True, text=True, check=False).stdout
+        rows = output_of("sql", "--format", "json", path, "SELECT activity, sum(dur) AS ns FROM idle_gaps GROUP BY 1 ORDER BY 2 DESC LIMIT 1")[1]
         check(("off-CPU (waiting)" if waits else '"python"') in rows, "idle while in %s is %s" % (name, "waiting" if waits else "python"),
               (rows, sentence))
         check(("while the CPU itself waits, in" in sentence) == waits, "the sentence says so of %s" % name, sentence)
@@ -1260,7 +1275,7 @@ def screens():
     for path in paths:
         if os.path.getsize(path) > MAX_SCREEN:
             continue
-        status, text = run([path], "--no-pager")
+        status, text = page(path)
         if status:
             continue
         lines = text.split("\n")[:-1]
@@ -1579,11 +1594,9 @@ def one_account(name, paths, result, ask_sql):
             faults.append("%s saves %d of %d ns" % (finding["id"], finding["saving_ns"][1], most))
     faults += ["a row is claimed by %s, which is no finding" % name for name in claimed if name not in ids]
     if ask_sql:
-        env = dict(os.environ, NEUROLENS_LEDGER=tempfile.mkdtemp(dir=LEDGERS))
         query = "SELECT rank, device, phase, part, class, kind, finding, sum(ns) AS ns FROM account GROUP BY 1, 2, 3, 4, 5, 6, 7"
-        done = subprocess.run([PROGRAM, "sql", "-q", "--format", "json", *paths, query], capture_output=True, env=env, timeout=120)
         key = lambda row: (place(row), row["phase"], row["part"], row["class"], row["kind"], row["finding"])
-        answer = json.loads(done.stdout)["result"]
+        answer = json.loads(output_of("sql", "--format", "json", *paths, query)[1])["result"]
         rows = [dict(zip([column["name"] for column in answer["columns"]], row)) for row in answer["rows"]]
         if summed(rows, key) != summed(result["account"], key):
             faults.append("SQL differs")
@@ -1606,7 +1619,7 @@ def verdicts():
         paths = [where] if os.path.exists(where) else sorted(glob.glob(where))
         if not paths:
             continue
-        code, text = run(paths)
+        code, text = page(paths[0]) if len(paths) == 1 else run(paths)
         if corrected(verdict):
             check(code == 4, "unreadable: " + verdict["file"], code)
             continue
