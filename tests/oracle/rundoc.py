@@ -187,6 +187,13 @@ def check_syntax(check, documents):
 
 # ---- numbers again ----
 
+AGGREGATES = (("kernels", "SELECT name, dur FROM kernels"), ("ops", "SELECT name, dur FROM ops"), ("layers", "SELECT name, dur FROM layers"),
+              ("copies", "SELECT kind, dur FROM copies"), ("calls", "SELECT name, dur FROM api"))
+SHAPES = "SELECT o.name, o.dur, o.shapes, o.dtypes, n.type, n.input_shapes, n.input_types " \
+         "FROM ops o LEFT JOIN nodes n ON n.slice = o.slice WHERE o.dur IS NOT NULL"
+DEVICES = "SELECT rank, device, wall_ns, compute_ns, exposed_comm_ns, exposed_copy_ns, idle_ns FROM time_breakdown"
+EVENTS = "SELECT count(*) FROM slices"
+
 def close(a, b):
     if a is None or b is None:
         return a is b
@@ -219,14 +226,9 @@ def check_group(check, label, rows, groups):
 
 
 def check_aggregates(check, program, label, profile, document):
-    tables = [("kernels", "SELECT name, dur FROM kernels", lambda row: row["name"]),
-              ("ops", "SELECT name, dur FROM ops", lambda row: row["name"]),
-              ("layers", "SELECT name, dur FROM layers", lambda row: row["name"]),
-              ("copies", "SELECT kind, dur FROM copies", lambda row: row["kind"]),
-              ("calls", "SELECT name, dur FROM api", lambda row: row["name"])]
-    for key, query, name in tables:
+    for key, query in AGGREGATES:
         rows = [tuple(row) for row in program.sql(profile, query)]
-        groups = {name(row): row["dur_ns"] for row in document["aggregates"][key]}
+        groups = {row["kind" if key == "copies" else "name"]: row["dur_ns"] for row in document["aggregates"][key]}
         check_group(check, "%s: %s" % (label, key), rows, groups)
         totals = [row["dur_ns"]["total_ns"] for row in document["aggregates"][key]]
         if totals != sorted(totals, reverse=True):
@@ -235,8 +237,7 @@ def check_aggregates(check, program, label, profile, document):
 
 def check_shapes(check, program, label, profile, document):
     """Kinds of operators and their calls by shapes and types, from rows of SQL."""
-    rows = program.sql(profile, "SELECT o.name, o.dur, o.shapes, o.dtypes, n.type, n.input_shapes, n.input_types "
-                                "FROM ops o LEFT JOIN nodes n ON n.slice = o.slice WHERE o.dur IS NOT NULL")
+    rows = program.sql(profile, SHAPES)
     calls, kinds = {}, {}
     for name, length, shapes, types, kind, node_shapes, node_types in rows:
         key = (shapes, types) if shapes or types else (node_shapes, node_types)
@@ -296,8 +297,7 @@ def has_starts(document):
 def check_devices(check, program, label, profile, document):
     names = ("rank", "ordinal", "wall_ns", "compute_ns", "exposed_comm_ns", "exposed_copy_ns",
              "idle_ns")
-    rows = program.sql(profile, "SELECT rank, device, wall_ns, compute_ns, exposed_comm_ns, "
-                                "exposed_copy_ns, idle_ns FROM time_breakdown")
+    rows = program.sql(profile, DEVICES)
     order = lambda row: tuple(str(v) for v in row)
     got = [[device[name] for name in names] for device in document["devices"]]
     check.equal("%s: %d devices" % (label, len(rows)), sorted(rows, key=order),
@@ -371,6 +371,7 @@ SUMMARIES = ("SELECT rank, device, wall_ns, compute_ns, exposed_comm_ns, exposed
 
 
 def check_round_trip(check, program, documents, label, profile, path):
+    program.ask(path, SUMMARIES)
     for query in SUMMARIES:
         check.equal("%s: there and back: %s" % (label, query.split("FROM ")[1][:14]),
                     program.sql(profile, query), program.sql(path, query))
@@ -394,6 +395,7 @@ def check_cut(check, program, documents, label, profile, events):
 
 
 def check_profile(check, program, documents, label, profile, name):
+    program.ask(profile, [EVENTS, *(query for _, query in AGGREGATES), SHAPES, DEVICES, *SUMMARIES])
     path, why = documents.export(profile, "--events", "all", name=name)
     if not path:
         check.fail("%s: export" % label, "a document", why)
@@ -403,7 +405,7 @@ def check_profile(check, program, documents, label, profile, name):
     check.equal("%s: what it is shown as" % label, True,
                 document["coverage"]["timeline_complete"] and
                 len(document["timeline"]["events"]) ==
-                program.sql(profile, "SELECT count(*) FROM slices")[0][0])
+                program.sql(profile, EVENTS)[0][0])
     check_aggregates(check, program, label, profile, document)
     check_shapes(check, program, label, profile, document)
     check_judged(check, documents, label, profile, document)
