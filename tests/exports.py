@@ -24,7 +24,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "oracle"))
-from harness import (FIXTURES, PROGRAM, ROOT, Tally, environment, has_terminal, neurolens,  # noqa: E402
+from harness import (FIXTURES, PROGRAM, ROOT, Tally, environment, forked, has_terminal, neurolens,  # noqa: E402
                      scratch)  # noqa: E402
 import arrowread  # noqa: E402
 import parquetread  # noqa: E402
@@ -45,14 +45,18 @@ def made(name):
     return os.path.join(scratch(), name)
 
 
+def sql_each(profile, queries, *options):
+    """Rows of each of the queries as dictionaries of exact values; the profile is loaded once for them."""
+    done = forked(["sql", profile, "--format", "json", *options], stdin=";\n".join(queries).encode())
+    texts = done.stdout.split("\n}\n")[:-1]  # no other line is a bracket alone
+    if done.status != 0 or len(texts) != len(queries):
+        raise RuntimeError("%s: %s" % (queries, done.describe()))
+    results = [json.loads(text + "}")["result"] for text in texts]
+    return [[dict(zip([column["name"] for column in result["columns"]], row)) for row in result["rows"]] for result in results]
+
+
 def sql(profile, query, *options):
-    """Rows as dictionaries of exact values."""
-    done = neurolens(["sql", profile, query, "--format", "json", *options])
-    if done.status != 0:
-        raise RuntimeError("%s: %s" % (query, done.describe()))
-    result = json.loads(done.stdout)["result"]
-    names = [column["name"] for column in result["columns"]]
-    return [dict(zip(names, row)) for row in result["rows"]]
+    return sql_each(profile, [query], *options)[0]
 
 
 EXPORTED = set()  # the formats that a part of this file read
@@ -1034,8 +1038,8 @@ QUESTIONS = [
 
 
 def same_answers(what, before, after, questions=None):
-    for query in questions or QUESTIONS:
-        ours, theirs = sql(before, query), sql(after, query)
+    questions = questions or QUESTIONS
+    for query, ours, theirs in zip(questions, sql_each(before, questions), sql_each(after, questions)):
         tally.check("%s, read again: %s" % (what, query[7:47]), ours == theirs,
                     "%s\n%s" % (str(ours)[:600], str(theirs)[:600]))
 

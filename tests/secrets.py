@@ -17,7 +17,7 @@ import string
 import subprocess
 import sys
 
-from harness import ROOT, Tally, environment, neurolens, scratch
+from harness import ROOT, Tally, environment, forked, neurolens, scratch
 
 tally = Tally("secrets")
 KINETO = os.path.join(ROOT, "tests", "corpus", "chrome", "kineto.json")
@@ -196,7 +196,7 @@ def seen(secrets, text, letters=None):
 def frame():
     """Lines of every page: its style and script."""
     page = os.path.join(scratch(), "frame.html")
-    assert neurolens(["report", "-q", KINETO, "-o", page]).status == 0
+    assert forked(["report", "-q", KINETO, "-o", page]).status == 0
     with open(page, encoding="utf-8", errors="replace") as file:
         return set(file.read().split("\n"))
 
@@ -210,11 +210,11 @@ def shown(path, folder):
     for words in (["info"], ["analyze", "--all"], ["analyze", "--format", "json"], ["export", "--to", "run.json"], ["export", "--to", "chrome"],
                   ["export", "--to", "otlp-traces"], ["sql", "select * from metadata", "--format", "csv"], ["sql", "select distinct name from slices", "--format", "csv"],
                   ["sql", "select * from args", "--format", "csv"]):
-        done = neurolens([words[0], "-q", path] + words[1:], cwd=folder)
+        done = forked([words[0], "-q", path] + words[1:], cwd=folder)
         assert done.status == 0, done.describe()
         parts += [done.stdout, done.stderr]
     page = os.path.join(folder, "page.html")
-    assert neurolens(["report", "-q", path, "-o", page], cwd=folder).status == 0
+    assert forked(["report", "-q", path, "-o", page], cwd=folder).status == 0
     with open(page, encoding="utf-8", errors="replace") as file:
         parts += [line for line in file.read().split("\n") if line not in frame()]
     return "\n".join(parts)
@@ -279,7 +279,7 @@ def alone(cases):
     done = neurolens(["add", "-q", KINETO, "--ledger", ledger], cwd=folder)
     for text, _ in cases:
         if done.status == 0:
-            done = neurolens(["note", "-q", "--ledger", ledger, "@", "--", text], cwd=folder)
+            done = forked(["note", "-q", "--ledger", ledger, "@", "--", text], cwd=folder)
     told = bytes_below(ledger) if done.status == 0 else ""
     for words in (["show", "@"], ["show", "@", "--format", "json"], ["ls", "--format", "json"]):
         told += neurolens(words + ["--ledger", ledger], cwd=folder).stdout
