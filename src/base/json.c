@@ -6,8 +6,20 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/units.h"
+#include "base/shortest.h"
 #include "base/utf8.h"
+
+/* Most are a few bytes, which a call for each would cost more than to copy them. A stream is one
+ * thread's. */
+static void put_to_stream(FILE *stream, const char *bytes, size_t len)
+{
+    if (len > 16) {
+        fwrite_unlocked(bytes, 1, len, stream);
+        return;
+    }
+    for (size_t i = 0; i < len; i++)
+        putc_unlocked(bytes[i], stream);
+}
 
 /* Inline where the buffer has room: readers write one JSON text per event,
  * a few bytes at a time. */
@@ -15,7 +27,7 @@ static inline void put_bytes(struct nl_json *json, const char *bytes, size_t len
 {
     struct nl_buf *buf = json->buf;
     if (json->stream) {
-        fwrite(bytes, 1, len, json->stream);
+        put_to_stream(json->stream, bytes, len);
     } else if (len && buf->len + len < buf->cap && len <= buf->max - buf->len) {
         memcpy(buf->ptr + buf->len, bytes, len);
         buf->len += len;

@@ -31,16 +31,6 @@ static const char *minutes(char out[NL_UNIT_TEXT], int64_t ns)
     return out;
 }
 
-const char *nl_format_shortest(char out[NL_UNIT_TEXT], double value)
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(out, NL_UNIT_TEXT, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
-            break;
-    }
-    return out;
-}
-
 const char *nl_format_ns(char out[NL_UNIT_TEXT], int64_t ns)
 {
     static const struct {

@@ -19,9 +19,6 @@
 
 #define NL_UNIT_TEXT 32 /* room that every nl_format_* needs */
 
-/* The shortest of 15 to 17 digits that reads back as the same number, which is
- * finite: "0.1", "1e+300". */
-const char *nl_format_shortest(char out[NL_UNIT_TEXT], double value);
 /* "1.234 ms", "12 ns", "3.21 s"; at most 4 significant digits, never loses the unit. INT64_MIN
  * (unknown) gives "-". Returns `out`. */
 const char *nl_format_ns(char out[NL_UNIT_TEXT], int64_t ns);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "base/shortest.h"
 #include "base/utf8.h"
 
 #define EXACT_IN_DOUBLE ((int64_t)1 << 53)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "base/shortest.h"
 #include "export/jsonbytes.h"
 #include "export/ordered.h"
 #include "export/tableview.h"

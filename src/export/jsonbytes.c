@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/units.h"
+#include "base/shortest.h"
 
 void json_raw(struct bytes *out, const char *text)
 {

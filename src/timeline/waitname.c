@@ -151,11 +151,17 @@ static struct nl_str file_behind(struct nl_str *name, struct nl_str file)
     return file;
 }
 
+/* Most texts differ in their first letters. */
+static bool is_word(struct nl_str text, const char *word)
+{
+    return text.len && text.ptr[0] == word[0] && nl_str_is(text, word);
+}
+
 static bool is_frame(struct nl_str name, struct nl_str file)
 {
     file = file_behind(&name, file);
     for (size_t i = 0; i < sizeof frames / sizeof frames[0]; i++)
-        if (nl_str_is(name, frames[i].function) && is_file(file, frames[i].file))
+        if (is_word(name, frames[i].function) && is_file(file, frames[i].file))
             return true;
     return false;
 }
@@ -178,7 +184,7 @@ static bool find_wait(struct nl_str name, struct nl_str file, bool *lock)
     if (is_of_socket(function, word))
         return true;
     for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++)
-        if (nl_str_is(plain, waits[i].word)) {
+        if (is_word(plain, waits[i].word)) {
             bool found = waits[i].sure || is_told(function, file, word);
             *lock = found && waits[i].lock;
             return found;

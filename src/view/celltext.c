@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/sum.h"
+#include "base/shortest.h"
 #include "base/units.h"
 
 #define REPLACEMENT "\xEF\xBF\xBD"

@@ -1,7 +1,10 @@
 /* units: reading and writing numbers as people do, and exact decimals. */
 #include "check.h"
 
+#include "base/shortest.h"
 #include "base/units.h"
+
+#include <math.h>
 
 static void formats_times(void)
 {
@@ -44,6 +47,41 @@ static void formats_the_shortest(void)
     char out[NL_UNIT_TEXT];
     for (size_t i = 0; i < CHECK_LENGTH(cases); i++)
         CHECK_TEXT(nl_format_shortest(out, cases[i].value), cases[i].text);
+}
+
+/* What the shortest must be, by printf and strtod alone. */
+static void check_shortest(double value)
+{
+    char out[NL_UNIT_TEXT], want[NL_UNIT_TEXT];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(want, sizeof want, "%.*g", digits, value);
+        if (strtod(want, NULL) == value)
+            break;
+    }
+    CHECK_TEXT(nl_format_shortest(out, value), want);
+}
+
+/* Ends of what is done without printf, both neighbours of powers of ten and of two, texts of each
+ * length and quotients. */
+static void formats_the_shortest_as_printf(void)
+{
+    uint64_t random = 7;
+    char text[NL_UNIT_TEXT];
+    for (int i = -60; i <= 60; i++) {
+        snprintf(text, sizeof text, "1e%d", i);
+        double values[] = {strtod(text, NULL), ldexp(1, i), ldexp(3, i), i / 128.0};
+        for (size_t k = 0; k < CHECK_LENGTH(values); k++) {
+            check_shortest(-values[k]);
+            check_shortest(nextafter(values[k], 0));
+            check_shortest(nextafter(values[k], INFINITY));
+        }
+    }
+    for (int i = 0; i < 20000; i++) {
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        snprintf(text, sizeof text, "%.*g", 1 + i % 17, (double)random * pow(10, i % 29 - 33));
+        check_shortest(strtod(text, NULL));
+        check_shortest((double)(random >> 40) / (1 + i));
+    }
 }
 
 static void formats_others(void)
@@ -242,8 +280,9 @@ static void short_decimals_are_the_nearest_double(void)
 }
 
 CHECK_MAIN("units", {"formats times", formats_times},
-           {"formats the shortest", formats_the_shortest}, {"formats others", formats_others},
-           {"parses sizes", parses_sizes}, {"parses times", parses_times},
-           {"parses integers", parses_integers}, {"decimals are exact", decimals_are_exact},
-           {"decimals round-trip", decimals_round_trip},
+           {"formats the shortest", formats_the_shortest},
+           {"formats the shortest as printf", formats_the_shortest_as_printf},
+           {"formats others", formats_others}, {"parses sizes", parses_sizes},
+           {"parses times", parses_times}, {"parses integers", parses_integers},
+           {"decimals are exact", decimals_are_exact}, {"decimals round-trip", decimals_round_trip},
            {"short decimals are the nearest double", short_decimals_are_the_nearest_double})
