@@ -51,9 +51,13 @@ def sql(path, query, timeout=60):
     return list(csv.reader(io.StringIO(done.stdout)))[1:]
 
 
+def numbers(path, *queries):
+    """The number that each says, 0 for none; asked at once, as most of the time goes into loading the recording."""
+    return [int(value) if value else 0 for value in sql(path, "SELECT " + ", ".join("(%s)" % query for query in queries))[0]]
+
+
 def number(path, query):
-    value = sql(path, query)[0][0]
-    return int(value) if value else 0
+    return numbers(path, query)[0]
 
 
 def coverage(path):
@@ -61,9 +65,11 @@ def coverage(path):
             sql(path, "SELECT item, sum(count) FROM coverage GROUP BY item")}
 
 
-def dropped(path, word=""):
-    return sum(n for item, n in coverage(path).items() if item.startswith("dropped: events" + word))
+def dropped(path):
+    return number(path, DROPPED)
 
+
+DROPPED = "SELECT sum(count) FROM coverage WHERE item LIKE 'dropped: events%'"
 
 # What cannot be said of a sample of machine code that fell into a library without symbols is the matter of native/run.py.
 UNSURE = "SELECT count(*) FROM coverage WHERE item NOT LIKE 'machine code %' AND item NOT LIKE 'cut: call stacks %'"
@@ -99,8 +105,8 @@ def expect(run, status=0, **queries):
     """First difference between what is asked for and what is there, or None."""
     if run.done.status != status:
         return run.done.describe()
-    for what, (query, value) in queries.items():
-        got = number(run.path, query)
+    found = numbers(run.path, *(query for query, _ in queries.values())) if queries else []
+    for (what, (_, value)), got in zip(queries.items(), found):
         if got != value:
             return "%s: %s, want %s\n%s" % (what, got, value, run.done.describe())
     return None
@@ -392,14 +398,14 @@ def nvtx_cost():
     if not measured / 3 < said < 3 * measured:
         return Noise("%.0f ns measured, %.0f ns told" % (measured, said))
     # What is measured for it is not in the recording, and nothing of it counts as lost.
-    got = number(run.path, "SELECT count(*) FROM nvtx"), number(run.path, "SELECT count(*) FROM nvtx WHERE name = 'a range of the program'")
-    return None if got == (20000, 20000) and not dropped(run.path) else "%s ranges\n%s" % (got, run.done.describe())
+    got = numbers(run.path, "SELECT count(*) FROM nvtx", "SELECT count(*) FROM nvtx WHERE name = 'a range of the program'", DROPPED)
+    return None if got == [20000, 20000, 0] else "%s ranges\n%s" % (got, run.done.describe())
 
 
 def program_pays():
     """What the report says the program pays for its events, against the program's own processor time with and without recording, in turns."""
     bare, recorded, told, total = [], [], [], []
-    for _ in range(5):
+    for turn in range(5):
         bare.append(float(subprocess.run([program("spend"), "1000000"], capture_output=True, check=True, timeout=60).stdout))
         run = Run([program("spend"), "1000000"], ["--format", "json"])
         result = json.loads(run.done.stderr)["result"]
@@ -408,19 +414,21 @@ def program_pays():
         total.append(result["program_cpu_ns"] / 1e9)
         if not recorded[-1] <= total[-1] + 0.005 or total[-1] > 1.05 * recorded[-1] + 0.03:
             return Noise("the program says %.3f s, the report %.3f s" % (recorded[-1], total[-1]))
-    more = min(recorded) - min(bare)
+        more = min(recorded) - min(bare)
+        # Nothing of it is hidden: twice what is told, and 5 % of the bare time for what noise there is. What is hidden is so in each turn.
+        if turn and more <= 2 * min(told) + 0.05 * min(bare) + 0.01:
+            break
+    else:
+        return Noise("%.3f s more, %.3f s told" % (more, min(told)))
     print("    %.3f s bare, %.3f s more recorded, %.3f s told" % (min(bare), more, min(told)))
-    # Nothing of it is hidden: twice what is told, and 5 % of the bare time for what noise there is.
-    return None if more <= 2 * min(told) + 0.05 * min(bare) + 0.01 else Noise("%.3f s more, %.3f s told" % (more, min(told)))
+    return None
 
 
 def handlers():
     run = Run([program("marks"), "0", "handler"])
     handled = int(run.done.stdout)
     # A name that is first used in a handler may not be kept; its event is.
-    found = number(run.path, NAMED % "handled' OR name IS NULL OR name = '")
-    lost = dropped(run.path)
-    main = number(run.path, NAMED % "main")
+    found, lost, main = numbers(run.path, NAMED % "handled' OR name IS NULL OR name = '", DROPPED, NAMED % "main")
     run.remove()
     if main != 2000000 or found + lost != handled:
         return "%d of 2,000,000; %d found + %d dropped of %d handled" % (main, found, lost, handled)
@@ -461,7 +469,7 @@ def sandboxes():
     for call in ("fallocate", "madvise"):
         run = Run([box, call, "--", program("marks"), "100000", "exit=6"])
         there = os.path.exists(run.path)
-        made, lost = (number(run.path, NAMED % "mark"), dropped(run.path)) if there else (0, 100000)
+        made, lost = numbers(run.path, NAMED % "mark", DROPPED) if there else (0, 100000)
         told = "dropped: 1" in run.done.stderr or "nothing was recorded" in run.done.stderr
         unknown = "could not make a file" in run.done.stderr
         if run.done.status != 6 or (made + lost != 100000 and not unknown) or (lost and not told):
@@ -524,13 +532,17 @@ def samples_pay():
             return "%s samples of %s ns are %s ns" % (samples, cost, result["samples_ns"])
         sampled.append(float(run.done.stdout))
         told.append(result["samples_ns"] / 1e9)
-    if not told:
+        more = min(sampled) - min(bare)
+        # The least is told, not more than there is; 5 % of the bare time for what noise there is. What is too much is so in each turn.
+        if len(told) > 1 and min(told) <= 2 * more + 0.05 * min(bare) + 0.01:
+            break
+    else:
+        if told:
+            return Noise("%.3f s more, %.3f s told" % (more, min(told)))
         print("    not known here")
         return None
-    more = min(sampled) - min(bare)
     print("    %.3f s without samples, %.3f s more with, %.3f s told" % (min(bare), more, min(told)))
-    # The least is told, not more than there is; 5 % of the bare time for what noise there is.
-    return None if min(told) <= 2 * more + 0.05 * min(bare) + 0.01 else Noise("%.3f s more, %.3f s told" % (more, min(told)))
+    return None
 
 
 # What each line of the report in words tells, and where the report as JSON has it.
@@ -757,8 +769,7 @@ def slow_driver():
 
 def adds_up(policy, buffer, count):
     run = Run([program("marks"), str(count)], ["--policy", policy, "--buffer", buffer])
-    kept, lost = number(run.path, NAMED % "mark"), dropped(run.path)
-    last = coverage(run.path).get("dropped: events overwritten by newer ones", 0)
+    kept, lost, last = numbers(run.path, NAMED % "mark", DROPPED, "SELECT sum(count) FROM coverage WHERE item = 'dropped: events overwritten by newer ones'")
     run.remove()
     if kept + lost != count:
         return "%d kept + %d dropped, want %d\n%s" % (kept, lost, count, run.done.describe())
@@ -873,7 +884,7 @@ def limited():
     """The program may write files of 300 KiB at most: it must not be ended by SIGXFSZ."""
     words = ["bash", "-c", "ulimit -f 300; exec %s 100000 exit=6" % program("marks")]
     run = Run(words, ["--policy", "stop"])
-    kept, lost = number(run.path, NAMED % "mark"), dropped(run.path)
+    kept, lost = numbers(run.path, NAMED % "mark", DROPPED)
     run.remove()
     if run.done.status != 6 or kept + lost != 100000 or not lost:
         return "%d kept + %d dropped\n%s" % (kept, lost, run.done.describe())
@@ -895,7 +906,7 @@ def full_disk():
         done = neurolens(["run", "-o", path, "--", program("marks"), "400000", "exit=6"])
         parts = path + ".parts"
         where = path if os.path.exists(path) else parts
-        kept, lost = number(where, NAMED % "mark"), dropped(where)
+        kept, lost = numbers(where, NAMED % "mark", DROPPED)
         if done.status != 6 or kept + lost != 400000 or not lost:
             return "%d kept + %d dropped\n%s" % (kept, lost, done.describe())
         return None
