@@ -213,6 +213,8 @@ void *nl_pages(size_t bytes)
 {
     if (!bytes)
         return NULL;
+    if (bytes < NL_MIN_PAGES_BYTES)
+        return nl_zalloc(bytes);
     if (bytes < HUGE_PAGE)
         return map_pages(bytes);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) & ~(page - 1);
@@ -228,7 +230,11 @@ void *nl_pages(size_t bytes)
 
 void nl_pages_free(void *memory, size_t bytes)
 {
-    if (memory && bytes)
+    if (!memory || !bytes)
+        return;
+    if (bytes < NL_MIN_PAGES_BYTES)
+        nl_free(memory);
+    else
         munmap(memory, bytes);
 }
 
@@ -236,6 +242,11 @@ void *nl_pages_grow(void *memory, size_t bytes, size_t more)
 {
     if (!memory || !bytes)
         return nl_pages(more);
+    if (bytes < NL_MIN_PAGES_BYTES) {
+        void *wider = memcpy(nl_pages(more), memory, bytes < more ? bytes : more);
+        nl_free(memory);
+        return wider;
+    }
     void *moved = mremap(memory, bytes, more, MREMAP_MAYMOVE);
     if (moved == MAP_FAILED)
         nl_memory_exhausted(more);

@@ -53,7 +53,9 @@ void nl_reserve_bytes(void **memory, size_t *cap, size_t need, size_t item);
 
 /* Page-aligned memory straight from the kernel; returned to it by nl_pages_free with the same size.
  * Large arrays live here so that freeing them really lowers the resident size; from 2 MiB on they
- * begin on a huge page. Zeroed; NULL only when bytes is 0. */
+ * begin on a huge page. What is smaller than a page is of the heap: a small profile has a hundred
+ * columns of a few bytes. Zeroed; NULL only when bytes is 0. */
+#define NL_MIN_PAGES_BYTES ((size_t)4096)
 void *nl_pages(size_t bytes);
 void nl_pages_free(void *memory, size_t bytes);
 

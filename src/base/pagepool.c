@@ -143,7 +143,8 @@ void *nl_pagepool_fresh(struct nl_pagepool *pool, size_t bytes)
         return memory;
     pthread_mutex_lock(&pool->lock);
     pool->fresh_bytes += whole;
-    if (whole && pool->fresh_bytes > MAX_SMALL_PAGE_BYTES && whole <= MAX_SHARED) {
+    if (bytes >= NL_MIN_PAGES_BYTES && pool->fresh_bytes > MAX_SMALL_PAGE_BYTES &&
+        whole <= MAX_SHARED) {
         if ((size_t)(pool->fresh_end - pool->fresh) < whole)
             new_region(pool);
         memory = pool->fresh;

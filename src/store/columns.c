@@ -344,6 +344,15 @@ static bool is_even(const struct table_run *run, unsigned c, uint64_t *value)
     return true;
 }
 
+/* Pages that were touched before, under what is to be written next; small columns have none. */
+static void put_pages_under(struct table_run *run, size_t c, size_t to)
+{
+    const struct nl_column_def *column = &nl_columns[run->def->first + c];
+    if ((run->rows + run->extra) * column->size >= NL_MIN_PAGES_BYTES)
+        nl_pagepool_put_under(&run->f->b->pages, *nl_column_array(run->f->trace, column),
+                              &run->touched[c], to);
+}
+
 /* Writes the rows of one value up to byte `to`: their whole pages map the same few pages again and
  * again, among fresh ones, so the pool adds none for them. */
 static void end_even(struct table_run *run, unsigned c, size_t to)
@@ -363,7 +372,7 @@ static void end_even(struct table_run *run, unsigned c, size_t to)
         nl_fill_cells(cells + last, column->size, (to - last) / column->size, even->value);
         return;
     }
-    nl_pagepool_put_under(pool, cells, &run->touched[c], to);
+    put_pages_under(run, c, to);
     nl_fill_cells(cells + even->from, column->size, (to - even->from) / column->size, even->value);
 }
 
@@ -386,7 +395,7 @@ static void build_column(void *context, size_t c, unsigned worker)
     }
     end_even(run, (unsigned)c, run->at * column->size);
     char *cells = *nl_column_array(f->trace, column);
-    nl_pagepool_put_under(&f->b->pages, cells, &run->touched[c], run->last * column->size);
+    put_pages_under(run, c, run->last * column->size);
     cells += run->at * column->size;
     for (size_t i = run->from; i < run->to; i++) {
         const struct nl_segment *segment = &run->segments[i];

@@ -101,7 +101,29 @@ static void tells_the_need(void)
     CHECK(strstr(err.text, "3.000 MiB") && strstr(err.text, "about 14.43 MiB"));
 }
 
-CHECK_MAIN("memguard", {"counts touched memory", counts_touched_memory},
+/* Of the heap and of the kernel, and from one to the other; the end of an array is no array. */
+static void keeps_small_arrays_in_the_heap(void)
+{
+    static const size_t sizes[] = {1, 24, 4095, 4096, 4097, 3 * MIB};
+    for (size_t i = 0; i < CHECK_LENGTH(sizes); i++)
+        for (size_t k = i; k < CHECK_LENGTH(sizes); k++) {
+            char *pages = nl_pages(sizes[i]);
+            CHECK(!pages[0] && !pages[sizes[i] - 1]);
+            pages[0] = 1;
+            pages[sizes[i] - 1] = 2;
+            pages = nl_pages_grow(pages, sizes[i], sizes[k]);
+            CHECK_INT(pages[sizes[i] - 1], 2);
+            CHECK(i == 0 || pages[0] == 1);
+            CHECK(k == i || !pages[sizes[k] - 1]);
+            nl_pages_free(pages + sizes[k], 0);
+            nl_pages_free(pages, sizes[k]);
+        }
+    CHECK(!nl_pages(0));
+    nl_pages_free(NULL, 24);
+}
+
+CHECK_MAIN("memguard", {"keeps small arrays in the heap", keeps_small_arrays_in_the_heap},
+           {"counts touched memory", counts_touched_memory},
            {"grows without losing", grows_without_losing},
            {"stops what is over", stops_what_is_over},
            {"looks often when room is short", looks_often_when_room_is_short},
