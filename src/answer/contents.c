@@ -46,13 +46,25 @@ static bool are_sums(const struct nl_trace *trace)
            !nl_str_is(nl_trace_name(trace, trace->sample.unit[0]), "samples");
 }
 
+/* Of Intel PT: a line per call and return. */
+static bool are_branches(const struct nl_trace *trace)
+{
+    return trace->sample.rows && nl_str_is(nl_trace_name(trace, trace->sample.unit[0]), "branches");
+}
+
 struct nl_contents nl_contents_of(const struct nl_trace *trace)
 {
-    bool sums = are_sums(trace);
+    bool sums = are_sums(trace), branches = are_branches(trace);
     const struct kind kinds[] = {
         {nl_trace_timed(trace), "event", "events", NULL},
-        {trace->sample.rows, sums ? "call stack" : "CPU sample",
-         sums ? "call stacks" : "CPU samples", trace->sample.ts},
+        {trace->sample.rows,
+         sums       ? "call stack"
+         : branches ? "branch"
+                    : "CPU sample",
+         sums       ? "call stacks"
+         : branches ? "branches"
+                    : "CPU samples",
+         trace->sample.ts},
         {trace->call.rows, "function", "functions", NULL},
         {trace->node.rows, "node of a model", "nodes of a model", NULL},
         {trace->memory.rows, "memory event", "memory events", trace->memory.ts},

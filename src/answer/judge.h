@@ -23,8 +23,8 @@ struct nl_judged {
 /* Each says whether the profile is of its kind; then the verdict has a class and a sentence. */
 typedef bool nl_judge(struct nl_judged *judged);
 nl_judge nl_judge_hang, nl_judge_memory, nl_judge_counters, nl_judge_device, nl_judge_cpu,
-    nl_judge_sums, nl_judge_samples, nl_judge_layers, nl_judge_rates, nl_judge_energy,
-    nl_judge_nothing;
+    nl_judge_sums, nl_judge_samples, nl_judge_branches, nl_judge_layers, nl_judge_rates,
+    nl_judge_energy, nl_judge_nothing;
 /* Of a timeline with too few events to judge, asked by the judges of devices and of the CPU. */
 nl_judge nl_judge_few;
 

@@ -65,7 +65,8 @@ static bool judge_calls(struct nl_judged *judged)
 
 bool nl_judge_sums(struct nl_judged *judged)
 {
-    return nl_judge_samples(judged) || nl_judge_layers(judged) || judge_calls(judged);
+    return nl_judge_branches(judged) || nl_judge_samples(judged) || nl_judge_layers(judged) ||
+           judge_calls(judged);
 }
 
 /* ---- nothing ---- */

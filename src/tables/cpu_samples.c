@@ -307,6 +307,15 @@ static void name_sums(struct nl_result *result, const struct nl_trace *trace)
         result->title = "Functions by their own time (every call measured, none sampled)";
 }
 
+/* Of Intel PT: how often a function is left, by calls, returns and the like. */
+static void name_branches(struct nl_result *result, const struct nl_trace *trace)
+{
+    if (!trace->sample.rows || !nl_str_is(nl_trace_name(trace, trace->sample.unit[0]), "branches"))
+        return;
+    result->columns[SAMPLES_COLUMN].head = "branches";
+    result->title = "Functions by branches that leave them";
+}
+
 static struct nl_result *cpu_samples_run(const struct nl_trace *trace,
                                          const struct nl_analyze_options *options,
                                          struct nl_job *job, struct nl_err *err)
@@ -332,6 +341,7 @@ static struct nl_result *cpu_samples_run(const struct nl_trace *trace,
         work->result->note = "Events after the 64th are left out.";
     struct nl_result *result = work->result;
     name_sums(result, trace);
+    name_branches(result, trace);
     nl_scope_release(&work->scope);
     nl_free(work->functions);
     nl_lookup_release(&work->by_place);
