@@ -30,8 +30,13 @@ static bool judge_calls(struct nl_judged *judged)
     bool device = has_device_sums(judged->trace);
     if (!rows)
         return false;
+    struct nl_str top = nl_lookup_text(rows, 0, "name");
+    bool copies = nl_str_starts_nocase(top, "copy") || nl_str_starts_nocase(top, "[cuda memcpy") ||
+                  nl_str_starts_nocase(top, "memcpy");
     struct nl_buf *out = nl_tell_begin(judged);
-    nl_buf_text(out, device ? "Kernel sums: " : "CPU-only profile, sums per function: ");
+    nl_buf_text(out, !device  ? "CPU-only profile, sums per function: "
+                     : copies ? "Sums of device work: "
+                              : "Kernel sums: ");
     struct nl_str place = nl_lookup_text(rows, 0, "place");
     for (size_t row = 0; row < rows->rows && row < 3; row++) {
         struct nl_str name = nl_lookup_text(rows, row, "name");
@@ -48,14 +53,9 @@ static bool judge_calls(struct nl_judged *judged)
     }
     nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
-    struct nl_str first = nl_lookup_text(rows, 0, "name");
-    bool copies = nl_str_starts_nocase(first, "copy") ||
-                  nl_str_starts_nocase(first, "[cuda memcpy") ||
-                  nl_str_starts_nocase(first, "memcpy");
     judged->verdict->class = !device  ? NL_VERDICT_CPU_ONLY
                              : copies ? NL_VERDICT_COPY
                                       : NL_VERDICT_COMPUTE;
-    struct nl_str top = nl_lookup_text(rows, 0, "name");
     judged->verdict->culprit = device ? nl_keep_kernel(judged, top) : nl_keep_name(judged, top);
     out = nl_tell_begin(judged);
     nl_buf_text(out, "Sums only, no timeline: gaps, overlap and the CPU side are not in the file.");
