@@ -36,31 +36,110 @@ static void put_limits(struct nl_buf *out, const struct nl_result *rows, size_t 
         nl_tell_share(out, ", occupancy ", occupancy);
 }
 
+/* A kernel, whose rows are its grids. */
+struct measured {
+    size_t row; /* of its grid with most time; the number of rows: no kernel */
+    size_t grids;
+    int64_t ns;
+    bool alike; /* some have one grid: they differ in something else */
+};
+
+static bool same_kernel(const struct nl_result *rows, size_t a, size_t b)
+{
+    return nl_str_eq(nl_lookup_text(rows, a, "name"), nl_lookup_text(rows, b, "name"));
+}
+
+/* Of the grids of one kernel; of another one than `row` is the first of, none. */
+static struct measured sum_grids(const struct nl_result *rows, size_t row)
+{
+    struct measured sum = {.row = row};
+    struct nl_str grid = nl_lookup_text(rows, row, "grid");
+    for (size_t i = 0; i < rows->rows; i++) {
+        if (!same_kernel(rows, row, i))
+            continue;
+        if (i < row)
+            return (struct measured){.row = rows->rows};
+        int64_t ns = nl_lookup_i64(rows, i, "total_ns");
+        if (ns > nl_lookup_i64(rows, sum.row, "total_ns"))
+            sum.row = i;
+        nl_sum_add(&sum.ns, ns);
+        sum.alike |= sum.grids++ && nl_str_eq(nl_lookup_text(rows, i, "grid"), grid);
+    }
+    return sum;
+}
+
+/* The kernels that take most, the longest first; returns how many there are. */
+static size_t find_kernels(const struct nl_result *rows, struct measured kernels[NAMED])
+{
+    size_t count = 0;
+    for (size_t row = 0; row < rows->rows; row++) {
+        struct measured own = sum_grids(rows, row);
+        size_t at = count < NAMED ? count : NAMED;
+        if (own.row == rows->rows)
+            continue;
+        for (; at && kernels[at - 1].ns < own.ns; at--)
+            if (at < NAMED)
+                kernels[at] = kernels[at - 1];
+        if (at < NAMED)
+            kernels[at] = own;
+        count += count < NAMED;
+    }
+    return count;
+}
+
+static bool has_limits(const struct nl_result *rows, size_t row)
+{
+    struct nl_buf limits;
+    nl_buf_init(&limits, 1024);
+    put_limits(&limits, rows, row);
+    bool any = limits.len > 0;
+    nl_buf_release(&limits);
+    return any;
+}
+
+/* ", 134.2 ms of it with a grid of 2x5000x1: SM 23 % …". */
+static void put_grid(struct nl_buf *out, const struct nl_result *rows,
+                     const struct measured *kernel)
+{
+    struct nl_str grid = nl_lookup_text(rows, kernel->row, "grid");
+    if (kernel->grids > 1 && has_limits(rows, kernel->row)) {
+        nl_tell_time(out, ", ", nl_lookup_i64(rows, kernel->row, "total_ns"));
+        if (kernel->alike || !grid.len)
+            nl_buf_text(out, " of it in launches of one kind");
+        else
+            nl_buf_format(out, " of it with a grid of %.*s", (int)grid.len, grid.ptr);
+    }
+    put_limits(out, rows, kernel->row);
+    nl_buf_char(out, '.');
+}
+
 static bool tell_measured(struct nl_judged *judged)
 {
+    struct measured kernels[NAMED];
     const struct nl_result *rows = nl_judged_part(judged, "kernel_counters");
     int64_t whole = rows ? nl_lookup_sum(rows, "total_ns") : 0;
     bool starts_unknown =
         nl_lookup_i64(nl_judged_part(judged, "breakdown"), 0, "wall_ns") == NL_NULL_I64;
     if (!rows || !starts_unknown)
         return false;
-    struct nl_buf *out = nl_tell_begin(judged);
-    nl_tell_kernel(out, "Kernel counters: ", nl_lookup_text(rows, 0, "name"));
-    nl_tell_time(out, " takes ", nl_lookup_i64(rows, 0, "total_ns"));
-    nl_tell_time(out, " of ", whole);
-    nl_tell_ratio(out, " (", nl_lookup_i64(rows, 0, "total_ns"), whole);
-    nl_buf_text(out, ")");
-    put_limits(out, rows, 0);
-    nl_buf_char(out, '.');
-    nl_tell_end(judged, &judged->verdict->sentence);
-    judged->verdict->culprit = nl_keep_kernel(judged, nl_lookup_text(rows, 0, "name"));
-    for (size_t row = 1; row < rows->rows && row < NAMED; row++) {
-        out = nl_tell_begin(judged);
-        nl_tell_kernel(out, "", nl_lookup_text(rows, row, "name"));
-        nl_tell_time(out, ": ", nl_lookup_i64(rows, row, "total_ns"));
-        put_limits(out, rows, row);
-        nl_buf_char(out, '.');
-        nl_tell_note(judged);
+    size_t count = find_kernels(rows, kernels);
+    for (size_t i = 0; i < count; i++) {
+        struct nl_buf *out = nl_tell_begin(judged);
+        struct nl_str name = nl_lookup_text(rows, kernels[i].row, "name");
+        nl_tell_kernel(out, i ? "" : "Kernel counters: ", name);
+        nl_tell_time(out, i ? ": " : " takes ", kernels[i].ns);
+        if (!i) {
+            nl_tell_time(out, " of ", whole);
+            nl_tell_ratio(out, " (", kernels[i].ns, whole);
+            nl_buf_text(out, ")");
+        }
+        put_grid(out, rows, &kernels[i]);
+        if (i) {
+            nl_tell_note(judged);
+            continue;
+        }
+        nl_tell_end(judged, &judged->verdict->sentence);
+        judged->verdict->culprit = nl_keep_kernel(judged, name);
     }
     return true;
 }
