@@ -329,31 +329,44 @@ static bool judge_startup(struct cpu_case *it)
     return true;
 }
 
+/* The median leaves these out. */
+static bool is_warm_up(const struct nl_result *steps, size_t row)
+{
+    struct nl_str phase = nl_lookup_text(steps, row, "phase");
+    return nl_str_is(phase, "warm-up") || nl_str_is(phase, "compile");
+}
+
 /* One or a few steps far over the median: what the mean hides. */
 static void tell_outliers(struct cpu_case *it)
 {
     const struct nl_result *steps = nl_judged_part(it->judged, "steps");
     const struct nl_result *summary = nl_judged_part(it->judged, "step_summary");
     double median = summary ? nl_lookup_f64(summary, 0, "p50_ns") : 0;
-    size_t slow = 0, slowest = 0;
+    size_t slow[2] = {0}, slowest[2] = {0}; /* of the others, of warm-up */
     for (size_t row = 0; steps && median > 0 && row < steps->rows; row++) {
         int64_t ns = nl_lookup_i64(steps, row, "dur_ns");
-        slow += (double)ns > OUTLIER_MEDIANS * median;
-        if (ns > nl_lookup_i64(steps, slowest, "dur_ns"))
-            slowest = row;
+        bool warm = is_warm_up(steps, row);
+        if ((double)ns > OUTLIER_MEDIANS * median &&
+            (!slow[warm]++ || ns > nl_lookup_i64(steps, slowest[warm], "dur_ns")))
+            slowest[warm] = row;
     }
-    if (!slow || !steps)
+    if (!slow[0] && !slow[1])
         return;
     struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_tell_number(out, "Outliers: ", (int64_t)slow, "step takes", "steps take");
     bool excludes = nl_lookup_i64(summary, 0, "excluded_steps") > 0;
-    nl_tell_time(out,
-                 excludes ? " more than twice the median after warm-up, "
-                          : " more than twice the median of ",
-                 nl_sum_near(median));
-    nl_buf_format(out, "; the slowest, step %lld",
-                  (long long)nl_lookup_i64(steps, slowest, "index"));
-    nl_tell_time(out, ", takes ", nl_lookup_i64(steps, slowest, "dur_ns"));
+    size_t top = slowest[!slow[0]];
+    if (slow[0]) {
+        nl_tell_number(out, "Outliers: ", (int64_t)slow[0], "step takes", "steps take");
+        nl_tell_time(out,
+                     excludes ? " more than twice the median after warm-up, "
+                              : " more than twice the median of ",
+                     nl_sum_near(median));
+    }
+    nl_buf_format(out, slow[0] ? "; the slowest, step %lld," : "Warm-up: step %lld",
+                  (long long)nl_lookup_i64(steps, top, "index"));
+    nl_tell_time(out, " takes ", nl_lookup_i64(steps, top, "dur_ns"));
+    if (!slow[0])
+        nl_tell_time(out, ", the median after it is ", nl_sum_near(median));
     nl_buf_char(out, '.');
     nl_tell_note(it->judged);
 }

@@ -245,6 +245,21 @@ static void outliers(void)
                 {"step_summary", "p50_ns excluded_steps\n10000000.0 1\n"}),
          SAYS "a 3.000 ms (100 %, 1 call).\nculprit: a\nOutliers: 2 steps take more than twice the "
               "median after warm-up, 10.00 ms; the slowest, step 6, takes 40.00 ms.\n");
+#define PHASES "index start_ns dur_ns phase\n"
+    says("only warm-up, the slowest of it",
+         TABLES(OPS,
+                {"steps", PHASES "0 0 30000000 warm-up\n1 0 40000000 compile\n"
+                                 "2 0 9000000 steady\n3 0 20000000 steady\n"},
+                {"step_summary", "p50_ns excluded_steps\n10000000.0 2\n"}),
+         SAYS "a 3.000 ms (100 %, 1 call).\nculprit: a\nWarm-up: step 1 takes 40.00 ms, the median "
+              "after it is 10.00 ms.\n");
+    says("warm-up is no outlier",
+         TABLES(OPS,
+                {"steps", PHASES "0 0 30000000 warm-up\n1 0 9000000 steady\n"
+                                 "2 0 20000001 steady\n3 0 10000000 steady\n"},
+                {"step_summary", "p50_ns excluded_steps\n10000000.0 1\n"}),
+         SAYS "a 3.000 ms (100 %, 1 call).\nculprit: a\nOutliers: 1 step takes more than twice the "
+              "median after warm-up, 10.00 ms; the slowest, step 2, takes 20.00 ms.\n");
     says("no summary", TABLES(OPS, {"steps", "index start_ns dur_ns\n5 0 30000000\n"}),
          SAYS "a 3.000 ms (100 %, 1 call).\nculprit: a\n");
     says("no median",
