@@ -229,8 +229,8 @@ static size_t places_of(struct diff_side *const *captures, size_t count, struct 
     return sum;
 }
 
-/* What all sampled: of several events the one that stands first in all. The texts
- * are the first capture's. */
+/* What all sampled: of several events the one that stands first in all, of memory the bytes before
+ * the objects. The texts are the first capture's. */
 static bool find_event(struct diff_side *const *captures, size_t count)
 {
     const struct nl_result *first = captures[0]->functions;
@@ -240,7 +240,9 @@ static bool find_event(struct diff_side *const *captures, size_t count)
         struct nl_str own = nl_lookup_text(first, row, "event"),
                       its = nl_lookup_text(first, row, "unit");
         size_t sum = places_of(captures, count, own, its);
-        if (sum > best || sum == SIZE_MAX || (sum == best && nl_str_order(own, event) >= 0))
+        bool bytes = nl_str_is(its, "bytes"), had = nl_str_is(unit, "bytes");
+        bool later = sum > best || (sum == best && nl_str_order(own, event) >= 0);
+        if (sum == SIZE_MAX || (bytes == had ? later : had))
             continue;
         best = sum;
         event = own;
