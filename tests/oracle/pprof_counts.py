@@ -8,6 +8,7 @@ Every profile of ../shared/samples/pprof and of tests/corpus/pprof that is whole
 import collections
 import glob
 import gzip
+import math
 import os
 import re
 import struct
@@ -89,6 +90,16 @@ def binary(data):
             out[key][1] += weight
 
 
+def scaled(head, count, size):
+    """A sampled heap's objects and bytes as pprof estimates them (profile/legacy_profile.go: scaleHeapSample)."""
+    kind = re.search(r"@ (heap_v2|heapz_v2|heap)/(\d+)", head)
+    rate = int(kind[2]) // (2 if kind[1] == "heap" else 1) if kind else 0
+    if rate <= 1 or not count or not size:
+        return [count, size]
+    scale = 1 / (1 - math.exp(-(size / count) / rate))
+    return [int(count * scale), int(size * scale)]
+
+
 def text(data):
     out = collections.defaultdict(lambda: [0, 0])
     heap = data.startswith(b"heap")
@@ -98,6 +109,8 @@ def text(data):
         numbers = [int(n) for n in re.findall(r"\d+", line.split("@")[0])]
         if "@" not in line or line.startswith("#") or len(numbers) != (4 if heap else 1 if count else 2):
             continue
+        if heap:
+            numbers = scaled(lines[0], *numbers[:2]) + scaled(lines[0], *numbers[2:])
         keys = ((("inuse_objects", "count"), ("inuse_space", "bytes"), ("alloc_objects", "count"),
                  ("alloc_space", "bytes")) if heap else
                 ((count, "count"),) if count else (("delay", "cycles"), ("contentions", "count")))
@@ -149,9 +162,9 @@ def paths_of(data):
         for address, calls in here.items():
             names.setdefault(address, calls)
             names.setdefault(hex(int(address, 16) + 1), calls)  # the stack has where the call returns to
-    for weight, stack in re.findall(r"^\s*(\d+)(?:: \d+ \[\d+: \d+\])? @ (.*)", text_of, re.M):
+    for weight, size, stack in re.findall(r"^\s*(\d+)(?:: (\d+) \[\d+: \d+\])? @ (.*)", text_of, re.M):
         frames = [n for a in stack.split() for n in names.get(a, [a])]
-        found[";".join(reversed(frames))] += int(weight)
+        found[";".join(reversed(frames))] += scaled(text_of.split("\n")[0], int(weight), int(size or 0))[0]
     return found
 
 
@@ -199,6 +212,12 @@ def main():
                 want = dict(paths_of(file.read()))
             check.rows(os.path.basename(path) + " call paths", want,
                        dict(tool.sql(path, PATHS % EVENTS[os.path.basename(path)])))
+    for path in paths:  # what pprof itself made of a heap that was sampled
+        if path.endswith("cppbench.heap"):
+            want = expected(path + ".string")
+            check.rows("cppbench.heap, by pprof", {k: tuple(want[k, u]) for k, u in (("objects", "count"), ("space", "bytes"))},
+                       {e[6:]: (n, w) for e, n, w in tool.sql(path, "SELECT event, count(*), sum(weight) FROM samples "
+                                                              "WHERE event LIKE 'inuse%' GROUP BY 1")})
     for name in ("modern.pb", "repeated.pb"):
         path = os.path.join(corpus, name)
         with open(path, "rb") as file:

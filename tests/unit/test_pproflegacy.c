@@ -195,6 +195,18 @@ static const struct {
      "0x20;0x10 inuse_objects=1 count|0x20;0x10 inuse_space=4096 bytes|"
      "0x30 alloc_objects=3 count|0x30 alloc_space=6000 bytes|0x30 inuse_objects=2 count|"
      "0x30 inuse_space=5120 bytes|0x40 alloc_objects=7 count|0x40 alloc_space=8 bytes"},
+    /* 4 KiB of 8 KiB sampled each: of 1 - exp(-1/2) */
+    {"heap profile: 3: 9216 [5: 11000] @ heap_v2/8192\n"
+     "  10: 40960 [20: 81920] @ 0x10\n 2: 0 [ 0: 8] @ 0x30\n",
+     "0x10 alloc_objects=50 count|0x10 alloc_space=208199 bytes|0x10 inuse_objects=25 count|"
+     "0x10 inuse_space=104099 bytes|0x30 alloc_space=8 bytes|0x30 inuse_objects=2 count"},
+    {"heap profile: 3: 9216 [5: 11000] @ heap/16384\n 10: 40960 [0: 0] @ 0x10\n",
+     "0x10 inuse_objects=25 count|0x10 inuse_space=104099 bytes"},
+    {"heap profile: 3: 9216 [5: 11000] @ heapz_v2/1\n 10: 40960 [0: 0] @ 0x10\n",
+     "0x10 inuse_objects=10 count|0x10 inuse_space=40960 bytes"},
+    {"heap profile: 1: 1 [0: 0] @ heapz_v2/1000000000000000\n 100000: 100000 [0: 0] @ 0x10\n"
+     " 0: 0 [1: 8] @ 0x20\n",
+     "0x20 alloc_objects=125099989649180 count|0x20 alloc_space=1000799917193443 bytes"},
     {"--- contentionz 1 ---\ncycles/second=1000000000\n14 2 @ 0xa 0xB\n15 @ 0xc\n",
      "0xb;0xa contentions=2 count|0xb;0xa delay=14 cycles"},
     {"--- mutex:\ncycles/second=1000000000\n14 1 @ 0xa\n",

@@ -7,11 +7,14 @@
  *
  * Text profiles say "heap profile: …", "--- contentionz …" or "goroutine profile: …", then a line
  * per stack: numbers, '@', addresses; then the maps. Go writes the symbols of the addresses below
- * each stack. Values are kept as recorded: what was sampled is not scaled up.
+ * each stack. Heap profiles that were sampled are scaled up to all allocations, as pprof does it:
+ * small ones are seen less often, so that shares of what was sampled blame the large ones. Waits
+ * for locks are kept as recorded.
  */
 #include "ingest/pprof/pprof.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/hex.h"
@@ -44,6 +47,7 @@ struct legacy {
     uint64_t *stack;
     size_t depth, cap;
     uint64_t bad;
+    uint64_t heap_rate; /* bytes between two samples of allocations; 0: every one was recorded */
     bool cut;
 };
 
@@ -383,6 +387,40 @@ static void take_addresses(struct legacy *l, struct nl_str line)
     }
 }
 
+/* "heap profile: … @ heap_v2/524288": tcmalloc, jemalloc; "@ heap/1048576": Go, twice its rate.
+ * Other words (heapprofile, growthz) are of profiles that hold all. */
+static uint64_t heap_rate(struct nl_str head)
+{
+    static const struct {
+        const char *mark;
+        unsigned per;
+    } marks[] = {{"@ heap_v2/", 1}, {"@ heapz_v2/", 1}, {"@ heap/", 2}};
+    uint64_t rate = 0;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        ptrdiff_t at = nl_str_find_nocase(head, marks[i].mark);
+        if (at < 0)
+            continue;
+        size_t skip = (size_t)at + strlen(marks[i].mark);
+        struct nl_str rest = {head.ptr + skip, head.len - skip};
+        if (take_number(&rest, 10, &rate))
+            return rate / marks[i].per;
+    }
+    return 0;
+}
+
+/* Of allocations of `bytes` / `count` each, 1 - exp(-size / rate) are sampled (pprof,
+ * profile/legacy_profile.go: scaleHeapSample). */
+static void scale_up(uint64_t rate, uint64_t *count, uint64_t *bytes)
+{
+    if (rate <= 1 || !*count || !*bytes)
+        return;
+    /* in the order of pprof's formula, so that sums are the same to the byte */
+    double scale = 1 / (1 - exp(-((double)*bytes / (double)*count) / (double)rate));
+    double all[] = {(double)*count * scale, (double)*bytes * scale};
+    *count = all[0] < (double)INT64_MAX ? (uint64_t)all[0] : UINT64_MAX;
+    *bytes = all[1] < (double)INT64_MAX ? (uint64_t)all[1] : UINT64_MAX;
+}
+
 /* "3: 9216 [5: 11000] @ 0x1 0x2" */
 static bool heap_line(struct legacy *l, struct nl_str line)
 {
@@ -395,6 +433,8 @@ static bool heap_line(struct legacy *l, struct nl_str line)
         !take_number(&line, 10, &value[3]) || !take_char(&line, ']') || !take_char(&line, '@'))
         return false;
     take_addresses(l, line);
+    scale_up(l->heap_rate, &value[0], &value[1]);
+    scale_up(l->heap_rate, &value[2], &value[3]);
     uint32_t stack = add_stack(l);
     for (unsigned i = 0; i < 4; i++)
         add_sample(l, stack, events[i], i & 1 ? "bytes" : "count", value[i]);
@@ -445,13 +485,17 @@ static void load_text(struct legacy *l)
     l->at = start;
     if (!next_line(l, &head))
         return;
-    bool all = nl_str_starts(head, "goroutine") || nl_str_starts(head, "threadcreate");
+    bool all = nl_str_starts(head, "goroutine") || nl_str_starts(head, "threadcreate") ||
+               nl_str_starts(head, "heap profile:");
+    l->heap_rate = nl_str_starts(head, "heap profile:") ? heap_rate(head) : 0;
     while (!cpuprofile_stopped(l->profile) && next_line(l, &line)) {
         bool stack = sample_line(l, head, line);
         bool value =
             !stack && memchr(line.ptr, '@', line.len) && line.len && digit_of(line.ptr[0]) < 10;
         l->bad += value;
     }
+    cpuprofile_cover(l->profile, "values scaled up to all allocations", l->heap_rate > 1,
+                     "the profiler sampled a part of them");
     cpuprofile_cover(l->profile, "values as sampled, not scaled up", !all,
                      "the profiler recorded a part of all events");
 }
