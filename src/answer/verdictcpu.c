@@ -71,9 +71,8 @@ static const struct {
 
 typedef bool cpu_filter(const struct cpu_case *it, const struct nl_result *rows, size_t row);
 
-/* Of the rows that pass, that with the nth most self time, counted from 0; of rows that take
- * equally long the first in the table comes first. The number of rows where there are not so
- * many. */
+/* Of the rows that pass, that with the nth most self time, counted from 0; of equal ones the first
+ * in the table comes first. The number of rows where there are not so many. */
 static size_t nth_row(const struct cpu_case *it, const struct nl_result *rows, size_t nth,
                       cpu_filter *passes)
 {
@@ -220,18 +219,19 @@ static bool judge_waiting(struct cpu_case *it)
     if (nl_lookup_text(it->rows, top, "bound").len || !nl_is_wait_name(name) ||
         (double)self < MIN_MAIN_SHARE * (double)it->whole)
         return false;
-    int64_t whole =
-        self <= it->span ? it->span : it->whole; /* of several threads: of all they take */
+    bool several = self > it->span; /* threads: of all they take */
+    int64_t whole = several ? it->whole : it->span;
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_unseen_launched(it->judged, out);
     uint32_t id = nl_dict_find(&it->judged->trace->names, name);
     int64_t busy = nl_others_work(it->judged->trace, &it->judged->options->window, id);
     bool others = busy > self / 2;
     nl_tell_time(out,
-                 others ? "Waiting: one thread does nothing for "
-                        : "Waiting: the program does nothing for ",
+                 several  ? "Waiting: threads do nothing for "
+                 : others ? "Waiting: one thread does nothing for "
+                          : "Waiting: the program does nothing for ",
                  self);
-    nl_tell_time(out, " of ", whole);
+    nl_tell_time(out, several ? " of all threads' " : " of ", whole);
     nl_tell_ratio(out, " (", self, whole);
     nl_tell_name(out, "), in ", name);
     nl_tell_number(out, " (", nl_lookup_i64(it->rows, top, "count"), "call)", "calls)");

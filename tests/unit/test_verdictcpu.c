@@ -147,7 +147,8 @@ static void waiting(void)
          WAITS "100.0 ms of 100.0 ms (100 %), in time.sleep (1 call).\nculprit: time.sleep\n");
     says("of more than one thread",
          TABLES({"ops", ROWS "time.sleep op 100000001 0 1 0.5 -\na op 99999999 0 1 0.5 -\n"}),
-         WAITS "100.0 ms of 200.0 ms (50 %), in time.sleep (1 call)…");
+         "idle: Waiting: threads do nothing for 100.0 ms of all threads' 200.0 ms (50 %), in "
+         "time.sleep (1 call)…");
     says("calls were left out",
          TABLES({"ops", ROWS "time.sleep op 5000000 0 3 0.5 at+least\na op 3000000 0 1 0.3 -\n"}),
          SAYS "time.sleep at least…");
