@@ -19,6 +19,7 @@ import selectors
 import shutil
 import signal
 import socket
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,16 @@ def is_brief():
     if found:
         sys.argv.remove("--brief")
     return found
+
+
+def by_source(names):
+    """{name: as its source has it} of names that linkers use, by c++filt of binutils; others are as they were."""
+    known = {name: name for name in names}
+    mangled = sorted(name for name in known if name and re.match("__?[ZR]", name))
+    if mangled:
+        done = subprocess.run(["c++filt", "-i"], input="\n".join(mangled), stdout=subprocess.PIPE, check=True, universal_newlines=True)
+        known.update(zip(mangled, done.stdout.splitlines()))
+    return known
 
 
 class Tally:

@@ -13,7 +13,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from harness import ROOT, Tally, neurolens  # noqa: E402
+from harness import ROOT, Tally, by_source, neurolens  # noqa: E402
 
 SAMPLES = os.path.join(ROOT, "..", "shared", "samples", "chrome")
 
@@ -87,8 +87,11 @@ def compare(tally, path):
     data = read(path)
     if data is None:
         return
-    expected = collections.Counter(sampled(data))
-    expected.update(profiles(data["traceEvents"]))
+    told = collections.Counter(sampled(data))
+    told.update(profiles(data["traceEvents"]))
+    names, expected = by_source({frame for _, stack in told for frame in stack}), collections.Counter()
+    for (ts, stack), count in told.items():
+        expected[ts, tuple(names[frame] for frame in stack)] += count
     result = neurolens(["sql", path, "--no-cache", "--format", "json", QUERY], timeout=120)
     if result.status != 0:
         tally.fail(name, result.describe())

@@ -11,7 +11,7 @@ import re
 import sys
 from decimal import Decimal
 
-from oracle import ROOT, SHARED, Checker, Neurolens
+from oracle import ROOT, SHARED, Checker, Neurolens, harness
 
 HEADER = re.compile(r"^\s*(\S.*?)\s+(\d+)(?:/(\d+))?\s+(?:\[(\d+)\]\s+)?(?:(\d+\.\d+):\s+)?"
                     r"(?:(\d+)\s+)?([^\s\d]\S*):(?:\s+(.*))?$")
@@ -71,10 +71,11 @@ def check_file(check, tool, path):
     got = list(tool.run("sql", path, query, "--absolute", "--format", "json")["result"]["rows"][0])
     check.equal(name + " samples, weights, times, threads", want, got)
     paths, leaves = set(), {}
+    names = harness.by_source({frame[0] for sample in samples for frame in sample[3]})
     for sample in samples:
         stack = tuple(reversed(sample[3]))
         paths.update(stack[:i + 1] for i in range(len(stack)))
-        key = stack[-1] if stack else (None, None)
+        key = (names[stack[-1][0]],) + tuple(stack[-1][1:]) if stack else (None, None)
         leaves[key] = leaves.get(key, 0) + sample[1]
     check.equal(name + " stacks", len(paths), tool.sql(path, "SELECT count(*) FROM stacks")[0][0])
     got = tool.sql(path, "SELECT k.name, k.module, sum(weight) FROM samples s LEFT JOIN stacks k "

@@ -15,7 +15,7 @@ import os
 import re
 import sys
 
-from oracle import ROOT, SHARED, Checker, Neurolens, shared_or_leave
+from oracle import ROOT, SHARED, Checker, Neurolens, harness, shared_or_leave
 
 BYTES = [1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1]
 
@@ -125,6 +125,8 @@ def check_nccl_lines(check, tool, path):
         elif event.get("type") == "KERNEL":
             kernels.append((event["name"], ns(event), event["deviceId"], int(event["stream"], 16),
                             event["extCorrId"] in launches))
+    names = harness.by_source({kernel[0] for kernel in kernels})
+    kernels = [(names[kernel[0]],) + kernel[1:] for kernel in kernels]
     got = rows(tool, path, "SELECT name, count(*), sum(dur) FROM slices WHERE kind <> 'kernel' GROUP BY 1")
     if "coll_perf" not in lines[0]:
         check.rows(name + " events", {k: tuple(v) for k, v in want.items()}, {r[0]: tuple(r[1:]) for r in got})
