@@ -248,6 +248,9 @@ static bool is_unnamed(const struct nl_result *rows)
     return true;
 }
 
+#define BUSY_COUNTERS     4      /* of the words below */
+#define MAX_UNUSED_MEMORY 0.0025 /* 200 of 81559 MiB: a CUDA context alone takes more */
+
 /* By what a reader asks first. */
 static int interest(struct nl_str name)
 {
@@ -318,6 +321,82 @@ static void put_counters(struct nl_buf *out, const struct nl_result *rows, size_
     nl_free(said);
 }
 
+/* The counter that says how busy devices are: the one that a reader asks for first. */
+static struct nl_str busy_counter(const struct nl_result *rows)
+{
+    size_t best = rows->rows;
+    for (size_t row = 0; row < rows->rows; row++) {
+        int asked = interest(nl_lookup_text(rows, row, "name"));
+        if (asked < BUSY_COUNTERS &&
+            (best == rows->rows || asked < interest(nl_lookup_text(rows, best, "name"))))
+            best = row;
+    }
+    return best < rows->rows ? nl_lookup_text(rows, best, "name") : (struct nl_str){0};
+}
+
+/* Devices on which nothing ran, if all their values say so. */
+static void note_no_work(struct nl_judged *judged, const struct nl_result *rows, struct nl_str busy)
+{
+    size_t devices = 0, idle = 0;
+    for (size_t row = 0; row < rows->rows; row++)
+        if (nl_str_eq(nl_lookup_text(rows, row, "name"), busy)) {
+            devices++;
+            idle += nl_lookup_f64(rows, row, "max") == 0;
+        }
+    if (!idle)
+        return;
+    struct nl_buf *out = nl_tell_begin(judged);
+    if (devices == 1)
+        nl_buf_text(out, "The device had no work");
+    else if (idle == devices)
+        nl_buf_format(out, "None of %zu devices had work", devices);
+    else
+        nl_buf_format(out, "%zu of %zu devices had no work", idle, devices);
+    nl_tell_name(out, ": ", busy);
+    nl_buf_text(out, idle == devices ? " is 0 in all values." : " is 0 in all their values.");
+    nl_tell_note(judged);
+}
+
+/* A row of memory.used; its device's memory, 0: not recorded. */
+static double memory_of(const struct nl_result *rows, size_t row)
+{
+    if (nl_str_is(nl_lookup_text(rows, row, "name"), "memory.used"))
+        for (size_t other = 0; other < rows->rows; other++)
+            if (nl_str_is(nl_lookup_text(rows, other, "name"), "memory.total") &&
+                nl_lookup_i64(rows, other, "device") == nl_lookup_i64(rows, row, "device"))
+                return nl_lookup_f64(rows, other, "min");
+    return 0;
+}
+
+/* Without a program a driver has some memory of a device in use, and little. */
+static void note_no_program(struct nl_judged *judged, const struct nl_result *rows)
+{
+    size_t devices = 0;
+    double used = 0, whole = 0;
+    for (size_t row = 0; row < rows->rows; row++) {
+        double memory = memory_of(rows, row), most = nl_lookup_f64(rows, row, "max");
+        if (!(memory > 0))
+            continue;
+        if (!(most <= MAX_UNUSED_MEMORY * memory))
+            return;
+        if (!devices++ || most > used) {
+            used = most;
+            whole = memory;
+        }
+    }
+    if (!devices)
+        return;
+    struct nl_buf *out = nl_tell_begin(judged);
+    if (devices == 1)
+        nl_buf_text(out, "No program seems to use the device");
+    else
+        nl_buf_format(out, "No program seems to use any of %zu devices", devices);
+    put_number(out, ": memory.used is at most ", used);
+    put_number(out, " of ", whole);
+    nl_buf_char(out, '.');
+    nl_tell_note(judged);
+}
+
 static bool tell_telemetry(struct nl_judged *judged)
 {
     const struct nl_trace *trace = judged->trace;
@@ -342,6 +421,11 @@ static bool tell_telemetry(struct nl_judged *judged)
     }
     nl_buf_char(out, '.');
     nl_tell_end(judged, &judged->verdict->sentence);
+    struct nl_str busy = busy_counter(rows);
+    if (busy.len)
+        note_no_work(judged, rows, busy);
+    else
+        note_no_program(judged, rows);
     return true;
 }
 
