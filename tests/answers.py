@@ -1316,6 +1316,8 @@ def several(folder):
     later, latest = written("several_c.json", 5000000), written("several_d.json", 9000000)
     told = note(first, later, latest)
     check("3 captures of one device" in told and "repetitions, not devices" in told, "captures of one device are told", told)
+    told = note(first, latest, later)
+    check("3 captures of one device" in told, "and counted in whatever order they are given", told)
     ranks = [written("several_0.json", 0, 0), written("several_1.json", 500, 1)]
     check("captures of one" not in note(*ranks) and "more than once" not in note(*ranks), "ranks are no captures", note(*ranks))
     apart = [written("several_2.json", 0, 0), written("several_3.json", 3 * 3600 * 1000000, 1)]

@@ -3,6 +3,7 @@
  * that one is there twice, that they are captures of one device one after the other, or that they
  * are hardly of one run. Numbers over all of them mislead then.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "answer/judge.h"
@@ -19,6 +20,7 @@
 struct span {
     int64_t start, end;
     int64_t rank; /* of a device: of the processes that used it, the last; NL_NULL_I64 unknown */
+    uint32_t device;
 };
 
 static int64_t coverage_of(const struct nl_trace *trace, const char *item)
@@ -35,7 +37,7 @@ static bool lane_span(const struct nl_trace *trace, uint32_t lane, struct span *
     uint32_t first = trace->lane.first[lane], end = first + trace->lane.count[lane];
     if (first == end)
         return false;
-    *span = (struct span){trace->slice.ts[first], trace->slice.ts[first], NL_NULL_I64};
+    *span = (struct span){trace->slice.ts[first], trace->slice.ts[first], NL_NULL_I64, NL_NULL_ROW};
     for (uint32_t row = first; row < end && !trace->slice.depth[row]; row++) {
         int64_t stop = nl_slice_end(trace, row);
         span->end = stop > span->end ? stop : span->end;
@@ -48,7 +50,7 @@ static struct span *device_spans(const struct nl_trace *trace)
 {
     struct span *spans = nl_alloc(((size_t)trace->device.rows + 1) * sizeof *spans), one;
     for (uint32_t i = 0; i <= trace->device.rows; i++)
-        spans[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64};
+        spans[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64, i};
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         uint32_t device = trace->lane.device[lane];
         if (device == NL_NULL_ROW || trace->lane.kind[lane] != NL_LANE_STREAM ||
@@ -75,22 +77,31 @@ struct captures {
     struct span all;
 };
 
-/* The device that most files hold, one after the other; count 0 or 1: there is none. */
-static struct captures find_captures(const struct nl_trace *trace, const struct span *spans)
+static int by_start(const void *left, const void *right)
 {
+    const struct span *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->device < b->device ? -1 : a->device > b->device;
+}
+
+/* The device that most files hold, one after the other, in whatever order they are given; count 0
+ * or 1: there is none. Sorts the spans by their start: devices without work come last. */
+static struct captures find_captures(const struct nl_trace *trace, struct span *spans)
+{
+    uint32_t count = trace->device.rows < UINT16_MAX ? trace->device.rows : UINT16_MAX;
     struct captures best = {0};
-    for (uint32_t a = 0; a < trace->device.rows && a < UINT16_MAX; a++) {
-        struct captures these = {a, 1, spans[a]};
-        for (uint32_t b = a + 1; b < trace->device.rows && spans[a].start <= spans[a].end; b++) {
-            bool apart = spans[b].start >= these.all.end || spans[b].end <= these.all.start;
-            if (!same_device(trace, a, b) || spans[a].rank != spans[b].rank ||
-                spans[b].start > spans[b].end || !apart)
+    qsort(spans, trace->device.rows, sizeof *spans, by_start);
+    for (uint32_t a = 0; a < count && spans[a].start <= spans[a].end; a++) {
+        struct captures these = {spans[a].device, 1, spans[a]};
+        for (uint32_t b = a + 1; b < count && spans[b].start <= spans[b].end; b++) {
+            if (!same_device(trace, spans[a].device, spans[b].device) ||
+                spans[a].rank != spans[b].rank || spans[b].start < these.all.end)
                 continue;
             these.count++;
-            these.all.start = spans[b].start < these.all.start ? spans[b].start : these.all.start;
-            these.all.end = spans[b].end > these.all.end ? spans[b].end : these.all.end;
+            these.all.end = spans[b].end;
         }
-        if (spans[a].start <= spans[a].end && these.count > best.count)
+        if (these.count > best.count)
             best = these;
     }
     return best;
@@ -118,9 +129,9 @@ static void tell_captures(struct nl_judged *judged, const struct captures *these
         nl_buf_format(out, ", GPU %lld", (long long)ordinal);
     nl_tell_time(out, ", one after the other over ",
                  nl_sum_near((double)these->all.end - (double)these->all.start));
-    nl_buf_text(out,
-                ": repetitions, not devices. Numbers are of the one that loses most; compare them "
-                "with diff, or look at one file.");
+    nl_buf_text(
+        out, ": repetitions, not devices. The verdict is about one of them, each finding about the "
+             "one that loses most by it: compare them with diff, or look at one file.");
     nl_tell_note(judged);
 }
 
@@ -139,7 +150,7 @@ static int64_t first_moments_apart(const struct nl_trace *trace)
     struct span *sources = nl_alloc(((size_t)trace->source.rows + 1) * sizeof *sources), one;
     int64_t least = INT64_MAX, most = INT64_MIN;
     for (uint32_t i = 0; i <= trace->source.rows; i++)
-        sources[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64};
+        sources[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64, NL_NULL_ROW};
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         uint32_t process = trace->lane.process[lane];
         uint32_t source = process == NL_NULL_ROW ? NL_NULL_ROW : trace->process.source[process];
