@@ -7,6 +7,8 @@
 #include "base/chars.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "tables/lookup.h"
+#include "tables/resultcells.h"
 
 #define MAX_ROWS 4096 /* larger tables are left as they are */
 
@@ -119,6 +121,42 @@ void nl_alikerows_init(struct nl_alikerows *alike, const struct nl_result *resul
     for (size_t row = 0; row < result->rows; row++)
         merge_row(alike, result, skip, sums, result->cells + row * result->column_count);
     order(alike, sums[0]);
+}
+
+/* The sum of a column over the devices with that label, and how many have it. */
+static int64_t sum_of_label(const struct nl_result *devices, const char *column, int64_t rank,
+                            int64_t device, size_t *count)
+{
+    int64_t sum = 0;
+    *count = 0;
+    for (size_t row = 0; row < devices->rows; row++) {
+        int64_t ns = nl_lookup_i64(devices, row, column);
+        if (nl_lookup_i64(devices, row, "rank") != rank ||
+            nl_lookup_i64(devices, row, "device") != device || ns == NL_NULL_I64)
+            continue;
+        nl_sum_add(&sum, ns);
+        ++*count;
+    }
+    return sum;
+}
+
+void nl_alikerows_share(struct nl_alikerows *alike, const struct nl_result *devices)
+{
+    static const struct {
+        const char *share, *whole;
+    } of[] = {{"wall_share", "wall_ns"}, {"idle_share", "idle_ns"}};
+    struct nl_result *shown = &alike->shown;
+    for (size_t i = 0; alike->made && devices && i < sizeof of / sizeof of[0]; i++) {
+        ptrdiff_t column = nl_lookup_column(shown, of[i].share);
+        for (size_t row = 0; column >= 0 && row < shown->rows; row++) {
+            size_t count;
+            int64_t whole = sum_of_label(devices, of[i].whole, nl_lookup_i64(shown, row, "rank"),
+                                         nl_lookup_i64(shown, row, "device"), &count);
+            if (count > 1)
+                shown->cells[row * shown->column_count + (size_t)column] =
+                    nl_cell_share(nl_lookup_i64(shown, row, "total_ns"), whole);
+        }
+    }
 }
 
 void nl_alikerows_release(struct nl_alikerows *alike)

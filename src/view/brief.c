@@ -262,6 +262,7 @@ static void put_table(struct brief *brief, const struct nl_result *table, size_t
     bool *skip = nl_zalloc((table->column_count + 1) * sizeof *skip);
     const char *shares = mark_columns(table, skip);
     nl_alikerows_init(&alike, table, skip);
+    nl_alikerows_share(&alike, nl_report_result(brief->report, "breakdown"));
     const struct nl_result *result = &alike.shown;
     rows = rows < result->rows ? rows : result->rows;
     if (!alike.made)

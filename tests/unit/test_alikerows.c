@@ -2,6 +2,7 @@
  * column that tells them apart. */
 #include "view/alikerows.h"
 #include "check.h"
+#include "tables/resultcells.h"
 
 static const struct nl_result_column columns[] = {{"class", NULL, NL_MEANS_TEXT},
                                                   {"activity", NULL, NL_MEANS_TEXT},
@@ -63,6 +64,40 @@ static void keeps_apart(void)
     nl_result_free(other);
 }
 
+/* Captures of one device have one label: what is added up over them is a share of them all. */
+static void shares_of_captures(void)
+{
+    static const struct nl_result_column of[] = {{"rank", NULL, NL_MEANS_INTEGER},
+                                                 {"device", NULL, NL_MEANS_INTEGER},
+                                                 {"total_ns", NULL, NL_MEANS_NS},
+                                                 {"wall_share", NULL, NL_MEANS_SHARE}},
+                                         walls[] = {{"rank", NULL, NL_MEANS_INTEGER},
+                                                    {"device", NULL, NL_MEANS_INTEGER},
+                                                    {"wall_ns", NULL, NL_MEANS_NS}};
+    static const int64_t rows[][3] = {{0, 90, 100}, {0, 60, 100}, {1, 30, 40}}; /* device, of it */
+    bool none[4] = {false};
+    struct nl_result *causes = nl_result_new("idle_causes", "What the CPU did", of, 4),
+                     *devices = nl_result_new("breakdown", "Devices", walls, 3);
+    for (size_t i = 0; i < CHECK_LENGTH(rows); i++) {
+        struct nl_cell *row = nl_result_row(causes), *device = nl_result_row(devices);
+        row[1] = device[1] = nl_cell_i64(rows[i][0]);
+        row[2] = nl_cell_i64(rows[i][1]);
+        row[3] = nl_cell_share(rows[i][1], rows[i][2]);
+        device[2] = nl_cell_i64(rows[i][2]);
+    }
+    struct nl_alikerows alike;
+    nl_alikerows_init(&alike, causes, none);
+    nl_alikerows_share(&alike, devices);
+    CHECK_INT((int64_t)alike.shown.rows, 2);
+    CHECK_INT(nl_result_cell(&alike.shown, 0, 2)->i64, 150);
+    CHECK(nl_result_cell(&alike.shown, 0, 3)->f64 == 0.75); /* not 1.5 */
+    CHECK(nl_result_cell(&alike.shown, 1, 3)->f64 == 0.75);
+    nl_alikerows_share(&alike, NULL);
+    nl_alikerows_release(&alike);
+    nl_result_free(causes);
+    nl_result_free(devices);
+}
+
 /* all_reduce and AllReduce are one word to a reader; numbers tell nothing apart. */
 static void takes_in_columns(void)
 {
@@ -93,4 +128,6 @@ static void takes_in_columns(void)
 }
 
 CHECK_MAIN("alikerows", {"columns that tell rows apart are taken in", takes_in_columns},
-           {"rows that look alike add up", adds_up}, {"rows that are told apart stay", keeps_apart})
+           {"rows that look alike add up", adds_up},
+           {"shares of captures are of all captures", shares_of_captures},
+           {"rows that are told apart stay", keeps_apart})
