@@ -299,6 +299,7 @@ static void say_verdict(struct diff_doc *doc, struct nl_buf *text, const struct 
             nl_buf_format(text, "; %s", s->reason);
     }
     nl_buf_char(text, '.');
+    diff_put_whole_steps(doc, text);
     diff_put_memory(doc, text, counts);
     say_work_besides(doc, text);
     say_samples(doc, text);
@@ -500,7 +501,9 @@ static void say_rows(struct diff_doc *doc, struct nl_buf *text)
         if (said++)
             nl_buf_text(text, "; ");
         else
-            nl_buf_format(text, "Most%s: ", of_piece(doc));
+            nl_buf_format(text, "%s%s: ",
+                          row->flagged && !diff_is_largest(doc, row) ? "Beyond noise" : "Most",
+                          of_piece(doc));
         diff_put_row(doc, text, row);
     }
     nl_free(rows);

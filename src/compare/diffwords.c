@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/chars.h"
+#include "base/median.h"
 #include "tables/shortname.h"
 #include "base/mem.h"
 #include "base/sum.h"
@@ -12,6 +13,7 @@
 
 #define CALL_APART  0.02 /* of the time a call takes, as a logarithm */
 #define CALLS_APART 0.10 /* of calls relative to those of all work, as a logarithm */
+#define STEPS_APART 0.25 /* of whole steps relative to what is compared of them */
 
 bool diff_tells_pieces(const struct diff_doc *doc)
 {
@@ -96,6 +98,49 @@ void diff_put_percent(struct nl_buf *out, double share)
         nl_buf_format(out, "×%.3g", share + 1);
     else
         nl_buf_format(out, "%s%s", share > 0 ? "+" : "", nl_format_percent(text, share));
+}
+
+/* Of the whole steps of all captures, ns. */
+static double median_step(struct diff_side *side)
+{
+    struct diff_side *captures = diff_captures(side);
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < diff_capture_count(side); i++)
+        count += captures[i].span_count;
+    double *lengths = nl_alloc((count + 1) * sizeof *lengths);
+    for (size_t i = 0; i < diff_capture_count(side); i++)
+        for (size_t k = 0; k < captures[i].span_count; k++)
+            lengths[at++] = (double)(captures[i].spans[k].end - captures[i].spans[k].start);
+    double median = nl_median_f64(lengths, count);
+    nl_free(lengths);
+    return median;
+}
+
+void diff_put_whole_steps(struct diff_doc *doc, struct nl_buf *text)
+{
+    if (doc->base.unit != DIFF_BY_HOST || !doc->base.by_step || !doc->changed.by_step ||
+        doc->sureness.verdict == DIFF_INCOMPARABLE)
+        return;
+    double a = median_step(&doc->base), b = median_step(&doc->changed);
+    if (!(fabs(log(b / a / doc->sureness.ratio)) >= log1p(STEPS_APART)))
+        return;
+    nl_buf_text(text, " Whole steps, with waits and what was not recorded: median ");
+    diff_put_value(doc, text, nl_whole_i64(a));
+    nl_buf_text(text, " → ");
+    diff_put_value(doc, text, nl_whole_i64(b));
+    nl_buf_text(text, " (");
+    diff_put_percent(text, b / a - 1);
+    nl_buf_text(text, ").");
+}
+
+bool diff_is_largest(const struct diff_doc *doc, const struct diff_row *row)
+{
+    double size = fabs(diff_told_change(doc, row->base_ns, row->changed_ns));
+    for (size_t i = 0; i < doc->rows.count; i++)
+        if (fabs(diff_told_change(doc, doc->rows.items[i].base_ns, doc->rows.items[i].changed_ns)) >
+            size)
+            return false;
+    return true;
 }
 
 static struct nl_str row_name(const struct diff_row *row)

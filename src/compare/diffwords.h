@@ -26,6 +26,12 @@ double diff_told_change(const struct diff_doc *doc, int64_t base_ns, int64_t cha
  * by its change. nl_free the array, which is as long as the rows. */
 const struct diff_row **diff_rows_to_tell(const struct diff_doc *doc);
 
+/* Whether no row changed by more. */
+bool diff_is_largest(const struct diff_doc *doc, const struct diff_row *row);
+
+/* " Whole steps, …": of self times of steps, where the steps themselves changed otherwise. */
+void diff_put_whole_steps(struct diff_doc *doc, struct nl_buf *text);
+
 /* A number of what is compared: a time, or a weight in its unit; a change has its sign. */
 void diff_put_value(const struct diff_doc *doc, struct nl_buf *out, int64_t value);
 void diff_put_change(const struct diff_doc *doc, struct nl_buf *out, int64_t change);

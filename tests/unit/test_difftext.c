@@ -242,6 +242,46 @@ static void other_work(void)
     difftext_release(&made);
 }
 
+/* ---- whole steps ---- */
+
+/* Self times of operators say nothing of the time between them. */
+static void whole_steps(void)
+{
+    static const struct {
+        int64_t changed;
+        bool by_step, said;
+    } cases[] = {{720000, true, true},   {300001, true, true},  {299999, true, false},
+                 {191999, true, true},   {192001, true, false}, {240000, true, false},
+                 {720000, false, false}, {2400000, true, true}};
+    struct difftext made;
+    REQUIRE(difftext_make(&made));
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct diff_span a[3] = {{.start = 10, .end = 200010}, {.end = 1}, {.end = 900000}};
+        struct diff_span b[1] = {{.start = 7, .end = 7 + cases[i].changed}};
+        made.doc.base.unit = made.doc.changed.unit = DIFF_BY_HOST;
+        made.doc.changed.by_step = cases[i].by_step;
+        made.doc.base.spans = a;
+        made.doc.base.span_count = 3;
+        made.doc.changed.spans = b;
+        made.doc.changed.span_count = 1;
+        const char *said = strstr(sentence(&made, NULL), " Whole steps");
+        CHECK_INT(said != NULL, cases[i].said);
+        if (i == 0)
+            CHECK_TEXT(said ? said : "",
+                       " Whole steps, with waits and what was not recorded: median 200.0 µs → "
+                       "720.0 µs (+260.0 %).");
+        made.doc.base.unit = made.doc.changed.unit = DIFF_BY_STEP;
+        CHECK(!strstr(sentence(&made, NULL), " Whole steps"));
+        made.doc.base.unit = made.doc.changed.unit = DIFF_BY_HOST;
+        made.doc.sureness.verdict = DIFF_INCOMPARABLE;
+        CHECK(!strstr(sentence(&made, NULL), " Whole steps"));
+        made.doc.sureness.verdict = DIFF_SLOWER;
+        made.doc.base.spans = made.doc.changed.spans = NULL;
+        made.doc.base.span_count = made.doc.changed.span_count = 0;
+    }
+    difftext_release(&made);
+}
+
 /* ---- because of what ---- */
 
 static void parts(void)
@@ -324,7 +364,8 @@ static void rows(void)
     made.rows[0].p = 0.5;
     CHECK_TEXT(sentence(&made, "Most"), "Most: gemm +16.00 µs, by time per call.");
     made.rows[3].flagged = true;
-    CHECK_TEXT(sentence(&made, "Most"), "Most: tanh -500 ns, by time per call.");
+    CHECK_TEXT(sentence(&made, "Beyond"), "Beyond noise: tanh -500 ns, by time per call.");
+    CHECK_TEXT(sentence(&made, "Most"), "");
     difftext_release(&made);
 }
 
@@ -429,5 +470,6 @@ static void samples(void)
 
 CHECK_MAIN("difftext", {"typical step", typical_step}, {"other verdicts", other_verdicts},
            {"far apart", far_apart}, {"no difference", no_difference}, {"noise", noise},
-           {"other work", other_work}, {"parts", parts}, {"clocks", clocks}, {"rows", rows},
-           {"renamed", renamed}, {"next step", next_step}, {"lacks", lacks}, {"samples", samples})
+           {"other work", other_work}, {"whole steps", whole_steps}, {"parts", parts},
+           {"clocks", clocks}, {"rows", rows}, {"renamed", renamed}, {"next step", next_step},
+           {"lacks", lacks}, {"samples", samples})
