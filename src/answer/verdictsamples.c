@@ -369,8 +369,25 @@ static void put_nameless(struct nl_buf *out, const struct nl_result *rows, struc
     }
 }
 
+/* Does it run for a device or a timer? Such work stands on whatever the CPU did, or on nothing. */
+static bool in_interrupt(const struct nl_trace *trace, uint32_t stack)
+{
+    static const char *const entries[] = {
+        "do_IRQ",      "common_interrupt",     "asm_common_interrupt",
+        "asm_sysvec_", "apic_timer_interrupt", "irq_exit",
+        "__irq_exit",  "__do_softirq",         "__softirqentry_text_start",
+        "el1_irq",     "el1h_64_irq"};
+    for (; stack != NL_NULL_ROW; stack = trace->stack.parent[stack]) {
+        struct nl_str name = nl_trace_name(trace, trace->stack.name[stack]);
+        for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+            if (nl_str_starts(name, entries[i]))
+                return true;
+    }
+    return false;
+}
+
 /* Of an event: the share of samples in which perf found a CPU without work; its kernel
- * calls that process swapper. */
+ * calls that process swapper, in which interrupts run, too. */
 static double share_of_swapper(const struct nl_judged *judged, struct nl_str event)
 {
     const struct nl_trace *trace = judged->trace;
@@ -386,7 +403,8 @@ static double share_of_swapper(const struct nl_judged *judged, struct nl_str eve
             continue;
         nl_sum_add(&whole, weight);
         if (thread != NL_NULL_ROW &&
-            nl_str_is(nl_trace_name(trace, trace->thread.name[thread]), "swapper"))
+            nl_str_is(nl_trace_name(trace, trace->thread.name[thread]), "swapper") &&
+            !in_interrupt(trace, sample->stack[row]))
             nl_sum_add(&idle, weight);
     }
     return whole > 0 ? (double)idle / (double)whole : 0;

@@ -231,6 +231,12 @@ static void swapper(void)
     says("a quarter", "swapper 25 c f\nt 75 c f\nswapper 900 d f\n", table,
          SAYS "the CPUs are idle in 25 % of them (process swapper); most in f 20 %.\n…");
     says("less", "swapper 24 c f\nt 76 c f\nt 0 c f\n- 24 d f\n", table, SAYS "most in f 20 %.\n…");
+    says("an interrupt is work", "swapper 25 c net_rx_action;irq_exit;do_idle\nt 75 c f\n", table,
+         SAYS "most in f 20 %.\n…");
+    says("so is what an interrupt calls last", "swapper 25 c asm_sysvec_call;do_idle\nt 75 c f\n",
+         table, SAYS "most in f 20 %.\n…");
+    says("a stack without one is none", "swapper 25 c cpuidle_enter;do_idle\nt 75 c f\n", table,
+         SAYS "the CPUs are idle in 25 %…");
     says("one without a thread is none of them", "swapper 25 c f\n- 76 c f\n", table,
          SAYS "most in f 20 %.\n…");
 }
