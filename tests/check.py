@@ -10,7 +10,7 @@ import tempfile
 import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import Tally, forked as neurolens  # noqa: E402
+from harness import FIXTURES, Tally, forked as neurolens  # noqa: E402
 from plantedsteps import Plant, write  # noqa: E402
 
 
@@ -264,6 +264,12 @@ def one_measurement(tally, folder):
     words = " ".join(said.split())
     tally.check("rank recommends nothing by it", "times as long, by one measurement each" in words and "Recommendation: none yet" in words and
                 "95 %" not in words.split("Where:")[0], said[:600])
+    tally.check("rank takes captures of unknown or one rank for alternatives", "another rank" not in words, words[:600])
+    ranks = [os.path.join(FIXTURES, "torch_cpu_ddp_rank%d.json.gz" % rank) for rank in (0, 1)]
+    words = " ".join(neurolens(["rank"] + ranks).stdout.split())
+    tally.check("rank tells that ranks of one run are no alternatives", "Each is another rank:" in words and "is rank 1. If they are of one run" in words, words)
+    words = " ".join(neurolens(["rank", ranks[0], ranks[0]]).stdout.split())
+    tally.check("and says nothing of it where the rank is the same", "another rank" not in words, words)
     result = check(folder, "few0.json", "--baseline", "few0.json")
     tally.check("nothing changed is no question of sureness", result.status == 0, result.describe())
     write(os.path.join(folder, "enough0.json"), Plant(steps=5, seed=1))

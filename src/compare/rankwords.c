@@ -87,6 +87,38 @@ static void say_fastest(struct ranking *r, struct nl_buf *text)
     add_headline(r, text);
 }
 
+/* The one rank of the candidate's first capture; NL_NULL_I64: not known, or several. */
+static int64_t only_rank(const struct rank_candidate *c)
+{
+    const struct nl_trace *trace = diff_captures((struct diff_side *)&c->side)[0].trace;
+    int64_t rank = NL_NULL_I64;
+    for (uint32_t row = 0; row < trace->process.rows; row++) {
+        int64_t one = trace->process.rank[row];
+        if (one != NL_NULL_I64 && rank != NL_NULL_I64 && one != rank)
+            return NL_NULL_I64;
+        rank = one != NL_NULL_I64 ? one : rank;
+    }
+    return rank;
+}
+
+/* Ranks of one run wait for each other and are no alternatives. */
+static void say_ranks(struct ranking *r, struct nl_buf *text)
+{
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t k = 0; k <= i; k++) {
+            int64_t rank = only_rank(&r->items[i]);
+            if (rank == NL_NULL_I64 || (k < i && rank == only_rank(&r->items[k])))
+                return;
+        }
+    nl_buf_text(text, "Each is another rank:");
+    for (size_t i = 0; i < r->count && i < 4; i++)
+        nl_buf_format(text, "%s %s is rank %lld", i ? "," : "", rank_word(&r->items[i]),
+                      (long long)only_rank(&r->items[i]));
+    nl_buf_text(text, ". If they are of one run, they are no alternatives to choose from: "
+                      "`neurolens analyze` of all the files finds the rank that others wait for.");
+    add_headline(r, text);
+}
+
 static void say_row(struct ranking *r, struct nl_buf *text, const struct rank_row *row)
 {
     char time[NL_UNIT_TEXT];
@@ -363,6 +395,7 @@ void rank_sentences(struct ranking *r)
     struct nl_buf text;
     nl_buf_init(&text, SENTENCE);
     say_fastest(r, &text);
+    say_ranks(r, &text);
     say_where(r, &text);
     say_beaten(r, &text);
     say_advice(r, &text);
