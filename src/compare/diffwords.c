@@ -212,7 +212,9 @@ void diff_put_name(const struct diff_doc *doc, struct nl_buf *text, const struct
     else
         nl_buf_add(text, name.ptr, name.len);
     nl_buf_release(&short_name);
-    if (row->match != DIFF_SAME)
+    bool gone = row->match == DIFF_REMOVED || row->match == DIFF_ADDED;
+    if (row->match != DIFF_SAME &&
+        !(gone && row->group == DIFF_IDLE)) /* the operator may be there */
         nl_buf_format(text, " (%s)", diff_match_text(row->match));
 }
 
