@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "answer/judge.h"
+#include "base/map.h"
 #include "base/sum.h"
 #include "base/units.h"
 #include "tables/lookup.h"
@@ -38,52 +39,59 @@ static void put_limits(struct nl_buf *out, const struct nl_result *rows, size_t 
 
 /* A kernel, whose rows are its grids. */
 struct measured {
-    size_t row; /* of its grid with most time; the number of rows: no kernel */
+    size_t first, row; /* of its grids, the first and the one with most time */
     size_t grids;
     int64_t ns;
     bool alike; /* some have one grid: they differ in something else */
 };
 
-static bool same_kernel(const struct nl_result *rows, size_t a, size_t b)
+static void add_grid(const struct nl_result *rows, size_t row, struct measured *kernel)
 {
-    return nl_str_eq(nl_lookup_text(rows, a, "name"), nl_lookup_text(rows, b, "name"));
+    int64_t ns = nl_lookup_i64(rows, row, "total_ns");
+    if (ns > nl_lookup_i64(rows, kernel->row, "total_ns"))
+        kernel->row = row;
+    nl_sum_add(&kernel->ns, ns);
+    kernel->alike |= kernel->grids++ && nl_str_eq(nl_lookup_text(rows, row, "grid"),
+                                                  nl_lookup_text(rows, kernel->first, "grid"));
 }
 
-/* Of the grids of one kernel; of another one than `row` is the first of, none. */
-static struct measured sum_grids(const struct nl_result *rows, size_t row)
+/* All kernels in the order of their first rows, to be freed. */
+static struct measured *sum_kernels(const struct nl_result *rows, size_t *count)
 {
-    struct measured sum = {.row = row};
-    struct nl_str grid = nl_lookup_text(rows, row, "grid");
-    for (size_t i = 0; i < rows->rows; i++) {
-        if (!same_kernel(rows, row, i))
-            continue;
-        if (i < row)
-            return (struct measured){.row = rows->rows};
-        int64_t ns = nl_lookup_i64(rows, i, "total_ns");
-        if (ns > nl_lookup_i64(rows, sum.row, "total_ns"))
-            sum.row = i;
-        nl_sum_add(&sum.ns, ns);
-        sum.alike |= sum.grids++ && nl_str_eq(nl_lookup_text(rows, i, "grid"), grid);
+    struct measured *kernels = nl_alloc((rows->rows + 1) * sizeof *kernels);
+    struct nl_lookup names = {0};
+    *count = 0;
+    for (size_t row = 0; row < rows->rows; row++) {
+        struct nl_str name = nl_lookup_text(rows, row, "name");
+        uint64_t hash = nl_hash_keyed(name.ptr, name.len);
+        uint32_t at = NL_LOOKUP(&names, hash, i,
+                                nl_str_eq(nl_lookup_text(rows, kernels[i].first, "name"), name));
+        if (at == NL_NO_ROW) {
+            at = (uint32_t)(*count)++;
+            kernels[at] = (struct measured){.first = row, .row = row};
+            nl_lookup_add(&names, hash, at);
+        }
+        add_grid(rows, row, &kernels[at]);
     }
-    return sum;
+    nl_lookup_release(&names);
+    return kernels;
 }
 
 /* The kernels that take most, the longest first; returns how many there are. */
-static size_t find_kernels(const struct nl_result *rows, struct measured kernels[NAMED])
+static size_t find_kernels(const struct nl_result *rows, struct measured most[NAMED])
 {
-    size_t count = 0;
-    for (size_t row = 0; row < rows->rows; row++) {
-        struct measured own = sum_grids(rows, row);
+    size_t all, count = 0;
+    struct measured *kernels = sum_kernels(rows, &all);
+    for (size_t i = 0; i < all; i++) {
         size_t at = count < NAMED ? count : NAMED;
-        if (own.row == rows->rows)
-            continue;
-        for (; at && kernels[at - 1].ns < own.ns; at--)
+        for (; at && most[at - 1].ns < kernels[i].ns; at--)
             if (at < NAMED)
-                kernels[at] = kernels[at - 1];
+                most[at] = most[at - 1];
         if (at < NAMED)
-            kernels[at] = own;
+            most[at] = kernels[i];
         count += count < NAMED;
     }
+    nl_free(kernels);
     return count;
 }
 
