@@ -348,7 +348,8 @@ def attach_ends():
         folder = tempfile.mkdtemp(dir=scratch())
         path = os.path.join(folder, "b.nlt")
         mine = subprocess.Popen([PROGRAM, "run", "-q", "-o", path, "--pid", str(target.pid)], env=environment(scratch()))
-        wait_until(lambda: catches(mine.pid, signal.SIGINT) or mine.poll() is not None)
+        # SIGINT is caught from the start; this one when the signals are the recorder's.
+        wait_until(lambda: catches(mine.pid, signal.SIGUSR1) or mine.poll() is not None)
         time.sleep(0.4)
         mine.send_signal(signal.SIGINT)
         if mine.wait(timeout=30) != 0 or not os.path.exists(path):
