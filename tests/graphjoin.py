@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 
-from harness import ROOT, Tally, forked as neurolens
+from harness import ROOT, Tally, by_source, forked as neurolens
 
 tally = Tally("graphjoin")
 
@@ -357,10 +357,10 @@ def sample_by_hand(capture, replays):
     kernels = sorted((e for e in replays if e.get("cat") == "kernel" and e["args"]["correlation"] == launch),
                      key=lambda e: e["ts"])
     assert [e["args"]["kernel"] for e in launches] == [e["name"] for e in kernels]
-    found = []
+    found, names = [], by_source({kernel["name"] for kernel in kernels})
     for call, kernel in zip(launches, kernels):
         op = ops[call["args"]["External id"]]
-        found.append([kernel["name"], op["name"], json.dumps(op["args"].get("Input Dims")).replace(" ", "")])
+        found.append([names[kernel["name"]], op["name"], json.dumps(op["args"].get("Input Dims")).replace(" ", "")])
     return found
 
 

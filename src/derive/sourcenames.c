@@ -39,6 +39,8 @@ void nl_name_by_source(struct nl_trace *trace)
         if (slice != NL_NULL_ROW)
             trace->slice.name[slice] = by_source(&names, trace->slice.name[slice]);
     }
+    for (uint32_t row = 0; row < trace->api.rows; row++) /* or a launch would not find its kernel */
+        trace->api.kernel[row] = by_source(&names, trace->api.kernel[row]);
     nl_free(names.plain);
     nl_buf_release(&names.text);
 }

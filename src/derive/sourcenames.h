@@ -1,6 +1,7 @@
 /*
- * sourcenames — functions of call stacks and kernels by the names that their source has. Profilers
- * without debug information write what linkers call them; whoever reads answers knows the source.
+ * sourcenames — functions of call stacks and kernels by the names that their source has, also where
+ * calls name kernels. Profilers without debug information write what linkers call them; whoever
+ * reads answers knows the source.
  */
 #ifndef NL_SOURCENAMES_H
 #define NL_SOURCENAMES_H
