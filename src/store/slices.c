@@ -181,6 +181,18 @@ static void flatten_slices(struct nl_finish *f)
     nl_release_staged(f->b, NL_T_slice);
 }
 
+/* Of a load that was cancelled before they were placed. */
+static void drop_flat(struct nl_finish *f)
+{
+    size_t n = f->slices;
+    nl_pagepool_give(&f->b->pages, f->ts, n * sizeof *f->ts);
+    nl_pagepool_give(&f->b->pages, f->dur, n * sizeof *f->dur);
+    nl_pagepool_give(&f->b->pages, f->name, n * sizeof *f->name);
+    nl_pagepool_give(&f->b->pages, f->lane, n * sizeof *f->lane);
+    nl_pagepool_give(&f->b->pages, f->kind, n);
+    nl_pagepool_give(&f->b->pages, f->flags, n);
+}
+
 /* A column of slices: moved from an array in staged order, which is freed; made of the lanes' rows;
  * or where it belongs already. */
 struct move {
@@ -343,8 +355,10 @@ bool nl_build_slices(struct nl_finish *f, struct nl_err *err)
                                   .flags = f->flags,
                                   .pages = &b->pages};
     nl_parallel(f->slices < NL_FEW_ROWS ? 1 : nl_job_threads(b->job), 2, nest_or_number, f);
-    if (nl_job_cancelled(b->job))
+    if (nl_job_cancelled(b->job)) {
+        drop_flat(f);
         return nl_fail(err, NL_INTERRUPTED, "interrupted");
+    }
     build_lanes(f);
     place_slices(f);
     return true;
