@@ -46,7 +46,8 @@ enum nl_scope_class {
 
 /*
  * What the recording library offers: the result of its exported function nl_capture_v1(). Members
- * are only ever appended; `size` tells how many there are. All functions may be called from any
+ * are only ever appended; a call that needs one of those asks first whether `size` reaches that
+ * far, as the library may be older than this header. All functions may be called from any
  * thread and from signal handlers, at any time, also in forked children; none fails, blocks for
  * long or allocates from the heap. Ids of names are valid for the process and its forked children.
  */
@@ -94,7 +95,9 @@ static __attribute__((noinline, cold, unused)) const struct nl_capture_v1 *nl_re
         found.object = dlsym(0, "nl_capture_v1");
     if (found.object)
         table = found.call();
-    if (table && table->size < sizeof *table)
+    /* By the last member that this header calls; one that is appended asks for
+     * its own place in `size`. */
+    if (table && table->size < offsetof(struct nl_capture_v1, record) + sizeof table->record)
         table = 0;
     __atomic_store_n(&nl_table_, table, __ATOMIC_RELEASE);
     return table;

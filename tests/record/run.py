@@ -27,14 +27,17 @@ tally = Tally("record")
 random.seed(7)
 
 
+COMPILER = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+INCLUDE = os.path.join(ROOT, "include")
+
+
 def build():
     """Compiles the programs; False when there is no compiler."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    if not compiler:
+    if not COMPILER:
         return False
     for name in sorted(os.listdir(SOURCES)):
         if name.endswith(".c") and not name.startswith(("mock_", "rocm_")):
-            subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-I", os.path.join(ROOT, "include"), "-o",
+            subprocess.run([COMPILER, "-O2", "-Wall", "-Wextra", "-I", INCLUDE, "-o",
                             program(name[:-2]), os.path.join(SOURCES, name), "-lpthread", "-ldl"] +
                            FLAGS.get(name, []), check=True)
     return True
@@ -150,6 +153,29 @@ def times():
         worst = max(worst, before - begin, begin - after, end_before - end, end - end_after)
         run.remove()
     return None if worst <= 200 else "off by %d ns" % worst
+
+
+def compiled_away():
+    """With NEUROLENS_DISABLE: every call is there and does nothing."""
+    with open(os.path.join(INCLUDE, "neurolens.h"), encoding="utf-8") as file:
+        enabled, _, rest = file.read().partition("#else /* compiled away */")
+    halves = [{name: re.sub(r"\s+", " ", words) for name, words in re.findall(r"^static inline \w+ (nl_\w+)\(([^)]*)\)\n\{", half, re.M)}
+              for half in (enabled, rest.partition("#endif")[0])]
+    asks = {"nl_recorder", "nl_library"}  # what the calls themselves ask
+    public = {name: words for name, words in halves[0].items() if not name.endswith("_") and name not in asks}
+    if len(public) < 13 or public != halves[1]:
+        return "enabled %s\ncompiled away %s" % (sorted(public.items()), sorted(halves[1].items()))
+    for name, words in (("scopes", ["2", "10"]), ("marks", ["10", "threads=50", "steps=3"])):
+        path = program(name + "_away")
+        subprocess.run([COMPILER, "-O2", "-Wall", "-Wextra", "-Werror", "-DNEUROLENS_DISABLE", "-I", INCLUDE, "-o", path,
+                        os.path.join(SOURCES, name + ".c"), "-lpthread"], check=True)
+        run = Run([path] + words)
+        wrong = expect(run, slices=("SELECT count(*) FROM nvtx", 0), layers=("SELECT count(*) FROM layers", 0),
+                       counters=("SELECT count(*) FROM counters WHERE name = 'round'", 0), steps=("SELECT count(*) FROM steps", 0))
+        run.remove()
+        if wrong:
+            return "%s: %s" % (name, wrong)
+    return None
 
 
 def nvtx():
@@ -995,6 +1021,7 @@ def main():
         tally.finish()
     few = 5 if "--few" in sys.argv else 100
     for name, test in (("scopes, layers, steps, counters, flows, ranges", scopes), ("times", times),
+                       ("calls that are compiled away", compiled_away),
                        ("NVTX", nvtx), ("programs without a recorder", not_recording),
                        ("10,000 short threads", threads), ("300 forks", forks), ("20 execs", execs),
                        ("a program executed by its descriptor", descriptor_executed),
