@@ -252,7 +252,7 @@ static bool write_template(const struct nl_call *call, struct nl_err *err)
         return nl_fail(err, NL_USAGE, "it already exists; edit it, or name another file");
     }
     nl_buf_init(&text, MAX_FILE);
-    nl_buf_text(&text, nl_gate_template);
+    nl_buf_text(&text, nl_rules_template);
     bool done = write_file(path, &text, err);
     nl_buf_release(&text);
     if (done)

@@ -28,7 +28,4 @@ NL_MUST_CHECK struct nl_report *nl_gate_new(const struct nl_diff_input *base,
 struct nl_result *nl_gate_simulate(double sd, size_t base_count, size_t changed_count,
                                    double tolerance, const struct nl_noise *noise);
 
-/* A commented rules file. */
-extern const char nl_gate_template[];
-
 #endif

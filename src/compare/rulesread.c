@@ -13,6 +13,38 @@
 
 #include "base/mem.h"
 
+const char nl_rules_template[] =
+    "# Rules of `neurolens check`: what stops a merge. docs/check.md explains all of it.\n"
+    "rules:\n"
+    "  # Against the baseline: a sign means a change. The typical step may take 3 % longer; what "
+    "is\n"
+    "  # caught for sure with 3 captures a side is about 5 %.\n"
+    "  - step.p50 > +3%\n"
+    "  # Counts are the same each time and are compared exactly.\n"
+    "  # - kernels.count > +0\n"
+    "  # - syncs.count > +0\n"
+    "  # Memory, with a floor under which nothing fails.\n"
+    "  # - fail_on: memory.peak > +5%\n"
+    "  #   floor: 64MiB\n"
+    "  # One operator, and a name for the report.\n"
+    "  # - metric: op[\"aten::mm\"].p95\n"
+    "  #   name: matrix products\n"
+    "  # Budgets need no baseline.\n"
+    "  # - step.p95 > 120ms\n"
+    "  # - mfu < 40%\n"
+    "  # - exposed_comm.share > 5%\n"
+    "\n"
+    "# Facts that may differ between baseline and new captures; others make the verdict\n"
+    "# \"cannot compare\" (exit 3).\n"
+    "allow: []\n"
+    "\n"
+    "# When captures vary too much to decide: warn (exit 3), fail (exit 1) or pass (exit 0).\n"
+    "on_inconclusive: warn\n"
+    "\n"
+    "# Of metrics without a limit: 2 % with 3 captures a side, 5 % with fewer, unless it stands "
+    "here.\n"
+    "# tolerance: 2%\n";
+
 #define MAX_FILE ((size_t)1 << 20)
 #define MAX_KEY  64
 

@@ -10,4 +10,7 @@
 NL_MUST_CHECK bool nl_rules_read(struct nl_rules *rules, const char *text, size_t size,
                                  struct nl_err *err);
 
+/* A rules file to begin with: every key, with comments. */
+extern const char nl_rules_template[];
+
 #endif
