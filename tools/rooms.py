@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists in the README.md of each room the files of the room that nothing in the page names, with the first words of their heads.
+"""Lists in the README.md of each room, and of python/, the files that nothing in the page names, with the first words of their heads.
 
     tools/rooms.py            adds what is missing, takes out what is gone; leaves the other lines as they are
     tools/rooms.py --check    says what is missing or gone, also in the first column of tables of modules or files (`make lint`)
@@ -17,10 +17,15 @@ ENDINGS = (".h", ".c", ".def", ".py")
 MOST = 110  # letters of what a line says
 
 
+def rooms():
+    """The folders that have such a page."""
+    return sorted(os.path.join("src", name) for name in os.listdir("src") if os.path.isdir(os.path.join("src", name))) + ["python"]
+
+
 def modules(room):
     """{name: its paths} of a room."""
     found = {}
-    for folder, _, names in sorted(os.walk(os.path.join("src", room))):
+    for folder, _, names in sorted(os.walk(room)):
         for name in names:
             if name.endswith(ENDINGS):
                 found.setdefault(name.rsplit(".", 1)[0], []).append(os.path.join(folder, name))
@@ -68,14 +73,14 @@ def strangers(room, page):
     known, cells = modules(room), []
     for table in re.findall(r"^\| (?:modules?|files?) \|.*\n((?:\|.*\n)*)", page, re.M):
         cells += [line.split("|")[1] for line in table.splitlines()]
-    return [each for cell in cells for each in sorted(named(cell)) if re.fullmatch(r"[a-z]\w*", each) and each not in known]
+    return [each for cell in cells for each in sorted(named(cell)) if re.fullmatch(r"[a-z_]\w*", each) and each not in known]
 
 
 def main():
     os.chdir(ROOT)
     check = "--check" in sys.argv[1:]
-    for room in sorted(name for name in os.listdir("src") if os.path.isdir(os.path.join("src", name))):
-        path = "src/%s/README.md" % room
+    for room in rooms():
+        path = room + "/README.md"
         with open(path, encoding="utf-8") as file:
             text = file.read()
         page, listed = split(text)
@@ -83,11 +88,13 @@ def main():
         if check:
             for name in sorted(set(missing) - set(listed)):
                 print("%s: does not name %s: run tools/rooms.py" % (path, name))
+            if HEAD in text and not listed:
+                print("%s: ends with an empty list: run tools/rooms.py" % path)
             for name in strangers(room, page):
-                print("%s: no file of src/%s is called %s" % (path, room, name))
+                print("%s: no file of %s is called %s" % (path, room, name))
             for name in sorted(set(listed) - set(missing)):
                 print("%s: lists %s, which is gone or named above: run tools/rooms.py" % (path, name))
-        elif set(missing) != set(listed):
+        elif set(missing) != set(listed) or HEAD in text and not listed:
             lines = [listed.get(name) or ("- `%s`: %s" % (name, words_of(paths))).rstrip(": ") for name, paths in missing.items()]
             with open(path, "w", encoding="utf-8") as file:
                 file.write(page.rstrip("\n") + "\n" + ("\n%s\n%s\n" % (HEAD, "\n".join(lines)) if lines else ""))

@@ -7,7 +7,7 @@
  * as nested slices. Names of ranges lose the numbers of their instances (timeline/fold.h), so that
  * a range that was opened a thousand times is one frame.
  *
- *     nl_stackfold_make(&fold, export);
+ *     nl_stackfold_make(&fold, export, threads);
  *     for each tree: nodes 0 .. count - 1; node 0 is the root, parents stand before their children
  *     nl_stackfold_release(&fold);
  */
