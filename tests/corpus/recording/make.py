@@ -143,6 +143,8 @@ GPU_ODD = [
     gpu(1040, 99, 40, 9, (2**64 - 1, 0, NOT_TOLD, 0, 0, 0, 2**32 - 1, 2**64 - 1, 2**64 - 1)),
     gpu(1050, 99, 37, 65535, (2**64 - 1, 0, 5, 2**32 - 1, 0, 0, 0, 0, 0)),
     gpu(0, 98, 45, 0, (), struct.pack("<QII", 2**64 - 1, 97, 0)), gpu(0, 98, 46, 0, (), struct.pack("<QII", 0, 97, 0)),
+    # Memory that is taken and given back at no known time.
+    gpu(0, 0, 40, 1, (0, 23, 0, 1, NOT_TOLD, 0, 3, 0x7000, 4096)), gpu(2**63, 0, 41, 2, (0, 24, 0, 1, NOT_TOLD, 0, 1, 0x8000, 0)),
     gpu(1060, 1, 33, 1, (), bytes(16)),
 ]
 # Samples (18) and times on a processor (24) of the recorder: a function of a script, code of a file that is not here, of the kernel,
