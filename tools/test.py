@@ -125,12 +125,13 @@ def build_parts():
     in the lowest rooms (meson.build). At a fixed address a program of many globals starts sooner: nothing is relocated."""
     few_symbols = ["-Doptimization=0", "-Ddebug=true"]
     asan = few_symbols + [WERROR, "-Dc_args=-g1 -fno-sanitize-recover=all", "-Db_sanitize=address,undefined", "-Db_lundef=false"]
+    half = max(1, CORES // 2)  # much waits for it, too
     quick_linker = {"CC_LD": "gold"} if shutil.which("ld.gold") else {}
     rows = [("build", GCC, [WERROR], CORES, True, {})]
     if has_fuzzer():
-        rows += [("build-asan", CLANG, asan + ["-Dfuzz=true", "-Db_pie=false", "-Dc_link_args=-no-pie"], 1, False, quick_linker)]
+        rows += [("build-asan", CLANG, asan + ["-Dfuzz=true", "-Db_pie=false", "-Dc_link_args=-no-pie"], half, False, quick_linker)]
     else:
-        rows += [("build-asan", GCC, asan, 1, False, quick_linker),
+        rows += [("build-asan", GCC, asan, half, False, quick_linker),
                  ("build-clang", CLANG, [WERROR, "-Doptimization=0"], 1, False, {})]
     # clang makes it in a fifth less of the processor's time than gcc, and what it makes runs in less than half of it.
     rows += [("build-tsan", CLANG if has_fuzzer() else GCC, few_symbols + ["-Dc_args=-g1", "-Db_sanitize=thread", "-Db_lundef=false"], 1,
