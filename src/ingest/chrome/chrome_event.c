@@ -350,7 +350,7 @@ __attribute__((noinline)) static enum chrome_status search_member(struct members
     if (status != CHROME_OK)
         return status;
     unsigned word = chrome_words_find(m->words, m->key.ptr, m->key.len);
-    if (value < end && word != CHROME_NO_WORD)
+    if (word != CHROME_NO_WORD)
         chrome_step_learn(&m->steps[m->before], *at, value, word);
     m->before = word != CHROME_NO_WORD ? word : m->none + 1;
     *at = value;
