@@ -185,6 +185,32 @@ static void drift(void)
     nl_trace_free(trace);
 }
 
+/* A row for each device, and the last for work whose device the file does not say. */
+static void each_device(void)
+{
+    struct gputrace make;
+    struct nl_clock_checks checks;
+    gputrace_open(&make);
+    uint32_t second = nl_builder_device(make.builder, make.source, 1, 1);
+    gputrace_kernel(&make, 7, "a", 100, 5, 93, 20); /* 7 us before its launch */
+    make.device = NL_NULL_ROW;
+    gputrace_kernel(&make, 7, "b", 200, 5, 198, 20); /* 2 us */
+    make.device = second;
+    gputrace_kernel(&make, 7, "c", 300, 5, 299, 20); /* 1 us */
+    struct nl_trace *trace = gputrace_close(&make);
+    REQUIRE(trace);
+    nl_clock_checks_init(&checks, trace);
+    REQUIRE(checks.count == 3);
+    CHECK_INT(checks.items[0].device, 0);
+    CHECK_INT(checks.items[0].worst_early, 7000);
+    CHECK_INT(checks.items[1].device, second);
+    CHECK_INT(checks.items[1].worst_early, 1000);
+    CHECK_INT(checks.items[2].device, NL_NULL_ROW);
+    CHECK_INT(checks.items[2].worst_early, 2000);
+    nl_clock_checks_release(&checks);
+    nl_trace_free(trace);
+}
+
 CHECK_MAIN("clockcheck", {"fits", fits}, {"touches", touches}, {"before its launch", early},
            {"behind a wait", late}, {"what is not compared", not_compared}, {"copies", copies},
-           {"drift", drift})
+           {"drift", drift}, {"each device", each_device})
