@@ -2,6 +2,12 @@
 
 const THIN = "\u202f";
 
+/** A sentence of the answer: no line ends between a number and its unit, or "GPU" and its number. */
+export function sentence(text: string): string {
+  return text.replace(/(\d) (?=(?:%|[nµm]?s|min|h|(?:[KMGTP]i?)?B(?:\/s)?|[KMGTPE]?FLOP\/s|[kMG]?Hz|[mk]?[WJ])(?![\w%]))/g, `$1${THIN}`)
+    .replace(/\b(GPU|rank|step) (?=\d)/g, "$1\u00a0");
+}
+
 function digits(value: number, unit: string): string {
   const size = Math.abs(value);
   const places = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;

@@ -3,7 +3,7 @@
 import type { Answer, Page, Profile, Row } from "./data";
 import { readDocument, textOf } from "./data";
 import { button, command, h } from "./dom";
-import { bytes, count, ns, share } from "./format";
+import { bytes, count, ns, sentence, share } from "./format";
 import type { Block } from "./report";
 import { flameBlocks, prepared, tableBlocks } from "./compare";
 import { reportBlocks } from "./report";
@@ -69,7 +69,7 @@ function headline(answer: Answer | null): HTMLElement | null {
   if (!answer || !Array.isArray(lines) || !lines.length) return null;
   const [first, ...rest] = lines as string[];
   return h("section", { class: "answer", "aria-label": "The answer" }, h("div", { class: "verdicts" }, ...verdict(answer)),
-    h("p", { class: (first ?? "").length > 170 ? "lead wordy" : "lead" }, first ?? ""), ...rest.map((line) => h("p", {}, line)));
+    h("p", { class: (first ?? "").length > 170 ? "lead wordy" : "lead" }, sentence(first ?? "")), ...rest.map((line) => h("p", {}, sentence(line))));
 }
 
 function idleShare(answer: Answer | null): HTMLElement | null {

@@ -4,7 +4,7 @@ import type { Answer, Finding, Page, Row, Section } from "./data";
 import { numberOf, placeOf, rowsOf, textOf } from "./data";
 import { button, command, h } from "./dom";
 import { flameView } from "./flame";
-import { count, meaningOf, ns, number, share } from "./format";
+import { count, meaningOf, ns, number, sentence, share } from "./format";
 import type { Part, Series } from "./plots";
 import { heatmap, histogram, inkOf, legend, plot, stack, waterfall } from "./plots";
 import { bareName, elide, facts, table } from "./table";
@@ -141,12 +141,12 @@ function card(finding: Finding, file: string, open: boolean, every: readonly Fin
   const first = finding.suggestions[0]?.do;
   const queries = finding.evidence.filter((one) => one.query);
   return h("details", { class: `finding ${finding.severity}`, open },
-    h("summary", {}, h("span", { class: "finding-head" }, h("span", { class: `badge ${finding.severity}` }, finding.severity), h("h3", {}, finding.title)),
+    h("summary", {}, h("span", { class: "finding-head" }, h("span", { class: `badge ${finding.severity}` }, finding.severity), h("h3", {}, sentence(finding.title))),
       h("span", { class: "chips" }, ...chips), first ? h("span", { class: "first-step" }, h("b", {}, "First: "), first) : null),
     same ? h("p", { class: "note" }, `Most of this time is counted in: ${same.title}.`) : null,
     h("h4", {}, "Evidence"),
     h("ul", { class: "evidence" }, ...finding.evidence.map((one) => h("li", {},
-      one.says ?? `${one.metric}: ${number(one.value ?? NaN, meaningOf(one.metric))}`,
+      one.says !== null ? sentence(one.says) : `${one.metric}: ${number(one.value ?? NaN, meaningOf(one.metric))}`,
       one.threshold ? h("span", { class: "threshold" }, ` threshold ${one.threshold.replace(/>=/g, "≥").replace(/<=/g, "≤")}`) : null,
       one.examples.length ? h("ul", { class: "examples" }, ...one.examples.map((example) =>
         h("li", { title: example.name }, `${example.dur_ns !== null ? ns(example.dur_ns) + " " : ""}at ${ns(example.start_ns)}: `, h("code", {}, elide(example.name))))) : null))),
