@@ -95,10 +95,9 @@ static enum nl_verdict allocator_churn_evaluate(struct nl_scene *scene, struct n
 
 const struct nl_cause nl_cause_allocator_churn = {
     .id = "allocator_churn",
-    .doc =
-        "Idle time in gaps mostly spent in calls that allocate, map or free device memory, or that "
-        "begin in a free that waits, after the first fifth of the device's time. Warning over "
-        "1 % of wall. Stream-ordered calls (…Async) do not count.",
+    .doc = "Idle time in gaps that are mostly spent in calls that allocate, map or free device "
+           "memory, or that begin in a blocking free, after the first fifth of the device's time. "
+           "Warning over 1 % of wall. Stream-ordered calls (…Async) do not count.",
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
     .evaluate = allocator_churn_evaluate,

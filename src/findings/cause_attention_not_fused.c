@@ -112,11 +112,10 @@ static enum nl_verdict attention_not_fused_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_attention_not_fused = {
     .id = "attention_not_fused",
-    .doc =
-        "Softmax between two batched matrix products (bmm, baddbmm), with only elementwise "
-        "operators and copies between: scores go through memory. Softmax and what lies between "
-        "take "
-        "over 3 % of wall: that is the cost, and most softmax time is of this kind. Needs shapes.",
+    .doc = "A softmax between two batched matrix products (bmm, baddbmm), with only elementwise "
+           "operators and copies between: the scores go through memory. Cost: the time of the "
+           "softmax and of what lies between the products, over 3 % of wall; most of the softmax "
+           "time is of this kind. Needs shapes.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = attention_not_fused_evaluate,

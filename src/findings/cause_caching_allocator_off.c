@@ -129,10 +129,9 @@ static enum nl_verdict caching_allocator_off_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_caching_allocator_off = {
     .id = "caching_allocator_off",
-    .doc = "In a profile with PyTorch's operators, after the first fifth of the time: one driver "
-           "allocation for five "
-           "kernels or fewer, half as many frees, 100 at least; gaps spent in them over 1 % of "
-           "wall.",
+    .doc = "In a profile with PyTorch operators, after the first fifth of the time: at least 100 "
+           "driver allocations, at least one per five kernels, with at least half as many frees. "
+           "Gaps spent in them take more than 1 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_op, NULL}},
     .need_count = 2,
     .evaluate = caching_allocator_off_evaluate,

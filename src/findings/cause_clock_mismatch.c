@@ -157,13 +157,11 @@ static enum nl_verdict clock_mismatch_evaluate(struct nl_scene *scene, struct nl
 
 const struct nl_cause nl_cause_clock_mismatch = {
     .id = "clock_mismatch",
-    .doc = "About the measurement: device work starts before the call that launched it, or ends "
-           "after a "
-           "wait for it has returned (see the analysis `clock`), or the recorder tells a clock "
-           "error over "
-           "1 % of the median kernel. Costs nothing; delays between CPU and device, and idle time "
-           "told "
-           "by them, are off by as much. Times are not moved.",
+    .doc = "About the recording, not the program: device work starts before the call that launched "
+           "it, or ends after a wait for it has returned (see the analysis `clock`), or the "
+           "profiler reports a clock error of more than 1 % of the median kernel. It has no cost "
+           "of its own, but launch latencies, and idle time derived from them, are off by as much. "
+           "Timestamps are not corrected.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = clock_mismatch_evaluate,

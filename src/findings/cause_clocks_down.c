@@ -106,10 +106,10 @@ static enum nl_verdict clocks_down_evaluate(struct nl_scene *scene, struct nl_fi
 
 const struct nl_cause nl_cause_clocks_down = {
     .id = "clocks_down",
-    .doc = "While the device computes, its driver names heat (hardware slowdown, thermal), power "
-           "(power cap, power brake) or applications clocks as the reason of its clock, and the "
-           "clock reads below its highest. Cost: time computing under the reason × (1 − clock / "
-           "highest clock), over 1 % of wall for heat, 3 % for power and settings; saving 0 to "
+    .doc = "While the device computes, its driver reports heat (hardware slowdown, thermal), power "
+           "(power cap, power brake) or applications clocks as the reason for its clock, and the "
+           "clock is below its maximum. Cost: time computing under that reason × (1 − clock / "
+           "maximum clock), over 1 % of wall for heat, 3 % for power and settings; saving 0 to "
            "that. Needs telemetry (neurolens run).",
     .needs = {{NL_T_kernel, NULL}, {NL_T_counter, NULL}},
     .need_count = 2,

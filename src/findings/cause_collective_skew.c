@@ -182,12 +182,11 @@ static enum nl_verdict collective_skew_evaluate(struct nl_scene *scene, struct n
 
 const struct nl_cause nl_cause_collective_skew = {
     .id = "collective_skew",
-    .doc = "Waiting inside collectives for ranks that come later: with several ranks, or devices "
-           "that run the same, the account's exposed_comm_wait; "
-           "with one, what ten or more collectives of one operation, size and group (without the "
-           "first, which connects the ranks, and groups of one rank) take beyond "
-           "the shortest, at most "
-           "the exposed communication. Over 5 % of wall.",
+    .doc = "Waiting inside collectives for ranks that arrive later. With several ranks, or devices "
+           "that run the same work: the account's exposed_comm_wait. With one rank: in ten or more "
+           "collectives of one operation, size and group, the time beyond the shortest, at most "
+           "the exposed communication (without the first, which connects the ranks, and without "
+           "groups of one rank). Over 5 % of wall.",
     .needs = {{NL_T_collective, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_WAITS,

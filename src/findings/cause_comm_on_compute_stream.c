@@ -132,9 +132,9 @@ static enum nl_verdict comm_on_compute_stream_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_comm_on_compute_stream = {
     .id = "comm_on_compute_stream",
-    .doc = "Over half of all communication time lies on streams with at least as much computation "
-           "(and makes up at least 5 % of the stream's work). Cost: its exposed part; warning over "
-           "5 % of wall.",
+    .doc = "More than half of all communication time is on streams with at least as much "
+           "computation, and makes up at least 5 % of the stream's work. Cost: its exposed part. "
+           "Warning over 5 % of wall.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_ALL,

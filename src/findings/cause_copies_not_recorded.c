@@ -99,10 +99,11 @@ static enum nl_verdict copies_not_recorded_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_copies_not_recorded = {
     .id = "copies_not_recorded",
-    .doc = "About the measurement: calls that copy were recorded, but no copy (nor as many "
-           "kernels that copy), and over 1 % of wall is idle while the "
-           "launching thread is inside such a call; or a tool of ROCm recorded kernels alone and "
-           "over 10 % of wall is idle. Costs nothing: that time is unknown, not idle.",
+    .doc = "About the recording, not the program: calls that copy were recorded, but neither "
+           "copies nor as many copying kernels, and the device is idle for more than 1 % of wall "
+           "while the launching thread is inside such a call; or a ROCm tool recorded kernels "
+           "only, and more than 10 % of wall is idle. It has no cost of its own: what the device "
+           "did in that time is unknown.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = copies_not_recorded_evaluate,

@@ -72,11 +72,10 @@ static enum nl_verdict cpu_before_work_evaluate(struct nl_scene *scene, struct n
 
 const struct nl_cause nl_cause_cpu_before_work = {
     .id = "cpu_before_work",
-    .doc = "In the steady part of a profile with steps the launching thread is in functions of the "
-           "program for over 5 % of the time, and 1 ms at least, before it launches the first work "
-           "of the device. "
-           "Between the first and the last work that is idle time, which other causes explain. "
-           "Cost: that time.",
+    .doc = "In the steady part of a profile with steps, the launching thread is in functions of "
+           "the program for more than 5 % of the time (at least 1 ms) before it launches the "
+           "device's first operation. Later waits are idle time, which other causes explain. Cost: "
+           "that CPU time.",
     .of_gaps = true,
     .evaluate = cpu_before_work_evaluate,
     .not_this_if = "the first recorded step began in the middle: then what came before belongs to "

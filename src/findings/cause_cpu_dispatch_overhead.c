@@ -60,9 +60,8 @@ static enum nl_verdict cpu_dispatch_overhead_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_cpu_dispatch_overhead = {
     .id = "cpu_dispatch_overhead",
-    .doc =
-        "Host-late gaps of at most 1 ms spent mostly in operators, Python, layers, ranges or other "
-        "calls: over half of all host-late idle time and over 10 % of wall.",
+    .doc = "Host-bound gaps of at most 1 ms spent mostly in operators, Python, layers, ranges or "
+           "other calls: over half of all host-bound idle time and over 10 % of wall.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

@@ -174,11 +174,9 @@ static enum nl_verdict cpu_hotspot_evaluate(struct nl_scene *scene, struct nl_fi
 const struct nl_cause nl_cause_cpu_hotspot = {
     .id = "cpu_hotspot",
     .on = NL_ON_CPU,
-    .doc = "CPU-only: one function or operator has over 40 % of the time of the thread that works, "
-           "without what it "
-           "calls. Ranges (unless there is nothing else), waits and reads of files are none. Cost: "
-           "its time; saving a quarter to "
-           "three quarters.",
+    .doc = "CPU-only: the self time of one function or operator is over 40 % of the time of the "
+           "busy thread. Ranges (unless there is nothing else), waits and file reads do not count. "
+           "Cost: its time; saving a quarter to three quarters.",
     .evaluate = cpu_hotspot_evaluate,
     .not_this_if = "the function is the program's purpose and runs at the speed of the processor "
                    "(roof tells), or "

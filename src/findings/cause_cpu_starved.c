@@ -46,10 +46,9 @@ static enum nl_verdict cpu_starved_evaluate(struct nl_scene *scene, struct nl_fi
 const struct nl_cause nl_cause_cpu_starved = {
     .id = "cpu_starved",
     .on = NL_ON_BOTH,
-    .doc = "The thread that launches, or the main thread of a CPU-only profile, is off the "
-           "processors though it is "
-           "ready to run, for over 5 % of wall (of a device: of its idle time). Needs the "
-           "scheduler's switches.",
+    .doc = "The launching thread, or the main thread of a CPU-only profile, is runnable but not on "
+           "a CPU for more than 5 % of wall (for a device, only while it is idle). Needs context "
+           "switches.",
     .needs = {{NL_T_slice, NULL}},
     .need_count = 1,
     .of_gaps = true,

@@ -121,10 +121,9 @@ static enum nl_verdict cuda_graph_absent_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_cuda_graph_absent = {
     .id = "cuda_graph_absent",
-    .doc = "At least three steps (marked or found, without warm-up) of which 90 % launch the same "
-           "sequence of over 200 "
-           "kernels, no "
-           "graph launch, and host-late gaps spent dispatching over 10 % of wall.",
+    .doc = "At least three steps (marked or found, without warm-up), of which 90 % launch the same "
+           "sequence of more than 200 kernels without a graph launch, and host-bound gaps spent "
+           "dispatching take more than 10 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -163,10 +163,10 @@ static enum nl_verdict cuda_graph_partial_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_cuda_graph_partial = {
     .id = "cuda_graph_partial",
-    .doc =
-        "Gaps whose next work belongs to a graph launch take over 5 % of wall, in ten gaps at "
-        "least. Late launches: the CPU between replays; after the first work of the replay: inside "
-        "it. Replays that are launched and have not begun are none of it.",
+    .doc = "Gaps whose next operation belongs to a graph launch: at least ten, over 5 % of wall. "
+           "Gaps before a late graph launch are the CPU's time between replays; gaps after the "
+           "first operation of a replay are inside the graph. Replays that were launched in time "
+           "and have not started yet do not count.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -32,9 +32,8 @@ static enum nl_verdict d2d_copy_or_cast_excess_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_d2d_copy_or_cast_excess = {
     .id = "d2d_copy_or_cast_excess",
-    .doc = "Kernels that only copy, cast or change layout (category copy_like) have over 10 % of "
-           "the device's busy "
-           "time, in 20 kernels or more.",
+    .doc = "Kernels that only copy, cast or change the layout (category copy_like) take more than "
+           "10 % of the device's busy time, in 20 kernels or more.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = d2d_copy_or_cast_excess_evaluate,

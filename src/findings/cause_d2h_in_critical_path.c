@@ -14,9 +14,9 @@ static enum nl_verdict d2h_in_critical_path_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_d2h_in_critical_path = {
     .id = "d2h_in_critical_path",
-    .doc = "Time with device-to-host copies and neither computation nor communication on the "
-           "device. Warning over 5 % of wall. Where most of it is in start-up, that part is paid "
-           "once and no saving.",
+    .doc = "Time with device-to-host copies while neither computation nor communication runs on "
+           "the device. Warning over 5 % of wall. If most of it is in start-up, that part is paid "
+           "once and not counted as a saving.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
     .evaluate = d2h_in_critical_path_evaluate,

@@ -183,8 +183,7 @@ const struct nl_cause nl_cause_data_loading = {
     .id = "data_loading",
     .on = NL_ON_CPU,
     .doc = "CPU-only: the main thread is inside a DataLoader's __next__, or another range or "
-           "function that fetches "
-           "input (with what it calls), for over 10 % of wall.",
+           "function that fetches input (including what it calls), for more than 10 % of wall.",
     .of_gaps = true,
     .evaluate = data_loading_evaluate,
     .not_this_if = "workers fetch beside the work (then the main thread does not wait for them), "

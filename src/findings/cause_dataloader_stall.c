@@ -140,8 +140,8 @@ static enum nl_verdict dataloader_stall_evaluate(struct nl_scene *scene, struct 
 
 const struct nl_cause nl_cause_dataloader_stall = {
     .id = "dataloader_stall",
-    .doc = "Host-late gaps while a thread that launches this device's work is inside DataLoader "
-           "__next__ or another range that fetches data. Warning over 5 % of wall.",
+    .doc = "Host-bound gaps during which a thread that launches this device's work is inside "
+           "DataLoader __next__ or another range that fetches data. Warning over 5 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -100,13 +100,12 @@ static enum nl_verdict decode_weight_bound_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_decode_weight_bound = {
     .id = "decode_weight_bound",
     .doc =
-        "Decode steps (by name, attention kernels or queries per sequence) take over 10 % of "
-        "wall, and "
-        "reading their weights takes at least half of their duration at memory's peak, more than "
-        "their arithmetic. Cost: time of their products beyond arithmetic at 80 % of the peak. "
-        "Saving at most 3/4 of reading (4-bit weights), and what products take beyond 80 % of "
-        "memory's peak. "
-        "Needs shapes of half of the time in products, and the device's peaks.",
+        "Decode steps (recognised by name, by attention kernels or by queries per sequence) take "
+        "more than 10 % of wall, and reading their weights at the peak memory bandwidth takes at "
+        "least half of their duration, and longer than their arithmetic. Cost: the time of their "
+        "products beyond their arithmetic at 80 % of the peak. Saving: at most 3/4 of the time for "
+        "reading weights (4-bit weights), plus the time of products beyond 80 % of the memory "
+        "bandwidth. Needs shapes for half of the time in products, and the device's peaks.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = decode_weight_bound_evaluate,

@@ -122,14 +122,12 @@ static enum nl_verdict elementwise_not_fused_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_elementwise_not_fused = {
     .id = "elementwise_not_fused",
-    .doc =
-        "Chains of elementwise operators that follow each other on the device: their time beyond "
-        "the longest of each chain (one kernel that reads and writes once) is over 5 % of wall. "
-        "That is the cost; saving half to all of it. Without shapes, or launches of over 5 % of "
-        "the "
-        "work: elementwise kernels have "
-        "over 25 % of busy time, in 100 kernels or more, of which a third by time follow "
-        "another directly; saving half to all of what they take beyond the longest of each run.",
+    .doc = "In chains of elementwise operators that follow each other on the device, everything "
+           "but the longest kernel of each chain (one fused kernel reads and writes once) takes "
+           "more than 5 % of wall. That is the cost; saving half to all of it. If shapes, or "
+           "launches of more than 5 % of the work, are missing: elementwise kernels take more than "
+           "25 % of busy time, in 100 kernels or more, of which a third by time directly follow "
+           "another; saving half to all of the time beyond the longest of each run.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = elementwise_not_fused_evaluate,

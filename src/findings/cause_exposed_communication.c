@@ -77,8 +77,8 @@ static enum nl_verdict exposed_communication_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_exposed_communication = {
     .id = "exposed_communication",
-    .doc = "Time with communication kernels and no computation on the device. Warning over 5 % of "
-           "wall (TraceLens).",
+    .doc = "Time with communication kernels and without computation on the device. Warning over 5 "
+           "% of wall (TraceLens).",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_ALL,

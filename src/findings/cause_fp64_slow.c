@@ -151,13 +151,12 @@ static enum nl_verdict fp64_slow_evaluate(struct nl_scene *scene, struct nl_find
 
 const struct nl_cause nl_cause_fp64_slow = {
     .id = "fp64_slow",
-    .doc = "Kernels on doubles, by their names, take over 5 % of busy time on a device whose FP64 "
-           "rate is 1/32 or less of "
-           "FP32's (compute capability 5, 6.1, 7.5, 8.6 to 8.9, 12: CUDA Programming Guide). "
-           "Saving up to 31/32 of their time, of kernels that wait for memory by "
-           "their names (gemv, dot, elementwise, reductions) up to half; where a kernel profiler "
-           "measured it, no more than the FP64 unit was busy, nor than the busiest other unit "
-           "leaves.",
+    .doc = "Kernels that work on doubles, by their names, take more than 5 % of busy time on a "
+           "device whose FP64 rate is at most 1/32 of its FP32 rate (compute capability 5, 6.1, "
+           "7.5, 8.6 to 8.9, 12: CUDA Programming Guide). Saving: up to 31/32 of their time, or "
+           "half where the name says that the kernel is memory-bound (gemv, dot, elementwise, "
+           "reductions); where a kernel profiler measured it, at most the time the FP64 unit was "
+           "busy, and at most the time the busiest other unit was not.",
     .needs = {{NL_T_device, "compute_major"}},
     .need_count = 1,
     .evaluate = fp64_slow_evaluate,

@@ -89,11 +89,10 @@ static enum nl_verdict fp8_full_accumulation_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_fp8_full_accumulation = {
     .id = "fp8_full_accumulation",
-    .doc =
-        "A remark: FP8 products on Hopper (compute capability 9.0) that were called without fast "
-        "accumulation and that arithmetic bounds take over 10 % of wall, below 80 % of their "
-        "roof, and hardly any accumulates fast. Cost: what they take beyond 80 % of the roof. "
-        "Needs shapes, scalar inputs and the device's peaks.",
+    .doc = "Informational: on Hopper (compute capability 9.0), compute-bound FP8 products without "
+           "fast accumulation take more than 10 % of wall, below 80 % of their roof, and hardly "
+           "any use fast accumulation. Cost: their time beyond 80 % of the roof. Needs shapes, "
+           "scalar inputs and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = fp8_full_accumulation_evaluate,

@@ -70,8 +70,8 @@ static enum nl_verdict fp8_unused_evaluate(struct nl_scene *scene, struct nl_fin
 
 const struct nl_cause nl_cause_fp8_unused = {
     .id = "fp8_unused",
-    .doc = "A remark: products in FP16 or BF16 that arithmetic bounds take over 40 % of wall on a "
-           "device whose FP8 peak is at least 1.5 times theirs, and hardly any runs in FP8. Cost: "
+    .doc = "Informational: compute-bound products in FP16 or BF16 take more than 40 % of wall on a "
+           "device whose FP8 peak is at least 1.5 times theirs, and hardly any run in FP8. Cost: "
            "what the ratio of the peaks would save. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,

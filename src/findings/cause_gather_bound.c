@@ -52,9 +52,9 @@ static enum nl_verdict gather_bound_evaluate(struct nl_scene *scene, struct nl_f
 
 const struct nl_cause nl_cause_gather_bound = {
     .id = "gather_bound",
-    .doc = "Embeddings, gathers, scatters and index operators take over 10 % of wall and reach "
-           "less than half of memory's bandwidth. Cost: their headroom. Needs shapes and the "
-           "device's peaks.",
+    .doc = "Embeddings, gathers, scatters and index operators take more than 10 % of wall and "
+           "reach less than half of the memory bandwidth. Cost: their headroom. Needs shapes and "
+           "the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = gather_bound_evaluate,

@@ -97,9 +97,9 @@ static enum nl_verdict gc_pause_evaluate(struct nl_scene *scene, struct nl_findi
 const struct nl_cause nl_cause_gc_pause = {
     .id = "gc_pause",
     .on = NL_ON_BOTH,
-    .doc = "Garbage collection on the thread that launches while the device is idle, or on the "
-           "main thread of a "
-           "CPU-only profile (slices or functions named so), takes over 1 % of wall.",
+    .doc = "Garbage collection (slices or functions with such names) takes more than 1 % of wall: "
+           "on the launching thread while the device is idle, or on the main thread of a CPU-only "
+           "profile.",
     .evaluate = gc_pause_evaluate,
     .not_this_if = "the collector runs on another thread, or while the device works",
 };

@@ -60,12 +60,10 @@ static enum nl_verdict gemm_memory_bound_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_gemm_memory_bound = {
     .id = "gemm_memory_bound",
-    .doc =
-        "Matrix products whose FLOPs per byte are below the device's ridge (peak of their "
-        "type "
-        "over memory bandwidth) take over 10 % of wall and reach at least half of memory's peak: "
-        "decode with small batches, skinny layers. Cost: their time beyond their FLOPs at 80 % of "
-        "the peak. Needs shapes and the device's peaks.",
+    .doc = "Matrix products with fewer FLOPs per byte than the device's ridge point (peak of their "
+           "type / memory bandwidth) take more than 10 % of wall and reach at least half of the "
+           "memory bandwidth: decode with small batches, skinny layers. Cost: their time beyond "
+           "their FLOPs at 80 % of the peak. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = gemm_memory_bound_evaluate,

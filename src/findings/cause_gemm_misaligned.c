@@ -55,10 +55,9 @@ static enum nl_verdict gemm_misaligned_evaluate(struct nl_scene *scene, struct n
 const struct nl_cause nl_cause_gemm_misaligned = {
     .id = "gemm_misaligned",
     .doc =
-        "Matrix products in 16 bits or fewer, or TF32, whose N or K is no multiple of 16 "
-        "bytes "
-        "(NVIDIA, Matrix Multiplication Background) take over 5 % of wall and reach less than half "
-        "of their roof. Cost: their headroom. Needs shapes and the device's peaks.",
+        "Matrix products in TF32 or in 16 or fewer bits, with an N or K that is not a multiple of "
+        "16 bytes (NVIDIA, Matrix Multiplication Background), take more than 5 % of wall and reach "
+        "less than half of their roof. Cost: their headroom. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = gemm_misaligned_evaluate,

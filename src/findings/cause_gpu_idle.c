@@ -467,16 +467,14 @@ static enum nl_verdict gpu_idle_evaluate(struct nl_scene *scene, struct nl_findi
 
 const struct nl_cause nl_cause_gpu_idle = {
     .id = "gpu_idle",
-    .doc = "Time without any work on the device between its first and last work. Warning over 15 % "
-           "of wall (nsys-ai, TraceLens). More specific causes claim their part "
-           "of it first. A remark that promises nothing where for over half of it the recording "
-           "does not "
-           "say why: the launches of the next work are unknown, or calls copy and no copy was "
-           "recorded, or graphs are captured. Saving: the idle time outside start-up, without "
-           "gaps of 1 ms or more in which work was launched and did not start. Not judged "
-           "where a ROCm tool recorded "
-           "kernels alone, nor where counters were read of over half of the kernels: that runs "
-           "them one by one.",
+    .doc = "Time without any work on the device between its first and last operation. Warning over "
+           "15 % of wall (nsys-ai, TraceLens). More specific causes claim their part of it first. "
+           "It is informational, without a saving, if the recording does not say why the device "
+           "was idle for over half of that time: the next operation's launch is unknown, or calls "
+           "copy but no copy was recorded, or graphs are being captured. Saving: the idle time "
+           "outside start-up, without gaps of 1 ms or more in which launched work did not start. "
+           "Not judged where a ROCm tool recorded kernels only, nor where counters were read for "
+           "over half of the kernels, which serialises them.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .of_gaps = true,

@@ -15,9 +15,9 @@ static enum nl_verdict h2d_in_critical_path_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_h2d_in_critical_path = {
     .id = "h2d_in_critical_path",
-    .doc = "Time with host-to-device copies and neither computation nor communication on the "
-           "device. Warning over 5 % of wall (TraceLens, nsys-ai). Where most of it is in "
-           "start-up, that part is paid once and no saving.",
+    .doc = "Time with host-to-device copies while neither computation nor communication runs on "
+           "the device. Warning over 5 % of wall (TraceLens, nsys-ai). If most of it is in "
+           "start-up, that part is paid once and not counted as a saving.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
     .evaluate = h2d_in_critical_path_evaluate,

@@ -35,10 +35,10 @@ static enum nl_verdict io_waits_evaluate(struct nl_scene *scene, struct nl_findi
 const struct nl_cause nl_cause_io_waits = {
     .id = "io_waits",
     .on = NL_ON_CPU,
-    .doc = "CPU-only: the main thread is inside calls that read, write, send, receive or flush "
-           "(read, write, fsync, recv, print and their like, by the last word of their names; the "
-           "program's own functions of such a name only where the profile does not show built-in "
-           "functions apart) for over 10 % of wall.",
+    .doc = "CPU-only: the main thread is inside calls that read, write, send, receive or flush for "
+           "more than 10 % of wall. The last word of a name decides (read, write, fsync, recv, "
+           "print and the like); the program's own functions of such a name count only where the "
+           "profile does not list built-in functions separately.",
     .evaluate = io_waits_evaluate,
     .not_this_if = "the data come from memory (a cache, a pipe that is always full) and the time "
                    "is copying, or parsing is the larger part",

@@ -97,10 +97,9 @@ static enum nl_verdict item_scalar_readback_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_item_scalar_readback = {
     .id = "item_scalar_readback",
-    .doc = "Copies of at most 8 bytes to the host (tensor.item()) that end in front of a gap while "
-           "the launching thread waits in a blocking call; cost is the idle time, of each "
-           "gap no more than the call lasted. "
-           "Warning over 1 % of wall.",
+    .doc = "Device-to-host copies of at most 8 bytes (tensor.item()) that end right before a gap, "
+           "while the launching thread waits in a blocking call. Cost: the idle time, capped in "
+           "each gap at the duration of the call. Warning over 1 % of wall.",
     .needs = {{NL_T_copy, "bytes"}, {NL_T_api, NULL}},
     .need_count = 2,
     .evaluate = item_scalar_readback_evaluate,

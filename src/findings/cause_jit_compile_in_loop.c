@@ -96,10 +96,9 @@ static enum nl_verdict jit_compile_in_loop_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_jit_compile_in_loop = {
     .id = "jit_compile_in_loop",
-    .doc =
-        "Host-late gaps mostly spent loading or compiling device code (cuModuleLoad…, nvrtc, lazy "
-        "function loading, TorchInductor, Triton), after the first fifth of the device's time. "
-        "Over 1 ms and 0.5 % of wall.",
+    .doc = "Host-bound gaps mostly spent loading or compiling device code (cuModuleLoad…, nvrtc, "
+           "lazy function loading, TorchInductor, Triton), after the first fifth of the device's "
+           "time. Over 1 ms and 0.5 % of wall.",
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
     .evaluate = jit_compile_in_loop_evaluate,

@@ -78,8 +78,9 @@ static enum nl_verdict kernel_hotspot_evaluate(struct nl_scene *scene, struct nl
 
 const struct nl_cause nl_cause_kernel_hotspot = {
     .id = "kernel_hotspot",
-    .doc = "A remark: the kernel with the largest total has over 50 % of the device's busy time "
-           "(nsys-ai). Promises no saving: how much faster it could be is not judged here.",
+    .doc = "Informational: the kernel with the largest total time takes more than 50 % of the "
+           "device's busy time (nsys-ai). No saving is given: how much faster the kernel could be "
+           "is not judged here.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = kernel_hotspot_evaluate,

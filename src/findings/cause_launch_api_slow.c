@@ -77,9 +77,9 @@ static enum nl_verdict launch_api_slow_evaluate(struct nl_scene *scene, struct n
 
 const struct nl_cause nl_cause_launch_api_slow = {
     .id = "launch_api_slow",
-    .doc = "Median launch call over 20 µs or over 5 % of them over 50 µs (HTA), with gaps mostly "
-           "spent "
-           "inside launch calls (of at most 1 ms) over 2 % of wall.",
+    .doc = "The median launch call takes over 20 µs, or more than 5 % of launch calls take over 50 "
+           "µs (HTA), and gaps of at most 1 ms mostly spent inside launch calls take more than 2 % "
+           "of wall.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

@@ -49,10 +49,9 @@ static enum nl_verdict launch_bound_small_kernels_evaluate(struct nl_scene *scen
 
 const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .id = "launch_bound_small_kernels",
-    .doc =
-        "Median kernel under 10 µs (up to 15 µs, the less sure the longer), and host-late gaps of "
-        "at "
-        "most 1 ms spent dispatching (no wait before them) over 10 % of wall.",
+    .doc = "The median kernel is shorter than 10 µs (up to 15 µs, with less confidence), and "
+           "host-bound gaps of at most 1 ms spent dispatching, without a wait before them, take "
+           "more than 10 % of wall.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

@@ -61,9 +61,8 @@ static enum nl_verdict launch_latency_gap_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_launch_latency_gap = {
     .id = "launch_latency_gap",
-    .doc =
-        "Gaps of 1 to 30 µs whose next work was launched before the gap, with no known wait (HTA's "
-        "kernel_wait), over 5 % of wall. Saving leaves 1 µs per gap.",
+    .doc = "Gaps of 1 to 30 µs whose next operation was launched before the gap, with no known "
+           "wait (HTA's kernel_wait), take more than 5 % of wall. The saving leaves 1 µs per gap.",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .of_gaps = true,

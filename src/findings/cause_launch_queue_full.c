@@ -76,9 +76,9 @@ static enum nl_verdict launch_queue_full_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_launch_queue_full = {
     .id = "launch_queue_full",
-    .doc = "A remark: launch calls over 100 µs whose kernels start over 100 µs later, over 5 % of "
-           "wall, "
-           "on a device that is idle at most 15 %: the CPU waits for room in the queue (HTA).",
+    .doc = "Informational: launch calls over 100 µs whose kernels start more than 100 µs later "
+           "take over 5 % of wall, on a device that is idle at most 15 % of the time: the CPU "
+           "waits for room in the launch queue (HTA).",
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .evaluate = launch_queue_full_evaluate,

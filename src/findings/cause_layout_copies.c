@@ -49,9 +49,9 @@ static enum nl_verdict layout_copies_evaluate(struct nl_scene *scene, struct nl_
 
 const struct nl_cause nl_cause_layout_copies = {
     .id = "layout_copies",
-    .doc = "Kernels of operators that only move data (copy_ with its casts and contiguous copies, "
-           "cat, "
-           "stack) take over 5 % of wall. Cost: their time; saving a quarter to all. Needs shapes.",
+    .doc = "Kernels of operators that only move data (copy_, including casts and contiguous "
+           "copies, cat, stack) take more than 5 % of wall. Cost: their time; saving a quarter to "
+           "all of it. Needs shapes.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = layout_copies_evaluate,

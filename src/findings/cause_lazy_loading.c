@@ -64,9 +64,9 @@ static enum nl_verdict lazy_loading_evaluate(struct nl_scene *scene, struct nl_f
 
 const struct nl_cause nl_cause_lazy_loading = {
     .id = "lazy_loading",
-    .doc = "Host-late gaps in front of launch calls of 1 ms or more whose kernel begins when they "
-           "return (they first "
-           "loaded its code), or spent in loading modules: three at least, over 5 % of wall.",
+    .doc = "Host-bound gaps before launch calls of 1 ms or more whose kernel starts when the call "
+           "returns (the call first loaded the kernel's code), or gaps spent loading modules: at "
+           "least three, over 5 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

@@ -90,9 +90,9 @@ static enum nl_verdict lock_waits_evaluate(struct nl_scene *scene, struct nl_fin
 const struct nl_cause nl_cause_lock_waits = {
     .id = "lock_waits",
     .on = NL_ON_CPU,
-    .doc = "CPU-only: the main thread sits in calls that wait for a lock, a condition or another "
-           "thread (acquire, futex, pthread_mutex_lock, take_gil, join and their like) for over 5 "
-           "% of wall. Sleeping and polling are none.",
+    .doc = "CPU-only: the main thread is in calls that wait for a lock, a condition variable or "
+           "another thread (acquire, futex, pthread_mutex_lock, take_gil, join and the like) for "
+           "more than 5 % of wall. Sleeping and polling do not count.",
     .evaluate = lock_waits_evaluate,
     .not_this_if = "waiting is the thread's purpose: it has handed the work to others, and these "
                    "are the limit",

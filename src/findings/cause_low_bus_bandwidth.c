@@ -101,13 +101,11 @@ static enum nl_verdict low_bus_bandwidth_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_low_bus_bandwidth = {
     .id = "low_bus_bandwidth",
-    .doc = "The shortest of three or more collectives of one operation, group and size (16 MiB at "
-           "least; the first, which connects the ranks, and groups of one rank do not count) "
-           "reaches less than "
-           "50 % of the link between devices (bus bandwidth of nccl-tests). Cost: their time × (1 "
-           "− rate / 80 % of the "
-           "link), at most the exposed communication; over 5 % of wall. Needs the link's rate "
-           "(gpus.yaml).",
+    .doc = "The shortest of three or more collectives of one operation, group and size (at least "
+           "16 MiB) reaches less than 50 % of the link between devices (bus bandwidth as in "
+           "nccl-tests). The first collective, which connects the ranks, and groups of one rank do "
+           "not count. Cost: their time × (1 − rate / 80 % of the link), at most the exposed "
+           "communication; over 5 % of wall. Needs the link's rate (gpus.yaml).",
     .needs = {{NL_T_collective, "bytes"}},
     .need_count = 1,
     .saves = NL_SAVES_ALL,

@@ -100,9 +100,9 @@ static enum nl_verdict low_copy_bandwidth_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_low_copy_bandwidth = {
     .id = "low_copy_bandwidth",
     .doc = "Host-device copies of at least 4 MB at less than 50 % of the link's practical rate "
-           "(PCIe 3: 12, PCIe 4: 25, PCIe 5: 50 GB/s; by the device's name, PCIe 3 when unknown). "
-           "Cost: exposed time × (1 − rate / practical rate). Warning over 2 % of wall. "
-           "Where most of it is in start-up, that part is paid once and no saving.",
+           "(PCIe 3: 12, PCIe 4: 25, PCIe 5: 50 GB/s; by the device's name, PCIe 3 if unknown). "
+           "Cost: exposed time × (1 − rate / practical rate). Warning over 2 % of wall. If most of "
+           "it is in start-up, that part is paid once and not counted as a saving.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = low_copy_bandwidth_evaluate,

@@ -104,10 +104,10 @@ static enum nl_verdict low_occupancy_evaluate(struct nl_scene *scene, struct nl_
 
 const struct nl_cause nl_cause_low_occupancy = {
     .id = "low_occupancy",
-    .doc = "Kernels other than matrix products that fill the device, but of which registers "
-           "or shared memory let a multiprocessor hold less than 25 % of its warps (CUDA occupancy "
-           "calculator), take over 10 % of wall; measured memory throughput over 50 % acquits. "
-           "Cost: half of their time, an upper bound.",
+    .doc = "Kernels other than matrix products that fill the device, but whose registers or shared "
+           "memory limit a multiprocessor to less than 25 % of its warps (CUDA occupancy "
+           "calculator), take more than 10 % of wall. Kernels with a measured memory throughput "
+           "over 50 % do not count. Cost: half of their time, as an upper bound.",
     .needs = {{NL_T_kernel, "registers"}, {NL_T_kernel, "grid_x"}},
     .need_count = 2,
     .evaluate = low_occupancy_evaluate,

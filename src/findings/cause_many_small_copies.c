@@ -96,11 +96,10 @@ static enum nl_verdict many_small_copies_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_many_small_copies = {
     .id = "many_small_copies",
-    .doc =
-        "Host-device copies under 64 KiB, more than 50 per step (without steps, and of uploads in "
-        "start-up: more than 500), at 10 µs each; limited to idle time plus their exposed time. "
-        "Warning over 2 % of wall. Where most of them are in start-up, that part is paid "
-        "once and no saving.",
+    .doc = "More than 50 host-device copies under 64 KiB per step (without steps, and for uploads "
+           "in start-up: more than 500), counted as 10 µs each, at most their exposed time plus "
+           "idle time. Warning over 2 % of wall. If most of it is in start-up, that part is paid "
+           "once and not counted as a saving.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = many_small_copies_evaluate,

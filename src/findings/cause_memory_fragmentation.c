@@ -49,9 +49,9 @@ static enum nl_verdict memory_fragmentation_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_memory_fragmentation = {
     .id = "memory_fragmentation",
     .on = NL_ON_BOTH,
-    .doc = "The allocator's highest reserve is over 20 % and 64 MiB above its highest sum of live "
-           "allocations: fragments, "
-           "or a peak before the recording. Costs bytes, no time.",
+    .doc =
+        "The allocator's peak reserved memory is more than 20 % and 64 MiB above its peak of live "
+        "allocations: fragmentation, or a peak before the recording. Costs bytes, not time.",
     .needs = {{NL_T_memory, "total_reserved"}},
     .need_count = 1,
     .evaluate = memory_fragmentation_evaluate,

@@ -72,10 +72,9 @@ static enum nl_verdict memory_leak_evaluate(struct nl_scene *scene, struct nl_fi
 const struct nl_cause nl_cause_memory_leak = {
     .id = "memory_leak",
     .on = NL_ON_BOTH,
-    .doc = "Over eight equal parts of the time (the first two left out) the lowest value of the "
-           "allocator's total never "
-           "falls and rises in four of five, by over 10 % and 16 MiB in all. Needs four steps. "
-           "Costs bytes, no time.",
+    .doc = "In eight equal parts of the time (the first two left out), the lowest value of the "
+           "allocator's total never falls, rises in four of five, and grows by more than 10 % and "
+           "16 MiB overall. Needs four steps. Costs bytes, not time.",
     .needs = {{NL_T_memory, "total_allocated"}},
     .need_count = 1,
     .evaluate = memory_leak_evaluate,

@@ -179,13 +179,11 @@ static enum nl_verdict moe_imbalance_evaluate(struct nl_scene *scene, struct nl_
 
 const struct nl_cause nl_cause_moe_imbalance = {
     .id = "moe_imbalance",
-    .doc = "Of ranks that run as many kernels of experts, one takes 1.2 times the median or more "
-           "for them, "
-           "at most 1.1 times for other products, and less time in communication than the median, "
-           "because "
-           "the others wait for it. Cost: the smaller of both differences, over 5 % of wall. "
-           "Saving: no "
-           "more than down to the mean of the ranks. Needs the profiles of several ranks.",
+    .doc = "Of ranks that run equally many expert kernels, one takes at least 1.2 times the median "
+           "for them, at most 1.1 times for other products, and less time than the median in "
+           "communication, because the others wait for it. Cost: the smaller of both differences, "
+           "over 5 % of wall. Saving: no more than down to the mean of the ranks. Needs the "
+           "profiles of several ranks.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .saves = NL_SAVES_WAITS,

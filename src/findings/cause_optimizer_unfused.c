@@ -126,8 +126,8 @@ static enum nl_verdict optimizer_unfused_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_optimizer_unfused = {
     .id = "optimizer_unfused",
     .doc = "Kernels under PyTorch's Optimizer.step that belong to neither foreach nor fused "
-           "operators are at least 100 per call, at least four of five of its kernels, and take "
-           "over 3 % of wall. Cost: half of their time.",
+           "operators: at least 100 per call, at least four of five of its kernels, and more than "
+           "3 % of wall. Cost: half of their time.",
     .needs = {{NL_T_op, NULL}, {NL_T_nvtx, NULL}},
     .need_count = 2,
     .evaluate = optimizer_unfused_evaluate,

@@ -137,12 +137,11 @@ static enum nl_verdict padding_waste_evaluate(struct nl_scene *scene, struct nl_
 
 const struct nl_cause nl_cause_padding_waste = {
     .id = "padding_waste",
-    .doc =
-        "Steps of inference whose names tell their tokens multiply more rows than that (shapes of "
-        "their products): 20 % of the rows or more are padding, in steps that arithmetic bounds, "
-        "and "
-        "their time is over 5 % of wall. Cost: that share of the time of products. Needs shapes. "
-        "Abstains where ranks gather or exchange rows, or rows are a whole multiple of tokens.",
+    .doc = "Inference steps whose names give their number of tokens multiply more rows than that "
+           "(by the shapes of their products): at least 20 % of the rows are padding, in "
+           "compute-bound steps, and their time is more than 5 % of wall. Cost: that share of the "
+           "time of products. Needs shapes. Abstains where ranks gather or exchange rows, or where "
+           "the rows are a whole multiple of the tokens.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = padding_waste_evaluate,

@@ -63,9 +63,9 @@ static enum nl_verdict pageable_memcpy_evaluate(struct nl_scene *scene, struct n
 
 const struct nl_cause nl_cause_pageable_memcpy = {
     .id = "pageable_memcpy",
-    .doc = "Host-device copies with pageable memory on the host side, by the time nothing hides "
-           "them. Warning over 1 % of wall. Where most of it is in start-up, that part is "
-           "paid once and no saving.",
+    .doc = "Host-device copies with pageable host memory: the time that is not overlapped. Warning "
+           "over 1 % of wall. If most of it is in start-up, that part is paid once and not counted "
+           "as a saving.",
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "src_memory"}},
     .need_count = 2,
     .evaluate = pageable_memcpy_evaluate,

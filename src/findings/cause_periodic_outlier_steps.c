@@ -161,10 +161,9 @@ static enum nl_verdict periodic_outlier_steps_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_periodic_outlier_steps = {
     .id = "periodic_outlier_steps",
     .on = NL_ON_BOTH,
-    .doc = "Of eight steps or more (without warm-up) at most a quarter take over twice the median "
-           "(nsys-ai: 1.5 times; "
-           "TensorBoard: 3 standard deviations), and together over 5 % of wall more than the "
-           "median would. Cost: that.",
+    .doc = "Of at least eight steps (without warm-up), at most a quarter take more than twice the "
+           "median (nsys-ai: 1.5 times; TensorBoard: 3 standard deviations). Cost: their time "
+           "beyond the median, over 5 % of wall.",
     .of_gaps = true,
     .evaluate = periodic_outlier_steps_evaluate,
     .not_this_if = "slow steps have other work by design (accumulation, longer sequences): then "

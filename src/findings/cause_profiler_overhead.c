@@ -74,11 +74,10 @@ static enum nl_verdict profiler_overhead_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_profiler_overhead = {
     .id = "profiler_overhead",
     .on = NL_ON_BOTH,
-    .doc = "About the measurement: torch.profiler recorded Python stacks (200 frames at least, two "
-           "for every operator) and over "
-           "10 % of wall is host-late idle time, or the profile is of the CPU alone. Costs "
-           "nothing: what the CPU is "
-           "blamed for is an upper limit.",
+    .doc = "About the recording, not the program: torch.profiler recorded Python stacks (at least "
+           "200 frames, and two for every operator), and more than 10 % of wall is host-bound idle "
+           "time, or the profile is CPU-only. It has no cost of its own, but the time that "
+           "findings attribute to the CPU is an upper bound.",
     .needs = {{NL_T_python, NULL}, {NL_T_op, NULL}},
     .need_count = 2,
     .evaluate = profiler_overhead_evaluate,

@@ -138,11 +138,10 @@ static enum nl_verdict recompilation_evaluate(struct nl_scene *scene, struct nl_
 const struct nl_cause nl_cause_recompilation = {
     .id = "recompilation",
     .on = NL_ON_BOTH,
-    .doc = "Compilations (TorchInductor, Dynamo, Triton, XLA, nvrtc, by kind or name) of one name "
-           "come three times or "
-           "more after the first fifth of the time and cost over 1 % of wall. "
-           "Cost: the "
-           "device's idle time meanwhile; of a CPU-only profile all of it.",
+    .doc = "After the first fifth of the time, code is compiled three times or more under the same "
+           "name (TorchInductor, Dynamo, Triton, XLA, nvrtc, by kind or name), at a cost of more "
+           "than 1 % of wall. Cost: the device's idle time meanwhile; in a CPU-only profile, all "
+           "of the compile time.",
     .evaluate = recompilation_evaluate,
     .not_this_if = "each name is compiled once or twice (first calls, the first fifth is left "
                    "out), or the device "

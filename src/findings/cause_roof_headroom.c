@@ -71,11 +71,9 @@ static enum nl_verdict roof_headroom_evaluate(struct nl_scene *scene, struct nl_
 
 const struct nl_cause nl_cause_roof_headroom = {
     .id = "roof_headroom",
-    .doc = "A remark: what kernels take beyond 80 % of their roofs, summed call by call, is over "
-           "30 % of "
-           "wall. Cost: that headroom, an upper bound; analyze --section roofline ranks it. Needs "
-           "shapes "
-           "and the device's peaks.",
+    .doc = "Informational: the time that kernels take beyond 80 % of their roofs, summed over "
+           "calls, is more than 30 % of wall. Cost: that headroom, as an upper bound; analyze "
+           "--section roofline ranks it. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = roof_headroom_evaluate,

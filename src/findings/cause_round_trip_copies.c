@@ -141,11 +141,9 @@ static enum nl_verdict round_trip_copies_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_round_trip_copies = {
     .id = "round_trip_copies",
-    .doc =
-        "Copies of 64 KiB or more to the host that are followed by one of the same size to the "
-        "device: ten pairs at "
-        "least, whose exposed time is over 2 % of wall. Where most of it is in start-up, that part "
-        "is paid once and no saving.",
+    .doc = "Copies of 64 KiB or more to the host, each followed by one of the same size to the "
+           "device: at least ten pairs, with an exposed time of more than 2 % of wall. If most of "
+           "it is in start-up, that part is paid once and not counted as a saving.",
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = round_trip_copies_evaluate,

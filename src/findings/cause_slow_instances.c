@@ -259,9 +259,9 @@ static enum nl_verdict slow_instances_evaluate(struct nl_scene *scene, struct nl
 
 const struct nl_cause nl_cause_slow_instances = {
     .id = "slow_instances",
-    .doc = "Of kernels of one name, grid and block (20 at least, nine of ten within twice the "
-           "median) some take more than five times the median, in half of the steps at most; "
-           "together over 5 % of wall more than the median would. Cost: that. Needs four steps.",
+    .doc = "Among kernels of one name, grid and block (at least 20, nine of ten within twice the "
+           "median), some take more than five times the median, in at most half of the steps. "
+           "Cost: the time beyond the median, over 5 % of wall. Needs four steps.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = slow_instances_evaluate,

@@ -142,10 +142,9 @@ static enum nl_verdict small_grid_evaluate(struct nl_scene *scene, struct nl_fin
 
 const struct nl_cause nl_cause_small_grid = {
     .id = "small_grid",
-    .doc = "Compute kernels of over 20 µs with fewer blocks than the device has multiprocessors, "
-           "by the time without "
-           "another kernel beside them × the part of the device without a block: over 5 % of wall. "
-           "Cost: that; saving a quarter to all.",
+    .doc = "Compute kernels of over 20 µs with fewer blocks than the device has multiprocessors. "
+           "Cost: the time without another kernel beside them × the share of multiprocessors "
+           "without a block, over 5 % of wall; saving a quarter to all of it.",
     .needs = {{NL_T_kernel, "grid_x"}},
     .need_count = 1,
     .evaluate = small_grid_evaluate,

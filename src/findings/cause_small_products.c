@@ -86,12 +86,10 @@ static enum nl_verdict small_products_evaluate(struct nl_scene *scene, struct nl
 
 const struct nl_cause nl_cause_small_products = {
     .id = "small_products",
-    .doc =
-        "20 or more matrix products whose least time at the roof is below 5 µs take over 10 % "
-        "of "
-        "wall and reach less than half of their roofs together: starting them and their last wave "
-        "take the time. Calls over 30 µs do not count. Cost: what each takes beyond 80 % of its "
-        "roof, or beyond 2 µs. Needs shapes and the device's peaks.",
+    .doc = "At least 20 matrix products whose shortest possible time (at the roof) is under 5 µs "
+           "take more than 10 % of wall, and together reach less than half of their roofs: "
+           "launches and the last wave dominate. Calls over 30 µs do not count. Cost: what each "
+           "takes beyond 80 % of its roof, or beyond 2 µs. Needs shapes and the device's peaks.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = small_products_evaluate,

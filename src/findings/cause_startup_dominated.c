@@ -95,10 +95,9 @@ static enum nl_verdict startup_dominated_evaluate(struct nl_scene *scene,
 const struct nl_cause nl_cause_startup_dominated = {
     .id = "startup_dominated",
     .on = NL_ON_BOTH,
-    .doc = "A remark: start-up (before the first step; without steps before the first kernel, "
-           "while code is loaded or "
-           "compiled, graphs are captured) takes over half of the account's time, and 100 ms at "
-           "least.",
+    .doc = "Informational: start-up (before the first step; without steps, before the first "
+           "kernel, while code is loaded or compiled, or graphs are captured) takes more than half "
+           "of the account's time, and at least 100 ms.",
     .of_gaps = true,
     .evaluate = startup_dominated_evaluate,
     .not_this_if = "the program is short by nature and starts anew for every request: then "

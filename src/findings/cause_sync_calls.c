@@ -79,9 +79,9 @@ static enum nl_verdict sync_calls_evaluate(struct nl_scene *scene, struct nl_fin
 const struct nl_cause nl_cause_sync_calls = {
     .id = "sync_calls",
     .doc =
-        "Device idle in gaps that begin in a blocking call (…Synchronize, synchronous copies, "
-        "frees) that waited for the device to run dry; of each gap no more than the call lasted, "
-        "which is how far the CPU could have run ahead. Warning over 2 % of wall.",
+        "Idle time in gaps that begin in a blocking call (…Synchronize, synchronous copies, frees) "
+        "that waited until the device had nothing left to do. Each gap counts for at most the "
+        "duration of the call: the CPU could not have run further ahead. Warning over 2 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .of_gaps = true,

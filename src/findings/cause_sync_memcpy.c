@@ -69,9 +69,9 @@ static enum nl_verdict sync_memcpy_evaluate(struct nl_scene *scene, struct nl_fi
 
 const struct nl_cause nl_cause_sync_memcpy = {
     .id = "sync_memcpy",
-    .doc = "Gaps that begin while the launching thread is inside a copy call that blocks "
-           "(cudaMemcpy without Async), of each gap no more than the call lasted. Warning over 2 % "
-           "of wall.",
+    .doc =
+        "Gaps that begin while the launching thread is inside a blocking copy (cudaMemcpy without "
+        "Async), capped in each gap at the duration of the call. Warning over 2 % of wall.",
     .needs = {{NL_T_api, NULL}, {NL_T_copy, NULL}},
     .need_count = 2,
     .evaluate = sync_memcpy_evaluate,

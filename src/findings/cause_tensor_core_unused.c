@@ -277,11 +277,11 @@ static enum nl_verdict tensor_core_unused_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_tensor_core_unused = {
     .id = "tensor_core_unused",
-    .doc =
-        "Matrix products (GEMM, convolution, attention, …; not FP64, not with a vector) in kernels "
-        "whose names say that they use no tensor cores (sgemm, ffma, simt; never from \"xmma\" "
-        "alone), over 10 % of matrix time, on devices of compute capability 7 or unknown that have "
-        "some. Cost: 3/4 of their time; saving 1/4 to 3/4; a remark where the GPU is not known.",
+    .doc = "More than 10 % of the time of matrix products (GEMM, convolution, attention, …; not "
+           "FP64, not matrix-vector) is in kernels whose names say that they use no tensor cores "
+           "(sgemm, ffma, simt; \"xmma\" alone proves nothing). The device has tensor cores "
+           "(compute capability 7 or newer), or is unknown. Cost: 3/4 of the time of these "
+           "kernels; saving 1/4 to 3/4; informational if the GPU is unknown.",
     .needs = {{NL_T_kernel, "category"}},
     .need_count = 1,
     .evaluate = tensor_core_unused_evaluate,

@@ -71,9 +71,9 @@ static enum nl_verdict tf32_products_evaluate(struct nl_scene *scene, struct nl_
 
 const struct nl_cause nl_cause_tf32_products = {
     .id = "tf32_products",
-    .doc = "Matrix products of FP32 inputs on tensor cores (TF32) that arithmetic bounds take over "
-           "10 % of wall on a device whose 16-bit peak is at least 1.5 times as high. Cost: what "
-           "the ratio of the peaks would save. Needs shapes and the device's peaks; FP32 outside "
+    .doc = "Compute-bound matrix products of FP32 inputs on tensor cores (TF32) take more than 10 "
+           "% of wall on a device whose 16-bit peak is at least 1.5 times as high. Cost: what the "
+           "ratio of the peaks would save. Needs shapes and the device's peaks; FP32 outside "
            "tensor cores is tensor_core_unused.",
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,

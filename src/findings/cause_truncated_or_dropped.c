@@ -71,10 +71,9 @@ static enum nl_verdict truncated_or_dropped_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_truncated_or_dropped = {
     .id = "truncated_or_dropped",
-    .doc =
-        "About the measurement: over 5 % of a device's kernels and copies have no recorded launch, "
-        "or the input was cut short. Costs nothing; the causes of dispatch and launches are "
-        "less sure, by as much as is missing.",
+    .doc = "About the recording, not the program: more than 5 % of a device's kernels and copies "
+           "have no recorded launch, or the input is cut short. It has no cost of its own, but the "
+           "more is missing, the less certain are the causes about dispatch and launches.",
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = truncated_or_dropped_evaluate,

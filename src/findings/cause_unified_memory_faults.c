@@ -69,9 +69,9 @@ static enum nl_verdict unified_memory_faults_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_unified_memory_faults = {
     .id = "unified_memory_faults",
-    .doc = "Migrations of unified memory (UVM copies) that neither computation nor communication "
-           "hides take over 1 % of "
-           "wall. Kernels that fault are longer, too: that is not in the cost.",
+    .doc = "Page migrations of unified memory (UVM copies) that overlap with neither computation "
+           "nor communication take more than 1 % of wall. Kernels that fault also run longer; the "
+           "cost does not include that.",
     .needs = {{NL_T_copy, NULL}},
     .need_count = 1,
     .evaluate = unified_memory_faults_evaluate,

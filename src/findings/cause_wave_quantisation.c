@@ -107,10 +107,10 @@ static enum nl_verdict wave_quantisation_evaluate(struct nl_scene *scene,
 
 const struct nl_cause nl_cause_wave_quantisation = {
     .id = "wave_quantisation",
-    .doc = "Kernels of matrix products whose grid takes one to four waves of the blocks that "
-           "the device holds (threads, registers, shared memory per block; CUDA occupancy "
-           "calculator) and uses less than 80 % of them lose over 5 % of wall in the last wave "
-           "(NVIDIA, Matrix Multiplication Background). Cost: the unused part of their time.",
+    .doc = "Matrix product kernels whose grid takes one to four waves of the blocks that the "
+           "device holds (threads, registers, shared memory per block; CUDA occupancy calculator), "
+           "and fills less than 80 % of them, lose more than 5 % of wall in the last wave (NVIDIA, "
+           "Matrix Multiplication Background). Cost: the unused part of their time.",
     .needs = {{NL_T_kernel, "registers"}, {NL_T_kernel, "grid_x"}},
     .need_count = 2,
     .evaluate = wave_quantisation_evaluate,
