@@ -176,7 +176,7 @@ static bool analyze_run(struct nl_call *call, struct nl_err *err)
 
 static const struct nl_option info_options[] = {
     {"estimate", 0, NL_OPTION_FLAG, NL_OWN(analyze_options, estimate), NULL,
-     "only how many rows it has and what memory it needs, without loading it", NULL},
+     "only estimate the rows and the memory needed, without loading the profile", NULL},
     NL_OPTIONS_END,
 };
 
@@ -194,9 +194,11 @@ const struct nl_command nl_command_info = {
         "its\n"
         "coverage: what the source did not record, and what was dropped, truncated or repaired.\n"
         "`neurolens PROFILE` does the same in a pipe.\n"
-        "--estimate tells in about 0.1 s how many rows a profile has and what memory it needs,\n"
-        "from its first part and its size, or from the rows of its tables; of many files\n"
-        "it looks at eight.",
+        "--estimate predicts in about 0.1 s how many rows a profile has and how much memory "
+        "loading\n"
+        "it needs: from the size and first part of each file, or from the row counts of its "
+        "tables.\n"
+        "Of many files it samples eight.",
     .examples = "neurolens info trace.json.gz            # one profile\n"
                 "neurolens info 'ranks/*.json.gz'        # many files: one multi-rank profile\n"
                 "neurolens info --format json run.sqlite # for a script\n"

@@ -45,9 +45,9 @@ static const struct nl_option bench_options[] = {
     {"max-time", 0, NL_OPTION_TIME, NL_OWN(nl_bench_options, max_time_ns), "TIME",
      "start no further round after this time, such as 10m", NULL},
     {"commit", 0, NL_OPTION_LIST, NL_OWN(nl_bench_options, commits), "REF",
-     "run the command in a checkout of this git commit; given twice, the two take turns", NULL},
+     "run the command in a checkout of this git commit; given twice, the two alternate", NULL},
     {"build", 0, NL_OPTION_TEXT, NL_OWN(nl_bench_options, build), "COMMAND",
-     "a shell command that builds each checkout of --commit first", NULL},
+     "shell command that builds each checkout of --commit first", NULL},
     {"least", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, least), "N", NULL,
      NULL}, /* former names */
     {"most", 0, NL_OPTION_NUMBER, NL_OWN(nl_bench_options, most), "N", NULL, NULL},

@@ -513,10 +513,9 @@ const struct nl_command nl_command_doctor = {
     .most = 0,
     .tables = NL_TABLES(nl_common_options),
     .help =
-        "Checks the drivers, libraries, permissions and programs that recording needs, and the\n"
-        "ledger with its free space, and says how to get what is missing. It changes nothing, "
-        "and\n"
-        "what is missing is not an error.",
+        "Checks the drivers, libraries, permissions and programs that recording needs, the ledger\n"
+        "and its free disk space, and says how to get what is missing. It changes nothing, and a\n"
+        "missing item is not an error.",
     .examples = "neurolens doctor\n"
                 "neurolens doctor --format json",
     .run = doctor_run,

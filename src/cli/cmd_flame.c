@@ -24,7 +24,7 @@ static const struct nl_option flame_options[] = {
      "device, samples, host, waiting or memory (default: the first that the profile has)",
      source_names},
     {"base", 0, NL_OPTION_TEXT, NL_OWN(flame_options, base), "PROFILE",
-     "draw what changed from PROFILE to this one", NULL},
+     "baseline: colour what takes a larger or smaller share than in PROFILE", NULL},
     NL_OPTIONS_END,
 };
 
@@ -136,7 +136,7 @@ const struct nl_command nl_command_flame = {
         "activity),\n"
         "waiting (off-CPU time) or memory (bytes allocated by call stack). With --base, colours "
         "show\n"
-        "what became slower or faster than another profile.",
+        "what takes a larger or smaller share of the time than in another profile.",
     .examples = "neurolens flame trace.json.gz -o flame.html\n"
                 "neurolens flame run.nlt --by samples -o cpu.svg\n"
                 "neurolens flame after.json --base before.json -o change.html\n"

@@ -188,10 +188,11 @@ static bool gc_run(struct nl_call *call, struct nl_err *err)
 
 static const struct nl_option gc_options[] = {
     {"max", 0, NL_OPTION_SIZE, NL_OWN(gc_options, max_bytes), "SIZE",
-     "keep at most that much (default: the cache's own bound)", NULL},
+     "shrink the cache to this size (default: its built-in limit)", NULL},
     {"all", 'a', NL_OPTION_FLAG, NL_SETTING(all), NULL, "remove every cached profile", NULL},
     {"orphans", 0, NL_OPTION_FLAG, NL_OWN(gc_options, orphans), NULL,
-     "also artefacts that no run needs (`ledger check` lists them, `ledger rebuild` uses them)",
+     "also delete artefacts that belong to no run (`ledger check` lists them, `ledger rebuild` "
+     "uses them)",
      NULL},
     {"dry-run", 0, NL_OPTION_FLAG, NL_OWN(gc_options, dry_run), NULL,
      "only print what would be deleted", NULL},
@@ -207,15 +208,15 @@ const struct nl_command nl_command_gc = {
     .most = 0,
     NL_DEFAULTS(gc_options, .max_bytes = UINT64_MAX),
     .tables = NL_TABLES(gc_options, nl_common_options),
-    .help = "Deletes the runs in the trash for good, with everything the ledger kept of them; then "
-            "the\n"
-            "least recently used cached profiles and reports, until the rest fits; and temporary "
-            "files\n"
-            "that an interrupted command left more than a day ago. Cached data is rebuilt when "
-            "needed.\n"
-            "Artefacts that belong to no run are kept: they may be all that is left of a lost "
-            "database.\n"
-            "--orphans deletes those older than a day.",
+    .help =
+        "Deletes the runs in the trash for good, with everything the ledger keeps for them. Then "
+        "it\n"
+        "evicts the least recently used cached profiles and reports until the cache fits its "
+        "limit,\n"
+        "and removes temporary files that interrupted commands left behind, if older than a day.\n"
+        "Cached data is rebuilt when needed. Artefacts that belong to no run are kept: they may "
+        "be\n"
+        "all that is left of a lost database. --orphans deletes those older than a day.",
     .examples = "neurolens gc --dry-run\n"
                 "neurolens gc --max 2GiB",
     .run = gc_run,

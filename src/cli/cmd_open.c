@@ -300,13 +300,13 @@ const struct nl_command nl_command_open = {
     .help =
         "On a desktop, shows the page of `report` in your browser; elsewhere, prints where the "
         "time\n"
-        "goes, as `analyze` does. With --perfetto, shows the timeline: a local page passes the "
+        "goes, as `analyze` does. With --perfetto, shows the timeline: a local page hands the "
         "trace\n"
         "to the Perfetto UI in your browser, directly between the two windows. Nothing is "
         "uploaded,\n"
         "no fixed port is used, and the address works through the `ssh -L` command printed with "
         "it.\n"
-        "It exits after the trace was passed on, or with Ctrl-C.\n"
+        "The command exits once the trace has been handed over, or with Ctrl-C.\n"
         "`neurolens PROFILE` means `neurolens open PROFILE` on a terminal, and `neurolens info\n"
         "PROFILE` in a pipe.",
     .examples = "neurolens open trace.json.gz\n"

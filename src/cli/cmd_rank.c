@@ -25,7 +25,7 @@ static const struct rank_options *rank_own(const struct nl_call *call)
 
 static const struct nl_option rank_options[] = {
     {"price", 0, NL_OPTION_LIST, NL_OWN(rank_options, prices), "NAME=USD",
-     "what an hour of a candidate, or of each device with NAME in its name, costs", NULL},
+     "price per hour of a candidate, or of each device whose name contains NAME", NULL},
     {"section", 0, NL_OPTION_TEXT, NL_SETTING(section), "NAME",
      "only this table, such as modules or cost", nl_rank_sections},
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "at most N rows in each table", NULL},

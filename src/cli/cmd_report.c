@@ -124,12 +124,14 @@ const struct nl_command nl_command_report = {
     NL_DEFAULTS(nl_report_options, 0),
     .tables = NL_TABLES(page_options, nl_profile_options, nl_common_options),
     .help =
-        "Writes what `analyze` says to one file; the ending of -o chooses the form. F.html is a\n"
+        "Writes what `analyze` says to one file; the extension of -o selects the format. F.html is "
+        "a\n"
         "self-contained page that needs no network: the answer, findings with evidence and the\n"
         "commands that verify it, the timeline of a typical step, flame graphs, plots of steps,\n"
-        "memory and counters, and all tables, sortable and filterable; it prints, and follows "
-        "dark\n"
-        "mode. F.md is Markdown with text plots. F.json is what `analyze --format json` prints.\n"
+        "memory and counters, and all tables, sortable and filterable; it can be printed, and has "
+        "a\n"
+        "dark mode. F.md is Markdown with text plots. F.json is what `analyze --format json` "
+        "prints.\n"
         "With --site, every run of the ledger (@), or those that FILTERs select as in `ls`, "
         "becomes a\n"
         "page in FOLDER, with an index to sort and filter; existing pages are kept.",

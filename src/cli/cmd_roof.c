@@ -42,9 +42,9 @@ static const struct nl_option roof_options[] = {
     {"only", 0, NL_OPTION_CHOICE, NL_OWN(roof_options, only), "WHAT",
      "what to measure (default: all)", only_names},
     {"no-keep", 0, NL_OPTION_FLAG, NL_OWN(roof_options, no_keep), NULL,
-     "show it alone: the ledger stays as it is", NULL},
+     "do not store the result in the ledger", NULL},
     {"replace", 0, NL_OPTION_FLAG, NL_OWN(roof_options, replace), NULL,
-     "forget what was measured on this host before", NULL},
+     "discard earlier measurements of this host", NULL},
     NL_OPTIONS_END,
 };
 
@@ -283,14 +283,17 @@ const struct nl_command nl_command_roof = {
     .most = 0,
     NL_DEFAULTS(roof_options, 0),
     .tables = NL_TABLES(roof_options, nl_common_options),
-    .help = "Measures multiply-add throughput (FP32, FP64) and memory bandwidth (triad) of the CPU "
-            "with\n"
-            "1, 2, 4, … threads, half a second each, and plots the roofline. GPUs: products of\n"
-            "matrices per element type through cuBLAS, cuBLASLt or rocBLAS, and copies in memory;\n"
-            "the libraries are opened where they are, and what is missing is reported. The ledger "
-            "keeps\n"
-            "what was measured, by host: profiles that record this host are judged against it. Of\n"
-            "several measurements the highest counts.",
+    .help =
+        "Measures multiply-add throughput (FP32, FP64) and memory bandwidth (triad) of the CPU "
+        "with\n"
+        "1, 2, 4, … threads, half a second each, and plots the roofline. On GPUs it measures "
+        "matrix\n"
+        "products per element type through cuBLAS, cuBLASLt or rocBLAS, and copies in device "
+        "memory;\n"
+        "it loads these libraries if they are installed, and reports what is missing. The ledger\n"
+        "keeps the results per host, and profiles recorded on this host are judged against them. "
+        "Of\n"
+        "several measurements the highest counts.",
     .examples = "neurolens roof\n"
                 "neurolens analyze trace.json --host \"$(hostname)\" --section roofline",
     .run = roof_run,

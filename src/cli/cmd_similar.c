@@ -363,8 +363,8 @@ const struct nl_command nl_command_similar = {
         "Compares the fingerprint of PROFILE with those of the runs in the ledger (FILTERs select\n"
         "them, as in `ls`) and lists the nearest: similarity from 0 to 1, the share of time that "
         "it\n"
-        "is based on, what matches and what differs most. A run that is itself the PROFILE is\n"
-        "omitted. --update computes fingerprints for runs that an older version added.",
+        "is based on, what matches and what differs most. If PROFILE is itself a run, it is left\n"
+        "out. --update computes fingerprints for runs that an older version added.",
     .examples = "neurolens similar trace.json.gz\n"
                 "neurolens similar @ tag=nightly 'added>2026-11-01'\n"
                 "neurolens similar @ --limit 3 --format json",

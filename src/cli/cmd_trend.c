@@ -43,18 +43,17 @@ static const struct nl_option trend_options[] = {
     {"by", 0, NL_OPTION_CHOICE, NL_OWN(trend_options, by), "WHAT",
      "a point for each run (default), commit or day: the median of its runs", by_names},
     {"window", 0, NL_OPTION_NUMBER, NL_OWN(trend_options, window), "N",
-     "points searched for a change at once (default 50)", NULL},
+     "points in each window that is searched for a change (default 50)", NULL},
     {"magnitude", 0, NL_OPTION_TEXT, NL_OWN(trend_options, magnitude), "SHARE",
      "smallest change that counts, such as 2% (default)", NULL},
     {"fail-on-change", 0, NL_OPTION_FLAG, NL_OWN(trend_options, fail_on_change), NULL,
      "exit with 1 if the metric changed for the worse", NULL},
     {"alert", 0, NL_OPTION_TEXT, NL_OWN(trend_options, alert), "COMMAND",
-     "run this shell command, with the alert as JSON on its input, when the newest change is for "
-     "the "
-     "worse; once for each change",
+     "if the newest change is for the worse, run this shell command with the alert as JSON on its "
+     "standard input; once per change",
      NULL},
     {"webhook", 0, NL_OPTION_TEXT, NL_OWN(trend_options, webhook), "URL",
-     "the same: send the JSON there by POST (curl does)", NULL},
+     "likewise, POST the JSON to this URL (with curl)", NULL},
     {"section", 0, NL_OPTION_ONE, NL_SETTING(section), "NAME", "only this table: changes or series",
      sections},
     {"limit", 'n', NL_OPTION_NUMBER, NL_SETTING(limit), "N", "only the newest N runs", NULL},

@@ -15,7 +15,7 @@ const struct nl_option nl_run_options[] = {
     {"policy", 0, NL_OPTION_CHOICE, NL_OWN(nl_run_options, policy), "WORD",
      "when the buffer of events is full: spill to disk (default), wrap or stop", policy_names},
     {"buffer", 0, NL_OPTION_SIZE, NL_OWN(nl_run_options, buffer_bytes), "SIZE",
-     "event buffer, for all processes together (default 1GiB)", NULL},
+     "size of the event buffer shared by all processes (default 1GiB)", NULL},
     {"delay", 0, NL_OPTION_TIME, NL_OWN(nl_run_options, delay_ns), "TIME",
      "start recording after this time, such as 10s", NULL},
     {"duration", 0, NL_OPTION_TIME, NL_OWN(nl_run_options, duration_ns), "TIME",
@@ -50,7 +50,8 @@ const struct nl_option nl_run_options[] = {
     {"paused", 0, NL_OPTION_FLAG, NL_OWN(nl_run_options, paused), NULL,
      "record nothing until the program calls nl_record(1)", NULL},
     {"graphs", 0, NL_OPTION_CHOICE, NL_OWN(nl_run_options, graphs), "WORD",
-     "CUDA graphs: each kernel (nodes, default), or one launch (whole), which costs less",
+     "CUDA graphs: record each kernel (nodes, default), or each launch as one interval (whole), "
+     "which costs less",
      graph_names},
     {"unified-memory", 0, NL_OPTION_FLAG, NL_OWN(nl_run_options, unified_memory), NULL,
      "also record page migrations between CPU and GPU, and page faults; adds overhead", NULL},
