@@ -105,6 +105,6 @@ const struct nl_analysis nl_analysis_missing = {
     .key = "missing",
     .title = "Not recorded, and how to record it",
     .run = missing_run,
-    .doc = "Tables (or columns) that hold nothing although an analysis needs them, the analyses "
-           "that stay without an answer, and the option of the recording tool that fills them.",
+    .doc = "Tables (or columns) that are empty although an analysis needs them, the analyses that "
+           "cannot answer without them, and the option of the recording tool that fills them.",
 };

@@ -98,10 +98,10 @@ const struct nl_analysis nl_analysis_account = {
     .title = "Account of all time",
     .run = account_run,
     .doc =
-        "Every nanosecond of each device booked once: phase (startup, warmup, steady, tail, "
-        "outlier), part (compute, exposed_comm, exposed_copy, …, idle, before_device, "
+        "Attributes every nanosecond of each device exactly once: phase (startup, warmup, steady, "
+        "tail, outlier), part (compute, exposed_comm, exposed_copy, …, idle, before_device, "
         "after_device) and culprit, with the time per step. inside = 1 between the device's first "
-        "and last work: there the parts add up to those of time_breakdown, exactly. A process "
-        "without device work has the account of its main thread. `wait` names the blocking call "
-        "without which the CPU could have run ahead through that idle time.",
+        "and last work: there the parts add up to those of time_breakdown, exactly. For a process "
+        "without device work it is the account of the main thread. `wait` names the blocking call "
+        "without which the CPU could have run ahead and hidden that idle time.",
 };

@@ -74,7 +74,6 @@ const struct nl_analysis nl_analysis_api = {
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
     .run = api_run,
-    .doc =
-        "Per function of the runtime or driver: statistics of time on the CPU, how many operations "
-        "on the device its calls launched (several per call for graphs), and their time.",
+    .doc = "Per function of the runtime or driver: statistics of time on the CPU, how many device "
+           "operations its calls launched (several per call for graphs), and their time.",
 };

@@ -202,6 +202,6 @@ const struct nl_analysis nl_analysis_bus_bandwidth = {
     .doc =
         "Per device, operation, group and message size: kernels, their shortest and median time, "
         "algorithm bandwidth (bytes over the shortest time), bus bandwidth as nccl-tests define "
-        "it, and its share of the link between the devices of a node; what is expected of its "
-        "size, how long its calls wait, and whether it is late or slow (docs/work.md).",
+        "it, and its share of the link between the devices of a node; the bandwidth expected for "
+        "its size, how long its calls wait, and whether it is late or slow (docs/work.md).",
 };

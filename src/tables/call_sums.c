@@ -91,7 +91,7 @@ const struct nl_analysis nl_analysis_call_sums = {
     .run = call_sums_run,
     .doc = "Per function or kernel of a profile that has sums instead of a timeline (cProfile, "
            "summaries of nvprof, statistics of ROCm's profilers): calls, time with and without "
-           "what it called, share of the self time of all in the same module (nvprof's GPU "
-           "activities and API calls), and time per call that is not recursive. Windows do not "
-           "apply: sums have no place in time.",
+           "callees, share of the self time of all in the same module (nvprof's GPU activities and "
+           "API calls), and time per non-recursive call. Windows do not apply: sums have no place "
+           "in time.",
 };

@@ -156,11 +156,9 @@ const struct nl_analysis nl_analysis_calls = {
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
     .run = calls_run,
-    .doc =
-        "Per rank and purpose of a call (launch, graph launch, synchronise, allocate, load code, "
-        "…): "
-        "count, time on the CPU, those after the first fifth of the profile (steady state), idle "
-        "time of devices while the launching thread is in such a call, and, for calls that waited "
-        "until the device ran dry, from their return to the next work. Waiting for a busy device "
-        "costs nothing.",
+    .doc = "Per rank and purpose of a call (launch, graph launch, synchronise, allocate, load "
+           "code, …): count and time on the CPU, both also after the first fifth of the profile "
+           "(steady state), idle time of devices while the launching thread is in such a call and, "
+           "for calls that waited until the device ran out of work, the idle time from their "
+           "return to the next operation. Waiting for a busy device costs nothing.",
 };

@@ -91,14 +91,10 @@ const struct nl_analysis nl_analysis_clock = {
     .need_count = 2,
     .run = clock_run,
     .doc =
-        "Per device: starts compared with the begin of their launch and how many lie before it; "
-        "ends "
-        "compared with the return of a wait for their stream or context (or of a synchronous copy "
-        "to "
-        "the host) and how many lie behind it; by how much at worst. What could be added to the "
-        "device's times without breaking either lies between least_ns and most_ns; shift_ns is the "
-        "least that repairs what is broken, null where no single number does (drift where a "
-        "changing "
-        "one does). Nothing is moved. error_ns: what the recorder tells of its own clocks. Windows "
-        "do not apply.",
+        "Per device: how many operations start before their launch call begins, how many end after "
+        "a wait for their stream or context (or a synchronous copy to the host) has returned, and "
+        "by how much at worst. An offset between least_ns and most_ns could be added to the "
+        "device's times without breaking either rule; shift_ns is the smallest that repairs what "
+        "is broken, null if no constant does (drift: a linear one does). No times are changed. "
+        "error_ns: the clock error that the profiler reports. Windows do not apply.",
 };

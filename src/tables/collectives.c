@@ -121,11 +121,10 @@ const struct nl_analysis nl_analysis_collectives = {
     .needs = {{NL_T_collective, NULL}},
     .need_count = 1,
     .run = collectives_run,
-    .doc =
-        "Per rank, side (device kernels, host calls), operation, process group and element type: "
-        "bytes, algorithm bandwidth = bytes / time where bytes are known and the time is the "
-        "operation's (it includes waiting for other ranks), not that of a call which only enqueues "
-        "it, and not of one that never ended; statistics of time (null where only a moment is "
-        "known), and share within the side. Bus bandwidth, as nccl-tests define it, is in the "
-        "section bus_bandwidth.",
+    .doc = "Per rank, side (device kernels, host calls), operation, process group and element "
+           "type: bytes, statistics of time (null where only an instant is known), and share "
+           "within the side. Algorithm bandwidth = bytes / time, if the bytes are known and the "
+           "time is that of the operation itself (including the wait for other ranks): not for "
+           "calls that only enqueue it, nor for operations that never ended. Bus bandwidth, as "
+           "nccl-tests define it, is in the section bus_bandwidth.",
 };

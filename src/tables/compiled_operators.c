@@ -121,10 +121,9 @@ const struct nl_analysis nl_analysis_compiled_operators = {
     .needs = {{NL_T_node, "module"}},
     .need_count = 1,
     .run = compiled_operators_run,
-    .doc =
-        "Per operator of the framework that instructions of compiled programs (XLA) came from, and "
-        "kind of instruction: executions, total time and its share of all, operations and bytes "
-        "with their rates and ratio (points of a roofline), and the source line of the first. "
-        "Instructions without an operator stand by their own names. Operations or bytes are "
-        "unknown where those of one execution are.",
+    .doc = "Per framework operator from which the instructions of compiled programs (XLA) came, "
+           "and kind of instruction: executions, total time and its share, operations and bytes "
+           "with their rates and ratio (points of a roofline), and the source line of the first. "
+           "Instructions without an operator are listed under their own names. Operations or bytes "
+           "are unknown if those of a single execution are.",
 };

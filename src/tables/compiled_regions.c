@@ -230,9 +230,9 @@ const struct nl_analysis nl_analysis_compiled_regions = {
     .title = "Compiled regions by the device time they launched",
     .run = compiled_regions_run,
     .doc =
-        "Per region that torch.compile made (number of the frame / of its recompilation): calls, "
-        "time on the CPU, and time of the device work launched from it, backward passes included "
-        "(by their forward operator), and how much of it is in generated Triton kernels. Where "
-        "regions are not marked, autograd's CompiledFunction or Inductor's graph stands for them. "
-        "With the rows of work outside, GPU adds up to all device work.",
+        "Per region compiled by torch.compile (frame number / recompilation number): calls, time "
+        "on the CPU, time of the device work launched from it, including backward passes (by their "
+        "forward operator), and how much of that is in generated Triton kernels. If regions are "
+        "not marked, autograd's CompiledFunction or Inductor's graph stands for them. Together "
+        "with the rows for work outside of regions, GPU adds up to all device work.",
 };

@@ -426,11 +426,9 @@ const struct nl_analysis nl_analysis_compute = {
     .need_count = 1,
     .instead = &(const struct nl_need){NL_T_op, NULL}, /* of CPUs */
     .run = compute_run,
-    .doc =
-        "A few lines: use of the peak (MFU or HFU, where the work of a fifth of the time in "
-        "products is known), decode steps of LLMs with the least time of reading their weights, "
-        "how much of "
-        "the time operators take, what bounds them and how much of that roof they reach, headroom "
-        "to the roofs with the operator that has most of it, what is faster than possible, and how "
-        "much of the time has a work model.",
+    .doc = "A summary in a few lines: use of the peak (MFU or HFU, if the work is known for a "
+           "fifth of the time in matrix products), decode steps of LLMs with the minimum time for "
+           "reading their weights, the share of time in operators, what bounds them and how close "
+           "they are to that roof, headroom to the roofs with the operator that has most of it, "
+           "what is faster than possible, and the share of time that has a work model.",
 };

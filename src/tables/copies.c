@@ -77,6 +77,6 @@ const struct nl_analysis nl_analysis_copies = {
     .need_count = 1,
     .run = copies_run,
     .doc = "Per rank, device, direction and kinds of memory: count, bytes, time, and bandwidth = "
-           "bytes / time of the copies whose size is known. pageable = 1 where pageable host "
-           "memory is on either side, NULL where the kinds of memory were not recorded.",
+           "bytes / time of the copies whose size is known. pageable = 1 if either side is "
+           "pageable host memory, NULL if the kinds of memory were not recorded.",
 };

@@ -135,6 +135,6 @@ const struct nl_analysis nl_analysis_counters = {
     .needs = {{NL_T_counter, NULL}},
     .need_count = 1,
     .run = counters_run,
-    .doc = "Per counter, lane and device: number of values, smallest, mean (of the values, not "
-           "over time), largest. The processes with most values come first.",
+    .doc = "Per counter, lane and device: number of values, minimum, mean (of the values, not over "
+           "time), maximum. The processes with the most values come first.",
 };

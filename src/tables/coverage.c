@@ -36,7 +36,6 @@ const struct nl_analysis nl_analysis_coverage = {
     .key = "coverage",
     .title = "Coverage",
     .run = coverage_run,
-    .doc =
-        "What the files did not contain, and what was dropped, cut short or repaired on reading, "
-        "with counts and an example. Without rows, everything was read as it is.",
+    .doc = "What the files did not contain, and what was dropped, cut short or repaired while "
+           "reading, with counts and an example. No rows: everything was read as it is.",
 };

@@ -364,10 +364,8 @@ const struct nl_analysis nl_analysis_cpu_samples = {
     .needs = {{NL_T_sample, NULL}},
     .need_count = 1,
     .run = cpu_samples_run,
-    .doc =
-        "Per event sampled and function (with its module or file): samples taken in it, their "
-        "weight "
-        "(in `unit`, 1 each where the profile has no weights), the weight with all it called, and "
-        "the share of both in all samples of that event. Recursion counts once. Samples of "
-        "Python's own stacks come first, those of threads that waited last.",
+    .doc = "Per sampled event and function (with its module or file): samples in it (self), their "
+           "weight (in `unit`, 1 each if the profile has no weights), the weight including "
+           "callees, and the share of both in all samples of that event. Recursion counts once. "
+           "Samples of Python stacks come first, those of waiting threads last.",
 };

@@ -57,5 +57,5 @@ const struct nl_analysis nl_analysis_devices = {
     .needs = {{NL_T_device, NULL}},
     .need_count = 1,
     .run = devices_run,
-    .doc = "Every device the source describes, with what it tells about it.",
+    .doc = "Every device that the source describes, with the properties it gives.",
 };

@@ -267,10 +267,10 @@ const struct nl_analysis nl_analysis_efficiency = {
     .need_count = 1,
     .run = efficiency_run,
     .doc =
-        "Per rank and device, over its steady steps (else over everything): HFU, the FLOPs of "
-        "matrix products over the peaks of their element types, of the time; MFU, the same of "
-        "the FLOPs that the model needs (as told with --flops-per-step, else without what "
-        "attention's backward pass computes again); tokens per second with --tokens-per-step; with "
-        "telemetry the mean clock meanwhile, and HFU of what the device can do at that clock. "
-        "Only what has a work model counts, so both are at least that.",
+        "Per rank and device, over its steady steps (else over everything). HFU: FLOPs of matrix "
+        "products divided by what the peaks of their element types allow in that time. MFU: the "
+        "same for the FLOPs that the model needs (as given with --flops-per-step, else without "
+        "what attention's backward pass recomputes). Tokens per second with --tokens-per-step. "
+        "With telemetry: the mean clock meanwhile, and HFU relative to what the device can do at "
+        "that clock. Only work with a known model counts, so both are lower bounds.",
 };

@@ -113,10 +113,8 @@ const struct nl_analysis nl_analysis_files = {
     .key = "files",
     .title = "Files",
     .run = files_run,
-    .doc =
-        "Every input: format, the program that wrote it, size, rank, clock, UTC time of its time "
-        "0 (ns since 1970), and what was added to its own times to get the profile's; of "
-        "recordings "
-        "the program. Processes of a run that recorded nothing share the last line; the table "
-        "sources has them one by one.",
+    .doc = "Every input: format, the program that wrote it, size, rank, clock, UTC time of its "
+           "time 0 (ns since 1970), and the offset from its own times to those of the profile; for "
+           "recordings also the recorded program. Processes of a run that recorded nothing share "
+           "the last line; the table sources lists them individually.",
 };

@@ -95,11 +95,11 @@ const struct nl_analysis nl_analysis_idle = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = idle_run,
-    .doc =
-        "Per rank and device: gaps without any work on the whole device (copies and memsets are "
-        "work) by class. host_late: the launch of the work that ends the gap began inside it, the "
-        "device waited for the CPU. dependency: launched before, and its stream had been told to "
-        "wait for an event. launch_latency: launched before, no wait known, at most 30 µs. queued: "
-        "the same, but longer: what it waited for was not recorded. unknown: launch not recorded. "
-        "short: gaps under 1 µs. The classes add up to idle_ns of time_breakdown.",
+    .doc = "Per rank and device: gaps without any work on the whole device (copies and memsets are "
+           "work), by class. host_late: the launch of the operation that ends the gap began inside "
+           "it, so the device waited for the CPU. dependency: launched before the gap, but its "
+           "stream had to wait for an event. launch_latency: launched before, no wait known, at "
+           "most 30 µs. queued: the same, but longer: what it waited for was not recorded. "
+           "unknown: the launch was not recorded. short: gaps under 1 µs. The classes add up to "
+           "idle_ns of time_breakdown.",
 };

@@ -161,14 +161,11 @@ const struct nl_analysis nl_analysis_idle_causes = {
     .needs = {{NL_T_kernel, NULL}, {NL_T_api, NULL}},
     .need_count = 2,
     .run = idle_causes_run,
-    .doc =
-        "Per rank, device, class of gap and activity: idle time by what was innermost on the "
-        "thread "
-        "that launched the work which ends the gap (an API call, else an operator, Python function "
-        "or the like, else a system call, else a range); off-CPU is when it did not run or was in "
-        "a "
-        "system call that only waits. Where it waited for another thread that is known (thread: "
-        "other), what that one did. queued is the time after that launch had returned. gaps counts "
-        "those in which it occurs, longest_ns is the most one gap has of it. "
-        "The rows of a device add up to its idle_ns.",
+    .doc = "Per rank, device, class of gap and activity: idle time by what was innermost on the "
+           "thread that launched the operation which ends the gap (an API call, else an operator, "
+           "Python function or the like, else a system call, else a range). off-CPU: the thread "
+           "did not run, or was in a system call that only waits. If that thread is known to have "
+           "waited for another one (thread: other), it is that one's activity. queued is the time "
+           "after the launch had returned. gaps counts the gaps in which the activity occurs, "
+           "longest_ns is its longest time in one gap. The rows of a device add up to its idle_ns.",
 };

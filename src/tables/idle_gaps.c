@@ -129,10 +129,8 @@ const struct nl_analysis nl_analysis_idle_gaps = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = idle_gaps_run,
-    .doc =
-        "The (at most 1,000) longest gaps of all devices: class, the work before and after, what "
-        "the launching thread (or, thread: other, one that it waited for) did for most of it, and "
-        "the idle time since a blocking call "
-        "returned that had waited for the device to run dry. All of them: the table idle_gaps "
-        "in SQL.",
+    .doc = "The longest gaps of all devices (at most 1,000): class, the operations before and "
+           "after, what the launching thread (thread: other: one that it waited for) did for most "
+           "of the gap, and the idle time since the return of a blocking call that had waited "
+           "until the device ran out of work. The SQL table idle_gaps has all gaps.",
 };

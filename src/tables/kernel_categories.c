@@ -151,9 +151,9 @@ const struct nl_analysis nl_analysis_kernel_categories = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = kernel_categories_run,
-    .doc = "Per rank, device and category of kernel (by its name: docs/kernels.md): count, sum of "
-           "durations, its share of the device's kernel time, union (time with at least one "
-           "running; waits among the kernels of accelerators left out), and for matrix products "
-           "the part of the sum that ran on tensor cores, and "
-           "the part of which the names do not tell.",
+    .doc =
+        "Per rank, device and category of kernel (by its name: docs/kernels.md): count, sum of "
+        "durations, its share of the device's kernel time, and union (time with at least one "
+        "running; waits among the kernels of accelerators are left out). For matrix products: the "
+        "part of the sum that ran on tensor cores, and the part for which the names do not say.",
 };

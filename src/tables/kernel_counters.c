@@ -178,12 +178,10 @@ const struct nl_analysis nl_analysis_kernel_counters = {
     .needs = {{NL_T_measurement, NULL}},
     .need_count = 1,
     .run = kernel_counters_run,
-    .doc =
-        "Per name, grid and block that a kernel profiler measured (--join, or its report alone): "
-        "launches and their time in the run, measured launches and their mean duration there "
-        "(alone, mostly with locked clocks: the ratio to the run's mean is shown, and nothing "
-        "follows from it), achieved occupancy, active threads per warp, L2 hit rate, "
-        "throughputs as shares of the peak. Limiter as Nsight Compute's rule SOLBottleneck: "
-        "latency when SM and memory stay under 60 %, balanced within 10 points, else the "
-        "larger.",
+    .doc = "Per name, grid and block that a kernel profiler measured (--join, or its report as the "
+           "profile): launches and their time in the run, measured launches and their mean "
+           "duration (mostly with locked clocks, so the ratio to the run's mean is shown but not "
+           "interpreted), achieved occupancy, active threads per warp, L2 hit rate, throughputs as "
+           "shares of the peak. Limiter as in Nsight Compute's rule SOLBottleneck: latency if SM "
+           "and memory stay under 60 %, balanced within 10 points, else the larger.",
 };

@@ -195,8 +195,7 @@ const struct nl_analysis nl_analysis_kernel_lines = {
     .needs = {{NL_T_instance, "offset"}},
     .need_count = 1,
     .run = kernel_lines_run,
-    .doc = "Per kernel name and source line, or place in the code where the program has no line "
-           "information: samples that Nsight Compute took of its warps, their share of the "
-           "kernel's, and the state that most of them were in (smsp__pcsamp_*; selected is no "
-           "stall).",
+    .doc = "Per kernel name and source line (or code offset, if the program has no line "
+           "information): warp samples that Nsight Compute took there, their share of the kernel's "
+           "samples, and the most frequent stall reason (smsp__pcsamp_*; selected is not a stall).",
 };

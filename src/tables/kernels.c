@@ -147,9 +147,8 @@ const struct nl_analysis nl_analysis_kernels = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = kernels_run,
-    .doc =
-        "Per kernel name: count, total, share of all kernel time, min, median, p95, max and "
-        "sample standard deviation, and what the name tells (docs/kernels.md). Percentiles "
-        "interpolate linearly between closest ranks. Where kernels have measurements, means over "
-        "the launches that have one.",
+    .doc = "Per kernel name: count, total, share of all kernel time, min, median, p95, max and "
+           "sample standard deviation, and what the name reveals (docs/kernels.md). Percentiles "
+           "interpolate linearly between closest ranks. If kernels have measurements: means over "
+           "the launches that have one.",
 };

@@ -163,8 +163,8 @@ const struct nl_analysis nl_analysis_launches = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .run = launches_run,
-    .doc =
-        "Per stream: device work, the calls that launched it, their CPU time, the delay from the "
-        "end of the call to the start on the device (0 when it starts earlier), work shorter "
-        "than its call, and the queue of launched but not started work (mean over time, max).",
+    .doc = "Per stream: device work, the calls that launched it, their CPU time, the delay from "
+           "the end of the call to the start on the device (0 if it starts earlier), operations "
+           "shorter than their launch call, and the queue of launched but not started work (mean "
+           "over time, max).",
 };

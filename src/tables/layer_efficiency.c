@@ -77,10 +77,8 @@ const struct nl_analysis nl_analysis_layer_efficiency = {
     .need_count = 1,
     .run = layer_efficiency_run,
     .doc =
-        "Per module (innermost; in traces without modules the innermost range) around the launch "
-        "of "
-        "operators' kernels, backward passes with the module of their forward operator: kernel "
-        "time, "
-        "its share of all, share of the roof reached, bound, headroom to 80 % of it, HFU while its "
-        "kernels run, FLOPs and rates. Ranked by headroom; each operator counts once.",
+        "Per module (innermost; in traces without modules, the innermost range) around the launch "
+        "of operators' kernels; backward passes belong to the module of their forward operator: "
+        "kernel time, its share, share of the roof reached, bound, headroom to 80 % of it, HFU "
+        "while its kernels run, FLOPs and rates. Ranked by headroom; each operator counts once.",
 };

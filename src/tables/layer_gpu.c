@@ -18,9 +18,9 @@ const struct nl_analysis nl_analysis_layer_gpu = {
     .need_count = 2,
     .instead = &(const struct nl_need){NL_T_captured, NULL},
     .run = layer_gpu_run,
-    .doc = "Per module: calls, time on the CPU, and time of the device work launched by it: self "
-           "is the work launched in no module inside, total is with those, union counts a device's "
-           "moment once. Work launched outside any and work whose launch is not recorded have rows "
-           "of their own, so GPU self adds up to all device work. Work of a backward pass belongs "
-           "to the module of its forward operator.",
+    .doc = "Per module: calls, time on the CPU, and time of the device work it launched. self: "
+           "launched outside nested modules; total: including those; union: overlapping device "
+           "time counts once. Work launched outside any module, and work whose launch is not "
+           "recorded, have rows of their own, so GPU self adds up to all device work. Work of a "
+           "backward pass belongs to the module of its forward operator.",
 };

@@ -181,7 +181,7 @@ const struct nl_analysis nl_analysis_layer_times = {
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
     .run = layer_times_run,
-    .doc = "Per module: calls, mean, standard deviation (of the sample), variation (deviation / "
-           "mean), extremes and percentiles of the duration of one call on the CPU, slowest first; "
-           "`inner` is 1 if modules are inside.",
+    .doc = "Per module: calls, mean, sample standard deviation, variation (deviation / mean), "
+           "extremes and percentiles of the duration of one call on the CPU, slowest first; "
+           "`inner` is 1 if the module contains others.",
 };

@@ -21,7 +21,6 @@ const struct nl_analysis nl_analysis_layers = {
     .needs = {{NL_T_layer, NULL}},
     .need_count = 1,
     .run = layers_run,
-    .doc = "Per module: count, total and self time (without modules inside), share of the self "
-           "time in which a thread works, "
-           "and statistics of the total time per call.",
+    .doc = "Per module: count, total and self time (without nested modules), share of the self "
+           "time in which a thread works, and statistics of the total time per call.",
 };

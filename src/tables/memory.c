@@ -141,9 +141,8 @@ const struct nl_analysis nl_analysis_memory = {
     .needs = {{NL_T_memory, NULL}},
     .need_count = 1,
     .run = memory_run,
-    .doc =
-        "Per rank, device and kind of memory: allocations and frees while recording. Peak net is "
-        "the highest running sum since the profile's start (what was allocated before is not in "
-        "it); peak allocated and reserved are the allocator's own totals where recorded. Device "
-        "types are the framework's numbers, with PyTorch's name beside them: 0 CPU, 1 CUDA.",
+    .doc = "Per rank, device and kind of memory: allocations and frees while recording. Peak net "
+           "is the highest running sum since the profile's start (without what was allocated "
+           "before); peak allocated and reserved are the allocator's own totals, if recorded. "
+           "Device types are the framework's numbers, with PyTorch's names: 0 CPU, 1 CUDA.",
 };

@@ -96,10 +96,9 @@ const struct nl_analysis nl_analysis_model_layers = {
     .needs = {{NL_T_node, "total_ns"}},
     .need_count = 1,
     .run = run_layers,
-    .doc =
-        "Per layer whose time was recorded as a sum over executions (TensorRT): executions, total, "
-        "share of the total of all layers, mean and median of one execution, the tactic that was "
-        "chosen. Windows do not apply: sums have no place in time.",
+    .doc = "Per layer whose time was recorded as a sum over executions (TensorRT): executions, "
+           "total, share of the total of all layers, mean and median of one execution, and the "
+           "chosen tactic. Windows do not apply: sums have no place in time.",
 };
 
 /* ---- node_types ---- */
@@ -215,6 +214,6 @@ const struct nl_analysis nl_analysis_node_types = {
     .need_count = 1,
     .run = run_types,
     .doc = "Per operator type and execution provider (ONNX Runtime, TensorRT): nodes of the model, "
-           "executions, total time and its share of all. A node that runs a subgraph (Loop, If) "
-           "counts with what is inside it, which counts again by itself.",
+           "executions, total time and its share. A node that runs a subgraph (Loop, If) includes "
+           "the nodes inside it, which also count by themselves.",
 };

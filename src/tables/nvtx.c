@@ -83,8 +83,9 @@ const struct nl_analysis nl_analysis_nvtx = {
     .needs = {{NL_T_nvtx, NULL}},
     .need_count = 1,
     .run = nvtx_run,
-    .doc = "Per text, domain and style: count, total time on the CPU, self time (without ranges "
-           "inside, same thread and domain), share, and statistics of the total. Ranges of another "
-           "domain are not taken out of the self time. The share is of the self time in which a "
-           "thread works: start/end ranges have none, nor have ranges that wait on helper threads.",
+    .doc = "Per text, domain and style: count, total time on the CPU, self time (without nested "
+           "ranges of the same thread and domain), share, and statistics of the total. Ranges of "
+           "other domains are not subtracted from the self time. The share is of the self time in "
+           "which a thread works: start/end ranges have none, nor have ranges that wait on helper "
+           "threads.",
 };

@@ -258,8 +258,8 @@ const struct nl_analysis nl_analysis_nvtx_gpu = {
     .needs = {{NL_T_nvtx, NULL}, {NL_T_api, "correlation"}},
     .need_count = 2,
     .run = nvtx_gpu_run,
-    .doc = "Per text, domain and style of the ranges that launched device work: an instance's "
-           "projection reaches from the first start to the last end of the work launched by calls "
-           "inside it; statistics of it, time on the CPU, work, nesting level and ranges directly "
-           "inside that launched work too (`nsys stats` nvtx_gpu_proj_sum).",
+    .doc = "Per text, domain and style of the ranges that launched device work. The projection of "
+           "an instance reaches from the first start to the last end of the work launched by calls "
+           "inside it: its statistics, time on the CPU, work, nesting level, and directly nested "
+           "ranges that also launched work (nvtx_gpu_proj_sum of `nsys stats`).",
 };

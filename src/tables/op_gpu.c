@@ -18,8 +18,8 @@ const struct nl_analysis nl_analysis_op_gpu = {
     .need_count = 2,
     .instead = &(const struct nl_need){NL_T_captured, NULL},
     .run = op_gpu_run,
-    .doc = "Per operator name: calls, time on the CPU, and time of the device work launched by it: "
-           "self is the work launched in no operator inside, total is with those, union counts a "
-           "device's moment once. Work launched outside any and work whose launch is not recorded "
-           "have rows of their own, so GPU self adds up to all device work.",
+    .doc = "Per operator name: calls, time on the CPU, and time of the device work it launched. "
+           "self: launched outside nested operators; total: including those; union: overlapping "
+           "device time counts once. Work launched outside any operator, and work whose launch is "
+           "not recorded, have rows of their own, so GPU self adds up to all device work.",
 };

@@ -82,8 +82,9 @@ const struct nl_analysis nl_analysis_op_work = {
     .needs = {{NL_T_slice, NULL}},
     .need_count = 1,
     .run = op_work_run,
-    .doc = "Per operator and element type: calls, time of the kernels it launched, FLOPs and least "
-           "bytes by its recorded shapes, a compiler's figures or counters, with their rates and "
-           "ratio, and the share of what the device could do. Unknown where nothing tells. Without "
-           "kernels: time on the host. docs/work.md has the formulas.",
+    .doc =
+        "Per operator and element type: calls, time of the kernels it launched, FLOPs and minimum "
+        "bytes (from its recorded shapes, the compiler's figures or counters), with their rates "
+        "and ratio, and the share of what the device could do. Unknown if nothing of that was "
+        "recorded. Without kernels: time on the host. docs/work.md has the formulas.",
 };

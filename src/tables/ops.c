@@ -20,8 +20,7 @@ const struct nl_analysis nl_analysis_ops = {
     .needs = {{NL_T_op, NULL}},
     .need_count = 1,
     .run = ops_run,
-    .doc =
-        "Per operator name: count, total and self time on the CPU (without operators and API calls "
-        "inside), share of the self time in which a thread works, and statistics of the total time "
-        "per call.",
+    .doc = "Per operator name: count, total and self time on the CPU (without nested operators and "
+           "API calls), share of the self time in which a thread works, and statistics of the "
+           "total time per call.",
 };

@@ -67,10 +67,10 @@ const struct nl_analysis nl_analysis_others = {
     .key = "others",
     .title = "Other slices by self time",
     .run = others_run,
-    .doc = "Per name and kind, of slices that no other analysis lists (generic events of Chrome "
+    .doc = "Per name and kind, for slices that no other analysis lists (generic events of Chrome "
            "traces, library calls, garbage collection, compilation, overhead, GPU annotations): "
            "count, total and self time, share, statistics of the total. The share is of the self "
-           "time in which a thread works: states (of a process, asynchronous events) and waits of "
-           "helper threads have none, nor have generic slices of which the scheduler's switches "
-           "show the thread off the processors for 90 % of their self time or more.",
+           "time in which a thread works. States (of a process, asynchronous events) and waits of "
+           "helper threads have none, nor have generic slices during which, according to the "
+           "scheduler's switches, the thread is off-CPU for 90 % of their self time or more.",
 };

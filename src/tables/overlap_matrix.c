@@ -126,8 +126,7 @@ const struct nl_analysis nl_analysis_overlap_matrix = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = overlap_matrix_run,
-    .doc =
-        "Per rank, device and pair of kinds of work (compute, communication, copies by direction, "
-        "fills): the time with both running, and its share of either's union. Pairs of "
-        "copies and fills are listed only when they overlap.",
+    .doc = "Per rank, device and pair of kinds of work (compute, communication, copies by "
+           "direction, memsets): the time with both running, and its share of either's union. "
+           "Pairs of copies and memsets are listed only if they overlap.",
 };

@@ -398,22 +398,16 @@ const struct nl_analysis nl_analysis_phases_llm = {
     .need_count = 1,
     .run = run_phases,
     .doc =
-        "Inference, by steps whose range is named (vLLM, SGLang, TensorRT-LLM, or the word prefill "
-        "or decode), else by their attention (kernels for one phase, queries per sequence) or a "
-        "long "
-        "first step before many alike, with the confidence of that: steps, median time from a "
-        "step's "
-        "first to last device work, the time that reading the weights of its matrix products "
-        "takes at "
-        "memory's peak (the limit of decode, where operators have shapes) and its share, what "
-        "bounds "
-        "them (half of their duration or more), mean tokens and requests (by name, else rows of "
-        "products), "
-        "GPU time per token, median gap to the next step's work, the share of kernel time in "
-        "graphs, rows of products that are no tokens (padding). Training: kernel time of the "
-        "forward and backward pass, optimizer, communication "
-        "and data loading, by the operators that launched it; per step where steps are known, and "
-        "per "
-        "micro-batch where several forward and backward passes alternate before the optimizer runs "
-        "(gradient accumulation).",
+        "Inference: steps are classified by the name of their range (vLLM, SGLang, TensorRT-LLM, "
+        "or the word prefill or decode), else by their attention (phase-specific kernels, queries "
+        "per sequence) or a long first step before many similar ones, with a confidence. Per "
+        "phase: steps, median time from a step's first to last device work, the time that reading "
+        "the weights of its matrix products takes at peak memory bandwidth (the limit of decode, "
+        "if operators have shapes) and its share, what bounds the steps (half of their duration or "
+        "more), mean tokens and requests (by name, else rows of products), GPU time per token, "
+        "median gap to the next step's work, the share of kernel time in graphs, and rows of "
+        "products that are not tokens (padding). Training: kernel time of forward and backward "
+        "pass, optimizer, communication and data loading, by the operators that launched it; per "
+        "step if steps are known, and per micro-batch if several forward and backward passes "
+        "alternate before the optimizer runs (gradient accumulation).",
 };

@@ -33,9 +33,7 @@ const struct nl_analysis nl_analysis_python = {
     .need_count = 1,
     .run = python_run,
     .doc = "Per Python function: count, total and self time (without functions and modules called "
-           "from "
-           "inside), share of the self time in which a thread works, and statistics of the total "
-           "time per call. Where calls "
-           "were left out (--python trace), the column bound says of which rows the numbers are at "
-           "least or at most so; these have no share.",
+           "from it), share of the self time in which a thread works, and statistics of the total "
+           "time per call. If calls were left out (--python trace), the column bound says for "
+           "which rows the numbers are lower or upper bounds; these rows have no share.",
 };

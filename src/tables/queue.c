@@ -146,9 +146,8 @@ const struct nl_analysis nl_analysis_queue = {
     .needs = {{NL_T_api, NULL}, {NL_T_kernel, "correlation"}},
     .need_count = 2,
     .run = queue_run,
-    .doc =
-        "Per stream: launched but not started work over time (+1 at the launch call, -1 at the "
-        "start on the device): mean, median, p95 and maximum weighted by time, the share of time "
-        "at most 1 waits (the device is about to wait for the CPU) and at least 1,000 (launch "
-        "calls begin to block).",
+    .doc = "Per stream: launched but not started work over time (+1 at the launch call, -1 at the "
+           "start on the device): mean, median, p95 and maximum weighted by time; the share of "
+           "time with at most 1 waiting (the device is about to wait for the CPU), and with at "
+           "least 1,000 (launch calls begin to block).",
 };

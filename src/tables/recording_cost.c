@@ -80,9 +80,9 @@ const struct nl_analysis nl_analysis_recording_cost = {
     .key = "recording_cost",
     .title = "What recording cost the program",
     .run = recording_cost_run,
-    .doc = "Of recordings by `neurolens run`: events, hooks around layers, operators, tasks and "
-           "functions beside their events, installing Python's hooks, samples of the kernel's, "
-           "starts of processes, reading records of GPU work: how many, what one costs as "
-           "measured on that machine during the recording, and their share of the program's "
-           "processor time. The least that was paid; an unknown cost was not measured.",
+    .doc = "For recordings by `neurolens run`: events; hooks around layers, operators, tasks and "
+           "functions (on top of their events); installing the Python hooks; kernel (perf) "
+           "samples; process starts; reading records of GPU work. For each: how many, the cost of "
+           "one as measured on that machine during the recording, and the share of the program's "
+           "CPU time. These are lower bounds; an unknown cost was not measured.",
 };

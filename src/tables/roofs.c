@@ -107,13 +107,11 @@ const struct nl_analysis nl_analysis_roofline = {
     .need_count = 1,
     .instead = &(const struct nl_need){NL_T_op, NULL}, /* of CPUs */
     .run = roofs_run,
-    .doc =
-        "Per operator and element type, per family, per module (range where there are no modules) "
-        "and "
-        "per device: achieved FLOPs and bytes per "
-        "second, FLOPs per byte, the rate that its roof allows (the smaller of the type's peak "
-        "and intensity × memory bandwidth), the share of the roof reached, what bounds it, and "
-        "headroom: time that would be saved at 80 % of the roof, summed call by call. Ranked by "
-        "headroom. Peaks are dense figures of data sheets; of unknown products estimates, marked "
-        "so. Over 105 % of a roof is remarked.",
+    .doc = "Per operator and element type, per family, per module (range if there are no modules) "
+           "and per device: achieved FLOPs and bytes per second, FLOPs per byte, the rate that the "
+           "roof allows (the smaller of the type's peak and intensity × memory bandwidth), the "
+           "share of the roof reached, what bounds it, and headroom: time that would be saved at "
+           "80 % of the roof, summed call by call. Ranked by headroom. Peaks are dense figures "
+           "from data sheets, or estimates (marked as such) for unknown products. Values over 105 "
+           "% of a roof are marked.",
 };

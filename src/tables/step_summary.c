@@ -111,8 +111,8 @@ const struct nl_analysis nl_analysis_step_summary = {
     .key = "step_summary",
     .title = "Step durations",
     .run = step_summary_run,
-    .doc =
-        "Per rank: number of steady iterations and the distribution of their durations, how many "
-        "were excluded (warm-up, compile, last), how they are known (steps) and how sure that is. "
-        "Of several ranks the note has the typical step of all: step.p50 of check and trend.",
+    .doc = "Per rank: number of steady iterations, the distribution of their durations, how many "
+           "steps were excluded (warm-up, compile, last), how steps were found, and with what "
+           "confidence. With several ranks, the note has the typical step of all: step.p50 of "
+           "check and trend.",
 };

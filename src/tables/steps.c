@@ -59,9 +59,8 @@ const struct nl_analysis nl_analysis_steps = {
     .key = "steps",
     .title = "Steps",
     .run = steps_run,
-    .doc = "Every iteration: rank, number, start and duration where the devices ran it, phase "
-           "(steady, warm-up, compile, last), how it is known (marked by the program, ranges whose "
-           "text "
-           "stands for an iteration, or the launch sequence that repeats), how sure that is, and "
-           "start and duration as the CPU marked it.",
+    .doc = "Every iteration: rank, number, start and duration as the devices ran it, phase "
+           "(steady, warm-up, compile, last), how it was found (marked by the program, ranges "
+           "whose text looks like an iteration, or the repeating launch sequence), with what "
+           "confidence, and start and duration as the CPU marked it.",
 };

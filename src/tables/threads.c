@@ -157,6 +157,6 @@ const struct nl_analysis nl_analysis_threads = {
     .run = threads_run,
     .doc = "Per thread: recorded slices, operators and API calls among them, and busy = time with "
            "at least one open; share = busy / duration of the profile. Time without a slice is not "
-           "known to be idle: on_cpu_ns is the time on a processor, where thread switches were "
-           "recorded, and samples are those of the CPU. A thread with any of these is listed.",
+           "necessarily idle: on_cpu_ns is the on-CPU time, if thread switches were recorded, and "
+           "samples counts its CPU samples. A thread with any of these is listed.",
 };

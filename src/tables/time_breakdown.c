@@ -77,9 +77,10 @@ const struct nl_analysis nl_analysis_time_breakdown = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .run = time_breakdown_run,
-    .doc = "Per rank and device: compute + exposed communication + exposed copies + idle = wall, "
-           "exactly. Wall is the end of the last device work minus the start of the first. Time "
-           "with a compute kernel running is compute; else with communication running, exposed "
-           "communication; else with a copy or memset running, exposed copies; else idle. Where a "
-           "file has durations of kernels but no start times, only compute is known.",
+    .doc =
+        "Per rank and device: compute + exposed communication + exposed copies + idle = wall, "
+        "exactly. Wall is the end of the last device work minus the start of the first. Time with "
+        "a compute kernel running is compute; otherwise, with communication running, exposed "
+        "communication; otherwise, with a copy or memset running, exposed copies; otherwise idle. "
+        "If a file has kernel durations but no start times, only compute is known.",
 };
