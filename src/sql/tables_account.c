@@ -175,11 +175,11 @@ const struct nl_table_function nl_tf_account = {
     .name = "account",
     .signature = "account(window_start, window_end, window_rank)",
     .doc =
-        "Where all time went: every nanosecond of each device booked once, to a phase, a part and "
-        "a culprit. Between a device's first and last work (inside = 1) the parts add up to those "
-        "of time_breakdown: Σ ns = wall_ns, exactly. before_device and after_device are what the "
-        "thread did that feeds the device. A process without device work has the account of its "
-        "main thread, with device NULL: compute is what the thread worked on, idle where it "
+        "Where all time went: every nanosecond of each device counted once, with a phase, a part "
+        "and a culprit. Between a device's first and last work (inside = 1) the parts add up to "
+        "those of time_breakdown: Σ ns = wall_ns, exactly. before_device and after_device are what "
+        "the thread that feeds the device did. A process without device work has the account of "
+        "its main thread, with device NULL: compute is what the thread worked on, idle where it "
         "waited or nothing was recorded. With a window, everything is clipped to it.",
     .example =
         "SELECT phase, part, culprit, ns, ns_per_step FROM account ORDER BY ns DESC LIMIT 10",

@@ -73,13 +73,12 @@ static void breakdown_column(const struct nl_tf_call *call, size_t row, int colu
 const struct nl_table_function nl_tf_time_breakdown = {
     .name = "time_breakdown",
     .signature = "time_breakdown(window_start, window_end, window_rank)",
-    .doc =
-        "Where each device's time goes, one row per device (and rank). wall is the end of its last "
-        "work minus the start of its first; compute + exposed_comm + exposed_copy + idle = wall, "
-        "exactly. Time under several kinds of work counts once: as compute, else as "
-        "communication, else as copy (copies and memsets). Waits and annotations are not work. "
-        "With a window, work is clipped to it. Where a file has no start times of kernels, wall, "
-        "exposed, idle and overlap are NULL.",
+    .doc = "Where each device's time goes, one row per device (and rank). wall is the end of its "
+           "last work minus the start of its first; compute + exposed_comm + exposed_copy + idle = "
+           "wall, exactly. Time under several kinds of work counts once: as compute, else as "
+           "communication, else as copy (copies and memsets). Waits and annotations are not work. "
+           "With a window, work is clipped to it. If a file has no kernel start times, wall, "
+           "exposed, idle and overlap are NULL.",
     .example = "SELECT rank, device, idle_ns * 1.0 / wall_ns AS idle_share FROM time_breakdown",
     .columns =
         (const struct nl_tf_column[]){

@@ -126,11 +126,10 @@ static const struct nl_tf_column time_arguments[] = {
 const struct nl_table_function nl_tf_llm_steps = {
     .name = "llm_steps",
     .signature = "llm_steps(window_start, window_end)",
-    .doc =
-        "Steps of LLM inference: prefill, decode or both, known by the names that serving engines "
-        "give them, else by attention kernels, queries per sequence or a pattern of steps "
-        "(source, confidence). weights_ns is the least time that reading their weights takes: "
-        "decode cannot be faster.",
+    .doc = "Steps of LLM inference: prefill, decode or both, recognised by the names that serving "
+           "engines give them, else by attention kernels, queries per sequence or a pattern of "
+           "steps (source, confidence). weights_ns is the minimum time for reading their weights: "
+           "decode cannot be faster.",
     .example = "SELECT phase, count(*), avg(dur), avg(weights_ns), avg(tokens) FROM llm_steps "
                "GROUP BY phase",
     .columns = llm_columns,

@@ -101,13 +101,12 @@ static void owner_column(const struct nl_tf_call *call, size_t row, int column,
 const struct nl_table_function nl_tf_kernel_owner = {
     .name = "kernel_owner",
     .signature = "kernel_owner",
-    .doc =
-        "Whose work it is: every kernel, copy, memset and recorded graph with the call that "
-        "launched it and what was open on the launching thread when the call began. The operator "
-        "is the one the file names by id, where it does (Kineto), else the innermost around the "
-        "call. forward_op is the forward operator of the backward operator the work belongs to "
-        "(recorded arrows, else autograd sequence numbers); work of a backward pass has the "
-        "module of its forward operator. NULL: there was none, or the launch is not recorded.",
+    .doc = "The owners of device work: every kernel, copy, memset and recorded graph with the call "
+           "that launched it and what was open on the launching thread when the call began. The "
+           "operator is the one that the file names by id (Kineto), else the innermost around the "
+           "call. forward_op is the forward operator of the backward operator the work belongs to "
+           "(recorded arrows, else autograd sequence numbers); work of a backward pass has the "
+           "module of its forward operator. NULL: there was none, or the launch is not recorded.",
     .example =
         "SELECT op_name, count(*), sum(s.dur) AS gpu_ns FROM kernel_owner o JOIN slices s ON "
         "s.id = o.slice GROUP BY op_name ORDER BY gpu_ns DESC",

@@ -87,10 +87,10 @@ static void step_column(const struct nl_tf_call *call, size_t row, int column,
 const struct nl_table_function nl_tf_detected_steps = {
     .name = "detected_steps",
     .signature = "detected_steps(only_method)",
-    .doc = "Iterations per rank, however they are known: as marked (table steps), else from ranges "
-           "whose text stands for an iteration, else from the launch sequence that repeats. ts and "
-           "dur are where the devices ran them. Warm-up and compile steps are in it with their "
-           "phase. docs/steps.md has the rules.",
+    .doc = "Iterations per rank: as marked (table steps), else from ranges whose text looks like "
+           "an iteration, else from the repeating launch sequence. ts and dur are when the devices "
+           "ran them. Warm-up and compile steps are included, with their phase. docs/steps.md has "
+           "the rules.",
     .example = "SELECT rank, avg(dur) FROM detected_steps WHERE phase = 'steady' GROUP BY rank",
     .columns = step_columns,
     .arguments =

@@ -190,14 +190,13 @@ static const struct nl_tf_column time_arguments[] = {
 const struct nl_table_function nl_tf_op_work = {
     .name = "op_work",
     .signature = "op_work(window_start, window_end)",
-    .doc =
-        "What operators had to do: one row per operator call that launched kernels, per node of a "
-        "compiled model and per kernel with counters, and one per name of kernels in none of "
-        "these; kernel_ns adds up to the time of all kernels. FLOPs (a multiply-add is two) and "
-        "least bytes follow from recorded shapes and types, a compiler's cost analysis or "
-        "hardware counters; NULL where none tells. Nested operators count once. Without kernels "
-        "(CPU-only profiles) operators stand for their own work with host_ns. docs/work.md has "
-        "the formulas.",
+    .doc = "What operators had to do: one row per operator call that launched kernels, per node of "
+           "a compiled model and per kernel with counters, and one per name of kernels in none of "
+           "these; kernel_ns adds up to the time of all kernels. FLOPs (a multiply-add is two) and "
+           "minimum bytes follow from recorded shapes and types, a compiler's cost analysis or "
+           "hardware counters; NULL if there are none. Nested operators count once. Without "
+           "kernels (CPU-only profiles) operators stand for their own work with host_ns. "
+           "docs/work.md has the formulas.",
     .example =
         "SELECT name, sum(flops) / sum(kernel_ns) / 1e3 AS tflops FROM op_work WHERE flops > 0 "
         "GROUP BY name ORDER BY sum(kernel_ns) DESC",
@@ -295,12 +294,11 @@ static void roof_column(const struct nl_tf_call *call, size_t index, int column,
 const struct nl_table_function nl_tf_roofline = {
     .name = "roofline",
     .signature = "roofline(window_start, window_end)",
-    .doc =
-        "How far work is from what its device can do: per operator and element type, per family of "
-        "models, per module (range where there are no modules), step and device. The roof of a "
-        "call is the larger of FLOPs over the peak of its "
-        "type and least bytes over memory bandwidth; headroom is the time saved at 80 % of it. "
-        "Peaks are dense figures of data sheets (docs/work.md), NULL where they are not known.",
+    .doc = "How far work is from what its device can do: per operator and element type, per family "
+           "of models, per module (range where there are no modules), step and device. The minimum "
+           "time of a call is the larger of FLOPs over the peak of its type and minimum bytes over "
+           "memory bandwidth; headroom is the time saved at 80 % of the roof. Peaks are dense "
+           "figures from data sheets (docs/work.md), NULL if unknown.",
     .example = "SELECT name, headroom_ns, bound FROM roofline WHERE kind = 'operator' "
                "ORDER BY headroom_ns DESC LIMIT 10",
     .columns = roof_columns,
