@@ -394,7 +394,7 @@ def part_noise(tally, folder):
 def why_inconclusive(tally, folder):
     """What would decide is advised of what it helps, and a budget says why it decides nothing."""
     result = check(folder, "enough1.json", "--baseline", "enough0.json", "--fail-on", "run.duration > +2%")
-    tally.check("steps are no help to the length of a recording", result.status == 3 and "record 3 captures a side." in " ".join(result.stdout.split()), result.describe())
+    tally.check("steps are no help to the length of a recording", result.status == 3 and "record 3 captures per side." in " ".join(result.stdout.split()), result.describe())
     mean = json.loads(check(folder, "base0.json", "--fail-on", "step.p50 < 1000s", "--format", "json").stdout)["result"]["rules"][0]["new"]
     result = check(folder, "base0.json", "--fail-on", "step.p50 > %dns" % (mean * 0.9995))
     said = " ".join(result.stdout.split())

@@ -316,7 +316,7 @@ def _names(profiles: Union[Path, Profile, Sequence[Union[Path, Profile]]]) -> st
 
 def diff(a: Union[Path, Profile, Sequence[Union[Path, Profile]]],
          b: Union[Path, Profile, Sequence[Union[Path, Profile]]]) -> Answer:
-    """What changed from A to B (docs/diff.md). Several captures a side make it surer. ``status`` 3: not comparable; why is in
+    """What changed from A to B (docs/diff.md). Several captures per side make it surer. ``status`` 3: not comparable; why is in
     ``result`` and ``coverage``."""
     return Answer(*ask(["diff", "--", _names(a), _names(b)], (0, 3)))
 

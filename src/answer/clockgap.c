@@ -76,3 +76,13 @@ struct nl_clock_gap nl_clock_gap_of(const struct nl_trace *trace)
     nl_free(lanes);
     return gap;
 }
+
+void nl_clock_gap_tell(struct nl_judged *judged, const struct nl_clock_gap *gap)
+{
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_number(out, "Two clocks: ", (int64_t)gap->others, "event is", "events are");
+    nl_tell_time(out, " ", gap->gap_ns);
+    nl_buf_text(out,
+                " away from the others, with nothing in between; that is not counted as time.");
+    nl_tell_note(judged);
+}

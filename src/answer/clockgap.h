@@ -6,7 +6,7 @@
 #ifndef NL_CLOCKGAP_H
 #define NL_CLOCKGAP_H
 
-#include "store/trace.h"
+#include "answer/judge.h"
 
 struct nl_clock_gap {
     int64_t gap_ns;  /* between the two groups; 0: there are no two */
@@ -16,5 +16,8 @@ struct nl_clock_gap {
 
 /* Of whole lanes alone: a lane that has events on both sides was written by one clock. */
 struct nl_clock_gap nl_clock_gap_of(const struct nl_trace *trace);
+
+/* A note below the first sentence; the gap is one. */
+void nl_clock_gap_tell(struct nl_judged *judged, const struct nl_clock_gap *gap);
 
 #endif

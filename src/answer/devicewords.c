@@ -352,8 +352,8 @@ static void tell_held(struct nl_device_case *it, int64_t ns)
     put_names(it, out, " while the CPU sits in ", NL_TIME_HELD, 2);
     nl_buf_text(
         out,
-        "; the next work was launched before and does not begin: both wait for something that is "
-        "not in the file");
+        "; the next operation is already launched but does not start: CPU and GPU both wait for "
+        "something that is not in the file");
     close_sentence(it, out, first_name(it, NL_TIME_HELD));
 }
 
@@ -450,7 +450,7 @@ void nl_device_tell_host(struct nl_device_case *it, int64_t ns)
     if (it->parts.before > ns / 2 && it->parts.before <= ns)
         nl_tell_time(out, "; before its first work ", it->parts.before);
     if (it->parts.after > ns / 2)
-        nl_tell_time(out, "; the CPU goes on after the last work of the device for ",
+        nl_tell_time(out, "; the CPU keeps running after the last work of the device, for ",
                      it->parts.after);
     close_sentence(it, out, first_name(it, what));
 }

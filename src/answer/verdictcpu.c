@@ -558,15 +558,6 @@ static bool judge_timeline(struct cpu_case *it)
     return true;
 }
 
-static void tell_clocks(struct nl_judged *judged, const struct nl_clock_gap *gap)
-{
-    struct nl_buf *out = nl_tell_begin(judged);
-    nl_tell_number(out, "Two clocks: ", (int64_t)gap->others, "event lies", "events lie");
-    nl_tell_time(out, " ", gap->gap_ns);
-    nl_buf_text(out, " from the others, and nothing between; that is not counted as time.");
-    nl_tell_note(judged);
-}
-
 /* Of the window, or of all; of one clock's events alone where there are two. */
 static struct nl_clock_gap find_span(struct cpu_case *it)
 {
@@ -595,6 +586,6 @@ bool nl_judge_cpu(struct nl_judged *judged)
         return false;
     bool judged_it = find_table(&it) && judge_timeline(&it);
     if (judged_it && gap.gap_ns)
-        tell_clocks(judged, &gap);
+        nl_clock_gap_tell(judged, &gap);
     return judged_it;
 }

@@ -235,7 +235,7 @@ static void note_one_thread(struct nl_judged *judged)
     nl_tell_number(out, "One thread launches them on one GPU after the other: ", api->rows, "call",
                    "calls");
     nl_tell_time(out, ", ", sum);
-    nl_buf_text(out, "; what the GPUs before wait for the last is no transfer.");
+    nl_buf_text(out, "; the time that earlier GPUs wait for the last one is not transfer time.");
     nl_tell_note(judged);
 }
 
@@ -398,12 +398,12 @@ static tell_fn *const tellers[NL_VERDICT_CLASSES] = {
 static void tell_thinned(struct nl_device_case *it)
 {
     struct nl_buf *out = nl_tell_begin(it->judged);
-    nl_tell_share(
-        out, "Most events are missing, the trace was filtered or sampled: its CUDA calls carry ",
-        it->thinned);
+    nl_tell_share(out, "Most events are missing (filtered or sampled): the CUDA calls use only ",
+                  it->thinned);
     nl_buf_text(
-        out, " of the correlation ids between the first and the last (whole traces: 5 % and more). "
-             "Times are lower bounds, gaps are no idle time.");
+        out,
+        " of the correlation ids between the first and the last; whole traces use at least 5 %. "
+        "Times are lower bounds, and gaps are not idle time.");
     nl_tell_note(it->judged);
 }
 

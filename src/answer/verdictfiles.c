@@ -139,8 +139,8 @@ static void tell_apart(struct nl_judged *judged, int64_t apart)
 {
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_time(out, "The files begin up to ", apart);
-    nl_buf_text(out,
-                " apart: they are hardly of one run, and the time between them counts as idle.");
+    nl_buf_text(out, " apart: they are probably not from the same run, and the time between them "
+                     "counts as idle.");
     nl_tell_note(judged);
 }
 

@@ -433,8 +433,8 @@ static void tell_what_to_load(struct hang *hang, bool collective)
                     "One dump does not show who the others wait for: load the dumps of all ranks "
                     "together, the folder.");
     else if (!collective)
-        nl_buf_text(out, "Only sends and receives are open: look whose partner did not come to "
-                         "its half, on the CPU (py-spy dump --pid) or on the device.");
+        nl_buf_text(out, "Only sends and receives are open: find the peer that never posted the "
+                         "matching half, on the CPU (py-spy dump --pid) or on the device.");
     else
         nl_buf_text(
             out, "No rank is missing: all of them are in the operation, so look at the device and "
@@ -466,12 +466,12 @@ static void tell_waiting(struct hang *hang)
 static void tell_nothing(struct hang *hang)
 {
     struct nl_buf *out = nl_tell_begin(hang->judged);
-    nl_buf_text(out, "No operation is outstanding in ");
+    nl_buf_text(out, "Nothing is outstanding in ");
     nl_buf_text(out, hang->dumps > 1 ? "these dumps" : "this dump");
     nl_buf_text(
         out,
-        ": all that was enqueued had completed. That is also what a rank looks like that stopped "
-        "on the CPU.");
+        ": everything that was enqueued had completed. A rank that is stuck on the CPU looks the "
+        "same.");
     nl_tell_end(hang->judged, &hang->judged->verdict->sentence);
     out = nl_tell_begin(hang->judged);
     nl_buf_text(out,

@@ -124,8 +124,9 @@ static void tell_none(struct nl_judged *judged, const struct nl_model_runs *it)
     nl_tell_time(out, " of the runs: ", it->lead_ns);
     nl_tell_time(out, " before the first operator of a run, ", it->inner_ns);
     nl_tell_time(out, " between operators, ", it->end_ns);
-    nl_buf_text(out, " after the last. The executor and its thread pool have that time, no "
-                     "operator; what they did is not recorded.");
+    nl_buf_text(
+        out, " after the last. That time is spent in the executor and its thread pool, outside any "
+             "operator; what they did was not recorded.");
     nl_tell_note(judged);
 }
 

@@ -12,8 +12,7 @@ void nl_judge_starved(struct nl_judged *judged)
             finding->explained_by)
             continue;
         struct nl_buf *out = nl_tell_begin(judged);
-        nl_tell_share(out,
-                      "Not running: the thread that does the work is ready, but has no processor ",
+        nl_tell_share(out, "CPU-starved: the working thread is ready to run, but has no CPU for ",
                       finding->cost_share);
         nl_buf_text(out, " of the time.");
         nl_tell_note(judged);

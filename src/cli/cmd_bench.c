@@ -184,7 +184,7 @@ static bool take_captures(struct nl_bench *bench, const struct nl_call *call, st
             continue;
         if (!find_width(bench, call, &half, err))
             return false;
-        nl_message_detail(call, "after %zu captures a side: within %s", round + 1,
+        nl_message_detail(call, "after %zu captures per side: within %s", round + 1,
                           isnan(half) ? "an unknown range" : nl_format_percent(share, half));
         if (half <= bench->within || (longest && nl_monotonic_ns() - began >= longest))
             break;

@@ -197,11 +197,11 @@ static const char *reason_of(const struct diff_sureness *s, const struct diff_si
     (void)diff_judged_lengths(a, &n);
     (void)diff_judged_lengths(b, &m);
     if (s->verdict == DIFF_UNKNOWN && !(n && m))
-        return "one measurement a side: how much it varies is not known";
+        return "one measurement per side: its noise is unknown";
     if (s->verdict == DIFF_UNKNOWN)
         return nl_arena_format(arena,
-                               "%zu and %zu %s are too few for an interval; 4 a side are enough", n,
-                               m, a->plain_count ? "runs without the profiler" : "steady steps");
+                               "%zu and %zu %s are too few for an interval; 4 per side are enough",
+                               n, m, a->plain_count ? "runs without the profiler" : "steady steps");
     if (s->verdict == DIFF_UNTOLD)
         return "the interval holds 1: both may take the same time";
     return NULL;

@@ -318,7 +318,7 @@ static void say_needed(const struct diff_doc *doc, struct nl_buf *text)
     if (s->more == SIZE_MAX)
         nl_buf_text(text, "; more captures would not decide soon: find out why they differ so");
     else if (s->more)
-        nl_buf_format(text, "; %zu more capture%s a side would decide a change of %s", s->more,
+        nl_buf_format(text, "; %zu more capture%s per side would decide a change of %s", s->more,
                       s->more == 1 ? "" : "s", nl_format_percent(share, change));
 }
 
@@ -345,7 +345,7 @@ static void say_noise(const struct diff_doc *doc, struct nl_buf *text, bool few)
                       noise->host ? noise->host : "", noise->runs);
     else if (few)
         nl_buf_text(text,
-                    "; one capture a side: captures of one program differ by a percent or more");
+                    "; one capture per side: captures of one program differ by a percent or more");
 }
 
 static void say_sure(struct diff_doc *doc, struct nl_buf *text)

@@ -274,7 +274,8 @@ static void say_needed(const struct gate *gate, struct nl_buf *out)
         if (gate->answers[i].status == NL_GATE_INCONCLUSIVE && gate->answers[i].more != SIZE_MAX)
             most = gate->answers[i].more > most ? gate->answers[i].more : most;
     if (most)
-        nl_buf_format(out, " %zu more capture%s a side would decide.", most, most == 1 ? "" : "s");
+        nl_buf_format(out, " %zu more capture%s per side would decide.", most,
+                      most == 1 ? "" : "s");
 }
 
 static bool has_rule_on(const struct gate *gate, const char *metric)

@@ -166,10 +166,10 @@ static void judge_ratio(struct nl_gate_answer *answer, const struct nl_rule *rul
     } else if (answer->changed != answer->base) {
         answer->status = NL_GATE_INCONCLUSIVE;
         answer->why = by_steps(&rule->metric)
-                          ? "one measurement a side: how much it varies is not known; record 3 "
-                            "captures a side, or 4 steady steps"
-                          : "one measurement a side: how much it varies is not known; record 3 "
-                            "captures a side";
+                          ? "one measurement per side: its noise is unknown; record 3 captures per "
+                            "side, or at least 4 steady steps"
+                          : "one measurement per side: its noise is unknown; record 3 captures per "
+                            "side";
     }
 }
 

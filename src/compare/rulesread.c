@@ -18,7 +18,7 @@ const char nl_rules_template[] =
     "rules:\n"
     "  # Against the baseline: a sign means a change. The typical step may take 3 % longer; what "
     "is\n"
-    "  # caught for sure with 3 captures a side is about 5 %.\n"
+    "  # caught for sure with 3 captures per side is about 5 %.\n"
     "  - step.p50 > +3%\n"
     "  # Counts are the same each time and are compared exactly.\n"
     "  # - kernels.count > +0\n"
@@ -41,7 +41,7 @@ const char nl_rules_template[] =
     "# When captures vary too much to decide: warn (exit 3), fail (exit 1) or pass (exit 0).\n"
     "on_inconclusive: warn\n"
     "\n"
-    "# Of metrics without a limit: 2 % with 3 captures a side, 5 % with fewer, unless it stands "
+    "# Of metrics without a limit: 2 % with 3 captures per side, 5 % with fewer, unless it stands "
     "here.\n"
     "# tolerance: 2%\n";
 

@@ -101,7 +101,6 @@ const struct nl_cause nl_cause_allocator_churn = {
     .needs = {{NL_T_api, NULL}},
     .need_count = 1,
     .evaluate = allocator_churn_evaluate,
-    .not_this_if =
-        "the calls are part of start-up (the first fifth of the time is left out), or run "
-        "while the device works",
+    .not_this_if = "the calls belong to start-up (the first fifth of the time is left out), or run "
+                   "while the device works",
 };

@@ -119,5 +119,5 @@ const struct nl_cause nl_cause_attention_not_fused = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = attention_not_fused_evaluate,
-    .not_this_if = "the softmax is a classifier's, or scores themselves are wanted",
+    .not_this_if = "the softmax is a classifier's, or the scores themselves are needed",
 };

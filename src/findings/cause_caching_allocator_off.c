@@ -135,7 +135,6 @@ const struct nl_cause nl_cause_caching_allocator_off = {
     .needs = {{NL_T_api, NULL}, {NL_T_op, NULL}},
     .need_count = 2,
     .evaluate = caching_allocator_off_evaluate,
-    .not_this_if = "the allocations are few beside the kernels (allocator_churn: memory is short "
-                   "or shapes change), or "
-                   "stream-ordered",
+    .not_this_if = "allocations are rare compared with kernels (allocator_churn: memory is short "
+                   "or shapes change), or stream-ordered",
 };

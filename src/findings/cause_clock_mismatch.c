@@ -165,7 +165,6 @@ const struct nl_cause nl_cause_clock_mismatch = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = clock_mismatch_evaluate,
-    .not_this_if =
-        "correlation ids were used twice, so that work hangs from a call that is not its own "
-        "(then it is off by far more than microseconds)",
+    .not_this_if = "correlation ids were reused, so that work is attached to a call that did not "
+                   "launch it (then it is off by far more than microseconds)",
 };

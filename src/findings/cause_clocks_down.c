@@ -114,6 +114,6 @@ const struct nl_cause nl_cause_clocks_down = {
     .needs = {{NL_T_kernel, NULL}, {NL_T_counter, NULL}},
     .need_count = 2,
     .evaluate = clocks_down_evaluate,
-    .not_this_if = "the kernels wait for memory: their time does not follow the clock of the "
-                   "multiprocessors",
+    .not_this_if =
+        "the kernels are memory-bound: their time does not follow the clock of the multiprocessors",
 };

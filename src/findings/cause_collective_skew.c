@@ -191,7 +191,6 @@ const struct nl_cause nl_cause_collective_skew = {
     .need_count = 1,
     .saves = NL_SAVES_WAITS,
     .evaluate = collective_skew_evaluate,
-    .not_this_if = "all collectives of a size take the same (then the link is the limit: "
-                   "low_bus_bandwidth), or "
-                   "computation hides them",
+    .not_this_if = "all collectives of a size take equally long (then the link is the limit: "
+                   "low_bus_bandwidth), or computation overlaps with them",
 };

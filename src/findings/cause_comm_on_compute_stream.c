@@ -139,7 +139,6 @@ const struct nl_cause nl_cause_comm_on_compute_stream = {
     .need_count = 1,
     .saves = NL_SAVES_ALL,
     .evaluate = comm_on_compute_stream_evaluate,
-    .not_this_if =
-        "communication has streams of its own, or depends on all that ran before it (then "
-        "no stream helps)",
+    .not_this_if = "communication has streams of its own, or depends on everything that ran before "
+                   "it (then a separate stream does not help)",
 };

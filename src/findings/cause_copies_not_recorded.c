@@ -107,6 +107,6 @@ const struct nl_cause nl_cause_copies_not_recorded = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = copies_not_recorded_evaluate,
-    .not_this_if =
-        "copies were recorded (then their time is not idle), or the program copies nothing",
+    .not_this_if = "copies were recorded (then their time does not count as idle), or the program "
+                   "copies nothing",
 };

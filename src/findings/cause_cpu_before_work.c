@@ -78,6 +78,6 @@ const struct nl_cause nl_cause_cpu_before_work = {
            "that CPU time.",
     .of_gaps = true,
     .evaluate = cpu_before_work_evaluate,
-    .not_this_if = "the first recorded step began in the middle: then what came before belongs to "
-                   "the step before, and the device worked meanwhile",
+    .not_this_if = "the recording starts in the middle of a step: then this time belongs to the "
+                   "step before, and the device was busy meanwhile",
 };

@@ -66,7 +66,6 @@ const struct nl_cause nl_cause_cpu_dispatch_overhead = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = cpu_dispatch_overhead_evaluate,
-    .not_this_if =
-        "the gaps begin in a wait (sync_calls), are long (input, start-up), or the launch "
-        "calls themselves are slow (launch_api_slow)",
+    .not_this_if = "the gaps begin in a wait (sync_calls), are long (input, start-up), or the "
+                   "launch calls themselves are slow (launch_api_slow)",
 };

@@ -179,6 +179,5 @@ const struct nl_cause nl_cause_cpu_hotspot = {
            "Cost: its time; saving a quarter to three quarters.",
     .evaluate = cpu_hotspot_evaluate,
     .not_this_if = "the function is the program's purpose and runs at the speed of the processor "
-                   "(roof tells), or "
-                   "it is a library's kernel that uses all cores",
+                   "(neurolens roof measures it), or it is a library's kernel that uses all cores",
 };

@@ -54,5 +54,5 @@ const struct nl_cause nl_cause_cpu_starved = {
     .of_gaps = true,
     .evaluate = cpu_starved_evaluate,
     .not_this_if =
-        "the thread waits for something (then it is not ready), or the device works meanwhile",
+        "the thread waits for something (then it is not runnable), or the device works meanwhile",
 };

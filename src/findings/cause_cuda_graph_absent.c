@@ -128,5 +128,5 @@ const struct nl_cause nl_cause_cuda_graph_absent = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = cuda_graph_absent_evaluate,
-    .not_this_if = "steps differ (dynamic shapes), or graphs are used already",
+    .not_this_if = "the steps differ (dynamic shapes), or graphs are used already",
 };

@@ -171,7 +171,6 @@ const struct nl_cause nl_cause_cuda_graph_partial = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = cuda_graph_partial_evaluate,
-    .not_this_if = "the gaps lie in front of kernels that are launched one by one "
-                   "(launch_bound_small_kernels), or "
-                   "replays follow each other directly",
+    .not_this_if = "the gaps are in front of kernels that are launched one by one "
+                   "(launch_bound_small_kernels), or replays follow each other directly",
 };

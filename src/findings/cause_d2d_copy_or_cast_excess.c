@@ -37,5 +37,5 @@ const struct nl_cause nl_cause_d2d_copy_or_cast_excess = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = d2d_copy_or_cast_excess_evaluate,
-    .not_this_if = "the copies are the work (gathers of a cache, concatenation of results)",
+    .not_this_if = "the copies are the purpose (gathers from a cache, concatenation of results)",
 };

@@ -20,5 +20,5 @@ const struct nl_cause nl_cause_d2h_in_critical_path = {
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
     .evaluate = d2h_in_critical_path_evaluate,
-    .not_this_if = "copies run beside kernels (hidden time is not counted)",
+    .not_this_if = "the copies run beside kernels (overlapped time does not count)",
 };

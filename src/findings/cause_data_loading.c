@@ -186,7 +186,6 @@ const struct nl_cause nl_cause_data_loading = {
            "function that fetches input (including what it calls), for more than 10 % of wall.",
     .of_gaps = true,
     .evaluate = data_loading_evaluate,
-    .not_this_if = "workers fetch beside the work (then the main thread does not wait for them), "
-                   "or loading is "
-                   "what the program is for",
+    .not_this_if = "workers fetch in parallel (then the main thread does not wait for them), or "
+                   "loading is the purpose of the program",
 };

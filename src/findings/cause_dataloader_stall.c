@@ -146,6 +146,6 @@ const struct nl_cause nl_cause_dataloader_stall = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = dataloader_stall_evaluate,
-    .not_this_if = "the device works while data is fetched (only idle time counts), or fetching "
-                   "happens on threads that launch nothing",
+    .not_this_if = "the device works while data is fetched (only idle time counts), or the "
+                   "fetching threads launch nothing",
 };

@@ -109,7 +109,7 @@ const struct nl_cause nl_cause_decode_weight_bound = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = decode_weight_bound_evaluate,
-    .not_this_if = "gaps between steps, attention over long contexts or kernels below memory's "
-                   "bandwidth take most of a step, or enough requests run together to make "
-                   "arithmetic the bound",
+    .not_this_if =
+        "gaps between steps, attention over long contexts, or kernels below the memory bandwidth "
+        "take most of a step; or the batch is large enough to be compute-bound",
 };

@@ -131,6 +131,6 @@ const struct nl_cause nl_cause_elementwise_not_fused = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = elementwise_not_fused_evaluate,
-    .not_this_if = "other kernels lie between them (nothing to fuse), or a compiler has fused them "
+    .not_this_if = "other kernels run between them (nothing to fuse), or a compiler has fused them "
                    "already (triton_poi, fusion)",
 };

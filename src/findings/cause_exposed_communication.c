@@ -83,7 +83,6 @@ const struct nl_cause nl_cause_exposed_communication = {
     .need_count = 1,
     .saves = NL_SAVES_ALL,
     .evaluate = exposed_communication_evaluate,
-    .not_this_if =
-        "communication runs beside computation; or this rank only waits for a slower one "
-        "(its kernel runs while it waits: compare the ranks)",
+    .not_this_if = "communication overlaps with computation, or this rank only waits for a slower "
+                   "one (its kernel runs while it waits: compare the ranks)",
 };

@@ -160,6 +160,6 @@ const struct nl_cause nl_cause_fp64_slow = {
     .needs = {{NL_T_device, "compute_major"}},
     .need_count = 1,
     .evaluate = fp64_slow_evaluate,
-    .not_this_if = "the device is made for FP64 (V100, A100, H100: another capability), or the "
-                   "results need the digits",
+    .not_this_if = "the device is made for FP64 (V100, A100, H100: another compute capability), or "
+                   "the results need double precision",
 };

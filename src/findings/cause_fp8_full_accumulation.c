@@ -96,6 +96,6 @@ const struct nl_cause nl_cause_fp8_full_accumulation = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = fp8_full_accumulation_evaluate,
-    .not_this_if = "some products accumulate fast (the others are those of gradients, which keep "
-                   "full accumulation on purpose), or results would lose too many digits",
+    .not_this_if = "some products accumulate fast (the others compute gradients, which keep full "
+                   "accumulation on purpose), or the results would lose too much precision",
 };

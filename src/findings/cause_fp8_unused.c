@@ -76,6 +76,6 @@ const struct nl_cause nl_cause_fp8_unused = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = fp8_unused_evaluate,
-    .not_this_if = "the model's accuracy does not allow 8 bits, or the products are far below the "
-                   "peak that they have now",
+    .not_this_if = "the model's accuracy does not allow 8 bits, or the products are far below "
+                   "their current peak",
 };

@@ -58,5 +58,5 @@ const struct nl_cause nl_cause_gather_bound = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = gather_bound_evaluate,
-    .not_this_if = "their calls are so small that launching decides, or rows are read in order",
+    .not_this_if = "the calls are so small that they are launch-bound, or rows are read in order",
 };

@@ -67,6 +67,6 @@ const struct nl_cause nl_cause_gemm_memory_bound = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = gemm_memory_bound_evaluate,
-    .not_this_if = "the products reach little of memory's peak (then they are too small or badly "
-                   "shaped), or enough rows are there to make arithmetic the bound",
+    .not_this_if = "the products reach little of the memory bandwidth (then they are too small or "
+                   "badly shaped), or have enough rows to be compute-bound",
 };

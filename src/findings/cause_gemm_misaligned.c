@@ -61,5 +61,5 @@ const struct nl_cause nl_cause_gemm_misaligned = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = gemm_misaligned_evaluate,
-    .not_this_if = "the products reach their roof all the same, or are small beside the step",
+    .not_this_if = "the products reach their roof anyway, or are a small part of the step",
 };

@@ -479,6 +479,6 @@ const struct nl_cause nl_cause_gpu_idle = {
     .need_count = 1,
     .of_gaps = true,
     .evaluate = gpu_idle_evaluate,
-    .not_this_if = "the device copies (copies count as work), or one single gap is nearly all of "
-                   "it (a phase, not a pattern: confidence is lowered)",
+    .not_this_if = "the device copies (copies count as work), or a single gap is nearly all of it "
+                   "(a phase, not a pattern: confidence is lowered)",
 };

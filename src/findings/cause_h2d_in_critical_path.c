@@ -21,6 +21,6 @@ const struct nl_cause nl_cause_h2d_in_critical_path = {
     .needs = {{NL_T_copy, NULL}, {NL_T_copy, "kind"}},
     .need_count = 2,
     .evaluate = h2d_in_critical_path_evaluate,
-    .not_this_if = "copies run beside kernels (hidden time is not counted), or the copies are few "
-                   "and tiny (cost under 0.5 % of wall)",
+    .not_this_if = "the copies run beside kernels (overlapped time does not count), or they are "
+                   "few and tiny (cost under 0.5 % of wall)",
 };

@@ -40,6 +40,6 @@ const struct nl_cause nl_cause_io_waits = {
            "print and the like); the program's own functions of such a name count only where the "
            "profile does not list built-in functions separately.",
     .evaluate = io_waits_evaluate,
-    .not_this_if = "the data come from memory (a cache, a pipe that is always full) and the time "
-                   "is copying, or parsing is the larger part",
+    .not_this_if = "the data comes from memory (a cache, a pipe that is always full) and the time "
+                   "is spent copying, or parsing takes longer",
 };

@@ -66,11 +66,12 @@ static enum nl_verdict item_scalar_readback_evaluate(struct nl_scene *scene,
         finding,
         (struct nl_evidence){
             .metric = "scalar_sync_idle_ns",
-            .says = nl_say(scene,
-                           "%s idle (%s of the time) that running ahead would hide, at %s "
-                           "waits for a copy of at most 8 bytes to the host",
-                           nl_say_ns(scene, cost), nl_say_share(scene, finding->cost_share),
-                           nl_say_count(scene, drained)),
+            .says =
+                nl_say(scene,
+                       "%s of idle time (%s of wall) could be hidden if the CPU ran ahead, at %s "
+                       "waits for a copy of at most 8 bytes to the host",
+                       nl_say_ns(scene, cost), nl_say_share(scene, finding->cost_share),
+                       nl_say_count(scene, drained)),
             .threshold = "> 1 % of wall",
             .query = nl_scene_waits_sql(
                 scene,
@@ -103,5 +104,5 @@ const struct nl_cause nl_cause_item_scalar_readback = {
     .needs = {{NL_T_copy, "bytes"}, {NL_T_api, NULL}},
     .need_count = 2,
     .evaluate = item_scalar_readback_evaluate,
-    .not_this_if = "the copies are larger than a number, or nothing waits for them",
+    .not_this_if = "the copies hold more than one number, or nothing waits for them",
 };

@@ -84,5 +84,6 @@ const struct nl_cause nl_cause_kernel_hotspot = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = kernel_hotspot_evaluate,
-    .not_this_if = "a hotspot is not a fault by itself: it shows where tuning pays",
+    .not_this_if = "the kernel already runs near its roof: a hotspot is not a fault by itself, it "
+                   "shows where tuning pays",
 };

@@ -84,7 +84,6 @@ const struct nl_cause nl_cause_launch_api_slow = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = launch_api_slow_evaluate,
-    .not_this_if =
-        "the calls wait because the queue is full: then the device is busy and no idle time "
-        "falls on them (launch_queue_full)",
+    .not_this_if = "the calls wait because the launch queue is full: then the device is busy and "
+                   "has no idle time to lose (launch_queue_full)",
 };

@@ -56,7 +56,6 @@ const struct nl_cause nl_cause_launch_bound_small_kernels = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = launch_bound_small_kernels_evaluate,
-    .not_this_if =
-        "the queue is full (under 20 % of launches start within 20 µs): then small kernels "
-        "run back to back and cost nothing",
+    .not_this_if = "the launch queue is full (under 20 % of operations start within 20 µs of their "
+                   "launch): then small kernels run back to back and cost nothing",
 };

@@ -67,5 +67,6 @@ const struct nl_cause nl_cause_launch_latency_gap = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = launch_latency_gap_evaluate,
-    .not_this_if = "the gap is longer (something else is waited for), or the launch came late",
+    .not_this_if =
+        "the gap is longer (then the device waits for something else), or the launch came late",
 };

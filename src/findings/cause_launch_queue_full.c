@@ -82,5 +82,5 @@ const struct nl_cause nl_cause_launch_queue_full = {
     .needs = {{NL_T_kernel, "correlation"}, {NL_T_api, NULL}},
     .need_count = 2,
     .evaluate = launch_queue_full_evaluate,
-    .not_this_if = "the device is idle: then the calls are slow by themselves (launch_api_slow)",
+    .not_this_if = "the device is idle: then the calls themselves are slow (launch_api_slow)",
 };

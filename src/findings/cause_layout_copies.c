@@ -55,6 +55,5 @@ const struct nl_cause nl_cause_layout_copies = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = layout_copies_evaluate,
-    .not_this_if =
-        "the copies are the program's purpose (a cache that is filled, a batch that is built)",
+    .not_this_if = "the copies are the program's purpose (filling a cache, assembling a batch)",
 };

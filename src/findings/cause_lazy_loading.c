@@ -71,7 +71,6 @@ const struct nl_cause nl_cause_lazy_loading = {
     .need_count = 2,
     .of_gaps = true,
     .evaluate = lazy_loading_evaluate,
-    .not_this_if = "the calls wait for a full launch queue (then their kernels begin much later), "
-                   "or the code is "
-                   "compiled (jit_compile_in_loop)",
+    .not_this_if = "the calls wait for a full launch queue (then their kernels start much later), "
+                   "or the code is compiled (jit_compile_in_loop)",
 };

@@ -94,6 +94,6 @@ const struct nl_cause nl_cause_lock_waits = {
            "another thread (acquire, futex, pthread_mutex_lock, take_gil, join and the like) for "
            "more than 5 % of wall. Sleeping and polling do not count.",
     .evaluate = lock_waits_evaluate,
-    .not_this_if = "waiting is the thread's purpose: it has handed the work to others, and these "
-                   "are the limit",
+    .not_this_if = "waiting is the purpose of the thread: it has handed the work to other threads, "
+                   "and they are the bottleneck",
 };

@@ -110,7 +110,6 @@ const struct nl_cause nl_cause_low_bus_bandwidth = {
     .need_count = 1,
     .saves = NL_SAVES_ALL,
     .evaluate = low_bus_bandwidth_evaluate,
-    .not_this_if = "messages are small (latency limits them), the ranks lie on several nodes (the "
-                   "network is the "
-                   "limit), or only some of them are slow (collective_skew)",
+    .not_this_if = "messages are small (latency limits them), the ranks are on several nodes (the "
+                   "network is the limit), or only some collectives are slow (collective_skew)",
 };

@@ -76,10 +76,11 @@ static enum nl_verdict low_copy_bandwidth_evaluate(struct nl_scene *scene,
         finding,
         (struct nl_evidence){
             .metric = "large_copy_bytes_per_s",
-            .says = nl_say(scene, "%s %s of at least 4 MB %s %s at %s; %s practically gives %s",
-                           nl_say_count(scene, sums.count), sums.count == 1 ? "copy" : "copies",
-                           sums.count == 1 ? "moves" : "move", nl_say_bytes(scene, sums.bytes),
-                           nl_say_rate(scene, rate), link, nl_say_rate(scene, practical)),
+            .says =
+                nl_say(scene, "%s %s of at least 4 MB %s %s at %s; %s reaches about %s in practice",
+                       nl_say_count(scene, sums.count), sums.count == 1 ? "copy" : "copies",
+                       sums.count == 1 ? "moves" : "move", nl_say_bytes(scene, sums.bytes),
+                       nl_say_rate(scene, rate), link, nl_say_rate(scene, practical)),
             .threshold = "< 50 % of the link",
             .query = nl_say(scene, "SELECT sum(bytes) * 1e9 / sum(dur) FROM copies WHERE %s AND %s",
                             large, nl_scene_on(scene, "")),
@@ -106,5 +107,5 @@ const struct nl_cause nl_cause_low_copy_bandwidth = {
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = low_copy_bandwidth_evaluate,
-    .not_this_if = "the copies are small (latency, not rate, limits them) or hidden",
+    .not_this_if = "the copies are small (then latency, not bandwidth, limits them) or overlapped",
 };

@@ -112,5 +112,5 @@ const struct nl_cause nl_cause_low_occupancy = {
     .need_count = 2,
     .evaluate = low_occupancy_evaluate,
     .not_this_if = "the kernel keeps memory or its pipes busy with few warps (much work per "
-                   "thread): a kernel profiler tells",
+                   "thread): a kernel profiler shows that",
 };

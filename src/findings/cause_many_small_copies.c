@@ -103,5 +103,5 @@ const struct nl_cause nl_cause_many_small_copies = {
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = many_small_copies_evaluate,
-    .not_this_if = "other work hides them: cost is limited to idle and exposed time",
+    .not_this_if = "other work overlaps with them: the cost is limited to idle and exposed time",
 };

@@ -188,6 +188,6 @@ const struct nl_cause nl_cause_moe_imbalance = {
     .need_count = 1,
     .saves = NL_SAVES_WAITS,
     .evaluate = moe_imbalance_evaluate,
-    .not_this_if = "all products of the rank are slow (a slow device), or nobody waits for it in "
+    .not_this_if = "all products of the rank are slow (a slow device), or no rank waits for it in "
                    "communication",
 };

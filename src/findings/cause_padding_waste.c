@@ -145,6 +145,6 @@ const struct nl_cause nl_cause_padding_waste = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = padding_waste_evaluate,
-    .not_this_if = "the step reads its weights for longer than it computes (decode with few "
-                   "requests): padded rows then cost little",
+    .not_this_if = "reading the weights takes longer than computing (decode with few requests): "
+                   "padded rows then cost little",
 };

@@ -167,6 +167,5 @@ const struct nl_cause nl_cause_periodic_outlier_steps = {
     .of_gaps = true,
     .evaluate = periodic_outlier_steps_evaluate,
     .not_this_if = "slow steps have other work by design (accumulation, longer sequences): then "
-                   "most steps differ, "
-                   "or a quarter are slow",
+                   "most steps differ, or a quarter are slow",
 };

@@ -81,6 +81,6 @@ const struct nl_cause nl_cause_profiler_overhead = {
     .needs = {{NL_T_python, NULL}, {NL_T_op, NULL}},
     .need_count = 2,
     .evaluate = profiler_overhead_evaluate,
-    .not_this_if =
-        "the device is the limit (then the CPU's time does not matter), or frames were sampled",
+    .not_this_if = "the device is the bottleneck (then the CPU's time does not matter), or the "
+                   "frames were sampled",
 };

@@ -143,7 +143,6 @@ const struct nl_cause nl_cause_recompilation = {
            "than 1 % of wall. Cost: the device's idle time meanwhile; in a CPU-only profile, all "
            "of the compile time.",
     .evaluate = recompilation_evaluate,
-    .not_this_if = "each name is compiled once or twice (first calls, the first fifth is left "
-                   "out), or the device "
-                   "works meanwhile",
+    .not_this_if = "each name is compiled only once or twice (first calls; the first fifth is left "
+                   "out), or the device works meanwhile",
 };

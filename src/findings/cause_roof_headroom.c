@@ -77,5 +77,5 @@ const struct nl_cause nl_cause_roof_headroom = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = roof_headroom_evaluate,
-    .not_this_if = "kernels are too short to reach a roof (then launches and fusion are the lever)",
+    .not_this_if = "kernels are too short to reach a roof (then reduce launches or fuse kernels)",
 };

@@ -147,6 +147,6 @@ const struct nl_cause nl_cause_round_trip_copies = {
     .needs = {{NL_T_copy, "bytes"}},
     .need_count = 1,
     .evaluate = round_trip_copies_evaluate,
-    .not_this_if = "inputs and outputs happen to have one size (then other bytes travel), or "
-                   "copies are hidden",
+    .not_this_if = "inputs and outputs happen to have the same size (then the data differs), or "
+                   "the copies are overlapped",
 };

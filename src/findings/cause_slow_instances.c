@@ -265,6 +265,6 @@ const struct nl_cause nl_cause_slow_instances = {
     .needs = {{NL_T_kernel, NULL}},
     .need_count = 1,
     .evaluate = slow_instances_evaluate,
-    .not_this_if = "the slow calls get other sizes or data (sparse, variable length), or do the "
+    .not_this_if = "the slow calls have other sizes or data (sparse, variable length), or are the "
                    "first work after a pause",
 };

@@ -149,5 +149,5 @@ const struct nl_cause nl_cause_small_grid = {
     .need_count = 1,
     .evaluate = small_grid_evaluate,
     .not_this_if = "other kernels run beside them (only time alone counts), or the work is a chain "
-                   "that cannot be cut",
+                   "that cannot be split",
 };

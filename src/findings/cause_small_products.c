@@ -93,7 +93,6 @@ const struct nl_cause nl_cause_small_products = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = small_products_evaluate,
-    .not_this_if =
-        "they reach memory's peak (then they wait for their operands: gemm_memory_bound), or "
-        "large products take the time",
+    .not_this_if = "they reach the memory bandwidth (then they wait for their operands: "
+                   "gemm_memory_bound), or large products take most of the time",
 };

@@ -101,6 +101,5 @@ const struct nl_cause nl_cause_startup_dominated = {
     .of_gaps = true,
     .evaluate = startup_dominated_evaluate,
     .not_this_if = "the program is short by nature and starts anew for every request: then "
-                   "start-up is the thing to "
-                   "speed up",
+                   "start-up is what to optimise",
 };

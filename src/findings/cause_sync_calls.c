@@ -51,18 +51,18 @@ static enum nl_verdict sync_calls_evaluate(struct nl_scene *scene, struct nl_fin
     nl_title(scene, finding, "Synchronising calls leave %s without work for %s",
              nl_scene_name(scene), nl_say_ns(scene, cost));
     struct nl_evidence *evidence = nl_evidence(
-        finding,
-        (struct nl_evidence){.metric = "sync_idle_ns",
-                             .says = nl_say(scene,
-                                            "%s idle (%s of the time) that running ahead would "
-                                            "hide, of %s in gaps that begin in blocking calls",
-                                            nl_say_ns(scene, cost),
-                                            nl_say_share(scene, finding->cost_share),
-                                            nl_say_ns(scene, all)),
-                             .threshold = "> 2 % of wall",
-                             .query = nl_scene_waits_sql(scene, ""),
-                             .meaning = NL_MEANS_NS,
-                             .value = (double)cost});
+        finding, (struct nl_evidence){.metric = "sync_idle_ns",
+                                      .says = nl_say(scene,
+                                                     "%s of idle time (%s of wall) could be hidden "
+                                                     "if the CPU ran ahead; gaps that begin in "
+                                                     "blocking calls take %s",
+                                                     nl_say_ns(scene, cost),
+                                                     nl_say_share(scene, finding->cost_share),
+                                                     nl_say_ns(scene, all)),
+                                      .threshold = "> 2 % of wall",
+                                      .query = nl_scene_waits_sql(scene, ""),
+                                      .meaning = NL_MEANS_NS,
+                                      .value = (double)cost});
     nl_scene_gap_examples(scene, after_sync, evidence);
     nl_evidence(finding, (struct nl_evidence){
                              .metric = "blocking_calls_that_drained",

@@ -44,12 +44,12 @@ static enum nl_verdict sync_memcpy_evaluate(struct nl_scene *scene, struct nl_fi
         finding,
         (struct nl_evidence){
             .metric = "sync_memcpy_idle_ns",
-            .says =
-                nl_say(scene,
-                       "%s idle (%s of the time) that running ahead would hide, of %s in %s gaps "
-                       "that begin inside a blocking copy call",
-                       nl_say_ns(scene, cost), nl_say_share(scene, finding->cost_share),
-                       nl_say_ns(scene, all), nl_say_count(scene, drained)),
+            .says = nl_say(scene,
+                           "%s of idle time (%s of wall) could be hidden if the CPU ran ahead; %s "
+                           "are in %s gaps "
+                           "that begin inside a blocking copy call",
+                           nl_say_ns(scene, cost), nl_say_share(scene, finding->cost_share),
+                           nl_say_ns(scene, all), nl_say_count(scene, drained)),
             .threshold = "> 2 % of wall",
             .query = nl_scene_waits_sql(
                 scene, nl_say(scene, " AND g.sync IN (SELECT slice FROM api WHERE %s)", names)),

@@ -285,7 +285,6 @@ const struct nl_cause nl_cause_tensor_core_unused = {
     .needs = {{NL_T_kernel, "category"}},
     .need_count = 1,
     .evaluate = tensor_core_unused_evaluate,
-    .not_this_if =
-        "double precision is needed (FP64 and matrix-vector products are left out), or the "
-        "GPU has none (an older generation)",
+    .not_this_if = "double precision is needed (FP64 and matrix-vector products are left out), or "
+                   "the GPU has none (an older generation)",
 };

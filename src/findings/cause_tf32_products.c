@@ -78,6 +78,6 @@ const struct nl_cause nl_cause_tf32_products = {
     .needs = {{NL_T_op, "shapes"}},
     .need_count = 1,
     .evaluate = tf32_products_evaluate,
-    .not_this_if = "the results need the digits of FP32 or TF32 (16-bit training loses them), or "
-                   "the products wait for memory",
+    .not_this_if = "the results need the precision of FP32 or TF32 (16-bit training loses it), or "
+                   "the products are memory-bound",
 };

@@ -78,5 +78,5 @@ const struct nl_cause nl_cause_truncated_or_dropped = {
     .need_count = 1,
     .evaluate = truncated_or_dropped_evaluate,
     .not_this_if =
-        "the recorder does not record launches at all (then causes that need them abstain)",
+        "the profiler does not record launches at all (then causes that need them abstain)",
 };

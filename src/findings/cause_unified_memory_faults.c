@@ -75,6 +75,6 @@ const struct nl_cause nl_cause_unified_memory_faults = {
     .needs = {{NL_T_copy, NULL}},
     .need_count = 1,
     .evaluate = unified_memory_faults_evaluate,
-    .not_this_if = "the copies are explicit (h2d_in_critical_path), or pages move ahead of use and "
-                   "beside kernels",
+    .not_this_if =
+        "the copies are explicit (h2d_in_critical_path), or pages are prefetched while kernels run",
 };

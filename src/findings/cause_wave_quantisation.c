@@ -114,6 +114,6 @@ const struct nl_cause nl_cause_wave_quantisation = {
     .needs = {{NL_T_kernel, "registers"}, {NL_T_kernel, "grid_x"}},
     .need_count = 2,
     .evaluate = wave_quantisation_evaluate,
-    .not_this_if = "other streams fill the idle multiprocessors, or the kernel is persistent "
-                   "(as many blocks as the device holds)",
+    .not_this_if = "other streams fill the idle multiprocessors, or the kernel is persistent (as "
+                   "many blocks as the device holds)",
 };

@@ -7,9 +7,10 @@ static void how_sure(void)
     struct difftext made;
     REQUIRE(difftext_make(&made));
     struct diff_doc *doc = &made.doc;
-    CHECK_TEXT(sentence(&made, "Measured"),
-               "Measured: 1 and 1 capture, 12 and 13 steady steps; one capture a side: captures of "
-               "one program differ by a percent or more.");
+    CHECK_TEXT(
+        sentence(&made, "Measured"),
+        "Measured: 1 and 1 capture, 12 and 13 steady steps; one capture per side: captures of "
+        "one program differ by a percent or more.");
     doc->base.warm_up = 2;
     doc->changed.compile = 1;
     doc->noise = (struct nl_noise){.sd = 0.03, .df = 4, .runs = 5, .host = "node1"};
@@ -45,7 +46,7 @@ static void how_sure(void)
     difftext_release(&made);
 }
 
-/* One capture a side, on either, does not show how captures differ. */
+/* One capture per side, on either, does not show how captures differ. */
 static void captures(void)
 {
     struct difftext made;
@@ -63,7 +64,7 @@ static void captures(void)
                      n, m, n + m > 2 ? "s" : "");
             const char *text = sentence(&made, "Measured");
             CHECK(!strncmp(text, want, strlen(want)));
-            CHECK_INT(strstr(text, "one capture a side") != NULL, n + m < 4);
+            CHECK_INT(strstr(text, "one capture per side") != NULL, n + m < 4);
         }
     doc->base.captures = doc->changed.captures = NULL;
     doc->base.capture_count = doc->changed.capture_count = 0;
@@ -104,10 +105,10 @@ static void what_would_decide(void)
         enum diff_verdict verdict;
         const char *text;
     } cases[] = {
-        {1, 1.03, DIFF_UNTOLD, "; 1 more capture a side would decide a change of 3.0 %"},
-        {2, 0.96, DIFF_UNTOLD, "; 2 more captures a side would decide a change of 4.0 %"},
-        {2, 1.015, DIFF_UNTOLD, "; 2 more captures a side would decide a change of 2.0 %"},
-        {2, 0.985, DIFF_UNTOLD, "; 2 more captures a side would decide a change of 2.0 %"},
+        {1, 1.03, DIFF_UNTOLD, "; 1 more capture per side would decide a change of 3.0 %"},
+        {2, 0.96, DIFF_UNTOLD, "; 2 more captures per side would decide a change of 4.0 %"},
+        {2, 1.015, DIFF_UNTOLD, "; 2 more captures per side would decide a change of 2.0 %"},
+        {2, 0.985, DIFF_UNTOLD, "; 2 more captures per side would decide a change of 2.0 %"},
         {0, 1.03, DIFF_UNTOLD, ""},
         {SIZE_MAX, 1.03, DIFF_UNTOLD,
          "; more captures would not decide soon: find out why they differ so"},
@@ -122,10 +123,11 @@ static void what_would_decide(void)
         made.doc.sureness.more = cases[i].more;
         made.doc.sureness.ratio = cases[i].ratio;
         made.doc.changed.mean = (int64_t)(100000 * cases[i].ratio);
-        snprintf(want, sizeof want,
-                 "Measured: 1 and 1 capture; one capture a side: captures of one program differ by "
-                 "a percent or more%s.",
-                 cases[i].text);
+        snprintf(
+            want, sizeof want,
+            "Measured: 1 and 1 capture; one capture per side: captures of one program differ by "
+            "a percent or more%s.",
+            cases[i].text);
         CHECK_TEXT(sentence(&made, "Measured"), want);
     }
     difftext_release(&made);
@@ -179,9 +181,10 @@ static void plain_runs(void)
                                       "without the profiler 71.00 µs → 85.00 µs.");
     CHECK_TEXT(sentence(&made, "Parts"), "Parts are of what ran under the profiler: a steady step "
                                          "of a device 100.0 µs → 120.0 µs (+20.0 %).");
-    CHECK_TEXT(sentence(&made, "Measured"),
-               "Measured: 1 and 1 capture, 3 and 3 runs without the profiler; one capture a side: "
-               "captures of one program differ by a percent or more.");
+    CHECK_TEXT(
+        sentence(&made, "Measured"),
+        "Measured: 1 and 1 capture, 3 and 3 runs without the profiler; one capture per side: "
+        "captures of one program differ by a percent or more.");
     doc->pace.other_work = true; /* runs are of one amount each */
     CHECK_TEXT(sentence(&made, "Parts"),
                "Parts are of what ran under the profiler: a steady step of a device 100.0 µs → "

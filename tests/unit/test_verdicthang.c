@@ -140,8 +140,9 @@ static void one_never_came(void)
          "it never issued all_reduce 7 of group g0, in which the others wait.\n…");
     says("without its number an entry says nothing",
          (struct dumps){.entries = "0 g0 -1 all_reduce 8 20 open\n1\n", .ranks = {"[0, 1]"}},
-         "none: No operation is outstanding in these dumps: all that was enqueued had completed. "
-         "That is also what a rank looks like that stopped on the CPU.\nculprit: (none)\n"
+         "none: Nothing is outstanding in these dumps: everything that was enqueued had "
+         "completed. "
+         "A rank that is stuck on the CPU looks the same.\nculprit: (none)\n"
          "Load the dumps of all ranks together to see whether others wait for this one.\n");
 }
 
@@ -180,7 +181,7 @@ static void many_never_came(void)
          "hang: Hang: rank 0" STOPPED "it never issued…");
     says("the first of which they do not",
          (struct dumps){.entries = "4096 g0 7 all_reduce 8 20 open\n0\n", .ranks = {"[0,4096]"}},
-         "none: No operation is outstanding in this dump: …");
+         "none: Nothing is outstanding in this dump: …");
     says("a rank of a larger number is none of the others",
          (struct dumps){.entries = "1 g0 7 all_reduce 8 20 open\n0\n5\n",
                         .ranks = {"[1, 4097, 50005, 12345678901234567890]"}},
@@ -315,8 +316,8 @@ static void sends_and_receives(void)
          (struct dumps){.entries = "0 g0 3 send 8 20 open\n1 g0 4 send 8 21 open\n"
                                    "2 g0 2 send 8 10 done\n"},
          "hang: Hang: 2 operations have not completed; the first is send 3 of group g0.\n"
-         "culprit: send\nOnly sends and receives are open: look whose partner did not come to its "
-         "half, on the CPU (py-spy dump --pid) or on the device.\n…");
+         "culprit: send\nOnly sends and receives are open: find the peer that never posted the "
+         "matching half, on the CPU (py-spy dump --pid) or on the device.\n…");
     says("the first of them, of another rank",
          (struct dumps){.entries = "0 g0 3 send 8 21 open\n1 g0 4 send 8 20 open\n"},
          "hang: Hang: 2 operations have not completed; the first is send 4 of group g0.\n…");
@@ -339,7 +340,7 @@ static void sends_and_receives(void)
                                    "0 g2 5 reduce 8 20 open\n"},
          "hang: Hang: 3 operations have not completed; the first is broadcast 4 of group g1.\n…");
     says("all complete", (struct dumps){.entries = "0 g0 3 all_reduce 8 20 done\n"},
-         "none: No operation is outstanding in this dump: …");
+         "none: Nothing is outstanding in this dump: …");
 }
 
 /* Ranks that are in the same place with something else. */

@@ -215,11 +215,12 @@ static void knows_every_sort_of_work(void)
 /* Off the processors though ready, from a fifth of the time on, is said before the findings. */
 static void tells_starving(void)
 {
-    static const char said[] = "\nNot running: the thread that does the work is ready, but has no "
-                               "processor 20 % of the time.\n";
+    static const char said[] =
+        "\nCPU-starved: the working thread is ready to run, but has no CPU for "
+        "20 % of the time.\n";
     struct nl_buf page;
     make_page(&page, edge_starved, 19999, "");
-    CHECK(!strstr(page.ptr, "Not running"));
+    CHECK(!strstr(page.ptr, "CPU-starved"));
     nl_buf_release(&page);
     make_page(&page, edge_starved, 20000, "");
     CHECK(strstr(page.ptr, said) && strstr(page.ptr, said) < strstr(page.ptr, "\n1. "));
