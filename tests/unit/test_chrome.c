@@ -225,6 +225,7 @@ static void begins_and_ends(void)
             CHECK_INT(t->slice.ts[row], cases[i].ts);
             CHECK_INT(t->slice.dur[row], cases[i].dur);
             CHECK_INT(covered(t, cases[i].item), cases[i].count);
+            CHECK_INT(t->coverage.rows > 0, cases[i].count > 0);
             nl_trace_free(t);
         }
     }

@@ -11,6 +11,7 @@
 #include "store/tracefile.h"
 
 #include "fabricate.h"
+#include "gputrace.h"
 
 static char folder[] = "/tmp/neurolens-tracefile-XXXXXX";
 static char path[64];
@@ -350,8 +351,38 @@ static void nesting_is_checked(void)
     clean();
 }
 
+#define PIECE ((uint32_t)1 << 18) /* slices that are checked at once */
+
+/* Kernels of a stream, on its lane alone or also on a sub-lane for those that overlap, in more
+ * pieces than one: two of a lane that overlap are found where a piece begins, too. */
+static void pieces_are_joined(void)
+{
+    for (uint32_t lanes = 1; lanes <= 2; lanes++) {
+        struct gputrace make;
+        char what[NL_TRACECHECK_TEXT] = "";
+        gputrace_open(&make);
+        for (int64_t i = 0; i < PIECE / lanes + 10; i++) {
+            gputrace_kernel(&make, 7, "a", -1, 0, 20 * i, 10);
+            if (lanes == 2)
+                gputrace_kernel(&make, 7, "b", -1, 0, 20 * i + 5, 10);
+        }
+        struct nl_trace *t = gputrace_close(&make);
+        REQUIRE(t && t->slice.rows > PIECE + 1);
+        CHECK(nl_tracecheck(t, 1, what));
+        CHECK_INT(t->lane.sub[t->slice.lane[PIECE]], lanes - 1);
+        for (uint32_t row = PIECE - 1; row <= PIECE + 1; row++) {
+            int64_t dur = t->slice.dur[row - 1];
+            CHECK_INT(t->slice.lane[row - 1], t->slice.lane[row]);
+            t->slice.dur[row - 1] = t->slice.ts[row] + 1 - t->slice.ts[row - 1];
+            CHECK(!nl_tracecheck(t, 1, what));
+            t->slice.dur[row - 1] = dur;
+        }
+        nl_trace_free(t);
+    }
+}
+
 CHECK_MAIN("tracefile", {"round trip", round_trip}, {"every byte damaged", every_byte_damaged},
            {"verification finds changes", verification_finds_changes},
            {"checks later", checks_later}, {"every prefix is refused", every_prefix_is_refused},
            {"recognises itself", recognises_itself}, {"nesting is checked", nesting_is_checked},
-           {"saving fails cleanly", saving_fails_cleanly})
+           {"pieces are joined", pieces_are_joined}, {"saving fails cleanly", saving_fails_cleanly})
