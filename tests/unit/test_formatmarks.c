@@ -179,7 +179,45 @@ static void pages_of_ncu(void)
     }
 }
 
-CHECK_MAIN("format marks", {"flight records as JSON", flight_records_as_json},
-           {"pages of ncu", pages_of_ncu}, {"memory snapshots", memory_snapshots},
-           {"flight records", flight_records}, {"execution traces", execution_traces},
-           {"nothing of any format", nothing_of_any_format})
+/* Words of PyTorch's profiler; any word of trace events; keys beside the list of events, where that
+ * comes behind all that is looked at. */
+static void chrome_traces(void)
+{
+    static const char *const sure[] = {
+        "\"cpu_op\"",          "\"user_annotation\"", "\"cuda_runtime\"", "\"python_function\"",
+        "\"gpu_memcpy\"",      "\"schemaVersion\"",   "\"External id\"",  "\"Record function id\"",
+        "\"Trace iteration\"", "\"deviceProperties\""};
+    static const char *const beside[] = {"\"displayTimeUnit\"",     "\"stackFrames\"",
+                                         "\"otherData\"",           "\"systemTraceEvents\"",
+                                         "\"baseTimeNanoseconds\"", "\"distributedInfo\""};
+    static const char *const events[] = {"\"traceEvents\"", "\"ph\""};
+    const struct nl_format *format = &nl_format_kineto;
+    const char *why;
+    for (size_t i = 0; i < CHECK_LENGTH(sure); i++)
+        CHECK_INT(score_with(format, "{", &sure[i], 1, 0, 1, &why), 90);
+    for (size_t i = 0; i < CHECK_LENGTH(events); i++) {
+        CHECK_INT(score_with(format, "{", &events[i], 1, 0, 1, &why), 70);
+        CHECK_INT(score_with(format, "[", &events[i], 1, 0, 1, &why), 70);
+        CHECK_INT(score_with(format, "(", &events[i], 1, 0, 1, &why), 0);
+    }
+    for (size_t i = 0; i < CHECK_LENGTH(beside); i++) {
+        char *head = nl_alloc(NL_SNIFF_BYTES);
+        memset(head, ' ', NL_SNIFF_BYTES);
+        head[0] = '{';
+        memcpy(head + 9, beside[i], strlen(beside[i]));
+        check_case(beside[i]);
+        CHECK_INT(score_of(format, head, NL_SNIFF_BYTES, &why), 65);
+        CHECK(why == NULL);
+        CHECK(score_of(format, head, NL_SNIFF_BYTES - 1, &why) < 50); /* the whole file */
+        CHECK(why != NULL);
+        head[0] = '[';
+        CHECK(score_of(format, head, NL_SNIFF_BYTES, &why) < 50);
+        nl_free(head);
+    }
+    check_case(NULL);
+}
+
+CHECK_MAIN("format marks", {"Chrome traces", chrome_traces},
+           {"flight records as JSON", flight_records_as_json}, {"pages of ncu", pages_of_ncu},
+           {"memory snapshots", memory_snapshots}, {"flight records", flight_records},
+           {"execution traces", execution_traces}, {"nothing of any format", nothing_of_any_format})
