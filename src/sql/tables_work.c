@@ -191,7 +191,8 @@ const struct nl_table_function nl_tf_op_work = {
     .name = "op_work",
     .signature = "op_work(window_start, window_end)",
     .doc = "What operators had to do: one row per operator call that launched kernels, per node of "
-           "a compiled model and per kernel with counters, and one per name of kernels in none of "
+           "a compiled model and per kernel with counters, and one per device and name of kernels "
+           "in none of "
            "these; kernel_ns adds up to the time of all kernels. FLOPs (a multiply-add is two) and "
            "minimum bytes follow from recorded shapes and types, a compiler's cost analysis or "
            "hardware counters; NULL if there are none. Nested operators count once. Without "

@@ -40,8 +40,8 @@ struct run {
     } * replays;
     size_t replay_count, replay_cap;
     struct nl_lookup by_replay;
-    uint32_t *node_of;  /* per slice: row of trace->node; NULL without nodes */
-    uint32_t *name_row; /* per name: row of kernels in no operator + 1 */
+    uint32_t *node_of;         /* per slice: row of trace->node; NULL without nodes */
+    struct nl_lookup by_alone; /* of works: kernels in no operator */
     struct nl_counted_flops *counted;
     struct work_args *args, *parent; /* room */
 };
@@ -259,11 +259,17 @@ static struct nl_op_work *kernel_alone(struct run *run, uint32_t slice)
     }
     if (run->trace->kernel.measurement[run->trace->slice.detail[slice]] != NL_NULL_ROW)
         return new_row(run, slice, name, slice);
-    if (!run->name_row[name]) {
-        (void)new_row(run, NL_NULL_ROW, name, slice);
-        run->name_row[name] = (uint32_t)run->works->count;
-    }
-    return &run->works->items[run->name_row[name] - 1];
+    const struct nl_op_work *items = run->works->items;
+    uint32_t device = nl_slice_device(run->trace, slice);
+    int64_t rank = nl_slice_rank(run->trace, slice);
+    uint64_t hash = nl_hash_pair(nl_hash_pair(name, device), (uint64_t)rank);
+    uint32_t at =
+        NL_LOOKUP(&run->by_alone, hash, i,
+                  items[i].name == name && items[i].device == device && items[i].rank == rank);
+    if (at != NL_NO_ROW)
+        return &run->works->items[at];
+    nl_lookup_add(&run->by_alone, hash, (uint32_t)run->works->count);
+    return new_row(run, NL_NULL_ROW, name, slice);
 }
 
 static void add_known(double *sum, double value)
@@ -500,7 +506,6 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     run.models = nl_zalloc((trace->names.count + (size_t)1) * sizeof *run.models);
     run.asked = nl_zalloc(trace->names.count + (size_t)1);
     run.types = nl_zalloc(trace->names.count + (size_t)1);
-    run.name_row = nl_zalloc((trace->names.count + (size_t)1) * sizeof *run.name_row);
     run.row_of = nl_zalloc((ops->count + (size_t)1) * sizeof *run.row_of);
     run.node_of = find_nodes(trace);
     run.counted = nl_counted_flops_find(trace);
@@ -517,7 +522,6 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     nl_free(run.models);
     nl_free(run.asked);
     nl_free(run.types);
-    nl_free(run.name_row);
     nl_free(run.row_of);
     nl_free(run.node_of);
     nl_free(run.counted);
@@ -525,6 +529,7 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     nl_free(run.parent);
     nl_free(run.known);
     nl_free(run.replays);
+    nl_lookup_release(&run.by_alone);
     nl_lookup_release(&run.by_replay);
     nl_lookup_release(&run.by_key);
 }

@@ -1,7 +1,8 @@
 /*
  * opwork — what the operators of a trace had to do: one row per operator call that launched
- * kernels, per node of a compiled model, per kernel with counters; and one per name of kernels that
- * belong to none of these. Kernel times of all rows add up to those of all kernels in scope.
+ * kernels, per node of a compiled model, per kernel with counters; and one per name and device of
+ * kernels that belong to none of these. Kernel times of all rows add up to those of all kernels in
+ * scope.
  *
  *     struct nl_op_works works;
  *     nl_op_works_init(&works, trace, &owners, &ops, owner_of, scope);
@@ -29,7 +30,7 @@ struct nl_work_scope {
 };
 
 struct nl_op_work {
-    uint32_t slice; /* operator, node or kernel; NL_NULL_ROW: kernels of one name, in no operator */
+    uint32_t slice; /* operator, node or kernel; NL_NULL_ROW: those kernels of a device and name */
     uint32_t name;  /* dictionary id */
     uint32_t first; /* first kernel, else the slice itself */
     uint32_t place; /* of that kernel among the owners' work; NL_NULL_ROW without kernels */

@@ -127,6 +127,28 @@ static void kernels_of_operators(void)
     release(&made);
 }
 
+/* Kernels of no operator are work of the device that ran them. */
+static void alone_on_each_device(void)
+{
+    struct gputrace make;
+    struct made made;
+    gputrace_open(&make);
+    uint32_t first = make.device, other = nl_builder_device(make.builder, make.source, 1, 1);
+    for (int i = 0; i < 3; i++) {
+        make.device = i == 1 ? other : first;
+        gputrace_kernel(&make, 7, "lonely", 10 * i, 2, 100 + 50 * i, 10 + i);
+    }
+    REQUIRE(find(&made, &make, NULL));
+    REQUIRE(made.works.count == 2);
+    CHECK_INT(made.works.items[0].device, first);
+    CHECK_INT(made.works.items[0].kernels, 2);
+    CHECK_INT(made.works.items[0].kernel_ns, 22000);
+    CHECK_INT(made.works.items[1].device, other);
+    CHECK_INT(made.works.items[1].kernels, 1);
+    CHECK_INT(made.works.items[1].kernel_ns, 11000);
+    release(&made);
+}
+
 /* Operations of a product around another count in the inner one, those of what is no product, or
  * around none, stay. */
 static void one_in_another(void)
@@ -456,6 +478,7 @@ static void works_out_again(void)
 }
 
 CHECK_MAIN("opwork", {"kernels of operators", kernels_of_operators},
-           {"one in another", one_in_another}, {"sets of inputs", sets_of_inputs},
-           {"scopes", scopes}, {"counted", counted}, {"types", types}, {"on the host", on_the_host},
+           {"alone on each device", alone_on_each_device}, {"one in another", one_in_another},
+           {"sets of inputs", sets_of_inputs}, {"scopes", scopes}, {"counted", counted},
+           {"types", types}, {"on the host", on_the_host},
            {"a GPU that was not seen", gpu_that_was_not_seen}, {"works out again", works_out_again})
