@@ -11,8 +11,9 @@
 #include "tables/shortname.h"
 
 #define SENTENCE    ((size_t)1 << 12)
-#define CLOSE_RATIO 0.1 /* more than the fastest: hardly another with more captures */
-#define REASON      200 /* bytes of a row's reason in a sentence */
+#define CLOSE_RATIO 0.1   /* more than the fastest: hardly another with more captures */
+#define REASON      200   /* bytes of a row's reason in a sentence */
+#define AS_MUCH     1.005 /* times: less is 1 in three digits */
 
 static void add_headline(struct ranking *r, struct nl_buf *text)
 {
@@ -42,8 +43,12 @@ static const char *as_much(const struct ranking *r)
 static void say_other(const struct ranking *r, struct nl_buf *text, const struct rank_candidate *c)
 {
     struct nl_apart apart = rank_apart(r->order[0], c);
+    int digits = exp(apart.shift) < AS_MUCH ? 4 : 3;
     if (rank_is_same(r, c))
         nl_buf_format(text, "; %s takes the same time", rank_word(c));
+    else if (rank_is_unsure(r, c) && exp(apart.shift) < AS_MUCH)
+        nl_buf_format(text, "; %s %s about %s, by one measurement each", rank_word(c), verb(r),
+                      as_much(r));
     else if (rank_is_unsure(r, c))
         nl_buf_format(text, "; %s %s %.3g times %s, by one measurement each", rank_word(c), verb(r),
                       exp(apart.shift), as_much(r));
@@ -51,8 +56,9 @@ static void say_other(const struct ranking *r, struct nl_buf *text, const struct
         nl_buf_format(text, "; %s is within its noise (%.3g times, 95 %%: %.3g to %.3g)",
                       rank_word(c), exp(apart.shift), exp(apart.low), exp(apart.high));
     else
-        nl_buf_format(text, "; %s %s %.3g times %s (95 %%: %.3g to %.3g)", rank_word(c), verb(r),
-                      exp(apart.shift), as_much(r), exp(apart.low), exp(apart.high));
+        nl_buf_format(text, "; %s %s %.*g times %s (95 %%: %.*g to %.*g)", rank_word(c), verb(r),
+                      digits, exp(apart.shift), as_much(r), digits, exp(apart.low), digits,
+                      exp(apart.high));
 }
 
 static void say_fastest(struct ranking *r, struct nl_buf *text)

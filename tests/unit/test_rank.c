@@ -162,6 +162,41 @@ static void levels(void)
     nl_trace_free(b);
 }
 
+static struct nl_trace *one_kernel(int64_t us)
+{
+    struct gputrace make;
+    gputrace_open(&make);
+    nl_builder_device_row(make.builder, make.device)->name =
+        nl_builder_name(make.builder, nl_str("NVIDIA H100 80GB HBM3"));
+    gputrace_kernel(&make, 7, "gemm", 0, 2, 10, us);
+    return gputrace_close(&make);
+}
+
+/* Nothing takes "1 times as long". */
+static void about_as_long(void)
+{
+    static const struct {
+        int64_t us;
+        const char *says;
+    } cases[] = {{1000, "b takes the same time"},
+                 {1004, "b takes about as long, by one measurement each"},
+                 {1006, "b takes 1.01 times as long, by one measurement each"}};
+    struct nl_err err = {0};
+    struct nl_trace *a = one_kernel(1000);
+    REQUIRE(a);
+    for (size_t i = 0; i < CHECK_LENGTH(cases); i++) {
+        struct nl_trace *b = one_kernel(cases[i].us);
+        REQUIRE(b);
+        struct nl_report *report = ranked(a, b, NULL, &err);
+        REQUIRE(report && report->headline_count);
+        check_case(cases[i].says);
+        CHECK(nl_str_contains(nl_str(report->headlines[0]), cases[i].says));
+        nl_report_free(report);
+        nl_trace_free(b);
+    }
+    nl_trace_free(a);
+}
+
 static void costs(void)
 {
     struct nl_err err = {0};
@@ -243,5 +278,5 @@ static void wrong_price(void)
     nl_trace_free(b);
 }
 
-CHECK_MAIN("rank", {"levels", levels}, {"costs", costs}, {"readings", readings},
-           {"wrong price", wrong_price})
+CHECK_MAIN("rank", {"levels", levels}, {"about as long", about_as_long}, {"costs", costs},
+           {"readings", readings}, {"wrong price", wrong_price})
