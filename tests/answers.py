@@ -200,13 +200,13 @@ UUIDS = ["ffffff98132269-7fffffffe3-4cffffffad", "47ffffffb9ffffffc5ffffffc0-6a6
          "02ffffffb8ffffffab4b-ffffffee2f-17ff", "ffffffd4ffffffecffffffd1ffffffb7-637"]
 
 
-def plug_in(folder, name, begins, end, pids=(50, 50, 50, 50), again=()):
+def plug_in(folder, name, begins, end, pids=(50, 50, 50, 50), again=(), group=None):
     """One all-reduce of four GPUs as NCCL's profiler plug-in writes it: launched at those µs, ended together; `again` are
-    GPUs with a second one later."""
+    GPUs with a second one later, `group` is when the group call around all begins."""
     def event(kind, first, last, pid, gpu, **more):
         return {"type": kind, "gpuUuid": UUIDS[gpu], "start": {"ts": first, "pid": pid, "tid": pid},
                 "stop": {"ts": last, "pid": pid, "tid": pid}, "duration": last - first, **more}
-    lines = []
+    lines = [event("ncclProfileGroupApi", group, max(begins) + 50, pids[0], 0, commId=77, rank=0, recordType="event")] if group else []
     calls = [(gpu, begin, end) for gpu, begin in enumerate(begins)] + [(gpu, end + 500, end + 9000) for gpu in again]
     for i, (gpu, begin, stop) in enumerate(calls):
         nccl = {"commId": 77, "rank": gpu, "recordType": "event"}
@@ -234,6 +234,12 @@ def last_gpu(folder):
           "the last GPU of one process is named", text[:600])
     check("One thread launches them on one GPU after the other: 4 calls, 1.600 ms" in text and "Could save" not in text,
           "and that one thread launches", text[:600])
+    check("Before the first launch" not in text, "no set-up without a group call", text[:600])
+    late_after = [us + 40000.0 for us in late]
+    text = first_lines(plug_in(folder, "set_up", late_after, 54600.0, group=10000.0))
+    check("Before the first launch, 30.10 ms pass in its group call" in text, "the set-up in the group call is told", text[:600])
+    text = first_lines(plug_in(folder, "short_set_up", late_after, 54600.0, group=11000.0))
+    check("Before the first launch" not in text, "but not where it is shorter than the collectives", text[:600])
     text = first_lines(plug_in(folder, "processes", late, 14600.0, pids=(50, 51, 52, 53)))
     check("GPU 0 arrives last: its collectives take 600.0 µs" in text and "One thread" not in text,
           "the last GPU of one process each is named", text[:600])

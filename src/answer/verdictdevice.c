@@ -239,6 +239,32 @@ static void note_one_thread(struct nl_judged *judged)
     nl_tell_note(judged);
 }
 
+/* What passes in the group call around the first launch before that launch, where it is longer than
+ * all collectives. */
+static void note_set_up(struct nl_judged *judged, int64_t collectives_ns)
+{
+    const struct nl_trace *trace = judged->trace;
+    uint32_t group = nl_dict_find(&trace->names, nl_str("ncclProfileGroupApi"));
+    int64_t first = INT64_MAX, longest = 0;
+    for (uint32_t row = 0; row < trace->api.rows; row++) {
+        int64_t ts = trace->slice.ts[trace->api.slice[row]];
+        first = ts < first ? ts : first;
+    }
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        int64_t ts = trace->slice.ts[row], dur = trace->slice.dur[row];
+        if (trace->slice.name[row] == group && dur != NL_NULL_I64 && ts < first &&
+            dur >= first - ts && first - ts > longest)
+            longest = first - ts;
+    }
+    if (longest <= collectives_ns)
+        return;
+    struct nl_buf *out = nl_tell_begin(judged);
+    nl_tell_time(out, "Before the first launch, ", longest);
+    nl_buf_text(out, " pass in its group call: NCCL connects the GPUs when a communicator is first "
+                     "used.");
+    nl_tell_note(judged);
+}
+
 /* Communication kernels only: the file has nothing else that the devices did. */
 static bool judge_filtered(struct nl_judged *judged)
 {
@@ -260,8 +286,10 @@ static bool judge_filtered(struct nl_judged *judged)
     nl_tell_end(judged, &judged->verdict->sentence);
     judged->verdict->class = NL_VERDICT_COMMUNICATION;
     judged->verdict->culprit = nl_device_top_collective(judged);
-    if (plugin)
+    if (plugin) {
         note_one_thread(judged);
+        note_set_up(judged, nl_lookup_sum(rows, "exposed_comm_ns"));
+    }
     return true;
 }
 
