@@ -339,11 +339,52 @@ static void measure_devices(struct diff_side *side, struct diff_parts *parts)
     (void)diff_capture_parts(parts, side, DIFF_BY_NAME);
 }
 
+/* Steps in which nothing of what is compared begins: a recorder that stopped, or was full. */
+static uint8_t *find_filled(const struct diff_side *side)
+{
+    const struct nl_trace *trace = side->trace;
+    uint8_t *filled = nl_zalloc(side->span_count + 1);
+    for (uint32_t row = 0; row < trace->slice.rows; row++) {
+        if (trace->slice.kind[row] != side->host_kind)
+            continue;
+        const struct diff_device *rank =
+            diff_device_of_rank(side, nl_lane_rank(trace, trace->slice.lane[row]));
+        size_t span = rank ? diff_span_at(side, rank, trace->slice.ts[row]) : SIZE_MAX;
+        if (span != SIZE_MAX)
+            filled[span] = 1;
+    }
+    return filled;
+}
+
+/* Not where devices work: there the CPU runs ahead of the steps, so that those may be empty for
+ * which it launched everything. */
+static void drop_empty_steps(struct diff_side *side)
+{
+    if (side->trace->kernel.rows || side->trace->copy.rows)
+        return;
+    uint8_t *filled = find_filled(side);
+    size_t kept = 0;
+    bool any = memchr(filled, 1, side->span_count) != NULL;
+    for (size_t d = 0; d < side->device_count && any; d++) {
+        struct diff_device *device = &side->devices[d];
+        size_t first = kept;
+        for (size_t i = 0; i < device->spans; i++)
+            if (filled[device->first_span + i])
+                side->spans[kept++] = side->spans[device->first_span + i];
+        device->first_span = first;
+        device->spans = kept - first;
+    }
+    side->span_count = any ? kept : side->span_count;
+    nl_free(filled);
+}
+
 static void measure_host(struct diff_side *side, struct diff_parts *parts)
 {
     side->by_step = !side->no_steps && diff_has_steady_steps(side);
-    if (side->by_step)
+    if (side->by_step) {
         find_ranks(side);
+        drop_empty_steps(side);
+    }
     find_blocks(side);
     side->units = side->by_step ? side->span_count : 1;
     diff_parts_host(parts, side);

@@ -139,8 +139,39 @@ static void measures_steps_of_two_ranks(void)
     nl_trace_free(trace);
 }
 
+/* Steps of which no operator was recorded are no steps of 0 ns. */
+static void leaves_out_steps_without_operators(void)
+{
+    for (int64_t filled = 0; filled <= STEPS; filled += 6) {
+        struct gputrace make;
+        struct nl_window window = {0};
+        struct diff_parts parts = {0};
+        struct diff_side side;
+        gputrace_open(&make);
+        for (int64_t i = 0; i < STEPS; i++) {
+            gputrace_step(&make, i * SPACING, 100);
+            if (i < filled)
+                gputrace_op(&make, "aten::mm", i * SPACING + 10, 40);
+        }
+        gputrace_op(&make, "aten::mm", STEPS * SPACING + 10, 40); /* in no step */
+        struct nl_trace *trace = gputrace_close(&make);
+        REQUIRE(trace);
+        diff_side_open(&side, trace, &window);
+        side.unit = DIFF_BY_HOST;
+        side.host_kind = NL_KIND_OP;
+        diff_capture_measure(&side, &parts);
+        CHECK_INT(side.mean, filled ? 40000 : 0);
+        CHECK_INT(side.units, filled ? filled : STEPS);
+        CHECK_INT(side.length_count, filled);
+        diff_parts_release(&parts);
+        diff_side_release(&side);
+        nl_trace_free(trace);
+    }
+}
+
 CHECK_MAIN("diff side", {"rounds half up", rounds_half_up},
            {"stays at the largest sum", stays_at_the_largest_sum},
            {"finds the span of a moment", finds_the_span_of_a_moment},
            {"finds the first device of a rank", finds_the_first_device_of_a_rank},
-           {"measures steps of two ranks", measures_steps_of_two_ranks})
+           {"measures steps of two ranks", measures_steps_of_two_ranks},
+           {"leaves out steps without operators", leaves_out_steps_without_operators})
