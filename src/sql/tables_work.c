@@ -244,7 +244,7 @@ static void show_roof_name(const struct nl_tf_call *call, const struct nl_roof *
     C(P, roof_share, "REAL", "share of the roof reached")                                          \
     C(P, dtype, "TEXT", "element type")                                                            \
     C(P, model, "TEXT", "family of the work model")                                                \
-    C(P, count, "INTEGER", "operator calls")                                                       \
+    C(P, count, "INTEGER", "calls; of kernels in no operator: kernels")                            \
     C(P, over_roof, "INTEGER", "1: faster than possible (peak, model or cache)")                   \
     C(P, peak_flops_per_s, "REAL", "of an operator: the peak of its type")                         \
     C(P, peak_bytes_per_s, "REAL", "memory bandwidth of the device")

@@ -133,7 +133,7 @@ static void add_call(struct nl_roof *roof, const struct nl_op_work *work, struct
                      double target)
 {
     int64_t ns = nl_op_work_ns(work);
-    roof->calls++;
+    roof->calls += work->slice == NL_NULL_ROW ? work->kernels : 1;
     roof->kernels += work->kernels;
     nl_sum_add(&roof->ns, ns);
     add_known(&roof->flops, work->flops_needed);

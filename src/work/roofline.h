@@ -44,9 +44,9 @@ struct nl_roof {
     const char *text; /* of a family or device: its name; static or the peaks' */
     uint8_t type, family;
     bool matrix;
-    uint64_t calls, kernels;
-    int64_t ns, judged_ns; /* judged: calls with a roof */
-    double flops, bytes;   /* sums over calls with known values; NaN when none does */
+    uint64_t calls, kernels; /* a kernel in no operator is a call */
+    int64_t ns, judged_ns;   /* judged: calls with a roof */
+    double flops, bytes;     /* sums over calls with known values; NaN when none does */
     int64_t flops_ns, bytes_ns;
     double compute_s, memory_s, least_s; /* at the roof: by FLOPs, by bytes, the larger per call */
     double peak_s;     /* FLOPs of products over the makers' peaks of their types, all calls */

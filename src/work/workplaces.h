@@ -8,7 +8,7 @@
  *     ... places.layers[i], places.steps[i] for works.items[i] ...
  *     nl_work_places_release(&places);
  *
- * Kernels in no operator are one row per name: they have no place.
+ * Kernels in no operator are one row per device and name: they have no place.
  */
 #ifndef NL_WORKPLACES_H
 #define NL_WORKPLACES_H

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "check.h"
 #include "gputrace.h"
-#include "work/opwork.h"
+#include "work/roofline.h"
 
 #define FLOATS "[\"float\", \"float\"]"
 #define HALVES "[\"c10::Half\", \"c10::Half\"]"
@@ -146,6 +146,14 @@ static void alone_on_each_device(void)
     CHECK_INT(made.works.items[1].device, other);
     CHECK_INT(made.works.items[1].kernels, 1);
     CHECK_INT(made.works.items[1].kernel_ns, 11000);
+    struct nl_device_peaks *peaks = nl_device_peaks_new(made.trace);
+    struct nl_roofs roofs;
+    nl_roofs_init(&roofs, &made.works, peaks, NULL, 0.8);
+    for (size_t i = 0; i < roofs.count; i++)
+        CHECK_INT(roofs.items[i].calls, roofs.items[i].device == first ? 2 : 1);
+    CHECK_INT(roofs.count, 6); /* as kernels, as a family and as a device */
+    nl_roofs_release(&roofs);
+    nl_device_peaks_free(peaks);
     release(&made);
 }
 
