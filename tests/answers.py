@@ -270,6 +270,24 @@ def ranks_of_benchmarks(folder):
         check(says in text and never not in text, "ranks of a benchmark: " + name, text[:400])
 
 
+def counters_beside_calls(folder):
+    """rocprofv3 of two runs in one folder: counters of the one, calls of the other, which launched none of its kernels."""
+    apart = os.path.join(folder, "counters_beside_calls")
+    os.mkdir(apart)
+    with open(os.path.join(apart, "1_counter_collection.csv"), "w") as file:
+        file.write("Correlation_Id,Dispatch_Id,Agent_Id,Queue_Id,Process_Id,Thread_Id,Grid_Size,Kernel_Id,Kernel_Name,Workgroup_Size,"
+                   "LDS_Block_Size,Scratch_Size,VGPR_Count,SGPR_Count,Counter_Name,Counter_Value,Start_Timestamp,End_Timestamp\n")
+        file.writelines("%d,%d,2,1,50,50,64,3,gemm,64,0,0,8,16,MemUnitBusy,75,%d,%d\n" % (i + 1, i + 1, at, at + 100000)
+                        for i, at in enumerate(range(10 ** 7, 10 ** 9, 10 ** 7)))
+    with open(os.path.join(apart, "2_hip_api_trace.csv"), "w") as file:
+        file.write("Domain,Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n")
+        file.writelines("HIP_RUNTIME_API,hipGraphLaunch,40,40,%d,%d,%d\n" % (700 + i, i * 10 ** 8, i * 10 ** 8 + 500000) for i in range(9))
+    text = " ".join(run([apart])[1].split())
+    check(text.startswith("Kernel counters: gemm takes 100 % of 9.900 ms kernel time (99 dispatches): memory units busy 75 %."),
+          "counters beside calls of another run are counters", text[:400])
+    check("has no launch" not in text, "and nothing was dropped", text[:800])
+
+
 def windows_are_named(folder):
     """An answer about a part of a profile says so below its name; one about all of it does not."""
     path = launch_bound()[0].write(folder, "window.json")
@@ -1697,6 +1715,7 @@ with tempfile.TemporaryDirectory() as scratch:
     cpus_without_work(scratch)
     calls_inside(scratch)
     last_gpu(scratch)
+    counters_beside_calls(scratch)
     windows_are_named(scratch)
     event_loops(scratch)
     calls_without_end(scratch)

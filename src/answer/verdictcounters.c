@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "tables/lookup.h"
 #include "tables/readname.h"
+#include "timeline/foreigncalls.h"
 
 #define NAMED 3
 
@@ -196,8 +197,8 @@ static bool tell_dispatches(struct nl_judged *judged)
     const struct nl_trace *trace = judged->trace;
     struct sum sum = {0};
     const struct nl_result *kernels = nl_judged_part(judged, "kernels");
-    if (!trace->metric.rows || !kernels || trace->op.rows || trace->api.rows ||
-        !sum_metrics(trace, &sum))
+    if (!trace->metric.rows || !kernels || trace->op.rows ||
+        (trace->api.rows && !nl_calls_are_foreign(trace)) || !sum_metrics(trace, &sum))
         return false;
     struct nl_buf *out = nl_tell_begin(judged);
     nl_tell_kernel(out, "Kernel counters: ", nl_trace_name(trace, sum.kernel));

@@ -5,6 +5,7 @@
  * About the measurement: costs nothing, lowers the confidence of causes that need what is missing.
  */
 #include "findings/cause.h"
+#include "timeline/foreigncalls.h"
 
 #define MAX_UNLINKED 0.05
 
@@ -25,7 +26,7 @@ static enum nl_verdict truncated_or_dropped_evaluate(struct nl_scene *scene,
     double missing = 1 - scene->linked;
     bool many = scene->linked < 1 - MAX_UNLINKED; /* 1 - 0.95 is over 0.05 */
     bool cut = nl_trace_is_cut(trace);
-    if (!trace->api.rows && !cut)
+    if (!cut && (!trace->api.rows || nl_calls_are_foreign(trace)))
         return nl_abstain(finding, "no calls were recorded");
     if (!cut && !tells_launches(scene))
         return nl_abstain(finding, "the file does not say which call launched which kernel");
