@@ -270,6 +270,36 @@ def ranks_of_benchmarks(folder):
         check(says in text and never not in text, "ranks of a benchmark: " + name, text[:400])
 
 
+def steps_of_captures(folder):
+    """A profiler that writes a file per cycle: each step is of its own file's capture, the answer is that of one file."""
+    def written(name, factor, shift):
+        trace = loader_stall()[0]
+        trace.events = [dict(event, dur=event["dur"] * factor) if event["cat"] == "kernel" else event for event in trace.events]
+        path = trace.write(folder, name, shift=shift)
+        with open(path) as file:
+            document = json.load(file)
+        with open(path, "w") as file:
+            json.dump(dict(document, baseTimeNanoseconds=1700000000000000000), file)
+        return path
+    both = [written("cycle_1.json", 1, 0), written("cycle_2.json", 0.8, 50000000)]
+
+    def table(paths, name):
+        return json.loads(run(paths, "--section", name, "--format", "json")[1])["result"][name]
+
+    def answer(paths):
+        return json.loads(run(paths, "--format", "json")[1])["result"]["answer"]
+    alone = [{row["part"]: row for row in table([path], "step_parts")} for path in both]
+    for row in table(both, "step_parts"):
+        parts = [one[row["part"]] for one in alone]
+        check(row["count"] == sum(one["count"] for one in parts), "steps of two captures: count of " + row["part"], row)
+        mean = sum(one["count"] * one["mean_ns"] for one in parts) / row["count"]
+        check(abs(row["mean_ns"] - mean) < 2, "steps of two captures: mean " + row["part"], (row, mean))
+    names = ("class", "sentence", "saving_ns", "saving_ns_per_step", "whole_ns")
+    told, ones = answer(both), [answer([path]) for path in both]
+    check(any(all(told[name] == one[name] for name in names) for one in ones), "the answer of two captures is that of one",
+          [{name: one[name] for name in names} for one in [told] + ones])
+
+
 def counters_beside_calls(folder):
     """rocprofv3 of two runs in one folder: counters of the one, calls of the other, which launched none of its kernels."""
     apart = os.path.join(folder, "counters_beside_calls")
@@ -1716,6 +1746,7 @@ with tempfile.TemporaryDirectory() as scratch:
     calls_inside(scratch)
     last_gpu(scratch)
     counters_beside_calls(scratch)
+    steps_of_captures(scratch)
     windows_are_named(scratch)
     event_loops(scratch)
     calls_without_end(scratch)

@@ -1,10 +1,12 @@
 /* account — see account.h: setting up, taking idle time in, putting rows in order. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "account/accountmake.h"
 #include "account/devicesteps.h"
 #include "base/mem.h"
 #include "base/sum.h"
+#include "timeline/capturewindow.h"
 #include "timeline/profilercalls.h"
 #include "timeline/feeder.h"
 #include "timeline/idleclass.h"
@@ -271,10 +273,29 @@ static void drop_empty(struct nl_account_maker *maker)
     maker->group_count = kept;
 }
 
+/* Steps of the device's rank in each phase; of several captures of the device, its own. */
+static void count_steps(const struct nl_account_maker *maker,
+                        const struct nl_capture_window *captures,
+                        const struct nl_phase_group *group, struct nl_account_device *device)
+{
+    memcpy(device->steps, group->steps, sizeof device->steps);
+    if (!captures || device->device == NL_NULL_ROW)
+        return;
+    memset(device->steps, 0, sizeof device->steps);
+    size_t cut = group->first;
+    for (size_t i = group->step_first; i < group->step_first + group->step_count; i++) {
+        const struct nl_found_step *step = &maker->phases.steps->items[i];
+        cut = nl_phase_find(&maker->phases, group, step->start, cut);
+        if (nl_capture_holds(captures, device->device, step))
+            device->steps[maker->phases.cuts[cut].phase]++;
+    }
+}
+
 /* Hands devices and rows over, in order. */
 static void fill_account(struct nl_account_maker *maker, struct nl_account *account)
 {
     uint32_t *place = nl_alloc((maker->group_count + 1) * sizeof *place);
+    struct nl_capture_window *captures = nl_capture_windows(maker->trace);
     drop_empty(maker);
     if (maker->group_count)
         qsort(maker->groups, maker->group_count, sizeof *maker->groups, by_rank);
@@ -285,9 +306,9 @@ static void fill_account(struct nl_account_maker *maker, struct nl_account *acco
         account->devices[i] = maker->groups[i].device;
         account->devices[i].startup_end =
             nl_phase_startup_end(&maker->phases, maker->groups[i].phases);
-        for (size_t phase = 0; phase < NL_PHASES; phase++)
-            account->devices[i].steps[phase] = maker->groups[i].phases->steps[phase];
+        count_steps(maker, captures, maker->groups[i].phases, &account->devices[i]);
     }
+    nl_free(captures);
     account->members = maker->comm.members;
     account->member_count = maker->comm.member_count;
     maker->comm.members = NULL;

@@ -5,6 +5,8 @@
  */
 #include <stdlib.h>
 
+#include "base/mem.h"
+#include "base/median.h"
 #include "base/sum.h"
 #include "answer/devicewords.h"
 #include "answer/latewords.h"
@@ -33,10 +35,14 @@ struct group {
 };
 
 /* True if the finding's numbers, which are those of its worst device, are about this device. */
+/* Captures of one device have one ordinal and rank: then it is one that costs time in this one. */
 static bool is_of_device(const struct nl_device_case *it, const struct nl_finding *finding)
 {
+    struct nl_interval wall = {it->row.start_ns, it->row.start_ns + it->row.wall_ns};
     return it->devices < 2 || finding->device == NL_NULL_I64 ||
-           (finding->device == it->row.ordinal && finding->rank == it->row.rank);
+           (finding->device == it->row.ordinal && finding->rank == it->row.rank &&
+            (!finding->where.count ||
+             nl_intervals_overlap(&finding->where, &(struct nl_intervals){&wall, 1, 1}) > 0));
 }
 
 /* Cost of the cause's finding within the time of the answer. */
@@ -305,13 +311,29 @@ static int64_t median_step(struct nl_judged *judged, int64_t rank)
     return rows ? nl_lookup_i64(rows, at < rows->rows ? at : 0, "p50_ns") : NL_NULL_I64;
 }
 
+/* Of the steady steps of one device alone. */
+static int64_t median_on_device(const struct nl_step_times *times, uint32_t device)
+{
+    int64_t *lengths = nl_alloc((times->count + 1) * sizeof *lengths);
+    size_t count = 0;
+    for (size_t i = 0; i < times->count; i++)
+        if (times->items[i].device == device && nl_step_is_steady(times->items[i].step))
+            lengths[count++] = times->items[i].parts[NL_PART_WALL];
+    int64_t median = count ? nl_median_i64(lengths, count) : NL_NULL_I64;
+    nl_free(lengths);
+    return median;
+}
+
 static void regard_steps(struct nl_device_case *it)
 {
     const struct nl_device_breakdown *row = &it->row;
     const struct nl_step_times *times = nl_memo_step_times(it->judged->options->memo);
+    bool captures = false; /* the median of the rank is of several */
     for (size_t i = 0; i < times->count; i++) {
         const struct nl_step_time *step = &times->items[i];
-        if (step->rank != row->rank || step->ordinal != row->ordinal ||
+        captures |=
+            step->rank == row->rank && step->ordinal == row->ordinal && step->device != row->device;
+        if (step->rank != row->rank || step->device != row->device ||
             step->step->phase != NL_STEP_STEADY)
             continue;
         it->steps++;
@@ -326,7 +348,8 @@ static void regard_steps(struct nl_device_case *it)
         it->steps = 0; /* the marks are around launches: the work comes later */
     if (!it->steps)
         return;
-    it->step_ns = median_step(it->judged, row->rank);
+    it->step_ns =
+        captures ? median_on_device(times, row->device) : median_step(it->judged, row->rank);
 }
 
 /* Takes the parts of the steady phase. It is cut at the steps; if most of the rank's work comes

@@ -13,15 +13,10 @@
 #include "base/units.h"
 #include "derive/reccost.h"
 #include "tables/scope.h"
+#include "timeline/capturewindow.h"
 
 #define HOUR_NS         (3600 * NL_SECOND_NS)
 #define RECORDING_SHARE 0.05 /* of the program's processor time */
-
-struct span {
-    int64_t start, end;
-    int64_t rank; /* of a device: of the processes that used it, the last; NL_NULL_I64 unknown */
-    uint32_t device;
-};
 
 static int64_t coverage_of(const struct nl_trace *trace, const char *item)
 {
@@ -31,55 +26,15 @@ static int64_t coverage_of(const struct nl_trace *trace, const char *item)
     return 0;
 }
 
-/* When the lane's outermost slices begin and end; false when it has none. */
-static bool lane_span(const struct nl_trace *trace, uint32_t lane, struct span *span)
-{
-    uint32_t first = trace->lane.first[lane], end = first + trace->lane.count[lane];
-    if (first == end)
-        return false;
-    *span = (struct span){trace->slice.ts[first], trace->slice.ts[first], NL_NULL_I64, NL_NULL_ROW};
-    for (uint32_t row = first; row < end && !trace->slice.depth[row]; row++) {
-        int64_t stop = nl_slice_end(trace, row);
-        span->end = stop > span->end ? stop : span->end;
-    }
-    return true;
-}
-
-/* Per device row: when its streams worked; start > end without any. nl_free it. */
-static struct span *device_spans(const struct nl_trace *trace)
-{
-    struct span *spans = nl_alloc(((size_t)trace->device.rows + 1) * sizeof *spans), one;
-    for (uint32_t i = 0; i <= trace->device.rows; i++)
-        spans[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64, i};
-    for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
-        uint32_t device = trace->lane.device[lane];
-        if (device == NL_NULL_ROW || trace->lane.kind[lane] != NL_LANE_STREAM ||
-            !lane_span(trace, lane, &one))
-            continue;
-        struct span *span = &spans[device];
-        span->start = one.start < span->start ? one.start : span->start;
-        span->end = one.end > span->end ? one.end : span->end;
-        span->rank = nl_lane_rank(trace, lane);
-    }
-    return spans;
-}
-
-static bool same_device(const struct nl_trace *trace, uint32_t a, uint32_t b)
-{
-    const struct nl_device_table *table = &trace->device;
-    return table->source[a] != table->source[b] && table->ordinal[a] == table->ordinal[b] &&
-           table->name[a] == table->name[b] && table->uuid[a] == table->uuid[b];
-}
-
 struct captures {
     uint32_t device; /* one of them */
     uint64_t count;
-    struct span all;
+    struct nl_device_span all;
 };
 
 static int by_start(const void *left, const void *right)
 {
-    const struct span *a = left, *b = right;
+    const struct nl_device_span *a = left, *b = right;
     if (a->start != b->start)
         return a->start < b->start ? -1 : 1;
     return a->device < b->device ? -1 : a->device > b->device;
@@ -87,7 +42,7 @@ static int by_start(const void *left, const void *right)
 
 /* The device that most files hold, one after the other, in whatever order they are given; count 0
  * or 1: there is none. Sorts the spans by their start: devices without work come last. */
-static struct captures find_captures(const struct nl_trace *trace, struct span *spans)
+static struct captures find_captures(const struct nl_trace *trace, struct nl_device_span *spans)
 {
     uint32_t count = trace->device.rows < UINT16_MAX ? trace->device.rows : UINT16_MAX;
     struct captures best = {0};
@@ -95,7 +50,7 @@ static struct captures find_captures(const struct nl_trace *trace, struct span *
     for (uint32_t a = 0; a < count && spans[a].start <= spans[a].end; a++) {
         struct captures these = {spans[a].device, 1, spans[a]};
         for (uint32_t b = a + 1; b < count && spans[b].start <= spans[b].end; b++) {
-            if (!same_device(trace, spans[a].device, spans[b].device) ||
+            if (!nl_is_same_device(trace, spans[a].device, spans[b].device) ||
                 spans[a].rank != spans[b].rank || spans[b].start < these.all.end)
                 continue;
             these.count++;
@@ -130,8 +85,9 @@ static void tell_captures(struct nl_judged *judged, const struct captures *these
     nl_tell_time(out, ", one after the other over ",
                  nl_sum_near((double)these->all.end - (double)these->all.start));
     nl_buf_text(
-        out, ": repetitions, not devices. The verdict is about one of them, each finding about the "
-             "one that loses most by it: compare them with diff, or look at one file.");
+        out,
+        ": repetitions, not devices. The verdict and the findings are about one of them, findings "
+        "that do not hold there about another: compare them with diff, or look at one file.");
     nl_tell_note(judged);
 }
 
@@ -147,24 +103,25 @@ static void tell_apart(struct nl_judged *judged, int64_t apart)
 /* First moments of the sources that hold threads or devices with slices. */
 static int64_t first_moments_apart(const struct nl_trace *trace)
 {
-    struct span *sources = nl_alloc(((size_t)trace->source.rows + 1) * sizeof *sources), one;
+    int64_t *starts = nl_alloc(((size_t)trace->source.rows + 1) * sizeof *starts);
     int64_t least = INT64_MAX, most = INT64_MIN;
     for (uint32_t i = 0; i <= trace->source.rows; i++)
-        sources[i] = (struct span){INT64_MAX, INT64_MIN, NL_NULL_I64, NL_NULL_ROW};
+        starts[i] = INT64_MAX;
     for (uint32_t lane = 0; lane < trace->lane.rows; lane++) {
         uint32_t process = trace->lane.process[lane];
         uint32_t source = process == NL_NULL_ROW ? NL_NULL_ROW : trace->process.source[process];
-        if (source != NL_NULL_ROW && lane_span(trace, lane, &one) &&
-            one.start < sources[source].start)
-            sources[source].start = one.start;
+        int64_t start =
+            trace->lane.count[lane] ? trace->slice.ts[trace->lane.first[lane]] : INT64_MAX;
+        if (source != NL_NULL_ROW && start < starts[source])
+            starts[source] = start;
     }
     for (uint32_t i = 0; i < trace->source.rows; i++) {
-        if (sources[i].start == INT64_MAX)
+        if (starts[i] == INT64_MAX)
             continue;
-        least = sources[i].start < least ? sources[i].start : least;
-        most = sources[i].start > most ? sources[i].start : most;
+        least = starts[i] < least ? starts[i] : least;
+        most = starts[i] > most ? starts[i] : most;
     }
-    nl_free(sources);
+    nl_free(starts);
     return least > most ? 0 : nl_sum_near((double)most - (double)least);
 }
 
@@ -185,7 +142,7 @@ void nl_judge_files(struct nl_judged *judged)
     if (trace->source.rows < 2)
         return;
     int64_t copies = coverage_of(trace, "files that look like copies of another");
-    struct span *spans = device_spans(trace);
+    struct nl_device_span *spans = nl_device_spans(trace);
     struct captures these = find_captures(trace, spans);
     int64_t apart = first_moments_apart(trace);
     nl_free(spans);

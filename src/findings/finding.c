@@ -21,6 +21,7 @@
 #include "findings/remedy.h"
 #include "findings/scene.h"
 #include "findings/sureness.h"
+#include "timeline/capturewindow.h"
 #include "timeline/replays.h"
 
 static const struct {
@@ -160,11 +161,24 @@ static void hear_scene(const struct court *court, const struct nl_cause *cause,
     keep_found(judged, heard, &finding, at, scenes->told);
 }
 
-/* Of findings that are as large on the device that the answer is about, that one's. */
-static void prefer_told(struct judged *judged, struct heard *heard, size_t told)
+/* The share of the largest cost from which on that finding is preferred: of captures of one device
+ * always, since these are no alternatives. */
+static double as_large(const struct judged *judged, const struct nl_scenes *scenes)
 {
+    const struct nl_scene *worst = &scenes->items[judged->worst],
+                          *told = &scenes->items[scenes->told];
+    bool captures = worst->device->device != NL_NULL_ROW && told->device->device != NL_NULL_ROW &&
+                    worst->device->rank == told->device->rank &&
+                    nl_is_same_device(told->trace, worst->device->device, told->device->device);
+    return captures ? 0 : AS_LARGE;
+}
+
+/* Of findings that are as large on the device that the answer is about, that one's. */
+static void prefer_told(struct judged *judged, struct heard *heard, const struct nl_scenes *scenes)
+{
+    size_t told = scenes->told;
     if (heard->has_told && judged->worst != told && heard->told.cost_ns > 0 &&
-        (double)heard->told.cost_ns >= AS_LARGE * (double)judged->best.cost_ns) {
+        (double)heard->told.cost_ns >= as_large(judged, scenes) * (double)judged->best.cost_ns) {
         struct nl_finding best = judged->best;
         judged->best = heard->told;
         heard->told = best;
@@ -202,7 +216,7 @@ static void judge_cause(void *context, size_t number, unsigned worker)
     for (size_t i = 0; i < scenes->count; i++)
         hear_scene(court, cause, judged, &heard, i);
     if (judged->found) {
-        prefer_told(judged, &heard, scenes->told);
+        prefer_told(judged, &heard, scenes);
         complete_finding(court, cause, judged, scenes, heard.savings);
     }
     nl_free(heard.savings);

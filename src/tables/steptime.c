@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/search.h"
 #include "base/sum.h"
+#include "timeline/capturewindow.h"
 #include "timeline/worksweep.h"
 
 bool nl_step_in_window(const struct nl_step_group *group, const struct nl_found_step *step,
@@ -76,7 +77,8 @@ static int64_t inside(const struct nl_intervals *set, int64_t start, int64_t end
 static struct nl_step_time measure_step(const struct nl_place *place, const struct busy *busy,
                                         const struct nl_found_step *step)
 {
-    struct nl_step_time time = {.rank = place->rank, .ordinal = place->ordinal, .step = step};
+    struct nl_step_time time = {
+        .rank = place->rank, .ordinal = place->ordinal, .device = place->device, .step = step};
     int64_t *parts = time.parts, start = step->start, end = step->end;
     parts[NL_PART_WALL] = end - start;
     parts[NL_PART_COMPUTE] = inside(&busy->compute, start, end);
@@ -87,19 +89,26 @@ static struct nl_step_time measure_step(const struct nl_place *place, const stru
     return time;
 }
 
-static void measure_place(struct nl_step_times *times, size_t *cap, const struct nl_trace *trace,
-                          const struct lanes *lanes, const struct nl_place *place,
-                          const struct nl_window *window)
+struct measuring {
+    const struct nl_trace *trace;
+    const struct nl_window *window;
+    struct lanes lanes;
+    struct nl_capture_window *captures;
+};
+
+static void measure_place(struct nl_step_times *times, size_t *cap, const struct measuring *of,
+                          const struct nl_place *place)
 {
-    if (window->has_device && place->ordinal != window->device)
+    if (of->window->has_device && place->ordinal != of->window->device)
         return;
     struct busy busy;
-    busy_init(&busy, trace, lanes, place->device);
+    busy_init(&busy, of->trace, &of->lanes, place->device);
     for (size_t g = 0; g < times->found->group_count; g++) {
         const struct nl_step_group *group = &times->found->groups[g];
         for (size_t i = group->first; group->rank == place->rank && i < group->first + group->count;
              i++)
-            if (nl_step_in_window(group, &times->found->items[i], window)) {
+            if (nl_step_in_window(group, &times->found->items[i], of->window) &&
+                nl_capture_holds(of->captures, place->device, &times->found->items[i])) {
                 nl_grow(&times->items, cap, times->count + 1);
                 times->items[times->count++] = measure_step(place, &busy, &times->found->items[i]);
             }
@@ -112,14 +121,16 @@ void nl_step_times_init(struct nl_step_times *times, const struct nl_trace *trac
 {
     struct nl_places places;
     *times = (struct nl_step_times){.found = found};
-    struct lanes lanes;
+    struct measuring of = {.trace = trace, .window = window};
     size_t cap = 0;
     nl_places_init(&places, trace);
-    lanes.count = nl_work_lanes(trace, NULL, &lanes.items);
+    of.lanes.count = nl_work_lanes(trace, NULL, &of.lanes.items);
+    of.captures = nl_capture_windows(trace);
     for (size_t i = 0; times->found->count && i < places.count; i++)
-        if (has_work(&lanes, places.items[i].device))
-            measure_place(times, &cap, trace, &lanes, &places.items[i], window);
-    nl_free(lanes.items);
+        if (has_work(&of.lanes, places.items[i].device))
+            measure_place(times, &cap, &of, &places.items[i]);
+    nl_free(of.captures);
+    nl_free(of.lanes.items);
     nl_places_release(&places);
 }
 

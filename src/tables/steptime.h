@@ -22,6 +22,7 @@ enum nl_step_part {
 /* What one device did during one step. */
 struct nl_step_time {
     int64_t rank, ordinal;            /* of the device; NL_NULL_I64 unknown */
+    uint32_t device;                  /* row, NL_NULL_ROW unknown */
     const struct nl_found_step *step; /* borrowed from the found steps */
     int64_t parts[NL_STEP_PARTS];     /* ns */
 };
