@@ -300,6 +300,27 @@ def steps_of_captures(folder):
           [{name: one[name] for name in names} for one in [told] + ones])
 
 
+def snapshots_of_ranks(folder):
+    """Snapshots of several processes, as of the ranks of one run: what is live does not add up on any device."""
+    def written(name, blocks):
+        mib = 1 << 20
+        events = [{"action": "alloc", "addr": 4096 * i, "size": 8 * mib, "stream": 0, "time_us": 1700000000000000 + i,
+                   "frames": [{"filename": "/src/model.py", "name": name, "line": 3}]} for i in range(1, blocks + 1)]
+        segment = {"device": 0, "address": 0, "total_size": 200 * mib, "allocated_size": 8 * blocks * mib, "active_size": 8 * blocks * mib,
+                   "stream": 0, "segment_type": "large", "frames": [],
+                   "blocks": [{"size": 8 * blocks * mib, "requested_size": 8 * blocks * mib, "address": 0, "state": "active_allocated",
+                               "frames": []}]}
+        path = os.path.join(folder, name + ".pickle")
+        with open(path, "wb") as file:
+            pickle.dump({"segments": [segment], "device_traces": [events], "allocator_settings": {}}, file, 2)
+        return path
+    paths = [written("rank0", 4), written("rank1", 10), written("rank2", 7)]
+    told = json.loads(run(paths, "--format", "json")[1])["result"]["answer"]
+    alone = json.loads(run(paths[1:2], "--format", "json")[1])["result"]["answer"]
+    check(told["sentence"] == alone["sentence"] and "80.00 MiB are live" in told["sentence"], "of several snapshots the largest is the answer", told)
+    check("Of 3 files this is rank1.pickle, with the highest peak; the lowest peak is 32.00 MiB." in told["notes"], "which is said", told)
+
+
 def counters_beside_calls(folder):
     """rocprofv3 of two runs in one folder: counters of the one, calls of the other, which launched none of its kernels."""
     apart = os.path.join(folder, "counters_beside_calls")
@@ -1746,6 +1767,7 @@ with tempfile.TemporaryDirectory() as scratch:
     calls_inside(scratch)
     last_gpu(scratch)
     counters_beside_calls(scratch)
+    snapshots_of_ranks(scratch)
     steps_of_captures(scratch)
     windows_are_named(scratch)
     event_loops(scratch)

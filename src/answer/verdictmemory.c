@@ -36,7 +36,8 @@ struct snapshot {
     int64_t above, net;   /* highest running sum; sum of all */
     int64_t live[2];      /* of what was allocated while recording: at the peak, at the end */
     int64_t end, reserved;
-    bool unsure; /* events do not name their blocks, or frees are missing */
+    uint32_t source; /* the one that is looked at, of several; NL_NULL_ROW all */
+    bool unsure;     /* events do not name their blocks, or frees are missing */
     struct owner owners[MAX_OWNERS];
     size_t owner_count;
     bool categories;
@@ -72,11 +73,20 @@ static int by_address(const void *left, const void *right)
     return by_ts(left, right);
 }
 
+static uint32_t source_of(const struct nl_trace *trace, uint32_t row)
+{
+    uint32_t lane = trace->memory.lane[row];
+    uint32_t process = lane == NL_NULL_ROW ? NL_NULL_ROW : trace->lane.process[lane];
+    return process == NL_NULL_ROW ? NL_NULL_ROW : trace->process.source[process];
+}
+
 static void gather_memory_events(struct snapshot *it)
 {
     const struct nl_trace *trace = it->trace;
     it->events = nl_alloc(((size_t)trace->memory.rows + 1) * sizeof *it->events);
     for (uint32_t row = 0; row < trace->memory.rows; row++) {
+        if (it->source != NL_NULL_ROW && source_of(trace, row) != it->source)
+            continue;
         if (kind_is(it, row, "snapshot segments"))
             it->reserved += trace->memory.bytes[row];
         else if (kind_is(it, row, "snapshot blocks"))
@@ -281,12 +291,18 @@ static void put_owners(struct snapshot *it, struct nl_buf *out, const char *befo
     }
 }
 
+/* Live at the peak, of that and of what was there before; at least what is known to be live. */
+static int64_t peak_of(const struct snapshot *it)
+{
+    int64_t before = it->end > it->net && !it->categories ? it->end - it->net : 0;
+    int64_t peak = before + it->above;
+    return it->live[0] > peak ? it->live[0] : peak;
+}
+
 static void say_memory(struct snapshot *it)
 {
     struct nl_verdict_words *verdict = it->judged->verdict;
-    int64_t before = it->end > it->net && !it->categories ? it->end - it->net : 0;
-    int64_t peak = before + it->above; /* what is known to be live is no less */
-    peak = it->live[0] > peak ? it->live[0] : peak;
+    int64_t peak = peak_of(it);
     int64_t base = it->categories ? 0 : peak - it->live[0];
     struct nl_buf *out = nl_tell_begin(it->judged);
     nl_tell_size(out, "Memory: at the peak ", (uint64_t)peak);
@@ -343,14 +359,71 @@ static bool is_about_memory(const struct nl_trace *trace)
            !trace->python.rows && !trace->layer.rows && trace->slice.rows < 100;
 }
 
+/* Per source: what its blocks come to, each by itself; nl_free it. */
+static struct snapshot *each_source(struct snapshot *it)
+{
+    const struct nl_trace *trace = it->trace;
+    struct snapshot *all = nl_zalloc(((size_t)trace->source.rows + 1) * sizeof *all);
+    gather_memory_events(it);
+    for (size_t i = 0; i < it->count; i++) {
+        uint32_t source = source_of(trace, it->events[i].row);
+        struct snapshot *one = &all[source == NL_NULL_ROW ? trace->source.rows : source];
+        one->count++;
+        one->net += trace->memory.bytes[it->events[i].row];
+        one->above = one->net > one->above ? one->net : one->above;
+    }
+    for (uint32_t row = 0; row < trace->memory.rows; row++) {
+        uint32_t source = source_of(trace, row);
+        struct snapshot *one = &all[source == NL_NULL_ROW ? trace->source.rows : source];
+        one->categories = it->categories;
+        one->end += kind_is(it, row, "snapshot blocks") ? trace->memory.bytes[row] : 0;
+    }
+    nl_free(it->events);
+    *it = (struct snapshot){
+        .judged = it->judged, .trace = trace, .source = NL_NULL_ROW, .categories = it->categories};
+    return all;
+}
+
+/* Several files are of several processes, whose blocks do not add up on any device: the one with
+ * the highest peak is looked at. */
+static void choose_source(struct snapshot *it)
+{
+    const struct nl_trace *trace = it->trace;
+    if (trace->source.rows < 2)
+        return;
+    struct snapshot *all = each_source(it);
+    int64_t best = -1, least = INT64_MAX;
+    uint32_t chosen = NL_NULL_ROW, count = 0;
+    for (uint32_t source = 0; source < trace->source.rows; source++) {
+        int64_t peak = peak_of(&all[source]);
+        if (!all[source].count && !all[source].end)
+            continue;
+        count++;
+        least = peak < least ? peak : least;
+        chosen = peak > best ? source : chosen;
+        best = peak > best ? peak : best;
+    }
+    nl_free(all);
+    if (count < 2)
+        return;
+    it->source = chosen;
+    struct nl_buf *out = nl_tell_begin(it->judged);
+    nl_tell_number(out, "Of ", count, "file", "files");
+    nl_tell_name(out, " this is ", nl_trace_name(trace, trace->source.file[chosen]));
+    nl_tell_size(out, ", with the highest peak; the lowest peak is ", (uint64_t)least);
+    nl_buf_char(out, '.');
+    nl_tell_note(it->judged);
+}
+
 bool nl_judge_memory(struct nl_judged *judged)
 {
     if (!is_about_memory(judged->trace))
         return false;
-    struct snapshot it = {.judged = judged, .trace = judged->trace};
+    struct snapshot it = {.judged = judged, .trace = judged->trace, .source = NL_NULL_ROW};
     it.categories = judged->trace->source.rows &&
                     nl_str_is(nl_trace_name(judged->trace, judged->trace->source.format[0]),
                               "torch-memory-timeline");
+    choose_source(&it);
     gather_memory_events(&it);
     if (it.categories)
         own_categories(&it);
