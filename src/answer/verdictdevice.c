@@ -34,8 +34,9 @@ struct group {
     int64_t ns;
 };
 
-/* True if the finding's numbers, which are those of its worst device, are about this device. */
-/* Captures of one device have one ordinal and rank: then it is one that costs time in this one. */
+/* True if the finding's numbers, which are those of its worst device, are about this
+ * device. Captures of one device share ordinal and rank: then it is one that costs
+ * time within this capture. */
 static bool is_of_device(const struct nl_device_case *it, const struct nl_finding *finding)
 {
     struct nl_interval wall = {it->row.start_ns, it->row.start_ns + it->row.wall_ns};
