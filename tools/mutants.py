@@ -66,7 +66,9 @@ def is_only_room(plain, match):
         return True
     if re.search(r"\bnl_grow\([^;]* \+ $", before) and after.startswith(");"):
         return True
-    return bool(re.search(r"alloc\([^;]*\((?:\(\w+\))?\w[\w.>-]*(?:\[\w+\])? \+ $", before) and re.match(r"\) \* sizeof", after))
+    if re.search(r"alloc\($", before) and re.match(r" \* [\w.>-]+ \* sizeof", after):
+        return True
+    return bool(re.search(r"alloc\([^;]*\((?:\(\w+\))?\w[\w.>-]*(?:\[\w+\])? \+ (?:\(\w+\))?$", before) and re.match(r"\) \* sizeof", after))
 
 
 def is_sign(head, plain, match):
