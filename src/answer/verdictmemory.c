@@ -48,10 +48,16 @@ static bool kind_is(const struct snapshot *it, uint32_t row, const char *kind)
     return nl_str_is(nl_trace_name(it->trace, it->trace->memory.kind[row]), kind);
 }
 
-static bool is_event(const struct snapshot *it, uint32_t row)
+/* 0 where it is not known. */
+static int64_t bytes_of(const struct snapshot *it, uint32_t row)
 {
     int64_t bytes = it->trace->memory.bytes[row];
-    if (bytes == NL_NULL_I64 || !bytes)
+    return bytes == NL_NULL_I64 ? 0 : bytes;
+}
+
+static bool is_event(const struct snapshot *it, uint32_t row)
+{
+    if (!bytes_of(it, row))
         return false;
     struct nl_str kind = nl_trace_name(it->trace, it->trace->memory.kind[row]);
     return it->categories || !nl_str_starts(kind, "snapshot");
@@ -88,9 +94,9 @@ static void gather_memory_events(struct snapshot *it)
         if (it->source != NL_NULL_ROW && source_of(trace, row) != it->source)
             continue;
         if (kind_is(it, row, "snapshot segments"))
-            it->reserved += trace->memory.bytes[row];
+            nl_sum_add(&it->reserved, bytes_of(it, row));
         else if (kind_is(it, row, "snapshot blocks"))
-            it->end += trace->memory.bytes[row];
+            nl_sum_add(&it->end, bytes_of(it, row));
         if (!is_event(it, row))
             continue;
         it->events[it->count++] =
@@ -101,7 +107,7 @@ static void gather_memory_events(struct snapshot *it)
         qsort(it->events, it->count, sizeof *it->events, by_ts);
     int64_t running = 0;
     for (size_t i = 0; i < it->count; i++) {
-        running += trace->memory.bytes[it->events[i].row];
+        nl_sum_add(&running, bytes_of(it, it->events[i].row));
         if (running > it->above) {
             it->above = running;
             it->peak = i + 1;
@@ -122,7 +128,7 @@ static void add_owner(struct snapshot *it, const char *name, int64_t bytes)
     if (i == it->owner_count)
         it->owners[it->owner_count++] =
             (struct owner){nl_arena_text(&it->judged->report->arena, name, strlen(name)), 0};
-    it->owners[i].bytes += bytes;
+    nl_sum_add(&it->owners[i].bytes, bytes);
 }
 
 static bool is_library(struct nl_str file)
@@ -294,8 +300,8 @@ static void put_owners(struct snapshot *it, struct nl_buf *out, const char *befo
 /* Live at the peak, of that and of what was there before; at least what is known to be live. */
 static int64_t peak_of(const struct snapshot *it)
 {
-    int64_t before = it->end > it->net && !it->categories ? it->end - it->net : 0;
-    int64_t peak = before + it->above;
+    int64_t before = it->end > it->net && !it->categories ? nl_sum(it->end, -it->net) : 0;
+    int64_t peak = nl_sum(before, it->above);
     return it->live[0] > peak ? it->live[0] : peak;
 }
 
@@ -369,14 +375,15 @@ static struct snapshot *each_source(struct snapshot *it)
         uint32_t source = source_of(trace, it->events[i].row);
         struct snapshot *one = &all[source == NL_NULL_ROW ? trace->source.rows : source];
         one->count++;
-        one->net += trace->memory.bytes[it->events[i].row];
+        nl_sum_add(&one->net, bytes_of(it, it->events[i].row));
         one->above = one->net > one->above ? one->net : one->above;
     }
     for (uint32_t row = 0; row < trace->memory.rows; row++) {
         uint32_t source = source_of(trace, row);
         struct snapshot *one = &all[source == NL_NULL_ROW ? trace->source.rows : source];
         one->categories = it->categories;
-        one->end += kind_is(it, row, "snapshot blocks") ? trace->memory.bytes[row] : 0;
+        if (kind_is(it, row, "snapshot blocks"))
+            nl_sum_add(&one->end, bytes_of(it, row));
     }
     nl_free(it->events);
     *it = (struct snapshot){

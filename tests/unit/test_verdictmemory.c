@@ -103,6 +103,12 @@ static void sums_up(void)
                  "culprit: " WEIGHTS "\nAt the end 6.500 KiB are live and 1.500 KiB (19 % of what "
                  "is reserved) lie unused in the allocator's cache.\n"
                  "Of what was allocated while recording, 2.500 KiB are still live at the end.\n");
+    says("sums beyond 8 EiB stay there",
+         "0 90 9e15 snapshot+segments\n0 91 9e15 snapshot+segments\n0 92 9e15 snapshot+blocks\n"
+         "0 93 9e15 snapshot+blocks\n0 94 - snapshot+blocks\n1 1 9e15 alloc\n2 2 9e15 alloc\n",
+         AT_PEAK "8.000 EiB are live, of 8.000 EiB reserved: (no stack) 8.000 EiB.\nculprit: (no "
+                 "stack)\nOf what was allocated while recording, 8.000 EiB are still live at the "
+                 "end.\n");
     says("all that is reserved is live",
          "0 90 2 snapshot+segments\n0 91 2 snapshot+blocks\n"
          "1 1 2 alloc\n",
