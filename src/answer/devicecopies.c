@@ -59,7 +59,7 @@ static void add_ranges(struct sums *sums, const struct nl_trace *trace,
         make_room(sums, id);
         if (id == last)
             continue;
-        sums->ns[id] += ns;
+        nl_sum_add(&sums->ns[id], ns);
         sums->depth[id] = sums->depth[id] > deep ? sums->depth[id] : deep;
         last = id;
     }
@@ -75,10 +75,10 @@ static int64_t sum_ranges(struct nl_judged *judged, enum nl_kind kind, struct su
         uint32_t work = owners->work[i];
         if (trace->slice.kind[work] != NL_KIND_MEMCPY || trace->slice.dur[work] == NL_NULL_I64)
             continue;
-        all += trace->slice.dur[work];
+        nl_sum_add(&all, trace->slice.dur[work]);
         if (owners->launch[i] == NL_NULL_ROW)
             continue;
-        whole += trace->slice.dur[work];
+        nl_sum_add(&whole, trace->slice.dur[work]);
         add_ranges(sums, trace, &ranges->tree, ranges->owner[i], trace->slice.dur[work]);
     }
     return (double)whole < MIN_KNOWN * (double)all ? INT64_MAX : whole;
