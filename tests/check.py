@@ -251,7 +251,7 @@ def one_measurement(tally, folder):
     write(os.path.join(folder, "few1.json"), Plant(steps=3, seed=2, capture=0.3))
     result = check(folder, "few1.json", "--baseline", "few0.json")
     tally.check("one measurement a side is inconclusive", result.status == 3 and
-                result.stdout.startswith("Inconclusive: step.p50 +") and "one measurement a side" in result.stdout, result.describe())
+                result.stdout.startswith("Inconclusive: step.p50 +") and "one measurement per side" in " ".join(result.stdout.split()), result.describe())
     said = " ".join(neurolens(["diff", "few0.json", "few1.json"], cwd=folder).stdout.split())
     tally.check("diff says the same", "but not certain: " in said and "too few for an interval" in said, said[:300])
     write_layers(folder, "layers 1.0.json", 1.0)
@@ -259,7 +259,7 @@ def one_measurement(tally, folder):
                       (0.801, "Inconclusive: -19.9 %: ")):
         write_layers(folder, "layers.json", ms)
         said = " ".join(neurolens(["diff", "layers 1.0.json", "layers.json"], cwd=folder).stdout.split())
-        tally.check("what is far apart is said to be faster or slower: %s" % ms, said.startswith(words) and "one measurement a side" in said, said[:300])
+        tally.check("what is far apart is said to be faster or slower: %s" % ms, said.startswith(words) and "one measurement per side" in said, said[:300])
     said = neurolens(["rank", "few0.json", "few1.json"], cwd=folder).stdout
     words = " ".join(said.split())
     tally.check("rank recommends nothing by it", "times as long, by one measurement each" in words and "Recommendation: none yet" in words and
@@ -429,7 +429,8 @@ def words(tally, folder):
         for i, value in enumerate(values):
             write(os.path.join(folder, "shaky-%s%d.json" % (side, i)), Plant(capture=value, seed=i))
     result = check(folder, shaky[1], "--baseline", shaky[0])
-    text, needed = " ".join(result.stdout.split()), re.search(r"(\d+) more captures? a side would decide", result.stdout)
+    text = " ".join(result.stdout.split())
+    needed = re.search(r"(\d+) more captures? per side would decide", text)
     # 5 % apart within a side, a verdict at 99.99 %: t(18) = 4.65 x 5 % x (2 / 10)^1/2 = 10 % is about what 7 more tell of 8 %
     tally.check("over the limit and unsure: why, how many more, and that they are next", result.status == 3 and needed and 4 <= int(needed[1]) <= 20 and
                 "over the limit, but captures vary too much to be sure" in text and "Next: record more captures of both" in text, result.describe())

@@ -7,13 +7,15 @@
 #include "ingest/chrome/chrome_event.h"
 #include "ingest/chrome/chrome_scan.h"
 
-/* The text, then what has to stand behind it. */
+#define BEFORE 8 /* bytes that may be read before a text */
+
+/* The text with what has to stand behind it, BEFORE bytes into a block. */
 static char *padded(const char *text, size_t len)
 {
-    char *copy = nl_zalloc(len + CHROME_PAD);
-    memcpy(copy, text, len);
-    memset(copy + len, '"', CHROME_PAD);
-    return copy;
+    char *block = nl_zalloc(BEFORE + len + CHROME_PAD);
+    memcpy(block + BEFORE, text, len);
+    memset(block + BEFORE + len, '"', CHROME_PAD);
+    return block + BEFORE;
 }
 
 static bool same_value(const struct chrome_value *a, const struct chrome_value *b)
@@ -68,9 +70,9 @@ static void learns_nothing_wrong_from_a_cut(void)
                 CHECK_INT(chrome_parse(&learned, &got, &at, whole + len), CHROME_OK);
                 check_same(&got, &want);
             }
-            nl_free(part);
+            nl_free(part - BEFORE);
         }
-        nl_free(whole);
+        nl_free(whole - BEFORE);
     }
 }
 

@@ -83,7 +83,7 @@ struct chrome_parser {
 void chrome_parser_init(struct chrome_parser *parser);
 
 /* Parses the event whose '{' is at *text; on CHROME_OK *text is after its '}'. The text up to
- * `end` must be followed by CHROME_PAD bytes of '"'. */
+ * `end` must be followed by CHROME_PAD bytes of '"'; 8 bytes before it are readable. */
 enum chrome_status chrome_parse(struct chrome_parser *parser, struct chrome_event *event,
                                 const char **text, const char *end);
 
