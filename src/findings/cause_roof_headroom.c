@@ -14,10 +14,12 @@
 static const struct nl_roof *most_of(const struct nl_scene *scene)
 {
     const struct nl_roofs *roofs = nl_memo_roofs(scene->memo);
-    for (size_t i = 0; i < roofs->count; i++) {
-        const struct nl_roof *roof = &roofs->items[i];
-        if (roof->kind == NL_ROOF_OPERATOR && roof->device == scene->device->device &&
-            roof->rank == scene->device->rank && roof->headroom_ns != NL_NULL_I64)
+    size_t count;
+    const uint32_t *order = nl_device_order_of(&roofs->order, scene->device->device, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct nl_roof *roof = &roofs->items[order[i]];
+        if (roof->kind == NL_ROOF_OPERATOR && roof->rank == scene->device->rank &&
+            roof->headroom_ns != NL_NULL_I64)
             return roof;
     }
     return NULL;

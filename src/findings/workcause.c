@@ -27,10 +27,12 @@ static struct nl_work_here *make_here(const struct nl_scene *scene)
     const struct nl_op_works *works = nl_memo_works(scene->memo);
     const struct nl_device_peaks *peaks = nl_work_peaks(scene);
     struct nl_work_here *here = nl_zalloc(sizeof *here);
-    here->rows = nl_alloc((works->count + 1) * sizeof *here->rows);
-    here->least = nl_alloc((works->count + 1) * sizeof *here->least);
-    for (size_t i = 0; i < works->count; i++) {
-        const struct nl_op_work *work = &works->items[i];
+    size_t count;
+    const uint32_t *order = nl_device_order_of(&works->order, scene->device->device, &count);
+    here->rows = nl_alloc((count + 1) * sizeof *here->rows);
+    here->least = nl_alloc((count + 1) * sizeof *here->least);
+    for (size_t i = 0; i < count; i++) {
+        const struct nl_op_work *work = &works->items[order[i]];
         if (!is_here(scene, work))
             continue;
         struct nl_least_time least = nl_least_time(work, peaks);

@@ -135,9 +135,11 @@ static void fill_efficiency(struct nl_efficiency *row, const struct nl_trace *tr
         }
     if (row->steps)
         row->wall_ns = length;
-    for (size_t i = 0; i < works->count; i++) {
-        const struct nl_op_work *work = &works->items[i];
-        if (work->kernel_ns == NL_NULL_I64 || work->device != row->device)
+    size_t count;
+    const uint32_t *order = nl_device_order_of(&works->order, row->device, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct nl_op_work *work = &works->items[order[i]];
+        if (work->kernel_ns == NL_NULL_I64)
             continue;
         if (!row->steps || in_steady(&steady, work->ts))
             add_work(row, trace, work, flops_of);

@@ -519,6 +519,9 @@ void nl_op_works_init(struct nl_op_works *works, const struct nl_trace *trace,
     finish_works(works);
     nl_paged_works(works, owners);
     sort_rows(works);
+    if (works->count)
+        nl_device_order_init(&works->order, &works->items->device, sizeof *works->items,
+                             works->count);
     nl_free(run.models);
     nl_free(run.asked);
     nl_free(run.types);
@@ -545,5 +548,6 @@ double nl_op_work_again(const struct nl_trace *trace, const struct nl_op_work *w
 void nl_op_works_release(struct nl_op_works *works)
 {
     nl_free(works->items);
+    nl_device_order_release(&works->order);
     *works = (struct nl_op_works){0};
 }

@@ -21,6 +21,7 @@
 #define NL_OPWORK_H
 
 #include "timeline/owner.h"
+#include "work/deviceorder.h"
 #include "work/workmodel.h"
 
 /* Which slices count: those that start in [start, end) on lanes that are not 0. */
@@ -58,6 +59,7 @@ struct nl_op_works {
     const struct nl_trace *trace; /* borrowed */
     struct nl_op_work *items;     /* by slice, then kernels in no operator */
     size_t count, cap;
+    struct nl_device_order order; /* of items */
     /* no kernels, and none that were not recorded: the CPU computed in the operators' own time */
     bool on_host;
 };

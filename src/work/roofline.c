@@ -278,12 +278,16 @@ void nl_roofs_init(struct nl_roofs *roofs, const struct nl_op_works *works,
         decide_bound(&roofs->items[i]);
     if (roofs->count)
         qsort(roofs->items, roofs->count, sizeof *roofs->items, compare_roofs);
+    if (roofs->count)
+        nl_device_order_init(&roofs->order, &roofs->items->device, sizeof *roofs->items,
+                             roofs->count);
     nl_lookup_release(&table.by_key);
 }
 
 void nl_roofs_release(struct nl_roofs *roofs)
 {
     nl_free(roofs->items);
+    nl_device_order_release(&roofs->order);
     *roofs = (struct nl_roofs){0};
 }
 

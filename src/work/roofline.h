@@ -78,6 +78,7 @@ struct nl_roofs {
     struct nl_roof
         *items; /* by kind, then headroom and time, both descending; steps by rank, device, time */
     size_t count, cap;
+    struct nl_device_order order; /* of items */
 };
 
 /* `places` NULL: no rows of layers and steps. */
