@@ -315,8 +315,9 @@ def status_of(pid, name):
 
 
 def catches(pid, number):
-    """Whether a process handles or awaits a signal by now; until then it would just end it."""
-    return any(int(status_of(pid, name) or "0", 16) >> (number - 1) & 1 for name in ("SigCgt", "SigBlk"))
+    """Whether a process handles a signal by now; until then it would just end it. That it is blocked says nothing: who makes a
+    thread has all of them blocked for a moment."""
+    return bool(int(status_of(pid, "SigCgt") or "0", 16) >> (number - 1) & 1)
 
 
 def one_line_error(result):
